@@ -418,7 +418,7 @@ def beside_mujoco(section: Section, states: int, rounds: int) -> None:
         def call() -> Any:
             if made is not None:
                 return made(*there)
-            return lw.rollout(arm, there[0], there[1], steps=steps, step=STEP, torque=there[2], target="cuda")
+            return lw.rollout(arm, there[0], there[1], steps=steps, dt=STEP, torque=there[2], target="cuda")
 
         return timed(call, lambda _: device(0).synchronize(0))
 

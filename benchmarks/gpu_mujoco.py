@@ -59,7 +59,7 @@ def expected(robot: lw.Robot, task: str, arrays: list[np.ndarray], steps: int) -
     few = [x[:16].astype(float) for x in arrays]
     if task in TASK_FUNCTIONS:
         return np.asarray(TASK_FUNCTIONS[task](robot, *few))
-    return np.asarray(lw.rollout(robot, few[0], few[1], steps=steps, step=STEP, torque=few[2]).q_end)
+    return np.asarray(lw.rollout(robot, few[0], few[1], steps=steps, dt=STEP, torque=few[2]).q_end)
 
 
 def agree(found: Any, wanted: np.ndarray, dtype: str, who: str) -> None:

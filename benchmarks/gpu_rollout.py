@@ -100,7 +100,7 @@ def same_bits(robot: lw.Robot, dtype: str, launches: dict[str, Any], count: int,
     """After the last step, of every trajectory and for every launch shape, and of the samples on the way."""
     q, qd, tau = starts(robot, count, dtype)
     started = time.perf_counter()
-    expected = lw.rollout(robot, q, qd, steps=steps, step=STEP, torque=tau, every=10)
+    expected = lw.rollout(robot, q, qd, steps=steps, dt=STEP, torque=tau, every=10)
     seconds = time.perf_counter() - started
     different = []
     for name, launch in launches.items():

@@ -44,9 +44,9 @@ def reach(target: str = "cpu", rollouts: int = 512, periods: int = 75, seed: int
     def carry(arm: lw.Robot, t: Any, q: Any, qd: Any) -> Any:
         return lw.gravity_torque(model, q) - DAMPING * qd  # without the load
 
-    options: dict[str, Any] = {"step": STEP, "hold": HOLD, "torque": carry, "friction": FRICTION}
-    imagine = lw.compile_rollout(model, steps=ROWS * HOLD, every=HOLD, target=target, dtype="float32", **options)
-    move = lw.compile_rollout(loaded, steps=HOLD, **options)
+    options: dict[str, Any] = {"dt": STEP, "hold": HOLD, "torque": carry, "friction": FRICTION}
+    imagine = lw.compile(lw.rollout, model, steps=ROWS * HOLD, every=HOLD, target=target, dtype="float32", **options)
+    move = lw.compile(lw.rollout, loaded, steps=HOLD, **options)
     costs = lw.compile(cost, model, goal=lw.Input(3), target=target, dtype="float32")
     xp, array = library(target)
     rng, goal, plan = np.random.default_rng(seed), array(GOAL), array(np.zeros((ROWS, model.n)))

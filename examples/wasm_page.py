@@ -42,7 +42,7 @@ def modules() -> dict[str, bytes]:
     robot = arm()
     numbers = {"m2": MASS, "goal": GOAL}
     return {
-        "simulation": lw.wasm_simulation(robot, START, torque=drive, parameters=numbers, rtol=1e-10),
+        "simulation": lw.wasm(lw.simulate, robot, q0=START, torque=drive, parameters=numbers, rtol=1e-10),
         "poses": lw.wasm(lw.poses, robot),
         "energy": lw.wasm(energy, robot),
     }

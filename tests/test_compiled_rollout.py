@@ -1,4 +1,4 @@
-"""`lw.compile_rollout`: a torque function traced once, for many short rollouts."""
+"""`lw.compile(lw.rollout, ...)`: a torque function traced once, for many short rollouts."""
 
 import copy
 import pickle
@@ -14,7 +14,7 @@ from robots import pendulum
 
 PLANAR = lw.load("planar3")
 pytest.importorskip("llvmlite")
-LENGTH: dict[str, Any] = {"steps": 6, "step": 0.01}
+LENGTH: dict[str, Any] = {"steps": 6, "dt": 0.01}
 
 
 class Servo:
@@ -30,7 +30,7 @@ def test_it_is_the_rollout_of_the_function_as_it_was(place: str) -> None:
     goals = lw.per_trajectory(rng.normal(size=(3, 3)))
     before = lw.rollout(PLANAR, q0, **LENGTH, torque=servo, parameters={"goal": goals}, every=2)
     for target in ("cpu", "cuda"):
-        run = lw.compile_rollout(PLANAR, **LENGTH, torque=servo, parameters={"goal": lw.Input(3)}, target=target)
+        run = lw.compile(lw.rollout, PLANAR, **LENGTH, torque=servo, parameters={"goal": lw.Input(3)}, target=target)
         servo.gain = 50.0
         found = run(q0, parameters={"goal": goals}, every=2)
         assert np.array_equal(found.q, before.q)
@@ -40,7 +40,7 @@ def test_it_is_the_rollout_of_the_function_as_it_was(place: str) -> None:
 
 
 def test_its_function_is_never_called_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    run = lw.compile_rollout(PLANAR, **LENGTH, torque=Servo(2.0), parameters={"goal": lw.Input(3), "kd": 0.1})
+    run = lw.compile(lw.rollout, PLANAR, **LENGTH, torque=Servo(2.0), parameters={"goal": lw.Input(3), "kd": 0.1})
     monkeypatch.setattr(Servo, "__call__", lambda *_: pytest.fail("called"))
     monkeypatch.setattr(traced, "trace", lambda *_: pytest.fail("traced"))
     for q0 in (np.zeros(3), np.zeros((3, 3)), np.zeros((2, 4, 3))):
@@ -58,21 +58,21 @@ def test_symbols_of_the_robot_are_numbers_of_each_run() -> None:
         return lw.gravity_torque(lw.bind(arm, m=1.0), q) - 0.1 * qd
 
     expected = lw.rollout(loaded, [0.3], **LENGTH, torque=law, parameters={"m": masses}).q_end
-    run = lw.compile_rollout(loaded, **LENGTH, torque=law)
+    run = lw.compile(lw.rollout, loaded, **LENGTH, torque=law)
     assert np.array_equal(run([0.3], parameters={"m": masses}).q_end, expected)
-    run = lw.compile_rollout(loaded, **LENGTH, torque=law, parameters={"m": lw.Input()})
+    run = lw.compile(lw.rollout, loaded, **LENGTH, torque=law, parameters={"m": lw.Input()})
     assert np.array_equal(run([0.3], parameters={"m": masses}).q_end, expected)
-    run = lw.compile_rollout(loaded, **LENGTH, torque=law, parameters={"m": 0.5})
+    run = lw.compile(lw.rollout, loaded, **LENGTH, torque=law, parameters={"m": 0.5})
     assert np.array_equal(run([0.3]).q_end, expected[0])
     with pytest.raises(ValueError, match=r"parameters: 'm' has the shape \(2,\) \(expected lw.Input\(\): it is a symb"):
-        lw.compile_rollout(loaded, **LENGTH, torque=law, parameters={"m": lw.Input(2)})
+        lw.compile(lw.rollout, loaded, **LENGTH, torque=law, parameters={"m": lw.Input(2)})
 
 
 def test_numbers_given_beforehand_are_copied() -> None:
     torch = pytest.importorskip("torch")
     for goal in (np.zeros(3), [0.0, 0.0, 0.0], torch.zeros(3, dtype=torch.float64), ArrayLike(np.zeros(3))):
-        run = lw.compile_rollout(PLANAR, **LENGTH, torque=Servo(2.0), parameters={"goal": goal})
-        still = lw.compile_simulation(PLANAR, torque=Servo(2.0), parameters={"goal": goal}, samples=3)
+        run = lw.compile(lw.rollout, PLANAR, **LENGTH, torque=Servo(2.0), parameters={"goal": goal})
+        still = lw.compile(lw.simulate, PLANAR, torque=Servo(2.0), parameters={"goal": goal}, samples=3)
         before = run(np.ones(3)).q_end, still(np.ones(3), duration=0.1).q
         goal[0] = 5.0  # type: ignore[operator]
         assert np.array_equal(run(np.ones(3)).q_end, before[0])
@@ -93,7 +93,7 @@ class ArrayLike:
 
 
 def test_it_keeps_its_machine_code_and_is_pickled_without() -> None:
-    run = lw.compile_rollout(PLANAR, **LENGTH, torque=Servo(2.0), parameters={"goal": lw.Input(3)})
+    run = lw.compile(lw.rollout, PLANAR, **LENGTH, torque=Servo(2.0), parameters={"goal": lw.Input(3)})
     before = run(np.ones(3), parameters={"goal": np.zeros(3)}).q_end
     assert len(run.solvers) == 1
     for other in (pickle.loads(pickle.dumps(run)), copy.deepcopy(run)):
@@ -102,7 +102,7 @@ def test_it_keeps_its_machine_code_and_is_pickled_without() -> None:
 
 
 def test_without_a_function_constant_torques_are_for_each_run() -> None:
-    run = lw.compile_rollout(PLANAR, **LENGTH, friction=lw.Friction(viscous=0.1))
+    run = lw.compile(lw.rollout, PLANAR, **LENGTH, friction=lw.Friction(viscous=0.1))
     expected = lw.rollout(PLANAR, [0, 0, 0], **LENGTH, friction=lw.Friction(viscous=0.1), torque=[1, 2, 3])
     assert np.array_equal(run([0, 0, 0], torque=[1, 2, 3]).q_end, expected.q_end)
     with pytest.raises(TypeError, match="'torque' is frozen in <Rollout"):
@@ -111,11 +111,15 @@ def test_without_a_function_constant_torques_are_for_each_run() -> None:
 
 def test_what_does_not_fit_is_said() -> None:
     known: dict[str, Any] = {**LENGTH, "torque": Servo(2.0), "parameters": {"goal": lw.Input(3)}}
-    run = lw.compile_rollout(PLANAR, **known)
+    run = lw.compile(lw.rollout, PLANAR, **known)
     for options, kind, message in (
-        ({"q0": np.zeros(3)}, TypeError, "'q0' is not an argument of lw.compile_rollout .expected it in each run"),
-        ({"wrench": np.zeros(6)}, TypeError, "'wrench' is not an argument of lw.compile_rollout"),
-        ({"torqe": 1}, TypeError, "lw.compile_rollout has no argument 'torqe', did you mean 'torque'"),
+        (
+            {"q0": np.zeros(3)},
+            TypeError,
+            r"'q0' is not an argument of lw.compile\(lw.rollout, \.\.\.\) .expected it in each run",
+        ),
+        ({"wrench": np.zeros(6)}, TypeError, r"'wrench' is not an argument of lw.compile\(lw.rollout, "),
+        ({"torqe": 1}, TypeError, r"lw.compile\(lw.rollout, \.\.\.\) has no argument 'torqe', did you mean 'torque'"),
         ({"torque": [1, 2, 3]}, TypeError, "torque is .* .expected a torque function; constant torques are given"),
         ({"torque": lw.sampled(lambda arm, t, q, qd: -q, 0.1)}, ValueError, "sampled law"),
         ({"torque": lambda arm, t, q, qd, goal: q[:2]}, ValueError, r"gave shape \(2,\)"),
@@ -126,7 +130,7 @@ def test_what_does_not_fit_is_said() -> None:
         ({"target": "wasm"}, ValueError, "target is 'wasm'"),
         ({"dtype": "float16"}, ValueError, "dtype is 'float16'"),
         ({"steps": -3}, ValueError, "steps is -3"),
-        ({"step": "x"}, TypeError, "step is 'x'"),
+        ({"dt": "x"}, TypeError, "dt is 'x'"),
         ({"every": 0}, ValueError, "every is 0"),
         ({"target": "cuda", "threads": 2}, ValueError, "threads is given, and target is 'cuda'"),
         ({"friction": lw.Friction(coulomb=1.0, smooth=0.0)}, ValueError, "friction is exact"),
@@ -136,7 +140,7 @@ def test_what_does_not_fit_is_said() -> None:
         ({"parameters": {"goal": np.full(3, np.nan)}}, ValueError, r"parameters: 'goal'\[0\] is nan"),
     ):
         with pytest.raises(kind, match=message):
-            lw.compile_rollout(PLANAR, **{**known, **options})
+            lw.compile(lw.rollout, PLANAR, **{**known, **options})
     goal = {"goal": np.zeros(3)}
     for options, kind, message in (
         ({"parameters": goal, "torque": Servo(3.0)}, TypeError, "'torque' is frozen in <Rollout"),
@@ -144,9 +148,9 @@ def test_what_does_not_fit_is_said() -> None:
         ({"parameters": {}}, ValueError, r"'goal' has no value \(expected numbers"),
         ({"parameters": {**goal, "kd": 1.0}}, ValueError, r"'kd' has its default in <Rollout .*'kd': lw.Input\("),
         (
-            {"parameters": goal, "step": 1e-50, "q0": np.zeros((4, 3), "f4")},
+            {"parameters": goal, "dt": 1e-50, "q0": np.zeros((4, 3), "f4")},
             ValueError,
-            "step is 1e-50, which is 0 in f",
+            "dt is 1e-50, which is 0 in f",
         ),
         ({"parameters": {"goal": [1e300, 0, 0]}, "q0": np.zeros((4, 3), "f4")}, ValueError, "numbers of float32"),
         ({"parameters": {"goal": 0.0}}, ValueError, r"'goal' has shape \(\) .*\(3,\).*lw.per_trajectory of \(4, 3\)"),
@@ -163,7 +167,7 @@ def test_a_run_calls_few_functions() -> None:
     """Hundreds, as a rollout without a torque function; tracing calls tens of thousands."""
     loaded = PLANAR.with_payload(lw.symbols("load"))
     servo, given = Servo(2.0), {"load": 1.0, "goal": np.zeros(3)}
-    run = lw.compile_rollout(loaded, **LENGTH, torque=servo, parameters={"goal": lw.Input(3)})
+    run = lw.compile(lw.rollout, loaded, **LENGTH, torque=servo, parameters={"goal": lw.Input(3)})
     q0, calls = np.zeros((4, 3)), [0]
     run(q0, parameters=given)
 

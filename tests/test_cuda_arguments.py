@@ -169,10 +169,10 @@ def test_arrays_of_jax_are_never_written_to(library: FakeLibrary, monkeypatch: p
             kernel()(*arrays, out=each)
     assert not out.there.copy_to_host().any()
     assert np.array_equal(kernel()(*arrays).copy_to_host(), expected(*STATES))
-    run = lw.rollout(ARM, arrays[0], arrays[1], steps=2, step=0.01, target="cuda")
+    run = lw.rollout(ARM, arrays[0], arrays[1], steps=2, dt=0.01, target="cuda")
     again = lw.RolloutResult(**{**vars(run), "q_end": Jax(np.zeros((40, 3)))})
     with pytest.raises(ValueError, match=r"out\.q_end is an array of JAX"):
-        lw.rollout(ARM, arrays[0], arrays[1], steps=2, step=0.01, target="cuda", out=again)
+        lw.rollout(ARM, arrays[0], arrays[1], steps=2, dt=0.01, target="cuda", out=again)
 
 
 @pytest.fixture
@@ -218,7 +218,7 @@ def test_autograd_learns_that_a_tensor_was_written(torch: Any) -> None:
     kernel()(*map(torch.tensor, STATES), out=out)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         total.backward()
-    options: dict[str, Any] = {"steps": 2, "step": 0.01, "target": "cuda"}
+    options: dict[str, Any] = {"steps": 2, "dt": 0.01, "target": "cuda"}
     q0 = torch.tensor(STATES[0])
     run = lw.rollout(ARM, q0, **options)
     total = (weight * run.q_end).sum()

@@ -27,7 +27,7 @@ if not host_target().fused:
     pytest.skip("this processor rounds products before it adds them", allow_module_level=True)
 ARM = lw.load("planar3")
 STATES = np.random.default_rng(0).normal(size=(3, 40, 3))
-LENGTH: dict[str, Any] = {"steps": 5, "step": 0.01, "target": "cuda"}
+LENGTH: dict[str, Any] = {"steps": 5, "dt": 0.01, "target": "cuda"}
 CAPTURED, OTHER = 77, 78  # streams
 Make = Callable[[np.ndarray], Any]
 
@@ -37,7 +37,7 @@ def law(arm: Any, t: Any, q: Any, qd: Any, goal: Any) -> Any:
 
 
 def compiled() -> Any:
-    return lw.compile_rollout(ARM, torque=law, parameters={"goal": lw.Input(3)}, **LENGTH)
+    return lw.compile(lw.rollout, ARM, torque=law, parameters={"goal": lw.Input(3)}, **LENGTH)
 
 
 @pytest.fixture
@@ -140,7 +140,7 @@ def test_nothing_ends_the_captures_of_others(library: FakeLibrary, monkeypatch: 
     lw.compile(lw.inverse_dynamics, ARM, target="cuda")(*STATES, copy=True)
     assert device(0).retired == []
     assert (library.invalidated, library.mode) == ([], 0)
-    assert np.array_equal(found.q_end, lw.rollout(ARM, STATES[0], steps=5, step=0.01).q_end)
+    assert np.array_equal(found.q_end, lw.rollout(ARM, STATES[0], steps=5, dt=0.01).q_end)
 
 
 def test_the_default_stream_is_not_used_where_a_capture_waits_for_it(library: FakeLibrary) -> None:
@@ -267,7 +267,7 @@ def test_kernels_are_loaded_while_another_thread_captures(torch: Any, mode: str)
 def test_a_kernel_that_runs_is_not_unloaded(torch: Any) -> None:
     """The driver waits for it."""
     z = torch.zeros((1000, 3), device="cuda", dtype=torch.float64)
-    long = {**LENGTH, "steps": 300_000, "step": 1e-5}
+    long = {**LENGTH, "steps": 300_000, "dt": 1e-5}
     right = lw.rollout(ARM, z, torque=lambda arm, t, q, qd: 0.5 - q, **long).q_end
     rollouts.solver.cache_clear()
     for k in range(RETIRED):
@@ -325,10 +325,10 @@ def test_captures_of_streams_that_wait_for_the_default_stream() -> None:
 
 
 def test_results_that_share_memory_are_refused() -> None:
-    run = lw.rollout(ARM, STATES[0], steps=5, step=0.01, every=5)
+    run = lw.rollout(ARM, STATES[0], steps=5, dt=0.01, every=5)
     for name, other in (("qd_end", "q_end"), ("qd", "q")):
         mixed = replace(run, **{name: getattr(run, other)})
         with pytest.raises(
             ValueError, match=f"out.{name} shares memory with out.{other} .expected arrays of their own"
         ):
-            lw.rollout(ARM, STATES[0], steps=5, step=0.01, every=5, out=mixed)
+            lw.rollout(ARM, STATES[0], steps=5, dt=0.01, every=5, out=mixed)

@@ -113,7 +113,7 @@ def test_without_a_stream_the_library_has_its_own(library: FakeLibrary, make: Ma
 def test_rollouts_run_on_the_stream_that_is_asked_for(library: FakeLibrary, make: Make, first: int) -> None:
     q0, qd0 = make(STATES[0].astype(np.float32)), make(np.ascontiguousarray(STATES[1].T)).T
     law, gains = (lambda arm, t, q, qd, kd: -kd * qd), np.linspace(0.0, 0.01, 40)
-    options: dict[str, Any] = {"steps": 5, "step": 0.01, "torque": law, "dtype": "float64"}
+    options: dict[str, Any] = {"steps": 5, "dt": 0.01, "torque": law, "dtype": "float64"}
     run = lw.rollout(
         ARM, q0, qd0, target="cuda", stream=OURS, parameters={"kd": lw.per_trajectory(make(gains))}, **options
     )
@@ -185,9 +185,9 @@ def test_arrays_of_linkwise_are_there_on_their_own_stream(library: FakeLibrary) 
 
 def test_rollouts_wait_for_every_stream_that_an_array_names(library: FakeLibrary) -> None:
     late = Late(library)
-    options: dict[str, Any] = {"steps": 5, "step": 0.01, "target": "cuda"}
+    options: dict[str, Any] = {"steps": 5, "dt": 0.01, "target": "cuda"}
     run = lw.rollout(ARM, late(STATES[0], 79), late(STATES[1], THEIRS), **options)
-    right = lw.rollout(ARM, *STATES[:2], steps=5, step=0.01)
+    right = lw.rollout(ARM, *STATES[:2], steps=5, dt=0.01)
     assert np.array_equal(run.q_end.copy_to_host(), right.q_end)
 
 
@@ -206,7 +206,7 @@ def test_what_cannot_be_captured_is_refused_before_it_begins(library: FakeLibrar
     with pytest.raises(CudaError, match="a call that waits cannot be captured"):
         run(*there, check=True)
     with pytest.raises(CudaError, match="numbers that are not on the GPU cannot be captured"):
-        lw.rollout(chain, there[0], np.ones(3), steps=1, step=0.1, target="cuda")
+        lw.rollout(chain, there[0], np.ones(3), steps=1, dt=0.1, target="cuda")
     assert library.launches == []
     assert library.waits == []
 
@@ -276,7 +276,7 @@ def test_torch_does_not_reuse_memory_too_early(torch: Any, turned: bool) -> None
 
 @pytest.mark.cuda
 def test_rollouts_of_torch_on_a_stream(torch: Any) -> None:
-    stream, options = torch.cuda.Stream(), {"steps": 20, "step": 1e-3, "target": "cuda", "dtype": "float32"}
+    stream, options = torch.cuda.Stream(), {"steps": 20, "dt": 1e-3, "target": "cuda", "dtype": "float32"}
     q, qd = torch.rand((2, 50_000, 3), device="cuda", dtype=torch.float64)
     right = lw.rollout(ARM, q, qd, **options).q_end
     torch.cuda.synchronize()

@@ -135,7 +135,7 @@ def test_a_controller_with_another_model_is_other_code():
 def test_a_compiled_simulation_is_frozen_and_says_so():
     controller, level = Controller(2.0), [0.25]
     events = lw.Event(lambda arm, t, q, qd: q[0] - level[0], "level")
-    frozen = lw.compile_simulation(ARM, torque=controller, events=events, samples=5)
+    frozen = lw.compile(lw.simulate, ARM, torque=controller, events=events, samples=5)
     before = frozen(START, duration=0.3)
     controller.gain, level[0] = 50.0, 0.28
     assert frozen(START, [0] * 3, 0.3) == before
@@ -146,11 +146,11 @@ def test_a_compiled_simulation_is_frozen_and_says_so():
     with pytest.raises(TypeError, match="'torque' is frozen"):
         frozen(START, [0] * 3, 0.3, torque=controller)
     with pytest.raises(TypeError, match="gravity"):
-        lw.compile_simulation(ARM, gravity=0)
+        lw.compile(lw.simulate, ARM, gravity=0)
     with pytest.raises(TypeError, match="cannot be traced"):
-        lw.compile_simulation(ARM, torque=lambda arm, t, q, qd: q * max(q[0], 0.0))
+        lw.compile(lw.simulate, ARM, torque=lambda arm, t, q, qd: q * max(q[0], 0.0))
     with pytest.raises(ZeroDivisionError):
-        lw.compile_simulation(ARM, torque=lambda arm, t, q, qd: q * (1 / len(level[1:])))
+        lw.compile(lw.simulate, ARM, torque=lambda arm, t, q, qd: q * (1 / len(level[1:])))
 
 
 TABLE = np.linspace(-1.0, 1.0, 50)
@@ -254,8 +254,8 @@ def test_a_compiled_simulation_keeps_copies_of_arrays():
         return -gain * q
 
     runs = [
-        lw.compile_simulation(arm, torque=tau, wrench=wrench),
-        lw.compile_simulation(arm, torque=spring, parameters={"gain": gain}),
+        lw.compile(lw.simulate, arm, torque=tau, wrench=wrench),
+        lw.compile(lw.simulate, arm, torque=spring, parameters={"gain": gain}),
     ]
     before = [run(start, duration=0.1) for run in runs]
     for array in (tau, wrench, gain):

@@ -17,7 +17,7 @@ from linkwise.simulation import friction_steps
 pytest.importorskip("llvmlite")
 PLANAR = lw.load("planar3")
 STIFF = lw.Friction(viscous=0.1, coulomb=0.3)
-START: dict[str, Any] = {"steps": 15, "step": 0.02}
+START: dict[str, Any] = {"steps": 15, "dt": 0.02}
 TOLD = (
     r"step is 0\.02 s, and friction slows joint .* at a rate of .* steps above (\S+) s .*lw\.Friction\(smooth=(\S+)\)"
 )
@@ -55,9 +55,9 @@ def test_what_is_advised_is_the_limit() -> None:
     smooth = 0.3 / (limit / 0.02 * 2.0 - 0.5)
     assert smooth <= float(found[2]) < 1.1 * smooth
     for friction in (lw.Friction(0.5, 0.3, smooth=float(found[2])), lw.Friction(0.5, 0.3, smooth=2 * smooth)):
-        run = lw.rollout(arm, [0], [1e-6], steps=2000, step=0.02, friction=friction)  # warnings are errors here
+        run = lw.rollout(arm, [0], [1e-6], steps=2000, dt=0.02, friction=friction)  # warnings are errors here
         assert abs(run.qd_end[0]) < 1e-6
-    short = lw.rollout(arm, [0], [1e-6], steps=2000, step=float(found[1]), friction=lw.Friction(0.5, 0.3))
+    short = lw.rollout(arm, [0], [1e-6], steps=2000, dt=float(found[1]), friction=lw.Friction(0.5, 0.3))
     assert abs(short.qd_end[0]) < 1e-6
     (message,) = told(lambda: lw.rollout(arm, [0], [1e-6], **START, friction=lw.Friction(300.0, 0.3)))
     assert "smooth" not in message  # viscous friction alone is too much
@@ -82,20 +82,20 @@ def test_it_is_told_wherever_steps_are_fixed(place: str) -> None:
         lambda: lw.rollout(PLANAR, q0, **options, table=np.zeros((15, 3))),
         lambda: lw.rollout(PLANAR, Foreign(q0), **options, target="cuda"),
         lambda: lw.simulate(PLANAR, q0, duration=0.1, **fixed),
-        lambda: lw.wasm_simulation(PLANAR, **fixed),
+        lambda: lw.wasm(lw.simulate, PLANAR, **fixed),
     ):
         assert len(told(run)) == 1
     assert not told(lambda: lw.simulate(PLANAR, q0, duration=0.01, step=0.005, friction=STIFF))  # it adapts
     assert not told(lambda: lw.rollout(PLANAR, q0, **START))
-    assert not told(lambda: lw.rollout(PLANAR, q0, steps=1, step=1e-7, friction=STIFF))
+    assert not told(lambda: lw.rollout(PLANAR, q0, steps=1, dt=1e-7, friction=STIFF))
 
 
 def test_a_compiled_rollout_tells_it_once() -> None:
     runs: list[lw.CompiledRollout] = []
-    assert len(told(lambda: runs.append(lw.compile_rollout(PLANAR, **START, friction=STIFF)))) == 1
+    assert len(told(lambda: runs.append(lw.compile(lw.rollout, PLANAR, **START, friction=STIFF)))) == 1
     assert not told(lambda: runs[0](np.zeros(3)))
-    run = lw.compile_rollout(PLANAR, friction=STIFF)  # the step comes later
-    assert not told(lambda: run(np.zeros(3), steps=1, step=1e-7))
+    run = lw.compile(lw.rollout, PLANAR, friction=STIFF)  # the step comes later
+    assert not told(lambda: run(np.zeros(3), steps=1, dt=1e-7))
     assert len(told(lambda: [run(np.zeros(3), **START) for _ in range(3)])) == 1
 
 
@@ -112,7 +112,7 @@ def test_the_worst_of_the_symbols_counts() -> None:
     assert not told(lambda: lw.rollout(arm, [0], **START, friction=True, parameters=good))
     assert not told(lambda: lw.rollout(arm, [0], **START, parameters={**good, "c": 1.0}))
     fixed: dict[str, Any] = {"integrator": "rk4", "step": 0.02, "friction": True}
-    assert len(told(lambda: lw.wasm_simulation(arm, **fixed, parameters={"m": 1.0, "b": 0.1, "c": 1.0}))) == 1
+    assert len(told(lambda: lw.wasm(lw.simulate, arm, **fixed, parameters={"m": 1.0, "b": 0.1, "c": 1.0}))) == 1
 
 
 def test_a_sweep_tells_it_once(tmp_path: Path) -> None:

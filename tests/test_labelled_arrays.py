@@ -18,7 +18,7 @@ FREE = SMALL.with_free_base(mass=5.0, inertia=0.1 * np.eye(3))
 ARGUMENTS = ("q", "qd", "qdd", "tau", "q0", "q1", "v", "a", "qdr", "qddr", "qdd_joints")
 FLOATING = ("base_wrench", "floating_dynamics", "generalized_jacobian")
 FOREIGN = ("convert_state", "convert_force")
-LONG = {"accuracy", "explain", "draw", "rollout", "simulate", "wasm_simulation"}  # tried by themselves
+LONG = {"accuracy", "explain", "draw", "rollout", "simulate"}  # tried by themselves
 
 
 def functions() -> list[str]:
@@ -83,11 +83,11 @@ def test_states_of_simulations(case: tuple[str, tuple[int, ...]]) -> None:
     kind, batch = case
     arrays = {"q0": given(ARM, lw.integrate, batch)["q"], "qd0": given(ARM, lw.integrate, batch)["v"]}
     run = lw.simulate(ARM, **arrays, duration=0.01, samples=3)
-    ends = lw.rollout(ARM, **arrays, steps=3, step=1e-3)
+    ends = lw.rollout(ARM, **arrays, steps=3, dt=1e-3)
     for key, word in (("q0", "q"), ("qd0", "qd")):
         one = {**arrays, key: shuffled(ARM, word, arrays[key], kind)}
         assert np.array_equal(lw.simulate(ARM, **one, duration=0.01, samples=3).q, run.q)
-        assert np.array_equal(lw.rollout(ARM, **one, steps=3, step=1e-3).q, ends.q)
+        assert np.array_equal(lw.rollout(ARM, **one, steps=3, dt=1e-3).q, ends.q)
     torque = np.arange(6.0)
     run = lw.simulate(ARM, **arrays, duration=0.01, samples=3, torque=torque)
     labelled = pandas.Series(torque[::-1], index=ARM.v_names[::-1])
@@ -132,7 +132,7 @@ def test_other_names_are_refused(labels: list[Any]) -> None:
         lambda: lw.gravity_torque(ARM, frame),
         lambda: lw.gravity_torque(ARM, frame.iloc[0]),
         lambda: lw.simulate(ARM, frame, duration=0.01, samples=3),
-        lambda: lw.rollout(ARM, frame, steps=1, step=1e-3),
+        lambda: lw.rollout(ARM, frame, steps=1, dt=1e-3),
     ):
         with pytest.raises(TypeError) as error:
             call()
@@ -170,7 +170,7 @@ def test_names_within_lists_and_of_rows_are_seen() -> None:
             lambda given: lw.gravity_torque(ARM, given),
             kernel,
             lambda given: lw.simulate(ARM, given, duration=0.01, samples=2),
-            lambda given: lw.rollout(ARM, given, steps=1, step=1e-3),
+            lambda given: lw.rollout(ARM, given, steps=1, dt=1e-3),
             lambda given: lw.sweep(ARM, {"q0": given}, "never", duration=0.01),
         ):
             with pytest.raises(TypeError, match="has names"):
@@ -180,7 +180,7 @@ def test_names_within_lists_and_of_rows_are_seen() -> None:
             lw.gravity_torque(ARM, pandas.DataFrame(q, index=list(names)))
     for run in (
         lambda law: lw.simulate(ARM, q[0], duration=0.01, torque=law, samples=2),
-        lambda law: lw.rollout(ARM, q[0], torque=law, steps=1, step=1e-3),
+        lambda law: lw.rollout(ARM, q[0], torque=law, steps=1, dt=1e-3),
         lambda law: lw.equilibrium(ARM, q[0], law),
     ):
         with pytest.raises(TypeError, match="has names"):

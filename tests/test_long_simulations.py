@@ -67,7 +67,7 @@ def test_a_long_robot_is_simulated_by_loops_as_by_the_plain_text(name, monkeypat
 def test_a_long_simulation_can_be_frozen():
     arm, stiffness = CASES["radau"][0], [3.0]
     options = {"torque": lambda arm, t, q, qd: -stiffness[0] * q, "samples": 3, "rtol": 1e-3}
-    frozen = lw.compile_simulation(arm, **options)
+    frozen = lw.compile(lw.simulate, arm, **options)
     q = np.full((2, N), 0.1)
     meant = lw.simulate(arm, q, duration=1e-3, **options)
     stiffness[0] = 50.0
@@ -76,7 +76,7 @@ def test_a_long_simulation_can_be_frozen():
     assert relative(run.q, meant.q) < 1e-12
     assert relative(run.tau, -3.0 * run.q) < 1e-12
     with pytest.raises(ValueError, match=r"gave shape \(2,\)"):
-        lw.compile_simulation(arm, torque=lambda arm, t, q, qd: q[:2])(q, duration=1e-3)
+        lw.compile(lw.simulate, arm, torque=lambda arm, t, q, qd: q[:2])(q, duration=1e-3)
 
 
 @pytest.mark.parametrize("integrator", rest_slow(["verner65", "radau"], ["verner65"]))

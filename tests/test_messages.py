@@ -26,11 +26,11 @@ def of_symbols() -> lw.Robot:
     [
         lambda arm, folder: lw.simulate(arm, START, duration=1.0),
         lambda arm, folder: lw.simulate(arm, START, duration=1.0, torque=lambda arm, t, q, qd: -q),
-        lambda arm, folder: lw.compile_simulation(arm),
+        lambda arm, folder: lw.compile(lw.simulate, arm),
         lambda arm, folder: lw.sweep(arm, {"q0": [START]}, folder, 1.0),
         lambda arm, folder: lw.torque_along(arm, lw.cycloid([0] * 3, [1] * 3, 1.0)),
     ],
-    ids=["simulate", "simulate a law", "compile_simulation", "sweep", "torque_along"],
+    ids=["simulate", "simulate a law", "compile(simulate)", "sweep", "torque_along"],
 )
 def test_a_robot_of_symbols_is_refused_with_their_names(call, tmp_path):
     with pytest.raises(ValueError, match=r"robot '3R' has symbols: g, m0, m1, m2 \(expected numbers: lw.bind"):
@@ -166,7 +166,7 @@ def test_a_misspelt_argument_of_simulate_is_answered_with_the_nearest():
     with pytest.raises(TypeError, match="no argument 'torqe', did you mean 'torque'"):
         lw.simulate(PLANAR, START, duration=0.01, **wrong)
     with pytest.raises(TypeError, match="no argument 'torqe', did you mean 'torque'"):
-        lw.compile_simulation(PLANAR, **wrong)
+        lw.compile(lw.simulate, PLANAR, **wrong)
 
 
 def test_peaks_show_themselves_and_print_nothing(capsys):
@@ -206,6 +206,7 @@ OTHERS: dict[str, Any] = {  # arguments beside the robot, by name; of other name
     "folder": "sweep",
     "data": {},
     "step": 0.1,
+    "dt": 0.1,
     "steps": 3,
     "duration": 1.0,
     "samples": {"q0": [0.0, 0.0, 0.0]},
@@ -239,7 +240,11 @@ def test_what_is_no_robot_is_named_where_one_is_expected(name: str) -> None:
             if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
                 continue
             robot = parameter.annotation in ("Robot", lw.Robot)
-            if not robot and parameter.default is not parameter.empty and parameter.name not in ("duration", "source"):
+            if (
+                not robot
+                and parameter.default is not parameter.empty
+                and parameter.name not in ("duration", "dt", "source")
+            ):
                 continue
             value = wrong if robot else OTHERS.get(parameter.name, [0.0, 0.0, 0.0])
             if parameter.kind is parameter.KEYWORD_ONLY or parameter.default is not parameter.empty:

@@ -87,10 +87,10 @@ own |= {
         lw.simulate(arm, q, qd, 0.05, law, samples=3, events=lw.Event(low, "low"), **QUICK),
         lambda x: (x.q, x.tau, x.imbalance, x.events, repr(x.summary())),
     ),
-    "compiled simulation": (lw.compile_simulation(arm, torque=law), lambda x: x(q, qd, 0.1, samples=3).q),
+    "compiled simulation": (lw.compile(lw.simulate, arm, torque=law), lambda x: x(q, qd, 0.1, samples=3).q),
     "compiled rollout": (
-        lw.compile_rollout(arm, torque=law, parameters={"kd": lw.Input()}),
-        lambda x: x(q, qd, steps=3, step=0.01, parameters={"kd": 0.2}).q,
+        lw.compile(lw.rollout, arm, torque=law, parameters={"kd": lw.Input()}),
+        lambda x: x(q, qd, steps=3, dt=0.01, parameters={"kd": 0.2}).q,
     ),
 }
 goal = lw.quintic([0, 0, 0], [1, -0.5, 0.3], duration=0.2)
@@ -120,7 +120,7 @@ others |= {
     "pid": (lw.pid(goal, 0.1, 0.1, 0.01, 0.01), motion),
     "springs": (lw.springs([0, 0, 0], 1.0), motion),
     "recording": (lw.simulate(arm, q, qd, 0.05, samples=3, **QUICK), lambda x: (x.q, x.imbalance)),
-    "rollout": (lw.rollout(arm, q, qd, steps=3, step=0.01), lambda x: x.q),
+    "rollout": (lw.rollout(arm, q, qd, steps=3, dt=0.01), lambda x: x.q),
     "budget": (lw.budget(arm, q, qd, qd), str),
     "loads": (lw.torque_along(arm, goal, 5), str),
     "parameters": (lw.parameters(arm), lambda x: dynamics(arm.with_parameters(x))),

@@ -44,7 +44,7 @@ def law(arm: Any, t: Any, q: Any, qd: Any, kd: Any, push: Any) -> Any:
 def test_it_is_a_simulation_with_rk4(robot: lw.Robot) -> None:
     q, qd = starts(robot)
     tau = 0.5 * starts(robot, seed=2)[1]
-    found = lw.rollout(robot, q, qd, steps=40, step=2e-3, torque=tau, every=10)
+    found = lw.rollout(robot, q, qd, steps=40, dt=2e-3, torque=tau, every=10)
     expected = lw.simulate(robot, q, qd, 0.08, tau, integrator="rk4", step=2e-3, samples=5, compiled=True)
     assert np.allclose(found.q, expected.q, rtol=0.0, atol=1e-11)
     assert np.allclose(found.qd, expected.qd, rtol=1e-10, atol=1e-10)
@@ -59,24 +59,24 @@ def test_wrenches(every_link: bool, place: str) -> None:
     """On the tip or on every link; for each trajectory its own."""
     q, qd = starts(PLANAR, 9)
     wrench = np.random.default_rng(3).normal(size=(9, *[3] * every_link, 6))
-    found = lw.rollout(PLANAR, q, qd, steps=30, step=2e-3, wrench=wrench, every=10)
+    found = lw.rollout(PLANAR, q, qd, steps=30, dt=2e-3, wrench=wrench, every=10)
     expected = lw.simulate(PLANAR, q, qd, 0.06, wrench=wrench, integrator="rk4", step=2e-3, samples=4, compiled=True)
     assert np.allclose(found.q, expected.q, rtol=0.0, atol=1e-11)
-    there = lw.rollout(PLANAR, q, qd, steps=30, step=2e-3, wrench=wrench, every=10, target="cuda")
+    there = lw.rollout(PLANAR, q, qd, steps=30, dt=2e-3, wrench=wrench, every=10, target="cuda")
     assert same(there, found)
 
 
 def test_wrenches_of_the_wrong_shape() -> None:
     with pytest.raises(ValueError, match=r"wrench has shape \(3, 5\) \(expected \(\.\.\., 6\) for the tip or"):
-        lw.rollout(PLANAR, np.zeros((3, 3)), steps=1, step=0.1, wrench=np.zeros((3, 5)))
+        lw.rollout(PLANAR, np.zeros((3, 3)), steps=1, dt=0.1, wrench=np.zeros((3, 5)))
     arm = lw.load("go1")
     with pytest.raises(ValueError, match=r"expected \(13, 6\) for every link"):
-        lw.rollout(arm, lw.neutral(arm), steps=1, step=0.1, wrench=np.zeros(6))
+        lw.rollout(arm, lw.neutral(arm), steps=1, dt=0.1, wrench=np.zeros(6))
 
 
 def test_results_go_into_those_of_an_earlier_rollout(place: str) -> None:
     q, qd = starts(PLANAR, 9)
-    options: dict[str, Any] = {"steps": 8, "step": 2e-3, "every": 4}
+    options: dict[str, Any] = {"steps": 8, "dt": 2e-3, "every": 4}
     expected = lw.rollout(PLANAR, q, qd, **options)
     out = lw.rollout(PLANAR, qd, q, **options)
     found = lw.rollout(PLANAR, q, qd, **options, out=out)
@@ -88,7 +88,7 @@ def test_results_go_into_those_of_an_earlier_rollout(place: str) -> None:
     again = lw.rollout(PLANAR, *there, **options, target="cuda", out=first)
     assert again.qd is first.qd
     assert np.array_equal(again.qd.copy_to_host(), expected.qd)
-    ends = lw.rollout(PLANAR, q, qd, steps=8, step=2e-3, out=out)
+    ends = lw.rollout(PLANAR, q, qd, steps=8, dt=2e-3, out=out)
     assert ends.q is None
     assert np.array_equal(ends.q_end, expected.q_end)
     ends = lw.rollout(PLANAR, out.q_end, out.qd_end, **options, out=out)  # from where it ended
@@ -110,7 +110,7 @@ def test_it_converges_with_the_fourth_power_of_the_step() -> None:
     robot = TEXTBOOK[2]
     q, qd = starts(robot, 3)
     exact = lw.simulate(robot, q, qd, 0.4, rtol=1e-12, samples=2)
-    errors = [abs(lw.rollout(robot, q, qd, steps=n, step=0.4 / n).q_end - exact.q[:, -1]).max() for n in (20, 40, 80)]
+    errors = [abs(lw.rollout(robot, q, qd, steps=n, dt=0.4 / n).q_end - exact.q[:, -1]).max() for n in (20, 40, 80)]
     assert 12.0 < errors[0] / errors[1] < 20.0
     assert 12.0 < errors[1] / errors[2] < 20.0
 
@@ -118,9 +118,9 @@ def test_it_converges_with_the_fourth_power_of_the_step() -> None:
 def test_two_rollouts_go_on_where_one_would() -> None:
     robot = TEXTBOOK[3]
     q, qd = starts(robot)
-    whole = lw.rollout(robot, q, qd, steps=30, step=1e-2)
-    half = lw.rollout(robot, q, qd, steps=15, step=1e-2)
-    rest = lw.rollout(robot, half.q_end, half.qd_end, steps=15, step=1e-2)
+    whole = lw.rollout(robot, q, qd, steps=30, dt=1e-2)
+    half = lw.rollout(robot, q, qd, steps=15, dt=1e-2)
+    rest = lw.rollout(robot, half.q_end, half.qd_end, steps=15, dt=1e-2)
     assert np.array_equal(rest.q_end, whole.q_end)
     assert np.array_equal(rest.qd_end, whole.qd_end)
 
@@ -129,26 +129,26 @@ def test_two_rollouts_go_on_where_one_would() -> None:
 def test_a_trajectory_does_not_depend_on_the_others_nor_on_threads(dtype: str) -> None:
     robot = PLANAR
     q, qd = starts(robot, 37)
-    every = lw.rollout(robot, q, qd, steps=12, step=1e-2, dtype=dtype, every=4)
+    every = lw.rollout(robot, q, qd, steps=12, dt=1e-2, dtype=dtype, every=4)
     for k in (0, 17, 36):
-        one = lw.rollout(robot, q[k], qd[k], steps=12, step=1e-2, dtype=dtype, every=4)
+        one = lw.rollout(robot, q[k], qd[k], steps=12, dt=1e-2, dtype=dtype, every=4)
         assert one.q.shape == (4, robot.n)
         assert np.array_equal(one.q, every.q[k])
         assert int(one.finite) == 12
-    assert same(every, lw.rollout(robot, q, qd, steps=12, step=1e-2, dtype=dtype, every=4, threads=3))
+    assert same(every, lw.rollout(robot, q, qd, steps=12, dt=1e-2, dtype=dtype, every=4, threads=3))
 
 
 def test_samples_need_not_end_with_the_last_step() -> None:
     robot = TEXTBOOK[0]
-    found = lw.rollout(robot, starts(robot)[0], steps=7, step=0.01, every=3)
+    found = lw.rollout(robot, starts(robot)[0], steps=7, dt=0.01, every=3)
     assert found.t == pytest.approx([0.0, 0.03, 0.06])
-    assert np.array_equal(found.q[:, 1], lw.rollout(robot, starts(robot)[0], steps=3, step=0.01).q_end)
-    assert lw.rollout(robot, starts(robot)[0], steps=7, step=0.01).q is None
+    assert np.array_equal(found.q[:, 1], lw.rollout(robot, starts(robot)[0], steps=3, dt=0.01).q_end)
+    assert lw.rollout(robot, starts(robot)[0], steps=7, dt=0.01).q is None
 
 
 def test_orientations_have_unit_length() -> None:
     q, qd = starts(FLYING)
-    found = lw.rollout(FLYING, q, 3.0 * qd, steps=200, step=5e-3, every=50)
+    found = lw.rollout(FLYING, q, 3.0 * qd, steps=200, dt=5e-3, every=50)
     for first in FLYING.quaternions:
         length = np.linalg.norm(found.q[..., first : first + 4], axis=-1)
         assert np.allclose(length, 1.0, rtol=0.0, atol=1e-15)
@@ -161,13 +161,13 @@ def test_torques_of_a_table_are_held_over_their_steps() -> None:
     robot = PLANAR
     q, qd = starts(robot, 5)
     table = np.random.default_rng(3).normal(size=(5, 6, robot.n))
-    found = lw.rollout(robot, q, qd, steps=6, step=0.01, table=table)
+    found = lw.rollout(robot, q, qd, steps=6, dt=0.01, table=table)
     state = q, qd
     for k in range(6):
-        one = lw.rollout(robot, *state, steps=1, step=0.01, torque=table[:, k])
+        one = lw.rollout(robot, *state, steps=1, dt=0.01, torque=table[:, k])
         state = one.q_end, one.qd_end
     assert np.array_equal(found.q_end, state[0])
-    shared = lw.rollout(robot, q, qd, steps=6, step=0.01, table=table[2])
+    shared = lw.rollout(robot, q, qd, steps=6, dt=0.01, table=table[2])
     assert np.array_equal(shared.q_end[2], found.q_end[2])
     assert not np.array_equal(shared.q_end[1], found.q_end[1])
 
@@ -177,19 +177,17 @@ def test_laws_and_their_parameters() -> None:
     q, qd = starts(robot, 4)
     gains = np.array([0.01, 0.02, 0.03, 0.05])
     own = {"kd": lw.per_trajectory(gains), "push": np.full(robot.n, 0.02)}
-    found = lw.rollout(
-        robot, q, qd, steps=20, step=0.01, torque=law, parameters=own, friction=lw.Friction(viscous=0.01)
-    )
+    found = lw.rollout(robot, q, qd, steps=20, dt=0.01, torque=law, parameters=own, friction=lw.Friction(viscous=0.01))
     for k in range(4):
         expected = lw.simulate(
             robot, q[k], qd[k], 0.2, law, integrator="rk4", step=0.01, parameters={**own, "kd": gains[k]}, samples=2,
             friction=lw.Friction(viscous=0.01), compiled=True,
         )  # fmt: skip
         assert np.allclose(found.q_end[k], expected.q[-1], rtol=0.0, atol=1e-12)
-    both = lw.rollout(robot, q, qd, steps=20, step=0.01, torque=law, parameters=own, table=np.full((20, robot.n), 0.01))
+    both = lw.rollout(robot, q, qd, steps=20, dt=0.01, torque=law, parameters=own, table=np.full((20, robot.n), 0.01))
     pushed = {**own, "push": np.full(robot.n, 0.02)}
     alone = lw.rollout(
-        robot, q, qd, steps=20, step=0.01, parameters=pushed,
+        robot, q, qd, steps=20, dt=0.01, parameters=pushed,
         torque=lambda arm, t, q, qd, kd, push: 0.01 + push * np.cos(3.0 * t) - kd * qd,
     )  # fmt: skip
     assert np.allclose(both.q_end, alone.q_end, rtol=0.0, atol=1e-13)
@@ -198,10 +196,10 @@ def test_laws_and_their_parameters() -> None:
 def test_symbols_of_the_robot_have_a_number_for_each_trajectory() -> None:
     masses = np.array([0.5, 1.0, 2.0])
     family = pendulum(lw.symbols("m"))
-    found = lw.rollout(family, [0.3], steps=50, step=0.01, torque=[1.0], parameters={"m": lw.per_trajectory(masses)})
+    found = lw.rollout(family, [0.3], steps=50, dt=0.01, torque=[1.0], parameters={"m": lw.per_trajectory(masses)})
     assert found.q_end.shape == (3, 1)
     for k, mass in enumerate(masses):
-        expected = lw.rollout(pendulum(mass), [0.3], steps=50, step=0.01, torque=[1.0])
+        expected = lw.rollout(pendulum(mass), [0.3], steps=50, dt=0.01, torque=[1.0])
         assert np.allclose(found.q_end[k], expected.q_end, rtol=0.0, atol=1e-12)
 
 
@@ -209,7 +207,7 @@ def test_a_trajectory_is_lost_where_its_numbers_are_not_finite() -> None:
     robot = PLANAR
     q, qd = starts(robot, 9)
     qd[4] = 1e200
-    found = lw.rollout(robot, q, qd, steps=10, step=0.01, every=1)
+    found = lw.rollout(robot, q, qd, steps=10, dt=0.01, every=1)
     assert found.finite[4] < 10
     assert np.isnan(found.q_end[4]).all()
     assert np.isnan(found.qd[4, found.finite[4] + 1 :]).all()
@@ -224,7 +222,7 @@ def test_a_lost_trajectory_of_a_batch_stays_lost(place: str) -> None:
     q[4, 1] = np.nan
     qd[6, 0] = np.inf
     for target in ("cpu", "cuda"):
-        found = lw.rollout(PLANAR, q, qd, steps=10, step=0.01, every=5, target=target)
+        found = lw.rollout(PLANAR, q, qd, steps=10, dt=0.01, every=5, target=target)
         assert found.finite.tolist() == [10, 10, 10, 10, 0, 10, 0, 10, 10]
         assert np.isnan(found.q[[4, 6]]).all()
         assert np.isnan(found.qd_end[[4, 6]]).all()
@@ -240,7 +238,7 @@ def test_the_bits_are_those_of_the_cpu(robot: lw.Robot, dtype: str, place: str) 
     q, qd = starts(robot, 75)
     q[3] *= 1e7  # large angles
     qd[6] = 1e30 if dtype == "float32" else 1e200  # lost at once
-    options: dict[str, Any] = {"steps": 20, "step": 2e-3, "every": 6, "dtype": dtype, "friction": True}
+    options: dict[str, Any] = {"steps": 20, "dt": 2e-3, "every": 6, "dtype": dtype, "friction": True}
     options["torque"] = starts(robot, 75, 2)[1]
     found = lw.rollout(robot, q, qd, **options, target="cuda")
     assert same(found, lw.rollout(robot, q, qd, **options))
@@ -253,7 +251,7 @@ def test_the_bits_of_laws_tables_and_parameters(dtype: str, place: str) -> None:
     robot = PLANAR
     q, qd = starts(robot, 40)
     rng = np.random.default_rng(5)
-    options: dict[str, Any] = {"steps": 15, "step": 1e-2, "dtype": dtype, "torque": law}
+    options: dict[str, Any] = {"steps": 15, "dt": 1e-2, "dtype": dtype, "torque": law}
     options["parameters"] = {"kd": lw.per_trajectory(rng.uniform(0.0, 1.0, 40)), "push": rng.normal(size=robot.n)}
     for table in (None, rng.normal(size=(15, robot.n)), rng.normal(size=(40, 15, robot.n))):
         found = lw.rollout(robot, q, qd, **options, table=table, target="cuda")
@@ -269,16 +267,16 @@ def test_the_bits_of_laws_tables_and_parameters(dtype: str, place: str) -> None:
 def test_the_bits_after_a_thousand_steps(dtype: str, place: str) -> None:
     robot = TEXTBOOK[3]
     q, qd = starts(robot, 64)
-    found = lw.rollout(robot, q, qd, steps=1000, step=1e-3, dtype=dtype, target="cuda", every=100)
-    assert same(found, lw.rollout(robot, q, qd, steps=1000, step=1e-3, dtype=dtype, every=100))
+    found = lw.rollout(robot, q, qd, steps=1000, dt=1e-3, dtype=dtype, target="cuda", every=100)
+    assert same(found, lw.rollout(robot, q, qd, steps=1000, dt=1e-3, dtype=dtype, every=100))
 
 
 def test_arrays_on_a_gpu_stay_there(place: str) -> None:
     robot = PLANAR
     q, qd = starts(robot, 33)
     there = [DeviceArray(device(0), x.shape, "float64").copy_from(x) for x in (q, qd)]
-    found = lw.rollout(robot, *there, steps=5, step=0.01, torque=np.ones(robot.n), every=5, target="cuda")
-    expected = lw.rollout(robot, q, qd, steps=5, step=0.01, torque=np.ones(robot.n), every=5)
+    found = lw.rollout(robot, *there, steps=5, dt=0.01, torque=np.ones(robot.n), every=5, target="cuda")
+    expected = lw.rollout(robot, q, qd, steps=5, dt=0.01, torque=np.ones(robot.n), every=5)
     for name in ("q", "qd", "q_end", "qd_end", "finite"):
         result = getattr(found, name)
         assert isinstance(result, DeviceArray)
@@ -296,7 +294,7 @@ def test_blocks_load_a_gpu_evenly() -> None:
 def test_no_trajectories_are_none(place: str) -> None:
     robot = TEXTBOOK[0]
     for target in ("cpu", "cuda"):
-        found = lw.rollout(robot, np.zeros((0, robot.n)), steps=3, step=0.1, every=1, target=target)
+        found = lw.rollout(robot, np.zeros((0, robot.n)), steps=3, dt=0.1, every=1, target=target)
         assert found.q.shape == (0, 4, robot.n)
         assert found.finite.shape == (0,)
 
@@ -309,7 +307,7 @@ def test_no_trajectories_are_none(place: str) -> None:
     [
         ({"steps": 0}, ValueError, "steps is 0"),
         ({"steps": 2.5}, TypeError, "steps is 2.5"),
-        ({"step": -1.0}, ValueError, "step is -1.0"),
+        ({"dt": -1.0}, ValueError, "dt is -1.0"),
         ({"every": 0}, ValueError, "every is 0"),
         ({"integrator": "verner65"}, ValueError, "integrator is 'verner65'"),
         ({"target": "gpu"}, ValueError, "target is 'gpu'"),
@@ -330,7 +328,7 @@ def test_no_trajectories_are_none(place: str) -> None:
     ],
 )
 def test_mistakes_are_told(change: dict[str, Any], kind: type[Exception], message: str) -> None:
-    options = {"q0": [0.0, 0.0, 0.0], "steps": 5, "step": 0.01} | change
+    options = {"q0": [0.0, 0.0, 0.0], "steps": 5, "dt": 0.01} | change
     with pytest.raises(kind, match=message):
         lw.rollout(lw.load("planar3"), **options)
 
@@ -352,7 +350,7 @@ def test_parts_of_a_rollout_give_the_bits_of_the_whole(steps: int, place: str, r
     q, qd = starts(FLYING, 10)
     qd[6] = 1e60  # lost after some steps
     table = 0.1 * np.random.default_rng(2).normal(size=(steps, FLYING.n))
-    options: dict[str, Any] = {"steps": steps, "step": 0.05, "every": 3, "table": table, "torque": law}
+    options: dict[str, Any] = {"steps": steps, "dt": 0.05, "every": 3, "table": table, "torque": law}
     options["parameters"] = {"kd": lw.per_trajectory(np.linspace(0.0, 1.0, 10)), "push": 0.2}
     if steps == 8:
         options |= {"table": table[:3], "hold": 3}
@@ -389,5 +387,5 @@ def test_ctrl_c_ends_a_long_rollout_on_a_gpu(short_parts: None, monkeypatch: pyt
     gpu = device(0)
     monkeypatch.setattr(type(gpu), "synchronize", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        lw.rollout(PLANAR, np.zeros((5, 3)), np.zeros((1, 3)), steps=10_000, step=1e-3, target="cuda")
+        lw.rollout(PLANAR, np.zeros((5, 3)), np.zeros((1, 3)), steps=10_000, dt=1e-3, target="cuda")
     assert len(calls) <= 5

@@ -1,6 +1,7 @@
 """Rollouts and simulations: names and shapes of parameters, dtypes, targets, and options that do not fit together."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,11 @@ from robots import pendulum
 
 pytest.importorskip("llvmlite")
 PLANAR = lw.load("planar3")
-START = {"steps": 6, "step": 0.01}
+START = {"steps": 6, "dt": 0.01}
 
 
 def rolled(q0: Any, **options: Any) -> np.ndarray:
-    return np.asarray(lw.rollout(PLANAR, q0, steps=6, step=0.01, **options).q_end)
+    return np.asarray(lw.rollout(PLANAR, q0, steps=6, dt=0.01, **options).q_end)
 
 
 def simulated(q0: Any, **options: Any) -> np.ndarray:
@@ -117,22 +118,22 @@ def test_marks_that_do_not_fit_are_refused() -> None:
             run(np.zeros(3), torque=law, parameters={"k": lw.per_trajectory([1.0, 2.0, 3.0])})
         with pytest.raises((TypeError, ValueError), match=r"lw\.per_trajectory"):  # a gain for each, without the mark
             run(np.zeros((4, 3)), torque=law, parameters={"k": [1.0, 2.0, 3.0, 4.0]})
-    for compiled in (lw.compile_rollout, lw.compile_simulation):
+    for function in (lw.rollout, lw.simulate):
         with pytest.raises(ValueError, match=r"'k' is marked lw.per_trajectory .*lw.Input"):
-            compiled(PLANAR, torque=law, parameters={"k": lw.per_trajectory([1.0, 2.0])})
+            lw.compile(function, PLANAR, torque=law, parameters={"k": lw.per_trajectory([1.0, 2.0])})
     with pytest.raises(ValueError, match=r"'k' is marked lw.per_trajectory, and there is one trajectory"):
-        lw.wasm_simulation(PLANAR, torque=law, parameters={"k": lw.per_trajectory([1.0, 2.0])})
-    for family, function in ((pendulum(lw.symbols("m")), lw.rollout), (pendulum(lw.symbols("m")), lw.wasm_simulation)):
-        options = START if function is lw.rollout else {}
+        lw.wasm(lw.simulate, PLANAR, torque=law, parameters={"k": lw.per_trajectory([1.0, 2.0])})
+    family = pendulum(lw.symbols("m"))
+    for call in (partial(lw.rollout, family, **START), partial(lw.wasm, lw.simulate, family)):
         with pytest.raises(ValueError, match=r"'m' has shape \(1,\)"):
-            function(family, [0.3], parameters={"m": [1.0]}, **options)
+            call(q0=[0.3], parameters={"m": [1.0]})
 
 
 def test_compiled_simulations_take_parameters_by_their_shape() -> None:
     law = lambda arm, t, q, qd, K, kd: -K @ q - kd * qd  # noqa: E731
     options: dict[str, Any] = {"integrator": "rk4", "step": 0.01, "samples": 2}
     shapes = {"K": lw.Input(3, 3), "kd": 0.1}
-    run = lw.compile_simulation(PLANAR, torque=law, parameters=shapes, **options)
+    run = lw.compile(lw.simulate, PLANAR, torque=law, parameters=shapes, **options)
     rng = np.random.default_rng(6)
     q0, gains = rng.normal(size=(3, 3)), rng.normal(size=(3, 3, 3))
     for given in (gains[0], lw.per_trajectory(gains)):
@@ -206,9 +207,9 @@ def test_simulations_and_rollouts_do_not_run_in_webassembly(tmp_path: Any) -> No
         lambda: lw.rollout(PLANAR, np.zeros(3), **START, target="wasm"),
         lambda: lw.simulate(PLANAR, np.zeros(3), duration=1.0, target="wasm"),
         lambda: lw.sweep(PLANAR, {"q0": np.zeros((2, 3))}, tmp_path / "sweep", duration=1.0, target="wasm"),
-        lambda: lw.compile_simulation(PLANAR, target="wasm"),
+        lambda: lw.compile(lw.simulate, PLANAR, target="wasm"),
     ):
-        with pytest.raises(ValueError, match=r"target is 'wasm' \(expected 'cpu' or 'cuda'; lw\.wasm_simulation"):
+        with pytest.raises(ValueError, match=r"target is 'wasm' \(expected 'cpu' or 'cuda'; lw\.wasm\(lw\.simulate"):
             run()
     assert not (tmp_path / "sweep").exists()
 
@@ -283,12 +284,12 @@ def test_widths_are_told_by_the_first_and_last_joints() -> None:
     with pytest.raises(
         ValueError, match=r"\(expected \(\.\.\., 7\): one number for each of .*_joint3, \.\.\., fr3_joint7\)"
     ):
-        lw.rollout(lw.load("fr3"), np.zeros((4, 5)), steps=1, step=1e-3)
+        lw.rollout(lw.load("fr3"), np.zeros((4, 5)), steps=1, dt=1e-3)
 
 
 def test_a_gpu_is_called_cuda() -> None:
     with pytest.raises(ValueError, match=r"target is 'gpu', did you mean 'cuda'\?"):
-        lw.rollout(PLANAR, np.zeros(3), steps=1, step=1e-3, target="gpu")
+        lw.rollout(PLANAR, np.zeros(3), steps=1, dt=1e-3, target="gpu")
 
 
 def test_wrenches_beside_a_batch_of_torques_are_those_of_simulate() -> None:
@@ -306,8 +307,8 @@ def test_wrenches_beside_a_batch_of_torques_are_those_of_simulate() -> None:
 
 def test_parameters_that_kept_their_defaults_are_not_given_later() -> None:
     law = lambda arm, t, q, qd, kp, kd=0.1: -kp * q - kd * qd  # noqa: E731
-    for compiled in (lw.compile_rollout, lw.compile_simulation):
-        run = compiled(PLANAR, torque=law, parameters={"kp": lw.Input()})
-        rest: dict[str, Any] = START if compiled is lw.compile_rollout else {"duration": 0.01}
+    for function in (lw.rollout, lw.simulate):
+        run = lw.compile(function, PLANAR, torque=law, parameters={"kp": lw.Input()})
+        rest: dict[str, Any] = START if function is lw.rollout else {"duration": 0.01}
         with pytest.raises(ValueError, match=r"'kd' has its default"):
             run(np.zeros(3), parameters={"kp": 1.0, "kd": 1.0}, **rest)

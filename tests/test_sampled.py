@@ -163,7 +163,7 @@ def test_a_frozen_simulation_keeps_its_sampled_law() -> None:
     def law(arm: lw.Robot, t: Any, q: Any, qd: Any) -> Any:
         return -gain[0] * q
 
-    frozen = lw.compile_simulation(CART, torque=lw.sampled(law, 0.1) + lw.springs(1))
+    frozen = lw.compile(lw.simulate, CART, torque=lw.sampled(law, 0.1) + lw.springs(1))
     before = frozen([1.0], duration=0.5)
     gain[0] = 1.0
     assert np.array_equal(frozen([1.0], duration=0.5).q, before.q)
@@ -317,7 +317,7 @@ TAKING_LAWS: list[Any] = [
     lambda law: lw.springs(1.0) + law,
     lambda law: lw.equilibrium(CART, [0.0], law),
     lambda law: lw.linearize(CART, [0.0], [0.0], law),
-    lambda law: lw.rollout(CART, [0.0], [0.0], step=0.1, steps=3, torque=law),
+    lambda law: lw.rollout(CART, [0.0], [0.0], dt=0.1, steps=3, torque=law),
     lambda law: lw.simulate(CART, [0.0], duration=0.1, events=[law]),
 ]
 

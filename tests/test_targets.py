@@ -95,7 +95,7 @@ def test_a_stub_runs_simulations(integrator: str) -> None:
 
 @pytest.mark.usefixtures("stub")
 def test_a_stub_runs_rollouts() -> None:
-    options: dict[str, Any] = {"steps": 20, "step": 0.01, "torque": lambda arm, t, q, qd, k: -k * q + np.sin(t)}
+    options: dict[str, Any] = {"steps": 20, "dt": 0.01, "torque": lambda arm, t, q, qd, k: -k * q + np.sin(t)}
     options |= {"parameters": {"k": lw.per_trajectory(np.array([1.0, 2.0]))}}
     q0 = np.random.default_rng(0).normal(size=(2, 3))
     stubbed, compiled = lw.rollout(ARM, q0, target="stub", **options), lw.rollout(ARM, q0, **options)

@@ -253,7 +253,7 @@ def test_the_javascript_of_the_documentation_runs(tmp_path: Path) -> None:
         "fr3.wasm": lw.wasm(ID, arm),
         "forward_dynamics.wasm": lw.wasm(FD),
         "robot.bin": lw.wasm_robot(arm),
-        "simulation.wasm": lw.wasm_simulation(arm, q, torque=still),
+        "simulation.wasm": lw.wasm(lw.simulate, arm, q0=q, torque=still),
     }
     for name, data in files.items():
         (tmp_path / name).write_bytes(data)

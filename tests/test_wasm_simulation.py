@@ -57,7 +57,7 @@ def test_the_bits_are_those_of_the_driver_on_a_cpu_without_fused_operations(
 ) -> None:
     monkeypatch.setattr("linkwise.targets.cpu.solver.host_target", lambda: replace(host_target(), fused=False))
     (q0, qd0), tau = start_of(robot), np.linspace(-1.0, 1.0, robot.n)
-    found = Simulation(lw.wasm_simulation(robot, q0, qd0, torque=tau, integrator=name, step=step))
+    found = Simulation(lw.wasm(lw.simulate, robot, q0=q0, qd0=qd0, torque=tau, integrator=name, step=step))
     problem = Problem(robot, tau=True)
     driver = CompiledDriver(problem.program(), method(name))
     expected = Trajectories(problem.initial(q0, qd0)[None], step or 1e-3)
@@ -77,7 +77,7 @@ def test_the_bits_are_those_of_the_driver_on_a_cpu_without_fused_operations(
 def test_it_is_the_motion_that_simulate_gives() -> None:
     arm, target = TEXTBOOK[1], [0.5, -0.3, 0.2]
     options: dict[str, Any] = {"torque": lw.pd_gravity(target, kp=60, kd=20), "friction": True}
-    found = Simulation(lw.wasm_simulation(arm, [0.1, 0.2, 0.3], **options))
+    found = Simulation(lw.wasm(lw.simulate, arm, q0=[0.1, 0.2, 0.3], **options))
     recording = lw.simulate(arm, [0.1, 0.2, 0.3], duration=0.4, samples=[*ENDS], **options)
     for end, q in zip(ENDS, recording.q, strict=True):
         assert found.advance(end) == DONE
@@ -86,7 +86,7 @@ def test_it_is_the_motion_that_simulate_gives() -> None:
 
 def test_torques_and_states_may_be_changed_between_two_calls() -> None:
     arm = TEXTBOOK[0]  # a gantry: what falls, falls as a stone
-    found = Simulation(lw.wasm_simulation(arm, torque=[0.0, 0.0, 0.0]))
+    found = Simulation(lw.wasm(lw.simulate, arm, torque=[0.0, 0.0, 0.0]))
     assert found.advance(0.1) == DONE
     found["tau"][:] = lw.gravity_torque(arm, found["q"])
     found["qd"][:] = (1.0, 2.0, 3.0)
@@ -103,7 +103,7 @@ def test_torques_and_states_may_be_changed_between_two_calls() -> None:
 
 def test_tolerances_that_are_none_are_not_finite() -> None:
     """Without them errors would not be looked at, and steps grow to any length."""
-    found = Simulation(lw.wasm_simulation(TEXTBOOK[1], [0.1, 0.2, 0.3]))
+    found = Simulation(lw.wasm(lw.simulate, TEXTBOOK[1], q0=[0.1, 0.2, 0.3]))
     t, q = found["t"].copy(), found["q"].copy()
     for name, place in (("rtol", ...), ("atol", 0), ("atol", -1)):
         usual = found[name].copy()
@@ -134,7 +134,7 @@ def test_symbols_of_the_robot_are_numbers_that_may_be_changed(monkeypatch: pytes
 
     masses = {"m1": 1.0, "m2": 2.0, "c": 0.05}
     options: dict[str, Any] = {"torque": law, "friction": True}
-    found = Simulation(lw.wasm_simulation(family, q0, parameters={**masses, "kp": [3.0, 2.0]}, **options))
+    found = Simulation(lw.wasm(lw.simulate, family, q0=q0, parameters={**masses, "kp": [3.0, 2.0]}, **options))
     assert [name for name in found.numbers if name in masses] == ["c", "m1", "m2"]
     problem = Problem(family, law, friction=lw.Friction(), symbols=("c", "m1", "m2"), torque_parameters=(("kp", (2,)),))
     driver, expected = CompiledDriver(problem.program(), method("verner65")), Trajectories(np.zeros((1, 6)), 1e-3)
@@ -169,7 +169,7 @@ def test_symbols_need_numbers_that_a_robot_can_have() -> None:
         (double_pendulum(), {"torque": lambda arm, t, q, qd, kp: kp * q}, r"'kp' has no value .*parameters=\{'kp'"),
     ):
         with pytest.raises(ValueError, match=message):
-            lw.wasm_simulation(arm, [0.3, 0.5], **options)
+            lw.wasm(lw.simulate, arm, q0=[0.3, 0.5], **options)
 
 
 def test_what_has_no_form_is_said() -> None:
@@ -184,15 +184,15 @@ def test_what_has_no_form_is_said() -> None:
         ({"q0": np.zeros((2, 3))}, "expected one trajectory"),
     ):
         with pytest.raises(ValueError, match=message):
-            lw.wasm_simulation(arm, **options)
+            lw.wasm(lw.simulate, arm, **options)
     with pytest.raises(TypeError, match="speed"):
-        lw.wasm_simulation(arm, speed=3)
+        lw.wasm(lw.simulate, arm, speed=3)
 
 
 @pytest.mark.parametrize(("name", "step"), [("verner65", None), ("rk4", 1e-2)])
 def test_times_that_are_reached_already_change_nothing(name: str, step: float | None) -> None:
     """The first picture of a page may be at 0, and its clock may go back."""
-    module = lw.wasm_simulation(TEXTBOOK[1], [0.1, 0.2, 0.3], integrator=name, step=step, max_steps=10_000)
+    module = lw.wasm(lw.simulate, TEXTBOOK[1], q0=[0.1, 0.2, 0.3], integrator=name, step=step, max_steps=10_000)
     expected, found = Simulation(module), Simulation(module)
     for end in (0.1, 0.2, 0.3):
         assert expected.advance(end) == DONE
@@ -217,15 +217,15 @@ def test_numbers_have_names_of_their_own() -> None:
     for name in ("h", "rtol", "atol", "work", "heat", "t", "q", "qd", "steps"):
         law = eval(f"lambda a, b, c, d, {name}: -{name} * d")
         with pytest.raises(ValueError, match=f"parameter '{name}', which is the name of another number"):
-            lw.wasm_simulation(TEXTBOOK[1], torque=law, parameters={name: 1.0})
+            lw.wasm(lw.simulate, TEXTBOOK[1], torque=law, parameters={name: 1.0})
 
 
 @pytest.mark.parametrize("name", ["duration", "samples", "threads", "compiled", "progress", "target"])
 def test_arguments_of_other_simulations_are_refused(name: str) -> None:
-    with pytest.raises(TypeError, match=f"lw.wasm_simulation has no argument '{name}'"):
-        lw.wasm_simulation(TEXTBOOK[1], **{name: 1})
+    with pytest.raises(TypeError, match=rf"lw.wasm\(lw.simulate, \.\.\.\) has no argument '{name}'"):
+        lw.wasm(lw.simulate, TEXTBOOK[1], **{name: 1})
 
 
 def test_symbols_keep_their_names() -> None:
-    module = lw.wasm_simulation(double_pendulum(lw.symbols("own_m")), parameters={"own_m": 1.0})
+    module = lw.wasm(lw.simulate, double_pendulum(lw.symbols("own_m")), parameters={"own_m": 1.0})
     assert "own_m" in [number["name"] for number in lw.wasm_interface(module)["numbers"]]

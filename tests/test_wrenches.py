@@ -140,6 +140,6 @@ def test_wrenches_on_every_link_beside_a_batch_say_how_they_are_given() -> None:
         lw.inverse_dynamics(arm, zeros.reshape(5, 1, 3), zeros.reshape(5, 1, 3), zeros[:1], np.ones((2, 3, 6)))
     with pytest.raises(ValueError, match=re.escape("(1, 9, 6)")):  # several tips
         lw.inverse_dynamics(tree, *np.zeros((3, 5, tree.n)), np.ones((9, 6)))
-    for run in (partial(lw.rollout, steps=1, step=1e-3), partial(lw.simulate, duration=1e-3)):
+    for run in (partial(lw.rollout, steps=1, dt=1e-3), partial(lw.simulate, duration=1e-3)):
         with pytest.raises(ValueError, match=re.escape("(1, 3, 6)")):
             run(arm, zeros, wrench=wrench)

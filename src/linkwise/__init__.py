@@ -155,13 +155,10 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
     from .simulation import RolloutResult as RolloutResult
     from .simulation import SimulationError as SimulationError
     from .simulation import SimulationInterrupted as SimulationInterrupted
-    from .simulation import compile_rollout as compile_rollout
-    from .simulation import compile_simulation as compile_simulation
     from .simulation import joint_limits as joint_limits
     from .simulation import per_trajectory as per_trajectory
     from .simulation import rollout as rollout
     from .simulation import simulate as simulate
-    from .simulation.webassembly import wasm_simulation as wasm_simulation
     from .sweeps import Sweep as Sweep
     from .sweeps import SweepInterrupted as SweepInterrupted
     from .sweeps import SweepWarning as SweepWarning
@@ -282,14 +279,11 @@ LAZY_IMPORTS = {  # the public names, by the modules that are imported when one 
         "RolloutResult",
         "SimulationError",
         "SimulationInterrupted",
-        "compile_rollout",
-        "compile_simulation",
         "joint_limits",
         "per_trajectory",
         "rollout",
         "simulate",
     ),
-    "simulation.webassembly": ("wasm_simulation",),
     "sweeps": ("Sweep", "SweepInterrupted", "SweepWarning", "grid", "monte_carlo", "open_sweep", "sweep"),
     "symbolic": ("symbols",),
     "tracing": ("Input", "bind", "count", "symbols_of", "trace"),
@@ -311,11 +305,17 @@ LAZY_IMPORTS = {  # the public names, by the modules that are imported when one 
 }
 PACKAGE_OF = {name: package for package, names in LAZY_IMPORTS.items() for name in names}
 __all__ = list(PACKAGE_OF)
+SPELLED = {  # names of earlier versions
+    "compile_rollout": "compile(lw.rollout, ...)",
+    "compile_simulation": "compile(lw.simulate, ...)",
+    "wasm_simulation": "wasm(lw.simulate, ...)",
+}
 
 
 def __getattr__(name: str) -> Any:
     if name not in PACKAGE_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        instead = f" (expected lw.{SPELLED[name]})" if name in SPELLED else ""
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{instead}")
     with LOCK:  # which a fork waits for: its child must not find a module half loaded
         import_module("numpy")  # first: its own import takes longer after ours (seen with CPython 3.11)
         value = globals()[name] = getattr(import_module(f".{PACKAGE_OF[name]}", __name__), name)

@@ -9,12 +9,11 @@ from ..errors import one_of
 from ..kernels.dispatch import DTYPES
 from ..kernels.lock import LOCK
 from ..robot import Robot
-from ..tracing.tracing import check_function_and_robot
+from ..tracing.tracing import Motion, check_function_and_robot, traceable
 from .method_table import LOOP_METHODS, for_generated_code, has_methods, methods
 from .singular import explain_non_finite
 
 if TYPE_CHECKING:
-    from ..kernels.compiler import Compiled
     from ..kernels.spec import KernelSpec
     from ..kernels.target import Target
 
@@ -24,11 +23,11 @@ def compile(  # noqa: A001
     arm: Robot,
     *,
     target: str = "cpu",
-    dtype: str = "float64",
+    dtype: str | None = None,
     form: str = "auto",
     passes: Iterable[str] = (),
     **keywords: Any,
-) -> Compiled:
+) -> Any:
     """The function, one of Linkwise's or your own over them, compiled for this robot.
 
     Parameters without a default become inputs of one number per joint, the time `t` of one number; keywords are handed
@@ -40,11 +39,24 @@ def compile(  # noqa: A001
     `.compile_seconds`. `lw.forward_dynamics_second_derivatives` becomes several kernels that run one after another,
     called as one, without `.source` and `.ir`.
 
+    `lw.simulate` and `lw.rollout` are compiled with what acts and how it is integrated: run(q0, qd0, ...) then takes
+    the other arguments and gives what they give. Functions of `torque=` and `events=` are traced once, here: later
+    changes of a global or of a controller's attributes have no effect. `parameters` of the torque function are
+    numbers, or `lw.Input(...)` with the shape that one trajectory has of it, whose numbers are then given to each run.
+
     >>> import linkwise as lw
     >>> kernel = lw.compile(lw.gravity_torque, lw.load("gantry"))
     >>> kernel([0, 0, 0])
     array([  0.  ,   0.  , -29.43])
+    >>> spring = lambda arm, t, q, qd, k: -k * q
+    >>> run = lw.compile(lw.rollout, lw.load("planar3"), torque=spring, parameters={"k": lw.Input()})
+    >>> run([[0.1, 0.2, 0.3]], steps=20, dt=1e-3, parameters={"k": 2.0})
+    <rollout of robot 'planar3': trajectories (1,), 20 steps of 0.001 s>
     """
+    motion: Motion | None = getattr(function, "motion", None)
+    if motion is not None:
+        return motion.compiled(arm, **given_options(dtype, form, passes, target), **keywords)
+    dtype = dtype or DTYPES[0]
     with LOCK:
         from ..kernels.target import target_named, this_machine  # imported only when something is compiled
 
@@ -59,10 +71,15 @@ def compile(  # noqa: A001
             and form == "auto"
             and not (keywords or passes or arm.non_floats)
         ):
-            kernel: Compiled = own(arm, dtype)
-            return kernel
+            return own(arm, dtype)
         spec = checked_spec(function, arm, machine, dtype, form, passes, keywords)
-        return machine.kernel(spec, explain_non_finite)  # type: ignore[no-any-return]
+        return machine.kernel(spec, explain_non_finite)
+
+
+def given_options(dtype: str | None, form: str, passes: Iterable[str], target: str = "cpu") -> dict[str, Any]:
+    """Those that are not their defaults: options of kernels, which motions have or refuse by name."""
+    options = {"dtype": (dtype, None), "form": (form, "auto"), "passes": (tuple(passes), ()), "target": (target, "cpu")}
+    return {name: value for name, (value, default) in options.items() if value != default}
 
 
 def checked_spec(
@@ -120,6 +137,7 @@ def ptx_source(
     with LOCK:
         from ..targets.cuda.target import ARCHITECTURES, CudaTarget
 
+        function, keywords = traceable(function, arm, keywords)
         check_function_and_robot(function, arm)
         one_of(dtype, DTYPES, "dtype")
         one_of(architecture, ARCHITECTURES, "architecture")

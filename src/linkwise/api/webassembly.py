@@ -10,7 +10,8 @@ from ..kernels.dispatch import DTYPES
 from ..kernels.lock import LOCK
 from ..robot import Robot, require_robot
 from ..tracing import Input
-from .compiling import checked_spec
+from ..tracing.tracing import Motion
+from .compiling import checked_spec, given_options
 from .functions import poses
 from .method_table import LOOP_METHODS
 
@@ -28,7 +29,7 @@ def wasm(
     function: Callable[..., Any],
     arm: Robot | None = None,
     *,
-    dtype: str = "float64",
+    dtype: str | None = None,
     form: str = "auto",
     passes: Iterable[str] = (),
     **keywords: Any,
@@ -44,11 +45,31 @@ def wasm(
 
     with the addresses of `count` rows each. `wasm_interface` says what it takes, and so does its section "linkwise".
 
+    `lw.simulate` with its arguments becomes a simulation that goes on from call to call:
+
+        advance(simulation, end)      integrate to the time `end`, and return 1; other codes say why it ended before
+
+    `simulation` is where the trajectory is in memory: `lw.wasm_interface(module)["simulation"]`. It begins at q0 (by
+    default neutral) with the rates qd0. Where t is at `end` or beyond, nothing happens. The interface says where t, q,
+    qd and the parameters are, which may be read and changed between two calls: constant torques (`torque=` an array),
+    wrenches, numbers of a torque function and symbols of the robot (`"mass": lw.symbols("m2")` in its table), whose
+    values at the start are in `parameters`. Torque functions are traced. There are no events, sampled laws, jumps in
+    time and exact friction. Computed in float64.
+
     >>> import linkwise as lw
     >>> module = lw.wasm(lw.gravity_torque, lw.load("gantry"))
     >>> module[:4], [argument["name"] for argument in lw.wasm_interface(module)["arguments"]]
     (b'\\x00asm', ['q', 'gravity_torque'])
+    >>> module = lw.wasm(lw.simulate, lw.load("planar3"), torque=[0, 0, 0])
+    >>> [number["name"] for number in lw.wasm_interface(module)["numbers"]]
+    ['rtol', 'max_steps', 't', 'h', 'steps', 'rejected', 'status', 'q', 'qd', 'work', 'heat', 'tau', 'atol']
     """
+    motion: Motion | None = getattr(function, "motion", None)
+    if motion is not None:
+        if arm is None:
+            raise TypeError(f"lw.{function.__name__} has no form that takes any robot (expected a robot)")
+        return motion.module(arm, **given_options(dtype, form, passes), **keywords)
+    dtype = dtype or DTYPES[0]
     with LOCK:
         from ..targets.wasm.files import robot_module, universal_module
         from ..targets.wasm.target import WasmTarget

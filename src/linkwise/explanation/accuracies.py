@@ -250,7 +250,9 @@ def keywords(method: str, arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
 def runner(arm: Robot, method: str, arrays: Mapping[str, np.ndarray], compiled: bool) -> Callable[..., np.ndarray]:
     """The method as a function of the arrays."""
     if compiled:
-        return compiled_kernel(forward_dynamics, arm, dtype=arrays["q"].dtype.name, **keywords(method, arrays))
+        options = {"dtype": arrays["q"].dtype.name, **keywords(method, arrays)}
+        kernel: Callable[..., np.ndarray] = compiled_kernel(forward_dynamics, arm, **options)
+        return kernel
 
     def plain(q: Array, qd: Array, tau: Array, wrench: Array | None = None, point: Array | None = None) -> np.ndarray:
         with use_kernels("never"):

@@ -27,7 +27,7 @@ from ..linear_models.linear_models import linearize
 from ..regressors.regressors import energy_regressor, regressor, slotine_li_regressor
 from ..robot import Description, Robot
 from ..tracing import trace
-from ..tracing.tracing import function_name, prefer_fewest
+from ..tracing.tracing import function_name, prefer_fewest, traceable
 from .header import MARK, head, title
 from .self_test_states import samples
 
@@ -105,6 +105,7 @@ def c_source(
     void gravity_torque(const double q[3], double tau[3]);
     """
     one_of(dtype, TYPES, "dtype")
+    function, keywords = traceable(function, arm, keywords)
     program = trace(function, arm, passes=passes, **keywords)
     if not program.nodes:
         raise ValueError(f"{function_name(function)} has no results (expected at least one number)")

@@ -12,7 +12,7 @@ from ..robot import Robot
 from ..symbolic.latex.program import latex_text
 from ..symbolic.sympy_expressions import normal_expressions, sympy_expressions
 from ..tracing import trace
-from ..tracing.tracing import check_function_and_robot
+from ..tracing.tracing import check_function_and_robot, traceable
 from .columns import parameters_of
 from .component_names import meanings, names_of
 
@@ -34,6 +34,7 @@ def python_source(function: Callable[..., Any], arm: Robot, **keywords: Any) -> 
         return [0.0, 0.0, -29.43]
     <BLANKLINE>
     """
+    function, keywords = traceable(function, arm, keywords)
     check_function_and_robot(function, arm)
     name = getattr(function, "__name__", "function")
     about = f"{name} of the robot {''.join(c for c in arm.name if c.isprintable() and c not in chr(34) + chr(92))}."
@@ -71,6 +72,7 @@ def latex(
     \\end{align*}
     <BLANKLINE>
     """
+    function, keywords = traceable(function, arm, keywords)
     check_function_and_robot(function, arm)
     title = (
         f"{getattr(function, '__name__', 'function')} of the robot {''.join(c for c in arm.name if c.isprintable())}"

@@ -1,7 +1,7 @@
 """Motion in time: the equations of motion of a robot, integrated to a recording."""
 
-from .compiled import CompiledSimulation, compile_simulation
-from .compiled_rollout import CompiledRollout, compile_rollout
+from .compiled import CompiledSimulation
+from .compiled_rollout import CompiledRollout
 from .events import Event, joint_limits
 from .parameters import per_trajectory
 from .rollouts import RolloutResult, rollout
@@ -14,8 +14,6 @@ __all__ = [
     "RolloutResult",
     "SimulationError",
     "SimulationInterrupted",
-    "compile_rollout",
-    "compile_simulation",
     "joint_limits",
     "per_trajectory",
     "rollout",

@@ -25,6 +25,7 @@ from .prepared import prepared
 from .problem import Problem
 from .simulation import arguments, refuse_unknown, simulate
 
+COMPILE = "lw.compile(lw.simulate, ...)"
 FROZEN = (
     "torque",
     "wrench",
@@ -60,9 +61,9 @@ class CompiledSimulation:
     def __call__(self, q0: Any, qd0: Any = None, duration: Any = None, **others: Any) -> Recording:
         for name in others:
             if name in FROZEN:
-                raise TypeError(f"{name!r} is frozen in {self!r} (expected it in lw.compile_simulation)")
+                raise TypeError(f"{name!r} is frozen in {self!r} (expected it in {COMPILE})")
         given = {**self.parameters, **(others.pop("parameters", None) or {})}
-        refuse_defaults(self.defaults, given, self, "lw.compile_simulation")
+        refuse_defaults(self.defaults, given, self, COMPILE)
         numbers = {name: value for name, value in given.items() if not isinstance(value, Input)}
         return simulate(self.robot, q0, qd0, duration, **{**self.options, **others, "parameters": numbers})
 
@@ -102,21 +103,16 @@ def per_trajectory_too_early(name: str, function: str) -> ValueError:
 
 
 def compile_simulation(arm: Robot, **options: Any) -> CompiledSimulation:
-    """`lw.simulate` with these options, traced and compiled now, to be called as run(q0, qd0, duration).
-
-    `lw.simulate` traces the functions of `torque=` and `events=` at every call, since what they read may have changed.
-    Here they are traced once: later changes of a global or of a controller's attributes have no effect. A function that
-    cannot be traced is an error. `parameters` of the torque function are numbers, or `lw.Input(...)` with the shape
-    that one trajectory has of it, whose numbers are then given to each run.
+    """`lw.compile(lw.simulate, arm, ...)`: traced and compiled now, to be called as run(q0, qd0, duration).
 
     >>> import linkwise as lw
-    >>> run = lw.compile_simulation(lw.load("planar3"), torque=lw.pd_gravity([0.5, -0.3, 0.2], kp=60, kd=20))
+    >>> run = lw.compile(lw.simulate, lw.load("planar3"), torque=lw.pd_gravity([0.5, -0.3, 0.2], kp=60, kd=20))
     >>> run
     <Simulation of robot 'planar3', frozen: torque>
     >>> run([0, 0, 0], duration=20.0).q[-1].round(4)
     array([ 0.5, -0.3,  0.2])
     """
-    refuse_unknown(options)
+    refuse_unknown(options, COMPILE)
     target_named(options.get("target", "cpu")).check_run(options.get("threads"))
     inspect.signature(simulate).bind(arm, None, **options)  # complains of q0
     given = options.get("parameters") or {}
@@ -130,7 +126,7 @@ def compiled_problem(arm: Robot, options: dict[str, Any]) -> tuple[Problem, tupl
     given = options["parameters"] or {}
     for name, value in given.items():
         if isinstance(value, PerTrajectory):
-            raise per_trajectory_too_early(name, "lw.compile_simulation")
+            raise per_trajectory_too_early(name, COMPILE)
     numbers = {name: np.zeros(value.shape) if isinstance(value, Input) else value for name, value in given.items()}
     options = {**options, "parameters": numbers}
     q0 = neutral(arm) if isinstance(arm, Robot) else None  # which `prepared` refuses

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..control.drives import function_name
-from ..errors import near_miss, one_of
+from ..errors import one_of
 from ..kernels.arrays import finite, on_gpu
 from ..kernels.dispatch import DTYPES
 from ..kernels.interface import described
@@ -25,9 +25,10 @@ from .numbers import checked
 from .parameters import PerTrajectory, declared_shapes, parameters_of, values_of
 from .problem import wrong_torques
 from .rollout_inputs import refuse_exact, refuse_sampled, refuse_unknown_names
-from .rollouts import Options, RolloutResult, rolled_out, rollout, solver, whole
+from .rollouts import Options, RolloutResult, refuse_unknown, rolled_out, rollout, solver, whole
 from .traced import TracedFunction, traced
 
+COMPILE = "lw.compile(lw.rollout, ...)"
 FROZEN = ("friction", "integrator", "target", "dtype")  # and a torque function
 OF_A_RUN = ("q0", "qd0", "table", "wrench", "stream", "out")
 
@@ -52,29 +53,27 @@ class CompiledRollout:
         self.robot, self.law, self.parameters, self.options, self.defaults = arm, law, parameters, options, defaults
         self.solvers: dict[Any, RolloutCode] = {}
         self.told = False  # whether it was said that steps are too long for friction
-        if (friction := Friction.of(options.get("friction", False))) is not None and "step" in options:
+        if (friction := Friction.of(options.get("friction", False))) is not None and "dt" in options:
             symbols = {name: values_of(parameters.get(name)) for name in (symbols_of(arm) if arm.symbolic else ())}
             if all(isinstance(value, (int, float, np.ndarray)) for value in symbols.values()):
-                integrator, step = options.get("integrator", "rk4"), checked(step=options["step"])["step"]
+                integrator, dt = options.get("integrator", "rk4"), checked(dt=options["dt"])["dt"]
                 arrays = {name: np.asarray(value, dtype=float) for name, value in symbols.items()}
-                self.told = warn_of_long_steps(arm, friction, step, integrator, arrays)
+                self.told = warn_of_long_steps(arm, friction, dt, integrator, arrays)
 
     def __call__(
         self, q0: Any, qd0: Any = None, *, parameters: Mapping[str, Any] | None = None, **others: Any
     ) -> RolloutResult:
         for name in others:
             if name in FROZEN or (name == "torque" and (self.law is not None or callable(others[name]))):
-                raise TypeError(f"{name!r} is frozen in {self!r} (expected it in lw.compile_rollout)")
-            if name not in Options._fields:
-                near = near_miss(name, Options._fields)
-                raise TypeError(f"{self!r} has no argument {name!r}{near} (it has {', '.join(Options._fields)})")
-        refuse_defaults(self.defaults, parameters or {}, self, "lw.compile_rollout")
+                raise TypeError(f"{name!r} is frozen in {self!r} (expected it in {COMPILE})")
+        refuse_unknown(others, repr(self), Options._fields)
+        refuse_defaults(self.defaults, parameters or {}, self, COMPILE)
         options = {**self.options, **others, "parameters": {**self.parameters, **(parameters or {})}}
         if self.law is not None:
             options["torque"] = self.law
-        for name in ("steps", "step"):
+        for name in ("steps", "dt"):
             if name not in options:
-                raise TypeError(f"{name} is missing (expected {name}=..., here or in lw.compile_rollout)")
+                raise TypeError(f"{name} is missing (expected {name}=..., here or in {COMPILE})")
         look = None if self.told else self.look_at_friction
         return rolled_out(self.robot, q0, qd0, Options(**options), look, self.solver)
 
@@ -109,24 +108,20 @@ class CompiledRollout:
 def compile_rollout(
     arm: Robot, *, torque: Any = None, parameters: Mapping[str, Any] | None = None, **options: Any
 ) -> CompiledRollout:
-    """`lw.rollout` with a torque function that is traced now, to be called as run(q0, qd0, parameters={...}).
+    """`lw.compile(lw.rollout, arm, ...)`: traced now, to be called as run(q0, qd0, parameters={...}).
 
     `lw.rollout` traces its torque function at every call, since what it reads may have changed; that takes
-    milliseconds. Here it is traced once: later changes of a global or of a controller's attributes have no effect.
-    Machine code is made at the first run.
-
-    `parameters` has the parameters of the torque function: numbers, or `lw.Input(...)` with the shape that one
-    trajectory has of it, whose numbers are then given to each run: an array of that shape for all trajectories, or
-    `lw.per_trajectory(array)` with the batch's axes in front. Parameters that are not named keep their defaults.
-    Symbols of the robot are always given to each run, unless they have numbers here. `steps`, `step`, `every`, `hold`
-    and `threads` may be given here or to the run, the arrays `table`, `wrench` and `out` to the run; `friction`,
-    `integrator`, `target` and `dtype` are given here.
+    milliseconds. Machine code is made at the first run. Parameters that are not named keep their defaults. Symbols of
+    the robot are always given to each run, unless they have numbers here. `steps`, `dt`, `every`, `hold` and `threads`
+    may be given here or to the run, the arrays `table`, `wrench` and `out` to the run; `friction`, `integrator`,
+    `target` and `dtype` are given here.
 
     >>> import numpy as np
     >>> import linkwise as lw
     >>> arm = lw.load("planar3")
     >>> spring = lambda arm, t, q, qd, goal, kp: kp * (goal - q) - 0.5 * qd
-    >>> run = lw.compile_rollout(arm, steps=20, step=1e-3, torque=spring, parameters={"goal": lw.Input(3), "kp": 2.0})
+    >>> shapes = {"goal": lw.Input(3), "kp": 2.0}
+    >>> run = lw.compile(lw.rollout, arm, steps=20, dt=1e-3, torque=spring, parameters=shapes)
     >>> run(np.zeros((1000, 3)), parameters={"goal": [0.1, 0.2, 0.3]})
     <rollout of robot 'planar3': trajectories (1000,), 20 steps of 0.001 s>
     """
@@ -142,7 +137,7 @@ def compile_rollout(
     refuse_unknown_names(arm, torque, symbols, given)
     for name, x in given.items():
         if isinstance(x, PerTrajectory) and name not in symbols:
-            raise per_trajectory_too_early(name, "lw.compile_rollout")
+            raise per_trajectory_too_early(name, COMPILE)
         if not isinstance(x, Input) and not on_gpu(values_of(x)):
             finite(f"parameters: {name!r}", real_array(f"parameters: {name!r}", values_of(x), "float64"))
     shapes = {name: x.shape if isinstance(x, Input) else np.shape(values_of(x)) for name, x in given.items()}
@@ -172,19 +167,17 @@ def frozen_law(arm: Robot, torque: Any, shapes: Mapping[str, tuple[int, ...]]) -
 
 
 def refuse_what_is_no_option(arm: Robot, options: Mapping[str, Any]) -> None:
-    known = [name for name in inspect.signature(rollout).parameters if name not in ("arm", *OF_A_RUN)]
+    known = [name for name in inspect.signature(rollout).parameters if name not in ("arm", "unknown", *OF_A_RUN)]
     for name in options:
         if name in OF_A_RUN:
-            raise TypeError(f"{name!r} is not an argument of lw.compile_rollout (expected it in each run)")
-        if name not in known:
-            near = near_miss(name, known)
-            raise TypeError(f"lw.compile_rollout has no argument {name!r}{near} (it has {', '.join(known)})")
+            raise TypeError(f"{name!r} is not an argument of {COMPILE} (expected it in each run)")
+    refuse_unknown(options, COMPILE, known)
     target_named(options.get("target", "cpu")).check_run(options.get("threads"))
     for name in ("steps", "every", "hold"):
         if options.get(name) is not None:
             whole(name, options[name])
-    if "step" in options:
-        checked(step=options["step"])
+    if "dt" in options:
+        checked(dt=options["dt"])
     if (law := Friction.of(options.get("friction", False))) is not None:
         refuse_exact(arm, law)
     one_of(options.get("integrator", "rk4"), fixed_step_integrators(), "integrator")

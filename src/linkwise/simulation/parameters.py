@@ -76,7 +76,7 @@ def per_trajectory(array: Any) -> PerTrajectory:
     >>> import linkwise as lw
     >>> robot = lw.load("planar3")
     >>> law = lambda robot, t, q, qd, kp: -kp * q
-    >>> options = {"steps": 10, "step": 0.01, "torque": law}
+    >>> options = {"steps": 10, "dt": 0.01, "torque": law}
     >>> gains = np.array([1.0, 2.0, 3.0])
     >>> same = lw.rollout(robot, np.ones((3, 3)), parameters={"kp": gains}, **options)      # one gain a joint
     >>> each = lw.rollout(robot, np.ones((3, 3)), parameters={"kp": lw.per_trajectory(gains)}, **options)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Never
 
 import numpy as np
 
-from ..errors import one_of
+from ..errors import near_miss, one_of
 from ..graph import count
 from ..kernels.arrays import Arrays
 from ..kernels.dispatch import DTYPES
@@ -19,6 +20,7 @@ from ..kernels.target import Target, target_named
 from ..ode.rollout import RolloutCode, Settings, fixed_step_integrators, rollout_of
 from ..robot import Friction, Robot
 from ..robot.labels import in_order
+from .equations import RolloutMotion
 from .friction_steps import warn_of_long_steps
 from .numbers import checked
 from .problem import Problem, program_of
@@ -37,12 +39,12 @@ class RolloutResult:
     `q_end` (..., nq) and `qd_end` (..., n) are the states after the last step. `q` (..., samples, nq) and `qd`
     (..., samples, n) are those at the times `t`: at the start and after every so many steps; None without `every`.
     `finite` (...) is how many steps each trajectory made with finite numbers: all of them, unless it was lost; its
-    numbers are NaN from there on. `steps` and `step` are those that were asked for.
+    numbers are NaN from there on. `steps` and `dt` are those that were asked for.
     """
 
     robot: Robot
     steps: int
-    step: float
+    dt: float
     t: np.ndarray | None
     q: Any
     qd: Any
@@ -56,14 +58,14 @@ class RolloutResult:
         lost = np.count_nonzero(self.finite < self.steps) if isinstance(self.finite, np.ndarray) else 0
         if lost:
             samples += f"; {lost} without finite numbers at the end"
-        return f"<rollout of robot {self.robot.name!r}: {batch}, {self.steps} steps of {self.step:g} s{samples}>"
+        return f"<rollout of robot {self.robot.name!r}: {batch}, {self.steps} steps of {self.dt:g} s{samples}>"
 
 
 class Options(NamedTuple):
     """The options of a rollout."""
 
     steps: int
-    step: float
+    dt: float
     torque: Any = None
     table: Any = None
     hold: int = 1
@@ -85,7 +87,7 @@ def rollout(
     qd0: Any = None,
     *,
     steps: int,
-    step: float,
+    dt: float | None = None,
     torque: Any = None,
     table: Any = None,
     hold: int = 1,
@@ -99,19 +101,20 @@ def rollout(
     threads: int | None = None,
     stream: Any = None,
     out: RolloutResult | None = None,
+    **unknown: Never,
 ) -> RolloutResult:
-    """Very many trajectories from q0 and qd0 (..., n), at rest without qd0, over so many steps of `step` seconds.
+    """Very many trajectories from q0 and qd0 (..., n), at rest without qd0, over so many steps of `dt` seconds.
 
     For trajectories whose errors and events matter, see `simulate`; here all make the same steps, with their states in
     registers. `torque` is None, constant torques (..., n), or a function torque(arm, t, q, qd) over `lw` pieces, which
-    is traced anew at each call (`compile_rollout`: once); `table` are torques (..., rows, n) that are added, each row
-    held over `hold` steps: as many rows as there are steps, or a hold-th of that, rounded up. `wrench` is constant, as
-    for `inverse_dynamics`: (..., 6) on the tip or (..., m, 6) on every link of m, beside a batch (1, m, 6) where they
-    are the same for all trajectories. `friction` is as for `simulate`, with `smooth` above 0; a warning says where
-    steps are too long for it. `parameters` are numbers, by name, for what the torque function takes after qd and for
-    the symbols of the robot (`lw.symbols`: masses, payloads, friction): an array is for all trajectories as it stands;
-    `lw.per_trajectory(array)` has the batch's axes in front, a value for each. `every` asks for samples: the start, and
-    after every so many steps.
+    is traced anew at each call (`lw.compile(lw.rollout, ...)`: once); `table` are torques (..., rows, n) that are
+    added, each row held over `hold` steps: as many rows as there are steps, or a hold-th of that, rounded up.
+    `wrench` is constant, as for `inverse_dynamics`: (..., 6) on the tip or (..., m, 6) on every link of m, beside a
+    batch (1, m, 6) where they are the same for all trajectories. `friction` is as for `simulate`, with `smooth` above
+    0; a warning says where steps are too long for it. `parameters` are numbers, by name, for what the torque function
+    takes after qd and for the symbols of the robot (`lw.symbols`: masses, payloads, friction): an array is for all
+    trajectories as it stands; `lw.per_trajectory(array)` has the batch's axes in front, a value for each. `every` asks
+    for samples: the start, and after every so many steps.
 
     With `target="cuda"` a GPU computes each trajectory in a thread: arrays of torch, CuPy, JAX and Numba are read where
     they are, and results are of their kind, on their stream, or on `stream`; NumPy arrays are copied to it and back.
@@ -122,12 +125,15 @@ def rollout(
     >>> import numpy as np
     >>> import linkwise as lw
     >>> arm = lw.load("planar3")
-    >>> fall = lw.rollout(arm, np.zeros((1000, 3)), steps=200, step=5e-3, every=50)
+    >>> fall = lw.rollout(arm, np.zeros((1000, 3)), steps=200, dt=5e-3, every=50)
     >>> fall.q.shape, fall.q_end.shape, fall.t
     ((1000, 5, 3), (1000, 3), array([0.  , 0.25, 0.5 , 0.75, 1.  ]))
     """
+    refuse_unknown(unknown)
+    if dt is None:
+        raise TypeError("dt is missing (expected seconds, the length of every step)")
     options = Options(
-        steps, step, torque, table, hold, wrench, friction, parameters, integrator, every, target, dtype, threads,
+        steps, dt, torque, table, hold, wrench, friction, parameters, integrator, every, target, dtype, threads,
         stream, out,
     )  # fmt: skip
     return rolled_out(arm, q0, qd0, options, warn_of_long_steps, solver)
@@ -145,7 +151,7 @@ def rolled_out(
     target = target_named(options.target)
     target.check_run(options.threads, options.stream)
     one_of(options.integrator, fixed_step_integrators(), "integrator")
-    length, steps = checked(step=options.step)["step"], whole("steps", options.steps)
+    length, steps = checked(dt=options.dt)["dt"], whole("steps", options.steps)
     settings = Settings(steps, *sampled(options.every, steps), length, whole("hold", options.hold))
     if settings.hold > 1 and options.table is None:
         raise ValueError(f"hold is {options.hold}, and there is no table (expected table=..., whose rows are held)")
@@ -154,7 +160,7 @@ def rolled_out(
         one_of(options.dtype, DTYPES, "dtype")
     arrays = target.arrays(q0, options.dtype, options.stream)
     if not np.dtype(arrays.dtype).type(length):
-        raise ValueError(f"step is {length}, which is 0 in {arrays.dtype} (expected a longer one)")
+        raise ValueError(f"dt is {length}, which is 0 in {arrays.dtype} (expected a longer one)")
     inputs = rollout_inputs(
         arm,
         arrays,
@@ -184,9 +190,17 @@ def rolled_out(
     return RolloutResult(arm, settings.steps, length, times, q, qd, q_end, qd_end, finite)
 
 
-rollout.untraceable = (  # type: ignore[attr-defined]
-    "expected lw.compile_rollout, whose torque function is traced once; lw.wasm_simulation for WebAssembly"
-)
+rollout.motion = RolloutMotion()  # type: ignore[attr-defined]
+
+
+def refuse_unknown(names: Iterable[str], function: str = "lw.rollout", known: Sequence[str] = ()) -> None:
+    """Raise an error for a name that is no argument of `rollout`, or of another function that has most of them."""
+    known = known or [name for name in inspect.signature(rollout).parameters if name not in ("arm", "unknown")]
+    for name in names:
+        if name == "step":
+            raise TypeError(f"{function} has no argument 'step' (expected dt: seconds, the length of every step)")
+        if name not in known:
+            raise TypeError(f"{function} has no argument {name!r}{near_miss(name, known)} (it has {', '.join(known)})")
 
 
 def whole(name: str, value: Any) -> int:

@@ -12,6 +12,7 @@ from ..ode.registry import DEFAULT
 from ..ode.registry import integrator as integrator_of
 from ..recording.recording import FAILED, Recording
 from ..robot import Friction, Robot
+from .equations import SimulationMotion
 from .failure import reason
 from .friction_steps import warn_of_long_steps
 from .integration import integrated
@@ -122,9 +123,7 @@ def simulate(
     return recording
 
 
-simulate.untraceable = (  # type: ignore[attr-defined]
-    "expected lw.compile_simulation, whose functions are traced once; lw.wasm_simulation for WebAssembly"
-)
+simulate.motion = SimulationMotion()  # type: ignore[attr-defined]
 
 
 def arguments() -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`lw.wasm_simulation`: a simulation as a WebAssembly module."""
+"""`lw.wasm(lw.simulate, ...)`: a simulation as a WebAssembly module."""
 
 from __future__ import annotations
 
@@ -33,32 +33,18 @@ from .rollout_inputs import refuse_wrong_names
 from .sampling import parted
 from .simulation import arguments, refuse_unknown
 
+WASM = "lw.wasm(lw.simulate, ...)"
 NUMBER = 8  # bytes
 FOREVER = 1 << 62
 NOT_OF_MODULES = ("duration", "samples", "threads", "compiled", "progress", "target")  # arguments of `simulate`
 
 
 def wasm_simulation(arm: Robot, q0: Any = None, qd0: Any = None, **options: Any) -> bytes:
-    """`lw.simulate` with these options as a WebAssembly module, which goes on from call to call.
-
-        advance(simulation, end)      integrate to the time `end`, and return 1; other codes say why it ended before
-
-    `simulation` is where the trajectory is in memory: `lw.wasm_interface(module)["simulation"]`. It begins at q0 (by
-    default neutral) with the rates qd0. Where t is at `end` or beyond, nothing happens. The interface says where t, q,
-    qd and the parameters are, which may be read and changed between two calls: constant torques (`torque=` an array),
-    wrenches, numbers of a torque function and symbols of the robot (`"mass": lw.symbols("m2")` in its table), whose
-    values at the start are in `parameters`. Torque functions are traced. There are no events, sampled laws, jumps in
-    time and exact friction. Computed in float64.
-
-    >>> import linkwise as lw
-    >>> module = lw.wasm_simulation(lw.load("planar3"), torque=[0, 0, 0])
-    >>> [number["name"] for number in lw.wasm_interface(module)["numbers"]]
-    ['rtol', 'max_steps', 't', 'h', 'steps', 'rejected', 'status', 'q', 'qd', 'work', 'heat', 'tau', 'atol']
-    """
+    """`lw.wasm(lw.simulate, arm, ...)`: a module that goes on from call to call."""
     for name in NOT_OF_MODULES:
         if name in options:
-            raise TypeError(f"lw.wasm_simulation has no argument {name!r}: a module runs to the times that it is given")
-    refuse_unknown(options, "lw.wasm_simulation", NOT_OF_MODULES)
+            raise TypeError(f"{WASM} has no argument {name!r}: a module runs to the times that it is given")
+    refuse_unknown(options, WASM, NOT_OF_MODULES)
     options = {**arguments(), **options}
     explicit = [name for name, scheme in members().items() if isinstance(scheme, RungeKutta)]
     one_of(options["integrator"], explicit, "integrator")

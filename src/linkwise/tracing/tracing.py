@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -55,15 +56,46 @@ class Prepared:
         raise NotImplementedError
 
 
+class Motion(ABC):
+    """What a function that integrates equations of motion is to those that compile or write functions.
+
+    It is the attribute `motion` of such a function.
+    """
+
+    @abstractmethod
+    def compiled(self, robot: Robot, **options: Any) -> Callable[..., Any]:
+        """What `lw.compile` gives."""
+
+    @abstractmethod
+    def module(self, robot: Robot, **options: Any) -> bytes:
+        """What `lw.wasm` gives."""
+
+    @abstractmethod
+    def equations(self, robot: Robot, **options: Any) -> tuple[Callable[..., Any], dict[str, Any]]:
+        """Their right-hand side, a function that can be traced, and its keywords."""
+
+
+def traceable(
+    function: Callable[..., Any], robot: Robot, keywords: dict[str, Any]
+) -> tuple[Callable[..., Any], dict[str, Any]]:
+    """The function with its keywords; of one that integrates, the right-hand side."""
+    motion: Motion | None = getattr(function, "motion", None)
+    if motion is None:
+        return function, keywords
+    require_robot(robot, "the second argument", ", for which the function is traced")
+    return motion.equations(robot, **keywords)
+
+
 def trace(function: Callable[..., Any], robot: Robot, *, passes: Iterable[str] = (), **keywords: Any) -> Program:
     """The program of `function(robot, ...)`: straight-line code, customised to the robot.
 
     Every parameter after the robot that has no default becomes an input of one number per joint; one named `t`, the
     time, of one number. A keyword given here is handed on as it is, or becomes an input of another shape when it is an
     `Input`. The function may be one of Linkwise's or your own over them: anything that does arithmetic on arrays
-    without branching on their numbers.
+    without branching on their numbers. Of `lw.simulate` and `lw.rollout` it is the right-hand side: accelerations.
     `passes` names changes of the program that are made only when asked for (see `linkwise.graph.passes`).
     """
+    function, keywords = traceable(function, robot, keywords)
     check_function_and_robot(function, robot)
     if isinstance(function, Prepared):
         if keywords:
@@ -199,8 +231,10 @@ def called(function: Callable[..., Any], robot: Robot, arguments: dict[str, Any]
 def check_function_and_robot(function: object, robot: object) -> None:
     if not callable(function):
         raise TypeError(f"the first argument is {function!r} (expected a function, such as linkwise.inverse_dynamics)")
-    if hint := getattr(function, "untraceable", ""):
-        raise TypeError(f"lw.{function_name(function)} cannot be traced or compiled: it runs machine code ({hint})")
+    if getattr(function, "motion", None) is not None:
+        raise TypeError(
+            f"lw.{function_name(function)} has no form here (expected lw.compile, or a function of a state)"
+        )
     require_robot(robot, "the second argument", ", for which the function is traced")
 
 

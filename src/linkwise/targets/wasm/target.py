@@ -42,7 +42,7 @@ class WasmTarget(CodeTarget["WasmCode"]):
 
     def check_run(self, threads: int | None = None, stream: Any = None) -> None:
         raise ValueError(
-            "target is 'wasm' (expected 'cpu' or 'cuda'; lw.wasm_simulation gives a simulation as a module)"
+            "target is 'wasm' (expected 'cpu' or 'cuda'; lw.wasm(lw.simulate, ...) gives a simulation as a module)"
         )
 
     def call(self, code: WasmCode, interface: Interface, links: Links | None = None) -> BatchFunction:

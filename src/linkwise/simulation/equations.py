@@ -1,0 +1,110 @@
+"""`lw.simulate` and `lw.rollout` as others see them: how they are compiled, and the equations that they integrate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..api.functions import forward_dynamics
+from ..errors import near_miss
+from ..robot import Friction, Robot
+from ..tracing import Input
+from ..tracing.tracing import Motion
+from .parameters import called, checked_parameters, parameters_of, values_of
+from .sampling import parted
+
+
+class MotionOf(Motion):
+    """Equations of motion, with what acts: q̈ from q, q̇ and, where a torque function has it, t."""
+
+    name: ClassVar[str]
+    of_equations: ClassVar[Sequence[str]]  # options on which the right-hand side depends
+
+    def equations(self, robot: Robot, **options: Any) -> tuple[Callable[..., Any], dict[str, Any]]:
+        """Constant torques, tables and wrenches are inputs; parameters are numbers, or inputs that are `lw.Input`."""
+        for name in options:
+            if name not in self.of_equations:
+                raise TypeError(
+                    f"the equations of motion of {self.name} have no argument {name!r}"
+                    f"{near_miss(name, self.of_equations)} (they have {', '.join(self.of_equations)})"
+                )
+        torque, laws = parted(options.get("torque"))
+        if laws:
+            raise ValueError(
+                "the torque has a sampled law, which acts at times of its own (expected a torque function, or lw.trace"
+                " of the law's own step)"
+            )
+        friction = Friction.of(options.get("friction", False))
+        if friction is not None and friction.smooth == 0.0:
+            raise ValueError(
+                "friction is exact: which equations hold depends on which joints stick (expected lw.Friction with"
+                " smooth above 0)"
+            )
+        inputs, numbers = parameters_in(torque, options.get("parameters"))
+        more: dict[str, Any] = {"t": Input()} if callable(torque) else {}
+        if options.get("table") is not None or not (torque is None or callable(torque)):
+            more["tau"] = Input(robot.n)
+        if options.get("wrench") is not None:
+            shape = np.shape(options["wrench"])
+            more["wrench"] = Input(*shape[-1:] if len(robot.leaves) == 1 and len(shape) == 1 else shape[-2:])
+        passed = {name: options[name] for name in ("point", "method") if options.get(name) is not None}
+
+        def equations_of_motion(
+            arm: Robot, q: Any, qd: Any, t: Any = None, tau: Any = None, wrench: Any = None, **own: Any
+        ) -> Any:
+            net = np.zeros(arm.n) if tau is None else tau
+            if callable(torque):
+                net = net + called(torque, arm, t, q, qd, {**numbers, **own})
+            if friction is not None:
+                net = net - friction.torque(arm, qd)
+            return forward_dynamics(arm, q, qd, net, wrench, **passed)
+
+        equations_of_motion.__doc__ = f"q̈ of the motion that {self.name} integrates."
+        equations_of_motion.result_names = ("qdd",)  # type: ignore[attr-defined]
+        return equations_of_motion, {**more, **inputs}
+
+
+def parameters_in(torque: Any, given: Mapping[str, Any] | None) -> tuple[dict[str, Input], dict[str, Any]]:
+    """Parameters of a torque function that are inputs, and those that are numbers."""
+    inputs = {name: value for name, value in (given or {}).items() if isinstance(value, Input)}
+    numbers = {name: values_of(value) for name, value in (given or {}).items() if name not in inputs}
+    held = {name: np.zeros(value.shape) for name, value in inputs.items()}
+    checked_parameters(torque, {**numbers, **held}, ())
+    clash = sorted({"q", "qd", "t", "tau", "wrench"} & set(parameters_of(torque)))
+    if clash:
+        raise ValueError(
+            f"the torque function has a parameter {clash[0]!r}, which is an argument (expected another name)"
+        )
+    return inputs, {name: np.asarray(value, dtype=float) for name, value in numbers.items()}
+
+
+class SimulationMotion(MotionOf):
+    name = "lw.simulate"
+    of_equations = ("torque", "wrench", "point", "friction", "method", "parameters")
+
+    def compiled(self, robot: Robot, **options: Any) -> Callable[..., Any]:
+        from .compiled import compile_simulation
+
+        return compile_simulation(robot, **options)
+
+    def module(self, robot: Robot, **options: Any) -> bytes:
+        from .webassembly import wasm_simulation
+
+        return wasm_simulation(robot, **options)
+
+
+class RolloutMotion(MotionOf):
+    name = "lw.rollout"
+    of_equations = ("torque", "table", "wrench", "friction", "parameters")
+
+    def compiled(self, robot: Robot, **options: Any) -> Callable[..., Any]:
+        from .compiled_rollout import compile_rollout
+
+        return compile_rollout(robot, **options)
+
+    def module(self, robot: Robot, **options: Any) -> bytes:
+        raise ValueError(
+            "lw.rollout has no form in WebAssembly (expected lw.wasm(lw.simulate, robot, integrator='rk4', step=...))"
+        )
