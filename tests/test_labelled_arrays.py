@@ -195,3 +195,31 @@ def test_names_within_lists_and_of_rows_are_seen() -> None:
     pyarrow = pytest.importorskip("pyarrow")
     table = pyarrow.table({name: backwards[name] for name in backwards.columns})
     assert np.array_equal(lw.gravity_torque(ARM, table), lw.gravity_torque(ARM, q))
+
+
+def test_vectors_of_robots_are_without_names() -> None:
+    back = pandas.Series([1.0, 2.0, 3.0], index=list("zyx"))
+    tensor = pandas.DataFrame(np.eye(3), index=list("zyx"), columns=list("zyx"))
+    pair = pandas.Series([-1.0, 1.0], index=["upper", "lower"])
+
+    def changed(**entries: Any) -> lw.Robot:
+        rows = SMALL.rows
+        rows[1].update(entries)
+        return lw.Robot.from_dh(rows, convention=SMALL.convention)
+
+    for names, make in (
+        ("'z', 'y', 'x'", lambda: SMALL.with_gravity(back)),
+        ("'z', 'y', 'x'", lambda: lw.Robot.from_dh(SMALL.rows, convention=SMALL.convention, gravity=back)),
+        ("'z', 'y', 'x'", lambda: SMALL.with_payload(1.0, com=back)),
+        ("'z', 'y', 'x'", lambda: SMALL.with_payload(1.0, inertia=tensor)),
+        ("'z', 'y', 'x'", lambda: SMALL.with_free_base(1.0, com=back, inertia=np.eye(3))),
+        ("link2.*'z', 'y', 'x'", lambda: changed(com=back)),
+        ("link2.*'z', 'y', 'x'", lambda: changed(inertia=[back, back, back])),
+        ("link2.*'upper', 'lower'", lambda: changed(limits=pair)),
+    ):
+        with pytest.raises(ValueError, match=rf"{names}.*to_numpy\(\)"):
+            make()
+    with pytest.raises(ValueError, match=r"(?s)mass .*expected a number"):
+        changed(mass=pandas.Series([1.0, 2.0]))
+    bare = pandas.Series([0.0, 0.1, 0.2])
+    assert changed(com=bare).links[1].com == changed(com=(0.0, 0.1, 0.2)).links[1].com

@@ -362,12 +362,10 @@ def about_centre(body: RigidInertia) -> tuple[Scalar, Vector, Symmetric]:
 
 
 def checked_gravity(gravity: Iterable[Scalar], robot: str) -> tuple[Scalar, Scalar, Scalar]:
-    items = sequence(gravity, 3)
-    if items is None:
-        raise RobotError(
-            f"robot {robot!r}: gravity is {gravity!r} (expected three numbers, in m/s2, in the base frame)"
-        )
     try:
+        items = sequence(gravity, 3, "gravity")
+        if items is None:
+            raise EntryError("gravity", f"is {gravity!r} (expected three numbers, in m/s2, in the base frame)")
         x, y, z = (number(item, f"gravity[{i}]") for i, item in enumerate(items))
     except EntryError as problem:
         raise RobotError(f"robot {robot!r}: {problem}") from None

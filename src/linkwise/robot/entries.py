@@ -13,6 +13,7 @@ import numpy as np
 
 from ..errors import ErrorWithFields, RobotError
 from ..spatial import Scalar
+from .named_arrays import labels_of, listed
 
 ANGLE = re.compile(r"\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s*(deg|rad)\s*")
 TURNS = 4.0 * math.pi  # a larger angle in a DH row must have been meant in degrees
@@ -35,7 +36,7 @@ def number(value: Any, key: str, expected: str = "a number") -> Scalar:
     if type(value) is float and math.isfinite(value):  # most are
         return value
     calculates = all(hasattr(value, op) for op in ("__add__", "__sub__", "__mul__"))
-    if not calculates or isinstance(value, (bool, np.bool_, complex, np.ndarray)):
+    if not calculates or isinstance(value, (bool, np.bool_, complex, np.ndarray)) or shape_of(value):
         raise EntryError(key, f"is {value!r} (expected {expected})")
     if isinstance(value, (int, float, Fraction, Decimal, np.integer, np.floating)):
         try:
@@ -45,6 +46,12 @@ def number(value: Any, key: str, expected: str = "a number") -> Scalar:
     if not finite(value):
         raise EntryError(key, f"is {value} (expected a finite number)")
     return value
+
+
+def shape_of(value: Any) -> tuple[int, ...]:
+    """() of a number of any library."""
+    shape = getattr(value, "shape", ())
+    return tuple(shape) if isinstance(shape, tuple) else ()
 
 
 def is_symbol(value: Scalar) -> bool:
@@ -100,18 +107,24 @@ def positive_part(value: Scalar) -> Scalar:
     return 0.0 if type(value) is float and value < 0.0 else value
 
 
-def sequence(value: Any, count: int) -> list[Any] | None:
+def sequence(value: Any, count: int, key: str = "") -> list[Any] | None:
+    """So many items; None of anything else. Items with names are an error about the entry `key`."""
     if type(value) in (tuple, list):  # most are
         return list(value) if len(value) == count else None
     if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
         return None
+    labels = None if isinstance(value, tuple) else labels_of(value)
+    if labels is not None and not key:
+        return None
+    if labels is not None:
+        raise EntryError(key, f"has names: {listed(labels)} (expected numbers without names, in order: .to_numpy())")
     items = list(value)
     return items if len(items) == count else None
 
 
 def vector3(row: Mapping[str, Any], key: str) -> tuple[Scalar, Scalar, Scalar]:
     value = present(row, key, "three numbers")
-    items = sequence(value, 3)
+    items = sequence(value, 3, key)
     if items is None:
         raise EntryError(key, f"is {value!r} (expected three numbers)")
     x, y, z = (number(item, f"{key}[{i}]") for i, item in enumerate(items))
@@ -130,8 +143,8 @@ def axis(row: Mapping[str, Any], key: str, default: tuple[float, ...]) -> tuple[
 
 def square(row: Mapping[str, Any], key: str, default: Any = None) -> tuple[tuple[Scalar, ...], ...]:
     value = present(row, key, "a 3 x 3 matrix") if default is None else row.get(key, default)
-    rows = sequence(value, 3)
-    if rows is None or any(sequence(r, 3) is None for r in rows):
+    rows = sequence(value, 3, key)
+    if rows is None or any(sequence(r, 3, key) is None for r in rows):
         raise EntryError(key, f"is {value!r} (expected a 3 x 3 matrix, as three rows of three numbers)")
     return tuple(tuple(number(x, f"{key}[{i}][{j}]") for j, x in enumerate(r)) for i, r in enumerate(rows))
 
@@ -192,7 +205,7 @@ def impossible_body(rows: tuple[tuple[Scalar, ...], ...], residue: float) -> str
 def limits(row: Mapping[str, Any]) -> tuple[float, float] | None:
     if row.get("limits") is None:
         return None
-    pair = sequence(row["limits"], 2)
+    pair = sequence(row["limits"], 2, "limits")
     expected = "[lower, upper] in radians or m"
     if pair is None:
         raise EntryError("limits", f"is {row['limits']!r} (expected {expected})")

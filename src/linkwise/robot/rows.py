@@ -191,8 +191,8 @@ def limits_of(row: Mapping[str, Any], kind: JointKind) -> Any:
         raise EntryError(
             "limits", f"is given for a {kind.name} joint, whose coordinates are not angles (expected none)"
         )
-    pairs = sequence(row["limits"], kind.degrees)
-    if pairs is None or any(sequence(pair, 2) is None for pair in pairs):
+    pairs = sequence(row["limits"], kind.degrees, "limits")
+    if pairs is None or any(sequence(pair, 2, "limits") is None for pair in pairs):
         labels = ", ".join(kind.q_labels)
         raise EntryError("limits", f"is {row['limits']!r} (expected a pair [lower, upper] for each of {labels})")
     return tuple(limits({"limits": pair}) for pair in pairs)
