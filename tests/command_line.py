@@ -12,6 +12,7 @@ from unittest import mock
 
 import pytest
 
+import linkwise.simulation
 from linkwise.cli import main
 
 unix = pytest.mark.skipif(sys.platform == "win32", reason="signals")

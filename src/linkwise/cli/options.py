@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from ..formats import LIBRARY
 from .declare import arg, files, flag, opt
 
 ROBOT, STATE, MOTION, OUTPUT = "Robot", "State", "Trajectory", "Output"
@@ -15,6 +14,8 @@ PAPER = "paper"
 
 def robot_names(incomplete: str) -> list[str]:
     """For shells: robots of the library, and files."""
+    from ..formats import LIBRARY  # late: help imports no robots
+
     return [name for name in LIBRARY if name.startswith(incomplete)] + files(
         incomplete, ".toml", ".urdf", ".xml", ".mjcf"
     )

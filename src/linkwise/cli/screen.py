@@ -18,7 +18,7 @@ from ..errors import printable
 
 DIGITS = 4
 NOTHING = 1e-12  # of what a number is small beside
-FOLDED = 20  # columns that a text which may be broken needs
+FOLDED = 30  # columns that a text which may be broken needs
 Cell = str | float | int | None
 
 

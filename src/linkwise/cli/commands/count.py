@@ -8,7 +8,7 @@ from ...robot import Robot
 from ..declare import opt
 from ..functions import Function, function_of, known, method_keywords
 from ..results import Tables
-from ..screen import echo, table
+from ..screen import echo, sentence, table
 
 EXAMPLES = (
     ("linkwise count stanford", "the main functions, by the method with the fewest operations"),
@@ -43,7 +43,8 @@ def command(
     rows = counts(arm, asked)
 
     def on_screen() -> None:
-        echo(f"{arm.name}, {arm.n} degrees of freedom: operations of one call{CHOSEN if function is None else ''}\n")
+        sentence(f"{arm.name}, {arm.n} degrees of freedom: operations of one call{CHOSEN if function is None else ''}")
+        echo()
         head = ["function", "method", "multiplications", "additions", "divisions", "sin, cos, sqrt"]
         table(head, [[row["function"], row["method"], *(row[key] for key in KEYS)] for row in rows])
 

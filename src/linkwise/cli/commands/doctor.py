@@ -14,6 +14,7 @@ from ...extras import EXTRAS
 from ..options import Json
 from ..results import print_json
 from ..screen import echo, facts, table, title
+from .bench import best_time
 from .cache import size
 
 EXAMPLES = (
@@ -35,6 +36,7 @@ GIVES = {  # what an optional package is for
     "wasmtime": 'lw.compile(..., target="wasm")',
 }
 VARIABLES = ("LINKWISE_CACHE", "LINKWISE_KERNELS", "LINKWISE_THREADS", "NO_COLOR", "MPLBACKEND", "MPLCONFIGDIR")
+SECONDS = 0.05  # for each timing
 WANTED = 1e-12  # how far compiled and plain results may be apart
 
 
@@ -130,8 +132,8 @@ def compiler() -> dict[str, Any]:
         off = float(np.abs(kernel(*states[:, :10]) - exact).max() / np.abs(exact).max())
     except (RuntimeError, OSError, ImportError) as error:
         return {"works": False, "error": str(error)}
-    one = fastest(lambda: kernel(*states[:, 0]))
-    many = fastest(lambda: kernel(*states)) / states.shape[1]
+    one = best_time(lambda: kernel(*states[:, 0]), SECONDS)
+    many = best_time(lambda: kernel(*states), SECONDS) / states.shape[1]
     return {
         "works": off < WANTED,
         "kernel": "inverse dynamics of the Puma 560",
@@ -140,17 +142,6 @@ def compiler() -> dict[str, Any]:
         "microseconds_per_call": 1e6 * one,
         "nanoseconds_per_state_in_a_batch": 1e9 * many,
     }
-
-
-def fastest(call: Any, rounds: int = 7) -> float:
-    """Seconds for one call: the best of some rounds of some calls."""
-    best = float("inf")
-    for _ in range(rounds):
-        begin = time.perf_counter()
-        for _ in range(50):
-            call()
-        best = min(best, (time.perf_counter() - begin) / 50)
-    return best
 
 
 def cache_state() -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ...errors import one_of
@@ -32,20 +33,27 @@ SLOW = "Slower rows are left out; default: by their errors."
 ALONE = "Identify the bodies of these links alone, as of one with a tool; all else, friction and rotors too, is kept."
 
 
+@dataclass(frozen=True)
+class Reading:
+    """How recordings are read: arguments of `lw.identify` by their own names."""
+
+    period: Annotated[float | None, opt("SECONDS", "Between rows, if there is no t.", DATA)] = None
+    degrees: Annotated[bool, flag("--degrees", "Angles are in degrees.", DATA)] = False
+    delay: Annotated[float, opt("SECONDS", "Torques lag by this much; default: 0.", DATA)] = 0.0
+    cutoff: Annotated[float | None, opt("HZ", "Of the motion; default: by its band.", DATA)] = None
+    torque_cutoff: Annotated[float | None, opt("HZ", "Of the torques; default: likewise.", DATA)] = None
+    decimate: Annotated[int | None, opt("ROWS", "One row in so many is kept.", DATA)] = None
+    minimum_speed: Annotated[float | None, opt("RATE", SLOW, DATA)] = None
+    validation: Annotated[str | None, opt("FILE", "Another recording to judge by.", DATA)] = None
+
+
 def command(
     arm: Robot,
     data: Annotated[list[str], arg("data", "Recordings, .csv or .npz: t, q1, ..., tau1, ...")],
+    reading: Reading,
     columns: Annotated[list[str] | None, opt("Q=NAMES", "Names of columns: q=a,b, tau=c,d, t=e.", DATA)] = None,
-    period: Annotated[float | None, opt("SECONDS", "Between rows, if there is no t.", DATA)] = None,
-    degrees: Annotated[bool, flag("--degrees", "Angles are in degrees.", DATA)] = False,
     gains: Annotated[str | None, opt("FACTORS", "From what was recorded to torques, one or n.", DATA)] = None,
-    delay: Annotated[float, opt("SECONDS", "Torques lag by this much; default: 0.", DATA)] = 0.0,
-    cutoff: Annotated[float | None, opt("HZ", "Of the motion; default: by its band.", DATA)] = None,
-    torque_cutoff: Annotated[float | None, opt("HZ", "Of the torques; default: likewise.", DATA)] = None,
-    decimate: Annotated[int | None, opt("ROWS", "One row in so many is kept.", DATA)] = None,
     no_rates: Annotated[bool, flag("--no-rates", "Pass over rates and accelerations.", DATA)] = False,
-    minimum_speed: Annotated[float | None, opt("RATE", SLOW, DATA)] = None,
-    validation: Annotated[str | None, opt("FILE", "Another recording to judge by.", DATA)] = None,
     no_friction: Annotated[
         bool, flag("--no-friction", "Torques have none: also the robot's is left out.", FIT)
     ] = False,
@@ -85,26 +93,10 @@ def command(
     if factors is not None and len(factors) == 1:
         factors = factors[0]
     fit = identify(
-        arm,
-        list(data),
-        friction=not no_friction,
-        physical=not no_physical,
-        rotors=not no_rotors,
-        offset=offset,
-        free=chosen,
-        columns=named_columns(columns),
-        period=period,
-        degrees=degrees,
-        gains=factors,
-        delay=delay,
-        cutoff=cutoff,
-        torque_cutoff=torque_cutoff,
-        decimate=decimate,
-        recorded_rates=not no_rates,
-        minimum_speed=minimum_speed,
-        regularization=regularization,
-        validation=validation,
-    )
+        arm, list(data), columns=named_columns(columns), gains=factors, recorded_rates=not no_rates, offset=offset,
+        friction=not no_friction, rotors=not no_rotors, physical=not no_physical, regularization=regularization,
+        free=chosen, **vars(reading),
+    )  # fmt: skip
     with shown():
         if json:
             print_json(as_json(fit, frame))

@@ -43,6 +43,18 @@ class Control:
 
 
 @dataclass(frozen=True)
+class Integration:
+    """Arguments of `lw.simulate` by their own names."""
+
+    integrator: Annotated[
+        str, opt("NAME", "verner65 (default), dormand54, dop853, rk4, radau, ...", INTEGRATION, known=NUMBERS)
+    ] = "verner65"
+    rtol: Annotated[float, opt("NUMBER", "Relative error; default: 1e-8.", INTEGRATION)] = 1e-8
+    step: Annotated[float | None, opt("SECONDS", "Of the first step; with rk4, of every step.", INTEGRATION)] = None
+    max_steps: Annotated[int | None, opt("COUNT", "Default: ten million.", INTEGRATION, min=1)] = None
+
+
+@dataclass(frozen=True)
 class Files(Outputs):
     """A recording and films too."""
 
@@ -71,6 +83,7 @@ class Files(Outputs):
 def command(
     arm: Robot,
     control: Control,
+    integration: Integration,
     out: Files,
     q0: Annotated[str | None, opt("STATE", START, STATE)] = None,
     qd0: Annotated[str | None, opt("STATE", "Its rates; default: at rest.", STATE)] = None,
@@ -79,14 +92,6 @@ def command(
     friction: Annotated[bool, flag("--friction", "The joints' friction acts, smoothed.")] = False,
     stick: Annotated[bool, flag("--stick", "The joints' friction acts, and they can stick.")] = False,
     limits: Annotated[bool, flag("--limits", "Stop where a joint reaches a limit of travel.")] = False,
-    integrator: Annotated[
-        str, opt("NAME", "verner65 (default), dormand54, dop853, rk4, radau, ...", INTEGRATION, known=NUMBERS)
-    ] = "verner65",
-    rtol: Annotated[float, opt("NUMBER", "Relative error; default: 1e-8.", INTEGRATION)] = 1e-8,
-    step: Annotated[
-        float | None, opt("SECONDS", "Length of the first step; with rk4, of every step.", INTEGRATION)
-    ] = None,
-    max_steps: Annotated[int | None, opt("COUNT", "Default: ten million.", INTEGRATION, min=1)] = None,
     samples: Annotated[int, opt("COUNT", "Of the result; default: 501.", OUTPUT, min=2)] = 501,
 ) -> int:
     """The motion of a robot in time: let go, pushed by constant torques, or controlled.
@@ -126,12 +131,12 @@ def command(
     code, ended = 0, ""
     try:
         run = simulate(
-            arm, start, rates, duration, law, friction=Friction(smooth=0) if stick else friction, integrator=integrator,
-            rtol=rtol, step=step, max_steps=max_steps, samples=samples, events=joint_limits(arm) if limits else (),
+            arm, start, rates, duration, law, friction=Friction(smooth=0) if stick else friction, samples=samples,
+            events=joint_limits(arm) if limits else (), **vars(integration),
         )  # fmt: skip
     except SimulationError as error:
         stiff = friction or stick or wanted is not None
-        run, code, ended = error.recording, 1, failed_simulation(str(error), integrator, stiff)
+        run, code, ended = error.recording, 1, failed_simulation(str(error), integration.integrator, stiff)
     except SimulationInterrupted as error:
         run, code, ended = error.recording, 130, where_interrupted(error.recording, duration)
     run = until_end(run)

@@ -106,7 +106,8 @@ def sizes(arm: Robot, q: Any, qd: Any) -> list[float]:
 
 def show_states(at: AtStates, friction: bool) -> None:
     arm, where = at.arm, "one state" if at.one else f"{len(at.tau)} states"
-    echo(f"{arm.name}: torques and forces at {where}{', with friction' if friction else ''}\n")
+    sentence(f"{arm.name}: torques and forces at {where}{', with friction' if friction else ''}")
+    echo()
     small = sizes(arm, *at.batch()[:2])
     texts = [
         [number(x, size=size) for x, size in zip(row, small, strict=True)] for row in np.atleast_2d(at.tau).tolist()
