@@ -9,7 +9,7 @@ import pytest
 import linkwise as lw
 from effort import rest_slow
 from joint_kinds import states as jointed_states
-from linkwise.derivatives import closed_forms
+from linkwise.derivatives import closed_form_derivatives
 from robots import relative
 
 TREE = lw.random_tree(4, seed=8)
@@ -267,7 +267,8 @@ def test_a_closed_form_is_taken_where_there_is_one(monkeypatch: pytest.MonkeyPat
     def slopes(arm: lw.Robot, q: Any, qd: Any) -> Any:
         return 2.0 * lw.inertia_matrix(arm, q), lw.coriolis_matrix(arm, q, qd)
 
-    monkeypatch.setitem(closed_forms.CLOSED_FORMS, "bias_torque", closed_forms.ClosedForm(slopes, ("q", "qd")))
+    form = closed_form_derivatives.ClosedForm(slopes, ("q", "qd"))
+    monkeypatch.setitem(closed_form_derivatives.CLOSED_FORMS, "bias_torque", form)
     q, qd, _ = states(PLANAR)
     slope = lw.derivative(lw.bias_torque, PLANAR, ("qd", "q"), value=True)
     tau, by_qd, by_q = slope(q, qd)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from numbers import Integral, Real
+from typing import Any, TypeGuard
 
 
 class ErrorWithFields(BaseException):
@@ -20,6 +21,16 @@ def restored_error(kind: type[BaseException], args: tuple[Any, ...], fields: dic
     error = kind.__new__(kind, *args)
     error.__dict__.update(fields)
     return error
+
+
+def is_integer(value: object) -> TypeGuard[int]:
+    """Whether it is a whole number of Python or NumPy; True and False are none."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def is_real(value: object) -> TypeGuard[float]:
+    """Whether it is a real number of Python or NumPy; True and False are none."""
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def printable(text: str) -> str:

@@ -23,7 +23,7 @@ from ..dynamics import (
     kinematics,
     newton_euler,
 )
-from ..errors import one_of
+from ..errors import is_integer, one_of
 from ..kernels.lock import LOCK
 from ..robot import Friction, Link, Robot
 from ..robot.entries import vector3
@@ -276,7 +276,7 @@ def link_and_point(arm: Robot, link: str | int | None, point: str | Iterable[flo
     if isinstance(link, str):
         if arm.frame(link).on_base:
             raise ValueError(f"the frame {link!r} of robot {arm.name!r} is fixed to the base, which does not move")
-    elif isinstance(link, bool) or not isinstance(link, (int, np.integer)):
+    elif not is_integer(link):
         raise TypeError(f"link is {link!r} (expected a name, or a whole number below {count})")
     elif not -count <= link < count:
         raise ValueError(f"link is {link} (expected a name, or a whole number below {count})")

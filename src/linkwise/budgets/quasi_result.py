@@ -10,7 +10,7 @@ import numpy as np
 
 from ..robot import Robot
 from .result import Array, Split, numbers, picked, times
-from .symbols import element_symbol, numbered, quasi_force_symbol
+from .terms import element_symbol, numbered, quasi_force_symbol
 
 
 class QuasiTermArrays(NamedTuple):

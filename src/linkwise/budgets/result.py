@@ -15,8 +15,7 @@ from ..lazy import cached_property
 from ..printing import Description
 from ..robot import Robot
 from ..robot.entries import is_symbol
-from .symbols import numbered, torque_symbol
-from .terms import VIEWS, Term, groups, term_table
+from .terms import VIEWS, Term, groups, numbered, term_table, torque_symbol
 from .text import JointBudget, joint_latex
 
 Array = Any  # of any library

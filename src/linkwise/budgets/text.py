@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from numbers import Integral
 from typing import Any
 
-from ..errors import near_miss
+from ..errors import is_integer, near_miss
 from ..robot.description import grid
 from ..robot.entries import is_symbol
 from ..symbolic.expressions import Expressions
@@ -140,7 +139,7 @@ def shortened(terms: Sequence[tuple[str, float]], most: int | None) -> list[tupl
 
 
 def check_most(most: int) -> None:
-    if isinstance(most, bool) or not isinstance(most, Integral) or most < 1:
+    if not is_integer(most) or most < 1:
         raise ValueError(f"most is {most!r} (expected how many terms are to be named, 1 or more)")
 
 

@@ -1,8 +1,11 @@
-"""Derivatives of inverse and forward dynamics by recursions of their own, as public functions."""
+"""Derivatives of inverse and forward dynamics by recursions of their own: public functions, and where they are used."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -12,9 +15,13 @@ from ..api.momentum import at_origin
 from ..api.states import Array, States
 from ..dynamics import fewest, forward_derivatives, inverse_derivatives, second_derivatives
 from ..dynamics.subtrees import Load
+from ..graph import Port, Program
+from ..kernels.sources import own_name
 from ..robot import PerRobot, Robot
 from ..spatial import Scalars, Vector, Wrench, mul
 from ..spatial.dense import UDU, apply
+from ..tracing import Input, trace
+from ..tracing.tracing import function_name
 from .packing import Packed
 
 if TYPE_CHECKING:
@@ -22,10 +29,10 @@ if TYPE_CHECKING:
 
 
 def slopes_of_torques(states: States) -> Any:
-    return inverse_derivatives.inverse_dynamics_derivatives(states.robot, *states.motion(), loads_on(states))[:2]
+    return inverse_derivatives.inverse_dynamics_derivatives(states.robot, *states.motion(), loads_on(states))
 
 
-@Declared([("n", "n")] * 2, slopes_of_torques, fast=True)
+@Declared([("n", "n")] * 2, lambda states: slopes_of_torques(states)[:2], fast=True)
 def inverse_dynamics_derivatives(
     arm: Robot,
     q: Array,
@@ -187,3 +194,56 @@ def accelerated(states: States) -> tuple[Scalars, Scalars, Scalars]:
     bias = sums(coordinates.torques(static), apply(by_qd, half))
     qdd = UDU.of(inertia).solve(differences(states.scalars("tau"), bias))
     return q, rates, coordinates.accelerations(v, qdd)
+
+
+class ClosedForm(NamedTuple):
+    """A function of all derivatives, and what its results are by, in order."""
+
+    function: Callable[..., Any]
+    by: tuple[str, ...]
+
+
+@Declared([("n", "n")] * 3, slopes_of_torques)
+def inverse_slopes(
+    arm: Robot,
+    q: Array,
+    qd: Array,
+    qdd: Array,
+    wrench: Array | None = None,
+    point: Array | None = None,
+    check: bool = False,
+) -> Array:
+    """∂τ/∂q, ∂τ/∂qd and ∂τ/∂qdd, which share their composite bodies."""
+
+
+CLOSED_FORMS = {  # by the names of the functions
+    "inverse_dynamics": ClosedForm(inverse_slopes, ("q", "qd", "qdd")),
+    "forward_dynamics": ClosedForm(forward_dynamics_derivatives, ("q", "qd", "tau")),
+}
+LOADS = ("wrench", "point")  # the options that they take, as inputs
+
+
+def has_closed_form(function: Callable[..., Any], wrt: Sequence[str], keywords: Mapping[str, Any]) -> bool:
+    """Whether the derivatives of a call with these options are in the table."""
+    form = CLOSED_FORMS.get(function_name(function))
+    if form is None or own_name(function) is None or not set(wrt) <= set(form.by):
+        return False
+    return all(name in LOADS and isinstance(value, Input) for name, value in keywords.items())
+
+
+def closed_form(
+    function: Callable[..., Any], robot: Robot, wrt: Sequence[str], keywords: Mapping[str, Any], value: bool
+) -> Program:
+    """The program of the derivatives by `wrt`, after the results of the function itself with `value`."""
+    name, form = function_name(function), CLOSED_FORMS[function_name(function)]
+
+    def wanted(arm: Robot, **arrays: Any) -> tuple[Any, ...]:
+        derivatives = dict(zip(form.by, form.function(arm, **arrays), strict=True))
+        own = (function(arm, **arrays),) if value else ()
+        return (*own, *(derivatives[each] for each in wrt))
+
+    vars(wanted)["__signature__"] = inspect.signature(function)
+    program = trace(wanted, robot, **keywords)
+    names = [*([name] if value else []), *(f"d_{name}_d_{each}" for each in wrt)]
+    outputs = tuple(Port(each, port.shape) for each, port in zip(names, program.outputs, strict=True))
+    return replace(program, outputs=outputs)

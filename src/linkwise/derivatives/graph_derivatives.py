@@ -14,7 +14,7 @@ from ..kernels.sources import own_name
 from ..lazy import cached_property
 from ..robot import Robot
 from ..tracing.tracing import Prepared, function_name
-from .closed_forms import closed_form, has_closed_form
+from .closed_form_derivatives import closed_form, has_closed_form
 from .derived import DerivedFunction
 
 Names = Any  # the name of an argument, a symbol of the robot, or several

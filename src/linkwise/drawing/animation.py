@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import FileError
+from ..errors import FileError, is_real
 from ..files import saving
 from ..progress import ProgressDisplay, on_terminal
 from .camera import Camera, camera_of
@@ -121,7 +121,7 @@ def check_film(target: Path | None, duration: float, fps: float, speed: float) -
 
 def checked(**values: float) -> None:
     for name, value in values.items():
-        if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
+        if not is_real(value):
             raise TypeError(f"{name} is {value!r} (expected a number)")
         if not (np.isfinite(value) and value > 0.0):
             raise ValueError(f"{name} is {value!r} (expected a number above zero)")

@@ -20,7 +20,7 @@ from ..api.compiling import spec_of
 from ..api.functions import forward_dynamics, inertia_matrix, refuse_coupled
 from ..api.method_table import methods
 from ..api.states import REAL, Array, States
-from ..errors import RobotError, SingularError, one_of
+from ..errors import RobotError, SingularError, is_integer, one_of
 from ..extras import imported
 from ..kernels.dispatch import use_kernels
 from ..kernels.spec import KernelSpec, too_long
@@ -162,7 +162,7 @@ def accuracy(
     (True, 50)
     """
     mpmath = many_digits()
-    if isinstance(digits, bool) or not isinstance(digits, (int, np.integer)) or digits < LEAST_DIGITS:
+    if not is_integer(digits) or digits < LEAST_DIGITS:
         raise ValueError(f"digits is {digits!r} (expected a whole number, at least {LEAST_DIGITS})")
     states = checked(arm, q, qd, tau, wrench, point)
     arrays = broadcast(states)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import is_real
 from .units import Unit
 
 LEAST = 20  # samples
@@ -40,5 +41,5 @@ def plain(value: Any) -> np.ndarray:
 
 def is_number(value: Any) -> bool:
     """Whether an option is one finite number."""
-    real = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    real = is_real(value)
     return real and math.isfinite(value)

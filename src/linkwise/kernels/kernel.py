@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import is_integer
 from .entry import entry_function, has_entry
 from .interface import EXPECTED, Interface, Links, batch_of, described, internal_overlap, numpy_array
 from .target import Code
@@ -195,7 +196,7 @@ def resolved(threads: int | None, count: int, at_once: int) -> int:
         if asked and not (asked.isdecimal() and int(asked) > 0):
             raise ValueError(f"LINKWISE_THREADS is {asked!r} (expected a whole number from 1 on)")
         return max(1, min(int(asked) if asked else processors(), count // at_once))
-    if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)) or threads < 1:
+    if not is_integer(threads) or threads < 1:
         raise ValueError(f"threads is {threads!r} (expected a whole number from 1 on)")
     return max(1, min(int(threads), count))
 

@@ -23,11 +23,12 @@ from ..api.states import Array, States, component
 from ..api.torque_functions import check_arguments, checked_torques
 from ..derivatives.closed_form_derivatives import forward_dynamics_derivatives
 from ..derivatives.graph_derivatives import derivative
+from ..errors import is_real
 from ..notices import warn
 from ..robot import Friction, Robot
 from ..robot.scales import torque_scales
 from ..spatial import Scalar, mul, sub
-from .comparing import ComparesArrays
+from .equilibria import ComparesArrays
 from .matrix_exponential import held
 
 NO_FORCE = 1e-9  # beside the magnitudes of all that acts on a joint: rounding
@@ -166,7 +167,7 @@ def warn_of_friction_at_rest(arm: Robot, qd: Array, law: Friction | None) -> Non
 def step_of(dt: object) -> float | None:
     if dt is None:
         return None
-    if isinstance(dt, bool) or not isinstance(dt, (int, float, np.integer, np.floating)) or not 0.0 < dt < np.inf:
+    if not is_real(dt) or not 0.0 < dt < np.inf:
         raise ValueError(f"dt is {dt!r} (expected seconds, more than 0, or None for the continuous model)")
     return float(dt)
 

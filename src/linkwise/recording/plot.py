@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import near_miss
+from ..errors import is_integer, near_miss
 from ..figures import grey_style, joint_style, new_figure, plain, themed
 from ..robot import Robot
 from ..robot.layout import Layout
@@ -138,7 +138,7 @@ def chosen(robot: Robot, joints: str | int | Sequence[str | int] | None) -> list
     for joint in [joints] if isinstance(joints, (str, int, np.integer)) else joints:
         if isinstance(joint, str) and joint in labels:
             indices += labels[joint]
-        elif isinstance(joint, (str, bool)) or not isinstance(joint, (int, np.integer)):
+        elif not is_integer(joint):
             known = ", ".join(map(repr, robot.joint_names))
             several = [name for name in labels if name not in robot.names]
             of = f", a coordinate such as {several[-1]!r}" if several else ""

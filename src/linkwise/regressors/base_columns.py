@@ -15,8 +15,8 @@ import numpy as np
 
 from ..errors import RobotError
 from ..robot import Friction, PerRobot, Robot
-from ..robot.length_units import length_unit
 from ..robot.regroup import TEN, body_of
+from ..robot.scales import length_unit
 from ..spatial import RigidInertia, Scalar, add, dot_product, mul
 from ..symbolic import Collector
 from ..tracing import random_bindings

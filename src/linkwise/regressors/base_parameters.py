@@ -8,9 +8,9 @@ import numpy as np
 
 from ..errors import RobotError
 from ..robot import Robot, require_robot
-from ..robot.length_units import length_unit, with_lengths_in
 from ..robot.mapping import own_numbers
 from ..robot.regroup import TEN, body_of, identifiable_parameters, ten_numbers
+from ..robot.scales import length_unit, with_lengths_in
 from ..spatial import RigidInertia, Scalar, dot_product, mul, reciprocal
 from ..symbolic import Collector, collected_text
 from ..tracing import refuse_symbols

@@ -6,10 +6,9 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
-from numbers import Real
 from typing import Any
 
-from ..errors import RobotError, one_of
+from ..errors import RobotError, is_real, one_of
 from ..lazy import cached_property
 from ..notices import warn
 from ..printing import notebook_html
@@ -366,7 +365,7 @@ class Robot(JointSpace, WithEntries):
                     f"robot {self.name!r}: joint {name!r} is {joint.kind.name} (expected {lockable}; a free joint of a"
                     " base is fixed by arm.with_fixed_base())"
                 )
-            if isinstance(x, bool) or not isinstance(x, Real) or not math.isfinite(x):
+            if not is_real(x) or not math.isfinite(x):
                 raise RobotError(
                     f"robot {self.name!r}: joint {name!r} is locked at {x!r} (expected a number, rad or m)"
                 )

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import RobotError
+from ..errors import RobotError, is_integer
 from .kinds import KINDS
 from .model import Robot
 
@@ -61,7 +61,7 @@ def random_tree(n: int, *, seed: int = 0, joints: str | None = None) -> Robot:
 
 
 def checked_count(n: int) -> int:
-    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
+    if not is_integer(n) or n < 1:
         raise RobotError(f"n is {n!r} (expected a whole number of links, at least 1)")
     return n
 

@@ -10,17 +10,21 @@ the displacement from the parent, d of the distance between a link's origin and 
 
 d is |c| plus the radius of gyration and the distance of the table frame, so that a mass centre which is off an axis by
 rounding counts as on it.
+
+`with_lengths_in` gives a robot whose lengths are about 1: decisions then do not depend on its size.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..spatial import Vector
+from ..spatial import Placement, Symmetric, Vector, mul
 from .link import Link
+from .mapping import own_numbers
 from .model import Robot
 from .recursion import inward, outward
 
@@ -133,3 +137,40 @@ def acting(arm: Robot, wrench: np.ndarray | None, point: np.ndarray | None) -> t
             if point is not None:
                 at[index] = np.linalg.norm(point if on_tip else point[:, row], axis=-1)
     return moments, forces, at
+
+
+def length_unit(arm: Robot) -> float:
+    """A power of two near the robot's size, so that nothing is rounded; 1 for a robot of symbols."""
+    return 1.0 if arm.symbolic else math.ldexp(1.0, round(math.log2(reach(arm))))
+
+
+def with_lengths_in(arm: Robot, unit: float) -> Robot:
+    """The robot of which lengths are in this unit, forces and torques in kg unit/s² and kg unit²/s²; not its table."""
+    if unit == 1.0:
+        return arm
+    k = 1.0 / unit
+
+    def shrunk(placement: Placement) -> Placement:
+        return Placement(placement.rotation, placement.translation * k)
+
+    def shrunk_link(link: Link) -> Link:
+        own = {
+            name: mul(getattr(link.joint, name), k**unit.lengths)
+            for name, unit in own_numbers(type(link.joint)).items()
+        }
+        return replace(
+            link,
+            joint=replace(link.joint, **own),
+            placement=shrunk(link.placement),
+            com=link.com * k,
+            inertia=Symmetric(*(mul(x, k * k) for x in link.inertia.upper)),
+            frame=shrunk(link.frame),
+        )
+
+    slides = [1.0 if link.joint.angular else k for link in arm.links]
+    couplings = tuple(
+        c._replace(ratio=mul(c.ratio, slides[c.link] / slides[c.to]), offset=mul(c.offset, slides[c.link]))
+        for c in arm.couplings
+    )
+    gx, gy, gz = (mul(x, k) for x in arm.gravity)
+    return replace(arm, links=tuple(map(shrunk_link, arm.links)), gravity=(gx, gy, gz), couplings=couplings)

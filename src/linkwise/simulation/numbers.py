@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import is_integer, is_real
 from ..ode.chattering import TOO_FAR
 from ..ode.interface import Integrator
 
@@ -24,7 +25,7 @@ def checked_numbers(
         raise ValueError(f"rtol is {rtol!r} (expected at least {LEAST_RTOL:.3g}: less is lost in rounding)")
     if max_steps is None:
         numbers["most"], numbers["too_far"] = math.inf if scheme.fixed else MOST_STEPS, TOO_FAR
-    elif isinstance(max_steps, bool) or not isinstance(max_steps, (int, np.integer)):
+    elif not is_integer(max_steps):
         raise TypeError(f"max_steps is {max_steps!r} (expected a whole number, or None)")
     elif max_steps < 1:
         raise ValueError(f"max_steps is {max_steps} (expected at least 1)")
@@ -39,7 +40,7 @@ def checked_numbers(
 def checked(**numbers: Any) -> dict[str, float]:
     positive = {}
     for name, value in numbers.items():
-        if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+        if not is_real(value):
             raise TypeError(f"{name} is {value!r} (expected a number)")
         if not (math.isfinite(value) and value > 0):
             raise ValueError(f"{name} is {value!r} (expected a finite number above 0)")
@@ -48,7 +49,7 @@ def checked(**numbers: Any) -> dict[str, float]:
 
 
 def sample_times(samples: Any, end: float) -> np.ndarray:
-    if isinstance(samples, (int, np.integer)) and not isinstance(samples, bool):
+    if is_integer(samples):
         if samples < 2:
             raise ValueError(f"samples is {samples} (expected at least 2, or an array of times)")
         return even_times(int(samples), end).copy()

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Never
 
 import numpy as np
 
-from ..errors import near_miss, one_of
+from ..errors import is_integer, near_miss, one_of
 from ..graph import count
 from ..kernels.arrays import Arrays
 from ..kernels.dispatch import DTYPES
@@ -204,7 +204,7 @@ def refuse_unknown(names: Iterable[str], function: str = "lw.rollout", known: Se
 
 
 def whole(name: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+    if not is_integer(value):
         raise TypeError(f"{name} is {value!r} (expected a whole number)")
     if not 1 <= value <= MOST_STEPS:
         raise ValueError(f"{name} is {value} (expected a whole number from 1 to {MOST_STEPS:,})")

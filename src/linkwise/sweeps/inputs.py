@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import RobotError, SingularError, near_miss, one_of
+from ..errors import RobotError, SingularError, is_integer, near_miss, one_of
 from ..lazy import cached_property
 from ..robot import Robot, from_table, require_robot
 from ..robot.configurations import neutral
@@ -106,7 +106,7 @@ def checked_inputs(
     refuse_symbols(arm)
     if arm.non_floats:
         raise TypeError(f"robot {arm.name!r} has numbers such as {arm.non_floats[0]!r} (expected floats)")
-    if isinstance(chunk, bool) or not isinstance(chunk, (int, np.integer)) or chunk < 1:
+    if not is_integer(chunk) or chunk < 1:
         raise ValueError(f"chunk is {chunk!r} (expected a whole number of trajectories, at least 1)")
     one_of(keep, KEEP, "keep")
     if vary is not None and not callable(vary):

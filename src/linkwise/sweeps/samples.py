@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..api.states import as_array
-from ..errors import near_miss
+from ..errors import is_integer, near_miss
 from ..robot import Robot, from_table
 from ..robot.configurations import neutral
 from ..robot.kinds import joint_numbers
@@ -74,7 +74,7 @@ def monte_carlo(count: int, seed: int, /, **bounds: Any) -> dict[str, Any]:
     >>> many["q0"].shape, bool((few["q0"] == many["q0"][:3]).all())
     ((1000, 2), True)
     """
-    if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
+    if not is_integer(count) or count < 1:
         raise ValueError(f"count is {count!r} (expected a whole number of samples, at least 1)")
     samples = {}
     for name, bound in bounds.items():

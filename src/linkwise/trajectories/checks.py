@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import is_integer
 from ..robot.labels import refuse_labels
 
 Floats = NDArray[np.float64]
@@ -77,6 +78,6 @@ def even_times(duration: float, samples: Any, rate: Any = None) -> Floats:
     if rate is not None:
         count = math.ceil(duration * positive(rate, "rate") * (1.0 - ROUNDING))
         return np.asarray(np.arange(count + 1) / float(rate))
-    if isinstance(samples, bool) or not isinstance(samples, (int, np.integer)) or samples < 2:
+    if not is_integer(samples) or samples < 2:
         raise ValueError(f"samples is {samples!r} (expected a whole number of at least 2, both ends among them)")
     return np.linspace(0.0, duration, int(samples))

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..errors import is_real
 from ..robot import Friction, Robot
 from ..robot.layout import Layout, angles
 from ..tables import save_table
@@ -280,11 +281,6 @@ def held(motion: Callable[[Any], Any], end: float) -> Held:
     """
     if not callable(motion):
         raise TypeError(f"motion is {motion!r} (expected a function of t that gives q, qd and qdd)")
-    if (
-        isinstance(end, bool)
-        or not isinstance(end, (int, float, np.integer, np.floating))
-        or not end >= 0.0
-        or end == float("inf")
-    ):
+    if not is_real(end) or not end >= 0.0 or end == float("inf"):
         raise ValueError(f"end is {end!r} (expected a time in seconds)")
     return Held(motion, float(end))

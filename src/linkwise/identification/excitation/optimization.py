@@ -11,7 +11,7 @@ import numpy as np
 
 from ...api.compiling import compile as compiled_for
 from ...derivatives.graph_derivatives import vjp
-from ...errors import ErrorWithFields, one_of
+from ...errors import ErrorWithFields, is_integer, one_of
 from ...notices import warn
 from ...regressors.parameters import parameters
 from ...regressors.regressors import regressor
@@ -302,7 +302,7 @@ def positive_each(value: Any, n: int, name: str) -> Floats:
 
 
 def whole(value: Any, name: str, least: int, why: str = "") -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+    if not is_integer(value) or value < least:
         raise ValueError(f"{name} is {value!r} (expected a whole number of at least {least}{why})")
 
 

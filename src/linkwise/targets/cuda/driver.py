@@ -12,7 +12,7 @@ from ctypes import POINTER, byref, c_char_p, c_float, c_int, c_size_t, c_uint, c
 from functools import cache
 from typing import Any
 
-import numpy as np
+from ...errors import is_integer
 
 OLDEST = 11000  # version of the driver's interface: that of CUDA 11.0, whose drivers know the PTX that LLVM writes
 OUT_OF_MEMORY, NO_DEVICE, NO_BINARY, NEWER_PTX, NOT_READY = 2, 100, 209, 222, 600
@@ -275,7 +275,7 @@ def device(ordinal: int) -> Device:
 
 def ordinal_of(value: Any) -> int:
     """The number of a GPU, as a caller gave it."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+    if not is_integer(value):
         raise TypeError(f"device is {value!r} (expected the number of a GPU, 0 for the first)")
     return int(value)
 

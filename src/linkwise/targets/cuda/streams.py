@@ -12,8 +12,7 @@ from contextlib import AbstractContextManager, nullcontext
 from ctypes import byref, c_void_p
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from ...errors import is_integer
 from .driver import NOT_READY, CudaError, Device
 
 if TYPE_CHECKING:
@@ -115,7 +114,7 @@ def keep(objects: Sequence[Any], gpu: Device, stream: int) -> None:
 
 def stream_handle(stream: Any) -> int:
     """The driver's handle of a stream: a number, or a stream of torch, CuPy, Numba, or with `__cuda_stream__`."""
-    if isinstance(stream, (int, np.integer)) and not isinstance(stream, bool) and stream >= 0:
+    if is_integer(stream) and stream >= 0:
         return canonical(int(stream))
     if hasattr(stream, "__cuda_stream__"):
         return canonical(int(stream.__cuda_stream__()[1]))
