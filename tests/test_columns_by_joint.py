@@ -122,6 +122,13 @@ def test_names_that_look_like_numbered_columns_are_not_guessed(names: tuple[str,
         assert str(file) in found
     with pytest.raises(ValueError, match="could be"):
         lw.measured_motion(arm, table({"q": "q#", "tau": "tau#"}, names))
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(MOTION["q"], columns=list(names))
+    if names[0].startswith(("q", "2")):
+        with pytest.raises(TypeError, match=r"by name or by number .*'q\..*to_numpy\(\)"):
+            lw.gravity_torque(arm, frame)
+    sure = frame.rename(columns="q.{}".format)
+    assert np.array_equal(lw.gravity_torque(arm, sure[sure.columns[::-1]]), lw.gravity_torque(arm, MOTION["q"]))
     file = write(tmp_path / "sure.csv", table({"q": "q.{}", "qd": "qd.{}", "tau": "tau.{}"}, names))
     for found in readings(arm, file, tmp_path / "arm.toml").values():
         assert np.abs(found - MOTION["q"]).max() < 1e-12
@@ -142,3 +149,16 @@ def test_names_that_end_with_their_own_numbers_are_both(tmp_path: Path) -> None:
     assert np.abs(lw.trajectory_from_csv(file, arm=arm)(T).q - MOTION["q"]).max() < 1e-12
     with pytest.raises(ValueError, match="by number"):
         recordings_of(arm_of("link2", "link3", "link1"), columns | {"link1": T, "link2": T, "link3": T}, **OPTIONS)
+
+
+@pytest.mark.parametrize("head", [["link1", "q2", "q3"], ["q_link1", "q2", "q3"], ["q1", "q.link2", "q3"]])
+def test_half_of_one_quantity_by_number_is_refused_whatever_the_names(head: list[str], tmp_path: Path) -> None:
+    states = write(tmp_path / "states.csv", {name: [0.1] for name in head})
+    motion = write(tmp_path / "motion.csv", {"t": T, **{name: MOTION["q"][:, k] for k, name in enumerate(head)}})
+    refused = linkwise(f"simulate planar3 --q0 @{states} --duration 0.1")
+    assert refused.code == 3
+    assert "all by name, or all by number" in refused.err
+    with pytest.raises(lw.FileError, match="all by name, or all by number"):
+        lw.trajectory_from_csv(motion, arm=lw.load("planar3"))
+    with pytest.raises(TypeError, match="has names"):
+        lw.gravity_torque(lw.load("planar3"), pytest.importorskip("pandas").read_csv(motion)[head])

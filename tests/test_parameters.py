@@ -3,6 +3,7 @@
 import copy
 import math
 import pickle
+import random
 from dataclasses import replace
 from typing import Any
 
@@ -224,3 +225,40 @@ def test_copies_keep_names_and_no_sorting_is_done_in_place() -> None:
         with pytest.raises(TypeError, match=r"np\.sort"):
             method()
     assert own["link3.hx"] == lw.parameters(lw.load("planar3"), base=True)["link3.hx"]
+
+
+IN_PLACE = {
+    "shuffled": np.random.default_rng(0).shuffle,
+    "shuffled as before": np.random.RandomState(0).shuffle,
+    "shuffled by Python": random.Random(0).shuffle,
+    "taken": lambda p: np.take(p, np.arange(len(p))[::-1], out=p),
+    "copied": lambda p: np.copyto(p, np.array(p)[::-1]),
+    "put": lambda p: np.put(p, [0, 1], [p[1], p[0]]),
+    "assigned": lambda p: p.__setitem__(slice(None), p[::-1]),
+    "one by one": lambda p: p.__setitem__(0, p[1]),
+    "in a part": lambda p: p[:3].__setitem__(0, p[1]),
+    "swapped": lambda p: p.byteswap(inplace=True),
+}
+
+
+@in_turn(IN_PLACE)
+def test_numbers_do_not_change_places_among_their_names(how: str) -> None:
+    own = lw.parameters(lw.load("planar3"))
+    before = np.array(own)
+    with pytest.raises((TypeError, ValueError), match=r"have a name each|read-only"):
+        IN_PLACE[how](own)
+    assert np.array_equal(own, before)
+
+
+def test_numbers_are_changed_by_name_or_all_in_place() -> None:
+    own = lw.parameters(lw.load("planar3"))
+    before = np.array(own)
+    given, names = own, own.names
+    own *= 2.0
+    own += before
+    assert own is given
+    assert own.names == names
+    assert np.array_equal(own, 3.0 * before)
+    own["link2.m"] = 7.0
+    assert own["link2.m"] == own[names.index("link2.m")] == np.array(own)[names.index("link2.m")] == 7.0
+    assert np.array_equal(own.copy(), own)

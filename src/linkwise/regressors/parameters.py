@@ -20,6 +20,8 @@ UNIT_BODIES = tuple(map(body_of, np.eye(len(TEN)).tolist()))
 class Parameters(np.ndarray):
     """An array of numbers with a name each: `parameters["link2.hx"]`. What is computed from it is a plain array.
 
+    Numbers are changed by their names, or all by `*=` and the like; anything else could put them at other names.
+
     Base parameters have a `grouping` too: the matrix by which they follow from all parameters.
     """
 
@@ -32,6 +34,7 @@ class Parameters(np.ndarray):
         array[:] = values
         named = array.view(cls)
         named.names, named.grouping = tuple(names), grouping
+        named.flags.writeable = False  # but `named.base`, from here alone
         return named
 
     def __array_finalize__(self, other: Any) -> None:
@@ -42,10 +45,16 @@ class Parameters(np.ndarray):
         """On plain arrays, so that no result that is reordered or reshaped has the names of what was there before."""
         return function(*map(plain, arguments), **{key: plain(x) for key, x in keywords.items()})
 
+    def __array_ufunc__(self, ufunc: Any, method: Any, *operands: Any, **keywords: Any) -> Any:
+        """On plain arrays. The result of `parameters *= 2` is in the same parameters."""
+        out = keywords.get("out", ())
+        if out:
+            keywords["out"] = tuple(x.base if isinstance(x, Parameters) and x.names else x for x in out)
+        result = getattr(ufunc, method)(*map(plain, operands), **{key: plain(x) for key, x in keywords.items()})
+        return out[0] if len(out) == 1 and isinstance(out[0], Parameters) else result
+
     def copy(self, order: Any = "C") -> Self:
-        named = super().copy(order)
-        named.names, named.grouping = self.names, self.grouping
-        return named
+        return type(self)(self.tolist(), self.names, self.grouping)
 
     def __copy__(self) -> Self:
         return self.copy()
@@ -58,16 +67,18 @@ class Parameters(np.ndarray):
 
     partition = sort
 
-    def __array_wrap__(self, array: np.ndarray, context: Any = None, return_scalar: bool = False) -> Any:
-        plain = array.view(np.ndarray)
-        return plain[()] if return_scalar else plain
-
     def __getitem__(self, key: Any) -> Any:
         plain = self.view(np.ndarray)
         return plain.item(self._index(key)) if isinstance(key, str) else plain[key]
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self.view(np.ndarray)[self._index(key)] = value
+        if self.names and not isinstance(key, str):
+            raise TypeError(
+                f"parameters have a name each (expected parameters[{self.names[0]!r}] = ...; or np.array(parameters),"
+                " without names)"
+            )
+        numbers: Any = self.base if self.names else self.view(np.ndarray)
+        numbers[self._index(key)] = value
 
     def _index(self, key: Any) -> Any:
         if not isinstance(key, str):

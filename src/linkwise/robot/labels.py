@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -32,12 +33,24 @@ def in_order(robot: Robot, name: str, value: Any) -> Any:
     for form in forms:
         found = [form[label] for label in labels if isinstance(label, str) and label in form]
         if len(found) == len(labels) == len(own) and set(found) == set(range(len(own))):
+            refuse_guess(robot, name, word, labels, found)
             order: list[int] = np.argsort(found).tolist()
             return columns(value, labels)[..., order]
     raise TypeError(
         f"{name} has names: {listed(labels)} (expected those of robot {robot.name!r} in any order, {listed(own)}; or"
         f" {name}.to_numpy(), in that order)"
     )
+
+
+def refuse_guess(robot: Robot, name: str, word: str, labels: Sequence[str], joints: Sequence[int]) -> None:
+    """Raise an error for columns that could be of other joints by number: of joints called q2, q1, q3, or 2, 1, 3."""
+    numbers = [label.removeprefix(word) for label in labels]
+    if all(map(str.isdecimal, numbers)) and [int(number) - 1 for number in numbers] != list(joints):
+        example = f"{word}.{robot.labels_of(word if word == 'q' else name)[0]}"
+        raise TypeError(
+            f"{name} has names: {listed(labels)}, which could be of joints by name or by number (expected names such as"
+            f" {example!r}; or {name}.to_numpy(), in the order of the robot)"
+        )
 
 
 def refuse_rows_by_joint(robot: Robot, name: str, value: Any) -> None:

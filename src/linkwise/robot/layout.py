@@ -105,7 +105,7 @@ def canonical_names(where: str, names: Sequence[str], arm: Robot | None, bare: s
     `bare`: what a column holds that is named after a joint alone.
     """
     known = {"time": "t"}
-    joints: dict[str, int] = {}
+    joints: dict[str, tuple[str, int]] = {}
     if arm is not None:
         layout = Layout.of(arm)
         for word in (*MOTION, "tau"):
@@ -114,10 +114,15 @@ def canonical_names(where: str, names: Sequence[str], arm: Robot | None, bare: s
                 alone = [joint.strip()] if word == bare and joint.strip() not in RESERVED else []
                 forms = [f"{word}_{joint}".strip(), f"{word}.{joint}".strip(), *alone]
                 known |= dict.fromkeys(forms, columns[k])
-                joints |= dict.fromkeys(forms, k)
+                joints |= dict.fromkeys(forms, (word, k))
         numbered = [name for name in names if NUMBERED.fullmatch(name)]
-        named = {name: joints[name] for name in names if name in joints and name not in numbered}
+        named = {name: joints[name][1] for name in names if name in joints and name not in numbered}
         refuse_half(where, arm, named, numbered, error=FileError)
+        for word in (*MOTION, "tau"):
+            own = [name for name in numbered if COLUMN.fullmatch(name)[1] == word]  # type: ignore[index]
+            refuse_half(
+                where, arm, {name: k for name, k in named.items() if joints[name][0] == word}, own, None, FileError
+            )
     return [name if name == "t" or COLUMN.fullmatch(name) else known.get(name, name) for name in names]
 
 
@@ -131,14 +136,15 @@ def refuse_half(
     arm: Robot,
     named: Mapping[str, int],
     numbered: Sequence[str],
-    first: int = 1,
+    first: int | None = 1,
     error: type[ValueError] = ValueError,
 ) -> None:
     """Raise an error for a table whose columns belong to joints partly by name and partly by number.
 
-    `named`: columns and the places of their joints. Names that end with these places, counted from `first`, are both.
+    `named`: columns and the places of their joints. Names that end with these places, counted from `first`, are both;
+    not within one quantity, where `first` is None.
     """
-    both = all(DIGITS.findall(name)[-1:] == [str(k + first)] for name, k in named.items())
+    both = first is not None and all(DIGITS.findall(name)[-1:] == [str(k + first)] for name, k in named.items())
     if not named or not numbered or both or arm.n == 1:
         return
     raise error(
