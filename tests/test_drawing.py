@@ -75,7 +75,7 @@ def test_symbols_of_joints_are_around_their_places(robot: lw.Robot) -> None:
         own = [part for part in coloured if part.colour == colours[joint.kind]]
         middles = [world(tuple(Point(p.frame, x) for x in p.solid.points), poses)[0].mean(axis=0) for p in own]
         for place in places if joint.symbol in ("screw", "cylindrical", "planar") else places[-1:]:
-            if joint.kind == "prismatic":
+            if joint.symbol == "prismatic":
                 place = places[0]
             assert min(np.linalg.norm(place - middle) for middle in middles) < 1e-9
 

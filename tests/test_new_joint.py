@@ -4,6 +4,9 @@ Of a rack of radius r at the angle q, q̇, q̈: a slide at r q, r q̇, r q̈ who
 a mass J / r² on the slide that feels no gravity.
 """
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -213,3 +216,19 @@ def test_parameters_of_its_bodies() -> None:
     assert relative(ID(robot.regrouped(), q, qd, qdd), tau) < 1e-12
     columns = lw.regressor(robot, q, qd, qdd) @ lw.parameters(robot)
     assert relative(columns, tau) < 1e-12
+
+
+@pytest.mark.slow
+def test_the_suite_takes_its_kinds_from_the_list() -> None:
+    """Tests of all kinds of joints pass where the list has one more, which they then visit."""
+    here = Path(__file__).parent
+    names = ("joint_kinds", "joint_kind_exports", "joint_kind_loads", "joint_kind_parameters", "drawing", "conversion")
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "registered_rack", "-p", "no:xdist"]
+    run = subprocess.run(
+        [*command, *(str(here / f"test_{name}.py") for name in names)],
+        cwd=here.parent,
+        env={**os.environ, "PYTHONPATH": str(here)},
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stdout[-4000:] + run.stderr[-2000:]
