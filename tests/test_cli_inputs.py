@@ -169,7 +169,7 @@ def test_columns_that_are_no_joints_are_refused() -> None:
     assert "motion.csv:1: column 'lnk3', did you mean 'link3'?" in refused.err
     assert "or by the names of the joints: t, link1" in refused.err
     Path("motion.csv").write_text("time,link1,link2,link3,q2\n0,0,0,0,0\n1,1,1,1,1\n")
-    assert "column 'q2' occurs twice" in linkwise("torque planar3 motion.csv").err
+    assert "'link3' are of joints by name, but 'q2' by number" in linkwise("torque planar3 motion.csv").err
 
 
 @pytest.mark.parametrize("option", ["--torque", "--q0", "--qd0", "--target"])
@@ -212,3 +212,29 @@ def test_headers_in_comments_are_not_passed_over() -> None:
         assert f"table.csv:1: {header!r} stands in a comment" in refused.err
     np.savetxt("table.csv", q, delimiter=",", header="measured, on Monday")
     assert linkwise("torque planar3 --q @table.csv").code == 0
+
+
+@pytest.mark.parametrize(
+    ("command", "left", "others"),
+    [
+        ("simulate planar3 --duration 0.1 --torque @f.csv", ["energy"], ""),
+        ("simulate planar3 --duration 0.1 --q0 @f.csv", ["qd1", "qd2", "qd3"], "--qd0 @f.csv would"),
+        ("torque planar3 --q @f.csv", ["tau1", "tau2", "tau3"], ""),
+        ("torque planar3 --q @f.csv --qd @f.csv", ["tau1", "tau2", "tau3"], ""),
+        ("explain planar3 M --q @f.csv", ["energy"], ""),
+        ("simulate planar3 --duration 0.1 --q0 @f.csv --qd0 @f.csv", [], ""),
+        ("simulate planar3 --duration 0.1 --target @f.csv", ["qd1", "qd2", "qd3"], ""),
+    ],
+)
+def test_columns_that_are_not_read_are_said(command: str, left: list[str], others: str) -> None:
+    """A table of states is not read in part without a word."""
+    word = "tau" if "--torque" in command else "q"
+    rates = [f"qd{k}" for k in (1, 2, 3)] if "--qd" in command else []
+    head = [*(f"{word}{k}" for k in (1, 2, 3)), *dict.fromkeys([*rates, *left])]
+    Path("f.csv").write_text(f"{','.join(head)}\n{','.join(['0.1'] * len(head))}\n")
+    result = linkwise(command)
+    assert result.code == 0
+    said = [line for line in result.err.splitlines() if "does not read" in line or "do not read" in line]
+    assert len(said) == bool(left)
+    assert all(repr(name) in said[0] for name in left)
+    assert not left or (others in said[0] and "f.csv" in said[0])

@@ -15,7 +15,7 @@ from ..robot import Robot
 from ..robot.layout import angles
 from ..trajectories import Trajectory, cubic, cycloid, quintic, septic, trajectory_from_csv, trapezoid
 from .options import PAPER
-from .states import state
+from .states import state, warn_of_unread
 
 SECONDS = 10.0
 TURN, SLIDE = math.pi / 3, 0.1  # of the default motion: 60 degrees, 0.1 m
@@ -56,6 +56,7 @@ def trajectory_of(
         one_of(name, NAMES, "the trajectory (a .csv file, or one by name)")
     q0 = state(arm, start, "q", "--from", degrees)
     q1 = state(arm, end, "q", "--to", degrees)
+    warn_of_unread(arm, {"--from": ("q", start), "--to": ("q", end)})
     for q, option in ((q0, "--from"), (q1, "--to")):
         if q is not None and q.ndim != 1:
             raise ValueError(f"{option} has {len(q)} rows (expected one configuration)")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ from ..errors import FileError, near_miss
 from ..robot import Robot
 from ..robot.layout import Layout, angles, canonical_names, is_canonical, places, refuse_degrees
 from ..tables import comments_of, is_number, read_table, read_text, refuse_separator
+from .screen import warn
 
 NUMBER = r"[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+\."
 PLAIN = re.compile(rf"([+-]?)({NUMBER})\s*(deg|°)?")
@@ -169,7 +170,7 @@ def columns(arm: Robot, where: str, head: list[str], word: str, option: str) -> 
     """Where the numbers of a state stand in a table with this header."""
     refuse_separator(where, head)
     wanted, known = Layout.of(arm).columns(word), places(arm, word)
-    own = canonical_names(where, head, arm, bare="q" if any(map(is_canonical, head)) else word)
+    own = own_names(arm, where, head, word)
     if "t" in own and option != f"--{word}":  # which is computed at every row
         raise FileError(
             f"{where}: column {head[own.index('t')]!r} shows that the rows are a motion in time (expected states for"
@@ -187,6 +188,36 @@ def columns(arm: Robot, where: str, head: list[str], word: str, option: str) -> 
     if set(wanted) <= set(own):
         return [own.index(name) for name in wanted]
     raise FileError(f"{where}: the columns are {', '.join(head)} (expected {expected(arm, wanted, word)})")
+
+
+def own_names(arm: Robot, where: str, head: list[str], word: str) -> list[str]:
+    """The header in our own names; joints alone are columns of this word, unless others have names of ours."""
+    return canonical_names(where, head, arm, bare="q" if any(map(is_canonical, head)) else word)
+
+
+def warn_of_unread(arm: Robot, given: Mapping[str, tuple[str, str | None]]) -> None:
+    """Say which columns of tables are not read. `given`: options, each with the word that it reads and its text."""
+    files: dict[str, list[str]] = {}
+    for option, (_, text) in given.items():
+        if text is not None and text.startswith("@"):
+            files.setdefault(text[1:], []).append(option)
+    layout = Layout.of(arm)
+    for file, options in files.items():
+        table, words = read_table(Path(file)), [given[option][0] for option in options]
+        if all(map(is_number, table.names)):
+            continue
+        read = {"t", "trajectory", *(name for word in words for name in layout.columns(word))}
+        own = own_names(arm, table.where, table.names, words[0])
+        left = [head for head, name in zip(table.names, own, strict=True) if name not in read]
+        if not left:
+            continue
+        free = [
+            option for option, (word, text) in given.items() if text is None and set(layout.columns(word)) <= {*own}
+        ]
+        others = [f"{option} @{file}" for option in free]
+        would = f"; {' and '.join(others)} would" if others else ""
+        verb = "do" if options[1:] else "does"
+        warn(f"{file}: {' and '.join(options)} {verb} not read {listed(list(map(repr, left)))}{would}")
 
 
 def expected(arm: Robot, wanted: Sequence[str], word: str) -> str:

@@ -14,7 +14,7 @@ from ..trajectories.loads import units_of
 from .declare import arg, opt
 from .limits import as_json, show_limits
 from .options import MOTION, Degrees, Q, Qd, Qdd, motions
-from .states import state
+from .states import state, warn_of_unread
 
 if TYPE_CHECKING:
     from ..trajectories import Trajectory
@@ -72,6 +72,7 @@ class AtStates:
     def __init__(self, arm: Robot, where: Where, friction: bool = False, method: str | None = None) -> None:
         texts = (where.q, where.qd, where.qdd)
         typed = [state(arm, x, word, f"--{word}", where.degrees) for x, word in zip(texts, WORDS, strict=True)]
+        warn_of_unread(arm, {f"--{word}": (word, x) for word, x in zip(WORDS, texts, strict=True)})
         self.arm = arm
         self.units = units_of(arm)
         self.motion = [np.zeros(arm.n) if part is None else part for part in typed]

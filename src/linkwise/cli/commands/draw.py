@@ -9,7 +9,7 @@ from ...robot import Robot
 from ..declare import flag, opt
 from ..options import OUTPUT, PICTURES, Degrees, Q
 from ..results import check_outputs, refuse_ending, write_by
-from ..states import numbers, state
+from ..states import numbers, state, warn_of_unread
 
 VIEWS = ("3d", "front", "side", "top", "plane")
 EXAMPLES = (
@@ -45,6 +45,7 @@ def command(
     refuse_ending(target, "--out", *PICTURES)
     check_outputs(False, None, target)
     at = state(arm, q, "q", "--q", degrees)
+    warn_of_unread(arm, {"--q": ("q", q)})
     shown: dict[str, Any] = {"frames": frames, "labels": labels, "centres": centres, "bodies": bodies}
     write_by(lambda path: draw(arm, at, path, views=views or None, **shown), target, "")
     return 0

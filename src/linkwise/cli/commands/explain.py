@@ -39,11 +39,12 @@ def command(
 
     from ...explanation import explain
     from ...robot.configurations import neutral
-    from ..states import state
+    from ..states import state, warn_of_unread
 
     arm = source.load()
     at = neutral(arm) if q is None else state(arm, q, "q", "--q", degrees)
     rates, accelerations = (state(arm, text, word, f"--{word}", degrees) for text, word in ((qd, "qd"), (qdd, "qdd")))
+    warn_of_unread(arm, {"--q": ("q", q), "--qd": ("qd", qd), "--qdd": ("qdd", qdd)})
     if rates is None and (accelerations is not None or not names):
         rates = np.zeros(arm.n)
     found = explain(arm, at, rates, np.zeros(arm.n) if accelerations is None and not names else accelerations)

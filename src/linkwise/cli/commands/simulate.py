@@ -106,7 +106,7 @@ def command(
     from ...simulation import SimulationError, SimulationInterrupted, joint_limits, simulate
     from ..app import message
     from ..limits import warn_of_start
-    from ..states import state
+    from ..states import state, warn_of_unread
 
     given = state(arm, q0, "q", "--q0", degrees)
     start = start_of(arm, given, control.follow, degrees)
@@ -117,6 +117,7 @@ def command(
     if wanted is None and (control.kp is not None or control.kd is not None):
         raise ValueError("--kp and --kd belong to a controller (expected --target or --follow too)")
     law: Any = state(arm, control.torque, "tau", "--torque", False)
+    warn_of_unread(arm, {"--q0": ("q", q0), "--qd0": ("qd", qd0), "--torque": ("tau", control.torque)})
     if wanted is not None:
         gains = KP if control.kp is None else control.kp, KD if control.kd is None else control.kd
         law = computed_torque(wanted, *gains, passive=[joint.joint for joint in arm.free_joints])
@@ -195,9 +196,10 @@ def reference(
     if follow is None and target is None:
         return None, "let go"
     from ..motion import NAMES, PROFILES, trajectory_of
-    from ..states import state
+    from ..states import state, warn_of_unread
 
     goal = state(arm, target, "q", "--target", degrees)
+    warn_of_unread(arm, {"--target": ("q", target)})
     if follow is None:
         return goal, "under computed torque, to --target"
     if goal is not None and follow not in PROFILES:
