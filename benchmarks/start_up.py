@@ -26,7 +26,7 @@ TASKS = (ID, FD)
 ABOUT = (
     "Every number comes from fresh processes that take turns, files in the page cache and .pyc files written."
     " `import linkwise` leaves its parts, and NumPy, to their first use; the first call is timed from before the import"
-    " to after `lw.inverse_dynamics` of a library robot, in a process that finds its code in the cache."
+    " to after `lw.inverse_dynamics` of a library robot, which runs in plain Python."
     " `lw.compile` is timed in a process that has loaded the robot and both functions, so it includes importing what"
     " compiles; cold is with `LINKWISE_CACHE=off`, and loads LLVM, warm with a cache folder that an earlier process has"
     " filled, and does not (on Linux and x86-64; elsewhere it does)."
@@ -38,7 +38,6 @@ import time
 begun = time.perf_counter()
 import linkwise as lw
 arm = lw.load("stanford")
-lw.use_kernels("{mode}")
 lw.inverse_dynamics(arm, [0, 1.5, 0.1, 0, 0, 0], [0] * 6, [0] * 6)
 print(time.perf_counter() - begun)
 """
@@ -93,9 +92,7 @@ def imports(rounds: int, peers: Sequence[str]) -> dict[str, Times]:
 
 
 def first_calls(rounds: int) -> Times:
-    with tempfile.TemporaryDirectory() as cache:
-        seconds(FIRST_CALL.format(mode="always"), cache=cache)  # which compiles
-        return [seconds(FIRST_CALL.format(mode="auto"), cache=cache) for _ in range(rounds)]
+    return [seconds(FIRST_CALL) for _ in range(rounds)]
 
 
 def codes(task: Task, peers: Sequence[str]) -> dict[str, str]:

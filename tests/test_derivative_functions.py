@@ -164,19 +164,19 @@ def test_it_runs_compiled_by_the_rule_of_the_public_functions(monkeypatch: pytes
     q = states(PLANAR)[0]
     with lw.use_kernels("auto"):
         slope = lw.derivative(lw.gravity_torque, PLANAR, "q")
-        for _ in range(kernels.ENOUGH - 1):
+        for _ in range(kernels.CALLS - 1):
             plain = slope(q)
         assert made == []
         assert relative(slope(q), plain) < 1e-13
         slope(q)
         assert made == ["float64"]
         another = lw.derivative(lw.gravity_torque, PLANAR, "q")
-        another(np.zeros((kernels.ENOUGH - 1, 3)))
+        another(np.zeros((kernels.STATES - 1, 3)))
         assert made == ["float64"]
-        another(np.zeros((kernels.ENOUGH, 3)))
+        another(np.zeros((kernels.STATES, 3)))
         assert made == ["float64", "float64"]
     with lw.use_kernels("never"):
-        lw.derivative(lw.gravity_torque, PLANAR, "q")(np.zeros((kernels.ENOUGH, 3)))
+        lw.derivative(lw.gravity_torque, PLANAR, "q")(np.zeros((kernels.STATES, 3)))
     assert len(made) == 2
 
 

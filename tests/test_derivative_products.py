@@ -231,7 +231,7 @@ def test_long_programs_are_counted_in_calls(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(spec, "MAX_AT_ONCE", 10)
     slope = lw.derivative(lw.gravity_torque, PLANAR, "q")
-    many = np.zeros((100 * 256, 3))
+    many = np.zeros((25 * 256, 3))
     with lw.use_kernels("auto"):
         for _ in range(2):
             slope(many)

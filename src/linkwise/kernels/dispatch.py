@@ -1,13 +1,14 @@
 """When calls on NumPy arrays run compiled.
 
 A function, with its keywords and dtype, is compiled for a robot by the call with which it has been asked for 256 states
-in all: by the first one on a batch of that size, by the 256th on one state. For robots of more than 60 links it is
-compiled by the first call. What was asked for robots of equal numbers is added up, and they share kernels.
+in all, or for the 64th time: by the first call on a batch of 256 states, by the 64th on one state. For robots of more
+than 60 links it is compiled by the first call. What was asked for robots of equal numbers is added up, and they share
+kernels.
 
 Code that would be longer than 12,000 operations becomes loops over the links, where function, robot and options have
 that form; up to 25,000 operations it does not, where it has at most three quarters of the operations of the loops. What
-has no form with loops and is longer than 12,000 operations is compiled by the 256th call, where a batch counts as a
-call for each 256 states, and not by itself beyond 250,000.
+has no form with loops and is longer than 12,000 operations is compiled by the 64th call, where a batch counts as a call
+for each 256 states, and not by itself beyond 250,000.
 
 No clock decides and no file: where the cache on disk has a kernel, it is loaded by the call that would compile it. So
 a program gives the same bits in every run, on slow and fast machines, as long as its own threads do not race. Compiled
@@ -38,9 +39,11 @@ if TYPE_CHECKING:
     from .spec import KernelSpec
 
 Function = Callable[..., Any]
-# Compiling takes as long as some hundreds of plain calls: 0.1 to 0.3 s, against 0.2 to 1 ms, for arms of six joints.
-# Both grow with the number of operations, so one count of calls serves all robots and functions.
-ENOUGH = 256  # states that are asked for until a function is compiled; of long code, calls
+# Compiling takes as long as 60 to 200 plain calls (0.1 s, against 0.5 ms for inverse and 1.7 ms for forward dynamics of
+# six joints). Both grow with the number of operations, so one count serves all robots and functions. A plain call on
+# some hundreds of states takes a few times as long as on one.
+CALLS = 64
+STATES = 256
 MAX_AT_ONCE = 12_000  # operations of straight-line code: some two seconds to compile
 MAX_STRAIGHT_OPERATIONS = 25_000  # where it has at most this share of the operations that loops would have
 SHARE_OF_LOOPS = 0.75
@@ -228,15 +231,15 @@ class Asked:
         """Whether that is enough, with a call on so many states."""
         with COUNTING:
             self.states += states
-            self.calls += max(1, states // ENOUGH)
-        return (self.calls if self.long else self.states) >= ENOUGH
+            self.calls += max(1, states // STATES)
+        return self.calls >= CALLS or (self.states >= STATES and not self.long)
 
     def enough_for(self, spec: KernelSpec) -> bool:
         """Whether this is to be compiled, of which the code may be long."""
         from .spec import is_long
 
         self.long = is_long(spec)
-        return not self.long or self.calls >= ENOUGH or current_mode() == "always"
+        return not self.long or self.calls >= CALLS or current_mode() == "always"
 
 
 def kernel_for(robot: Robot, request: Request, states: int) -> Compiled | None:
