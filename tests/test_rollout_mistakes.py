@@ -282,3 +282,44 @@ def test_symbols_are_not_bound_to_parameters() -> None:
 
     with pytest.raises(TypeError, match=r"'m' of robot .* is given what is being traced \(expected a number"):
         lw.compile(lw.rollout, arm, **START, torque=law, parameters={"guess": lw.Input()})
+
+
+def test_gradients_of_other_libraries_are_refused_in_our_words() -> None:
+    """By laws, motions, simulations, friction and parameters, which take numbers."""
+    torch = pytest.importorskip("torch")
+    arm, zero = lw.load("planar3"), np.zeros(3)
+    own = torch.ones(3, requires_grad=True)
+    motion = lw.quintic(zero, zero + 1.0, 1.0)
+    takes: dict[str, Any] = {
+        "target": lambda x: lw.pd_gravity(x, 1, 1),
+        "most": lambda x: lw.limited(lw.pd_gravity(zero, 1, 1), most=x),
+        "start": lambda x: lw.quintic(x, zero, 1.0),
+        "points": lambda x: lw.spline([0.0, 1.0], [x, x]),
+        "t requires|t is traced": lambda x: motion(x[0]),
+        "viscous": lambda x: lw.Friction(viscous=x),
+        "'law'|the torque": lambda x: lw.simulate(arm, zero, duration=0.01, torque=lambda arm, t, q, qd: law(x, q)),
+        "cannot be traced .line": lambda x: lw.rollout(
+            arm, zero, steps=2, dt=0.01, torque=lambda arm, t, q, qd: law(x, q)
+        ),
+        "parameters": lambda x: arm.with_parameters(x),
+    }
+
+    def law(x: Any, q: Any) -> Any:
+        return x * q
+
+    for what, take in takes.items():
+        with pytest.raises(TypeError, match=f"(?s)({what}|lambda).*(gradient|JAX)"):
+            take(own)
+    with pytest.raises(RuntimeError, match="of my own") as found:
+        lw.simulate(arm, zero, duration=0.01, torque=failing)
+    assert isinstance(found.value.__cause__, KeyError)
+    jax = pytest.importorskip("jax")
+    for what, take in takes.items():
+        with pytest.raises(TypeError, match=f"(?s)({what}|lambda).*(gradient|JAX)"):
+            jax.jit(take)(np.ones(3))
+    with pytest.raises(TypeError, match=r"check=True looks at q, which JAX traces"):
+        jax.jit(lambda q: lw.inverse_dynamics(arm, q, zero, zero, check=True))(zero)
+
+
+def failing(arm: Any, t: Any, q: Any, qd: Any) -> Any:
+    raise RuntimeError("of my own") from KeyError("its cause")

@@ -19,6 +19,7 @@ from ..robot import Robot, require_robot
 from ..robot.joint_space import CONFIGURATIONS
 from ..robot.labels import in_order
 from ..robot.layout import no_orientation
+from ..robot.named_arrays import is_tracer
 
 Array = Any
 PLAIN = (int, float, np.integer, np.floating, Fraction, Decimal)  # what an object array may hold and be floats
@@ -246,6 +247,8 @@ class States:
         for name, array in self.arrays.items():
             if array.dtype == object:
                 continue
+            if is_tracer(array):
+                raise TypeError(f"check=True looks at {name}, which JAX traces (jit, grad or vmap; expected no check)")
             array = self.own(name)
             fine = self.xp.isfinite(array)
             if self.xp.count_nonzero(fine) < math.prod(fine.shape):  # `all` takes longer

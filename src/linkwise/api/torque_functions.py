@@ -10,7 +10,7 @@ import numpy as np
 
 from ..kernels.interface import host_array as host_array
 from ..robot import Robot
-from ..robot.labels import refuse_labels
+from ..robot.named_arrays import GRADIENTS, refuse_gradients, refuse_labels
 
 STATE = ("t", "q", "qd")
 
@@ -42,12 +42,30 @@ def check_arguments(
         )
 
 
+def gradient_error(error: Exception, name: str) -> TypeError | None:
+    """What torch or JAX says of a function that computes with their gradients and our arrays, in our words."""
+    of_jax = type(error).__module__.startswith("jax")
+    if not of_jax and "requires grad" not in str(error):
+        return None
+    what = "what JAX traces (jit, grad or vmap)" if of_jax else "a tensor that requires a gradient"
+    told = TypeError(f"the function {name!r} computes with {what} (expected numbers: x.detach(){GRADIENTS})")
+    return told.with_traceback(error.__traceback__)
+
+
 def checked_torques(function: Callable[..., Any], arm: Robot, t: Any, q: Any, qd: Any, name: str = "") -> np.ndarray:
     """What the function gives: a torque for each degree of freedom."""
-    returned, name = function(arm, t, q, qd), name or str(getattr(function, "__name__", repr(function)))
+    name = name or str(getattr(function, "__name__", repr(function)))
+    try:
+        returned = function(arm, t, q, qd)
+    except (RuntimeError, TypeError) as error:
+        told = gradient_error(error, name)
+        if told is None:
+            raise
+        raise told from None
     if returned is None:
         raise ValueError(f"{name} returned None (expected numbers: is its `return` missing?)")
     refuse_labels(f"the torque of {name}", returned)
+    refuse_gradients(f"the torque of {name}", returned)
     tau = np.asarray(host_array(f"the torque of {name}", returned))
     if tau.shape[-1:] != (arm.n,):
         each = "joints" if len(arm.joints) == arm.n else "degrees of freedom"

@@ -25,8 +25,8 @@ from ..api.torque_functions import check_arguments, checked_torques, host_array
 from ..errors import one_of
 from ..robot import Robot, from_table, require_robot
 from ..robot.configurations import neutral
-from ..robot.labels import refuse_labels
 from ..robot.layout import no_orientation
+from ..robot.named_arrays import refuse_gradients, refuse_labels
 from ..spatial import sign
 from .errors import PositionError
 
@@ -245,6 +245,7 @@ def counted(count: int) -> str:
 def numbers(name: str, value: Any, *, least: float = -math.inf, infinite: bool = False) -> JointNumbers:
     """A number or a tuple of them, checked."""
     refuse_labels(name, value)
+    refuse_gradients(name, value)
     try:
         array = np.asarray(value, dtype=float)
     except (TypeError, ValueError):

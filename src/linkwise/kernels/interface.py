@@ -10,11 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..graph import Port
-from ..robot.labels import refuse_labels
+from ..robot.named_arrays import refuse_gradients, refuse_labels
 
 SHARE = 8_000_000  # operations that are worth a thread of their own: about a third of a millisecond
 REALS = {"float64": "double", "float32": "float"}  # LLVM's names
-GRADIENTS = "; lw.inverse_dynamics(robot, ...) and the other functions of dynamics give gradients and can be traced"
 EXPECTED = "expected real numbers: float32, float64 or integers"
 
 
@@ -87,15 +86,7 @@ def numpy_array(name: str, value: Any) -> np.ndarray:
     except ValueError:
         raise TypeError(f"{name} has rows of different lengths ({EXPECTED}, in a rectangular array)") from None
     except (TypeError, RuntimeError) as error:  # of the library that it is of
-        if type(value).__module__.startswith("jax."):
-            raise TypeError(
-                f"{name} is traced by JAX (jit, grad or vmap), so that its numbers are not known (expected an"
-                f" array{GRADIENTS})"
-            ) from None
-        if getattr(value, "requires_grad", False):
-            raise TypeError(
-                f"{name} requires a gradient, which is not computed here (expected x.detach(){GRADIENTS})"
-            ) from None
+        refuse_gradients(name, value)
         if str(getattr(value, "dtype", "")) == "torch.bfloat16":
             raise TypeError(f"{name} has dtype bfloat16 ({EXPECTED})") from None
         raise TypeError(

@@ -12,6 +12,7 @@ from ..spatial import RigidInertia, Scalar, Vector, is_zero
 from .build import about_centre, impossible_warning
 from .entries import RESIDUE, finite, impossible_body, is_symbol
 from .link import Link
+from .named_arrays import refuse_gradients, refuse_labels
 from .regroup import TEN, body_of, ten_numbers
 from .rows import REFUSE, WARN
 
@@ -43,9 +44,8 @@ def changed_rows(robot: Robot, values: Any, law: Friction | None, unphysical: st
     one_of(unphysical, (REFUSE, WARN), "unphysical")
     if law is not None and law.stribeck is not None:
         raise RobotError("friction has a Stribeck coefficient, which tables of robots have not (expected none)")
-    from .labels import refuse_labels  # late: it imports the robot's class
-
     refuse_labels("parameters", values, ", that of lw.parameters")
+    refuse_gradients("parameters", values)
     names, links = parameter_names(robot, law), robot.names
     numbers = dict(zip(names, checked_values(robot, values, names), strict=True))
     entries: dict[str, dict[str, Any]] = {}

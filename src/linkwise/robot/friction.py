@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from ..spatial import Scalar, Scalars, add, mul, sign, sqrt, sub
-from .labels import refuse_labels
 from .model import Robot
+from .named_arrays import refuse_gradients, refuse_labels
 
 PerJoint = float | tuple[float, ...] | None
 
@@ -46,6 +46,7 @@ class Friction:
             if value is None:
                 continue
             refuse_labels(name, value)
+            refuse_gradients(name, value)
             numbers = np.asarray(value)
             if numbers.dtype.kind not in "fiu" or numbers.ndim > 1:
                 raise TypeError(f"{name} is {value!r} (expected a number, or one for each joint)")

@@ -1,12 +1,14 @@
-"""Arrays that name their columns or elements: DataFrames, Series, structured arrays."""
+"""Arrays of other libraries: those that name their columns or elements, and those whose numbers are not known."""
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
 
 SHOWN = 8
+GRADIENTS = "; lw.inverse_dynamics(robot, ...) and the other functions of dynamics give gradients and can be traced"
 
 
 def labels_of(value: Any) -> list[Any] | None:
@@ -48,3 +50,21 @@ def listed(labels: Any) -> str:
     labels = list(labels)
     shown = [*labels[: SHOWN - 1], labels[-1]] if len(labels) > SHOWN else labels
     return ", ".join(map(repr, shown)) + (f" ({len(labels)} in all)" if len(labels) > SHOWN else "")
+
+
+def refuse_gradients(name: str, value: Any) -> None:
+    """Raise an error for numbers that JAX traces, or whose gradient torch is to compute."""
+    for x in value if isinstance(value, (list, tuple)) else (value,):
+        if is_tracer(x):
+            raise TypeError(
+                f"{name} is traced by JAX (jit, grad or vmap), so that its numbers are not known (expected an"
+                f" array{GRADIENTS})"
+            )
+        if getattr(x, "requires_grad", False) is True:
+            raise TypeError(f"{name} requires a gradient, which is not computed here (expected x.detach(){GRADIENTS})")
+
+
+def is_tracer(value: Any) -> bool:
+    """Whether a number or an array is one that JAX traces."""
+    kind = getattr(getattr(sys.modules.get("jax"), "core", None), "Tracer", None)
+    return kind is not None and isinstance(value, kind)

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from ..api.torque_functions import check_arguments
+from ..api.torque_functions import check_arguments, gradient_error
 from ..control.drives import Law, Limited, Sum, function_name
 from ..errors import near_miss
 from ..kernels.interface import described, numpy_array
-from ..robot.labels import refuse_labels
+from ..robot.named_arrays import refuse_gradients, refuse_labels
 
 STATE = 4  # arguments of every torque function: arm, t, q, qd
 NONE: Mapping[str, Any] = {}
@@ -217,8 +217,15 @@ def called(torque: Callable[..., Any], arm: Any, t: Any, q: Any, qd: Any, own: M
     """What the function gives, with the parameters in place of its own."""
     if own and isinstance(torque, Law):
         return with_numbers(torque, own)(arm, t, q, qd)
-    tau = torque(arm, t, q, qd, **own)
+    try:
+        tau = torque(arm, t, q, qd, **own)
+    except (RuntimeError, TypeError) as error:
+        told = gradient_error(error, function_name(torque))
+        if told is None:
+            raise
+        raise told from None
     refuse_labels("the torque", tau)
+    refuse_gradients("the torque", tau)
     if tau is None:
         name = function_name(torque)
         raise ValueError(f"the function {name!r} returned None (expected numbers: is its `return` missing?)")

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from ..errors import one_of
 from ..robot import Robot
 from ..robot.description import grid
-from ..robot.labels import refuse_labels
 from ..robot.layout import Layout, places
+from ..robot.named_arrays import refuse_gradients, refuse_labels
 
 Floats = NDArray[np.float64]
 KINDS = ("position", "velocity", "acceleration", "effort")
@@ -166,6 +166,7 @@ def numbers(value: Any, name: str, width: int, n: int) -> Floats:
     each = "a pair (lower, upper)" if width == 2 else "a number"
     expected = f"{each}{f' for all joints, or one for each of {n}' if n > 1 else ''}"
     refuse_labels(name, value)
+    refuse_gradients(name, value)
     try:
         array = np.asarray(value, dtype=float)
     except (TypeError, ValueError):

@@ -18,6 +18,7 @@ import numpy as np
 from ..errors import is_real
 from ..robot import Friction, Robot
 from ..robot.layout import Layout, angles
+from ..robot.named_arrays import refuse_gradients
 from ..tables import save_table
 from .checks import counted, even_times
 from .limits import MotionLimits
@@ -236,6 +237,7 @@ def contents(x: Any) -> Any:
 
 def as_times(t: Any) -> Any:
     """Times as an array of floats, all finite; or of objects, where they are nodes or numbers of many digits."""
+    refuse_gradients("t", t)
     times = np.asarray(t)
     if times.dtype == object and all(isinstance(x, (int, float, Fraction, np.number)) for x in times.flat):
         times = times.astype(float)

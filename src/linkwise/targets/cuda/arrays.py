@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...kernels.interface import GRADIENTS, internal_overlap, kind_of
+from ...kernels.interface import internal_overlap, kind_of
+from ...robot.named_arrays import GRADIENTS
 from . import dlpack
 from .driver import Device, device, device_of
 from .memory import DeviceArray
