@@ -82,14 +82,13 @@ def sizes_of_terms(arm: Robot, friction: Friction | None) -> list[tuple[int | st
 @Declared(sizes_of_terms, split)
 def torque_terms(
     arm: Robot,
-    q: Array,
-    qd: Array,
-    qdd: Array,
-    wrench: Array | None = None,
-    *,
-    point: Array | None = None,
-    friction: bool | Friction = False,
-    check: bool = False,
+    q: Any,
+    qd: Any,
+    qdd: Any,
+    wrench: Any = None,
+    point: Any = None,
+    friction: Any = False,
+    check: Any = False,
 ) -> Array:
     """The arrays of `budget`."""
 
@@ -149,14 +148,7 @@ class QuasiTerms:
         [("n", "n", "n"), ("n", "n"), ("n",), *[("n", "links")] * 3], split_quasi, divides=True, refuse=refuse_foreign
     )
     def quasi_terms(
-        self,
-        arm: Robot,
-        q: Array,
-        velocity: Array,
-        wrench: Array | None = None,
-        *,
-        point: Array | None = None,
-        check: bool = False,
+        self, arm: Robot, q: Array, velocity: Array, wrench: Any = None, point: Any = None, check: bool = False
     ) -> Array:
         """The arrays of `lw.normalized.budget` and `lw.unnormalized.budget`."""
 

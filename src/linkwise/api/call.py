@@ -154,8 +154,8 @@ class Declared:
         self.names, self.wanted = tuple(parameters), set(inspect.signature(self.compute).parameters) - {"states"}
         self.defaults = {name: p.default for name, p in parameters.items() if p.default is not p.empty}
         self.robot, *self.arrays = [name for name in parameters if name != "self" and name not in self.defaults]
-        self.loads = ("wrench", "point") if "wrench" in parameters else ()  # a point alone is an option
-        self.options = [name for name in self.defaults if name not in (*self.loads, "check")]
+        loads = ("wrench", "point") if "wrench" in parameters else ()  # a point alone is an option
+        self.options = [name for name in self.defaults if name not in (*loads, "check")]
         self.checks, self.function = function, public(self.call, function, fast=self.fast)
         return self.function
 
@@ -163,27 +163,30 @@ class Declared:
         self.checks(*arguments, **keywords)  # Python refuses arguments that do not fit the signature
         given = {**self.defaults, **dict(zip(self.names, arguments, strict=False)), **keywords}
         robot = given[self.robot]
-        require_robot(robot)
         if self.refuse is not None:
+            require_robot(robot)
             self.refuse(robot)
         function = getattr(given["self"], self.checks.__name__) if "self" in given else self.function
         options = {name: given[name] for name in self.options}
         base = options.pop("base") if self.moves_base else None
-        found: dict[str, Any] = {"self": given.get("self"), "base": base}
         if "method" in options:
-            found["algorithm"] = algorithm(function, options["method"], robot, moves=base is not None)
+            given["algorithm"] = algorithm(function, options["method"], robot, moves=base is not None)
         if "friction" in options:
-            found["law"] = options["friction"] = Friction.of(options["friction"])
+            given["law"] = options["friction"] = Friction.of(options["friction"])
         if self.final is not None:
+            require_robot(robot)
             options = self.final(robot, **options)
-        arrays, loads = ({name: given[name] for name in names} for names in (self.arrays, self.loads))
-        states = States(robot, arrays, check=given["check"], others=base_parts(base), **loads)
-        values = {name: x for name, x in (found | options).items() if name in self.wanted}
+            given.update(options)
+        arrays = {name: given[name] for name in self.arrays}
+        wrench, point = (given["wrench"], given["point"]) if "wrench" in given else (None, None)
+        states = States(robot, arrays, wrench, given["check"], base_parts(base), point)
+        compute = partial(self.compute, states=states, **{name: given[name] for name in self.wanted})
         shape = self.shape(robot, **options) if callable(self.shape) else self.shape
         shapes = [of_robot(each, robot) for each in shape] if isinstance(shape, list) else of_robot(shape, robot)
-        keys = options if self.compiled and base is None else None
-        return Call(function, states, partial(self.compute, states=states, **values), shapes, keys, self.divides)
+        return Call(
+            function, states, compute, shapes, options if self.compiled and base is None else None, self.divides
+        )
 
 
 def of_robot(shape: Shape, robot: Robot) -> tuple[int, ...]:
-    return tuple(size if isinstance(size, int) else SIZES[size](robot) for size in shape)
+    return tuple([SIZES[size](robot) if isinstance(size, str) else size for size in shape])

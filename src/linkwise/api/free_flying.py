@@ -70,6 +70,23 @@ def base_wrench(
     """
 
 
+def released(states: States, law: Friction | None) -> tuple[list[Any], list[Any]]:
+    arm, rates, links = states.robot, states.scalars("qd"), states.links
+    base = free_base(arm)
+    joints, wanted = others(arm, base), [0.0] * arm.n
+    for k, acceleration in zip(joints, states.scalars("qdd_joints"), strict=True):
+        wanted[k] = acceleration
+    q, external = at_origin(states), external_wrenches(states)
+    tau = fewest.inverse_dynamics(links, q, states.rates(), states.coordinates.accelerations(rates, wanted), external)
+    lost = [0.0] * arm.n if law is None else law.torques(arm, rates)
+    for link, k in enumerate(range(base.v.start, base.v.stop), base.first):
+        tau[link] = add(tau[link], lost[k])
+    accelerations, torques = free_flying.released(links, q, base.first, base.link, tau)
+    own = joint_torques(states, torques)
+    return accelerations, [add(own[k], lost[k]) for k in joints]
+
+
+@Declared([(6,), ("n - 6",)], released, divides=True, refuse=free_base)
 def floating_dynamics(
     arm: Robot,
     q: Array,
@@ -80,7 +97,7 @@ def floating_dynamics(
     point: Array | None = None,
     friction: bool | Friction = False,
     check: bool = False,
-) -> tuple[Array, Array]:
+) -> Array:
     """Inverse dynamics on a base that nothing holds: acceleration of the base, then torques of the joints.
 
     Two arrays: (..., 6) and (..., n - 6). `qdd_joints` (..., n - 6) are the accelerations of all joints except the free
@@ -96,39 +113,6 @@ def floating_dynamics(
     >>> base.round(3) + 0.0, tau.round(3) + 0.0      # it falls, and no joint has to carry anything
     (array([ 0.  , -9.81,  0.  ,  0.  ,  0.  ,  0.  ]), array([0., 0., 0.]))
     """
-    both = base_and_joints(arm, q, qd, qdd_joints, wrench, point=point, friction=friction, check=check)
-    return both[..., :6], both[..., 6:]
-
-
-def released(states: States, law: Friction | None) -> list[Any]:
-    arm, rates, links = states.robot, states.scalars("qd"), states.links
-    base = free_base(arm)
-    joints, wanted = others(arm, base), [0.0] * arm.n
-    for k, acceleration in zip(joints, states.scalars("qdd_joints"), strict=True):
-        wanted[k] = acceleration
-    q, external = at_origin(states), external_wrenches(states)
-    tau = fewest.inverse_dynamics(links, q, states.rates(), states.coordinates.accelerations(rates, wanted), external)
-    lost = [0.0] * arm.n if law is None else law.torques(arm, rates)
-    for link, k in enumerate(range(base.v.start, base.v.stop), base.first):
-        tau[link] = add(tau[link], lost[k])
-    accelerations, torques = free_flying.released(links, q, base.first, base.link, tau)
-    own = joint_torques(states, torques)
-    return [*accelerations, *(add(own[k], lost[k]) for k in joints)]
-
-
-@Declared(("n",), released, divides=True, refuse=free_base)
-def base_and_joints(
-    arm: Robot,
-    q: Array,
-    qd: Array,
-    qdd_joints: Array,
-    wrench: Array | None = None,
-    *,
-    point: Array | None = None,
-    friction: bool | Friction = False,
-    check: bool = False,
-) -> Array:
-    """Both results of `floating_dynamics` as one array: (..., n)."""
 
 
 def columns(states: States, link: str, point: Any) -> list[list[Any]]:

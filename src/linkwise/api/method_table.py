@@ -120,7 +120,7 @@ def method_name(function: Function, method: str | None, arm: Robot | None = None
         generated = FEWEST_PREFERRED.get() and "fewest" in offered.algorithms
         method = "fewest" if generated else next(iter(offered.algorithms))
     one_of(method, offered.algorithms, f"{function.__name__}: method")
-    if isinstance(arm, Robot) and len(able := offered.on(arm)) < len(offered.algorithms):
+    if isinstance(arm, Robot) and arm.couplings and len(able := offered.on(arm)) < len(offered.algorithms):
         return coupled_method(function, able, method, asked, arm)
     if method == "fewest" and offered.candidates:
         if not isinstance(arm, Robot):

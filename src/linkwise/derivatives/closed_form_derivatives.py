@@ -205,13 +205,7 @@ class ClosedForm(NamedTuple):
 
 @Declared([("n", "n")] * 3, slopes_of_torques)
 def inverse_slopes(
-    arm: Robot,
-    q: Array,
-    qd: Array,
-    qdd: Array,
-    wrench: Array | None = None,
-    point: Array | None = None,
-    check: bool = False,
+    arm: Robot, q: Array, qd: Array, qdd: Array, wrench: Any = None, point: Any = None, check: bool = False
 ) -> Array:
     """∂τ/∂q, ∂τ/∂qd and ∂τ/∂qdd, which share their composite bodies."""
 
