@@ -235,7 +235,7 @@ def test_a_singular_robot_and_a_state_that_is_not_finite():
 @pytest.mark.optimized
 def test_a_program_in_pieces_gives_the_same(monkeypatch):
     """Very long programs are functions that hand values on in memory; here the limits are low."""
-    from linkwise.codegen.llvm import pieces, program
+    from linkwise.codegen.llvm import program
 
     arm = lw.load("planar3")
     q, qd, _, tau = states(arm, 11)
@@ -245,8 +245,8 @@ def test_a_program_in_pieces_gives_the_same(monkeypatch):
         return (*lw.forward_dynamics_derivatives(arm, q, qd, tau), np.ones(2), qd)
 
     monkeypatch.setattr(program, "MANY", 20)
-    monkeypatch.setattr(pieces, "LONG", 100)
-    monkeypatch.setattr(pieces, "PIECE", 70)
+    monkeypatch.setattr(program, "LONG", 100)
+    monkeypatch.setattr(program, "PIECE", 70)
     kernel = lw.compile(matrices, arm)
     assert "@piece_3_" in kernel.ir
     *found, ones, again = kernel(q, qd, tau)

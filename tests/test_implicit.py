@@ -8,7 +8,7 @@ import pytest
 import linkwise as lw
 from effort import rest_slow
 from linkwise.ode import radau as implicit
-from linkwise.simulation import progress
+from linkwise.simulation import integration
 from linkwise.simulation.problem import Problem
 from linkwise.targets.cpu.host import host_target
 from robots import CHAINS, TREES, relative, states
@@ -142,7 +142,7 @@ def test_ctrl_c_keeps_what_was_computed(monkeypatch):
         if now.t[0] > 0.5:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(progress.ProgressCallback, "__call__", stop)
+    monkeypatch.setattr(integration.ProgressCallback, "__call__", stop)
     with pytest.raises(lw.SimulationInterrupted) as caught:
         radau(PLANAR, [0] * 3, [0] * 3, 10.0)
     kept = caught.value.recording

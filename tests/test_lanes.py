@@ -5,7 +5,7 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
-from linkwise.codegen.llvm.block import Layout, assembled
+from linkwise.codegen.llvm.flow import Layout, assembled
 from linkwise.codegen.llvm.integrator import HEAD
 from linkwise.codegen.llvm.lanes import LlvmLanes
 from linkwise.ode.lanes import Functions, NumpyLanes

@@ -10,7 +10,7 @@ from effort import rest_slow
 from linkwise.spatial import sign
 
 chattering = importlib.import_module("linkwise.ode.chattering")
-progress = importlib.import_module("linkwise.simulation.progress")
+progress = importlib.import_module("linkwise.simulation.integration")
 machine = importlib.import_module("linkwise.targets.cpu.solver")
 
 PLANAR = lw.load("planar3")

@@ -7,7 +7,7 @@ from scipy.integrate import solve_ivp
 import linkwise as lw
 from effort import rest_slow
 from linkwise.ode.methods import entries, method
-from linkwise.simulation import integration, progress
+from linkwise.simulation import integration
 from linkwise.targets.cpu import solver as machine
 from reference import DATA
 from robots import CHAINS, TREES, relative, states
@@ -281,7 +281,7 @@ def test_limits_of_travel_are_events():
 
 def test_long_runs_show_how_far_they_are(monkeypatch, capsys):
     monkeypatch.setattr(machine, "SLICE", 1_000_000)
-    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(integration, "PATIENCE", 0.0)
     lw.simulate(PLANAR, [0] * 3, [0] * 3, 2.0, progress=True)
     assert "%" in capsys.readouterr().err
     lw.simulate(PLANAR, [0] * 3, [0] * 3, 2.0, progress=False)

@@ -10,8 +10,7 @@ import linkwise as lw
 from effort import rest_slow
 from linkwise.ode.interface import Task
 from linkwise.ode.methods import method
-from linkwise.ode.status import DONE, RUNNING, TOO_MANY_STEPS
-from linkwise.ode.trajectories import Trajectories
+from linkwise.ode.trajectories import DONE, RUNNING, TOO_MANY_STEPS, Trajectories
 from linkwise.simulation.problem import Problem
 from linkwise.targets.cpu.host import host_target
 from linkwise.targets.cpu.solver import CompiledDriver

@@ -89,7 +89,7 @@ def wasm_robot(arm: Robot, *, dtype: str = "float64") -> bytes:
     >>> len(lw.wasm_robot(lw.load("planar3")))
     1344
     """
-    from ..targets.wasm.record import record_of_robot
+    from ..targets.wasm.files import record_of_robot
 
     one_of(dtype, DTYPES, "dtype")
     require_robot(arm)

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .status import CHATTERING
-from .trajectories import Trajectories
+from .trajectories import CHATTERING, Trajectories
 
 WINDOW = 1000  # accepted steps after which it is asked again
 SHARE, RARE = 0.25, 0.1  # of them: so often a rate turns

@@ -18,8 +18,16 @@ from typing import Any
 
 from .events import SCAN_POINTS, Crossing, Events
 from .methods import Method
-from .status import DONE, LOG_FULL, NOT_FINITE, RUNNING, STEP_TOO_SMALL, STOPPED, TOO_MANY_STEPS
-from .trajectories import LEAST_ERROR_BEFORE
+from .trajectories import (
+    DONE,
+    LEAST_ERROR_BEFORE,
+    LOG_FULL,
+    NOT_FINITE,
+    RUNNING,
+    STEP_TOO_SMALL,
+    STOPPED,
+    TOO_MANY_STEPS,
+)
 
 SAFETY, SMALLEST, LARGEST = 0.9, 0.2, 10.0  # factors of the step
 LEAST_ERROR = 1e-10

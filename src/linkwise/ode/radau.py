@@ -24,8 +24,7 @@ from ..graph.derivative import derivative
 from .events import Crossing, Events
 from .interface import Bind, FunctionOf, Task, result_of
 from .lanes import Function, Functions, NumpyLanes
-from .status import DONE, NOT_FINITE, RUNNING, STEP_TOO_SMALL, STOPPED, TOO_MANY_STEPS
-from .trajectories import Trajectories
+from .trajectories import DONE, NOT_FINITE, RUNNING, STEP_TOO_SMALL, STOPPED, TOO_MANY_STEPS, Trajectories
 
 Jacobian = Callable[[float, np.ndarray], np.ndarray]  # t, y (m,) -> ∂y'/∂y (m, m)
 MAX_JACOBIAN = 6_000  # operations: longer ones take long to compile

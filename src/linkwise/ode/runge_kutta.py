@@ -13,8 +13,7 @@ from .events import Crossing
 from .interface import Bind, FunctionOf, Task, bound
 from .lanes import NumpyLanes
 from .methods import Method, entries, method
-from .status import LOG_FULL, RUNNING
-from .trajectories import Trajectories
+from .trajectories import LOG_FULL, RUNNING, Trajectories
 
 ATTEMPTS = 100  # between two calls of the watch
 

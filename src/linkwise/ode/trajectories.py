@@ -4,7 +4,27 @@ from __future__ import annotations
 
 import numpy as np
 
-from .status import LOG_FULL, RUNNING
+# How far a trajectory is, or why it ended.
+
+RUNNING = 0
+DONE = 1
+STEP_TOO_SMALL = 2
+NOT_FINITE = 3
+STOPPED = 4  # by an event
+LOG_FULL = 5  # of its events: it goes on when these have been taken over
+TOO_MANY_STEPS = 6
+CHATTERING = 7
+CODES = {
+    "running": RUNNING,
+    "done": DONE,
+    "step too small": STEP_TOO_SMALL,
+    "not finite": NOT_FINITE,
+    "stopped": STOPPED,
+    "log full": LOG_FULL,
+    "too many steps": TOO_MANY_STEPS,
+    "chattering": CHATTERING,
+}
+
 
 LEAST_ERROR_BEFORE = 1e-4  # what the error of the last accepted step counts at least
 RECORD: dict[str, type] = {  # the fields of a record; y, the values of the events and the parameters follow

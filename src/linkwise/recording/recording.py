@@ -11,7 +11,7 @@ import numpy as np
 
 from ..api.functions import forward_dynamics, joint_wrenches, kinetic_energy, potential_energy
 from ..lazy import cached_property
-from ..ode.status import CHATTERING, DONE, NOT_FINITE, RUNNING, STEP_TOO_SMALL, STOPPED, TOO_MANY_STEPS
+from ..ode.trajectories import CHATTERING, DONE, NOT_FINITE, RUNNING, STEP_TOO_SMALL, STOPPED, TOO_MANY_STEPS
 from ..printing import Description, notebook_html
 from ..robot import Robot
 

@@ -17,8 +17,7 @@ import numpy as np
 
 from ..graph import Graph, Node
 from ..graph.derivative import CHOICES
-from ..ode.status import DONE, RUNNING, STEP_TOO_SMALL
-from ..ode.trajectories import Trajectories
+from ..ode.trajectories import DONE, RUNNING, STEP_TOO_SMALL, Trajectories
 from .parameters import PREFIX, called
 from .problem import Problem
 from .traced import TracedFunction

@@ -21,8 +21,8 @@ from ..robot import Friction, Robot, require_robot
 from ..tracing import Input, symbols_of
 from .compiled import frozen, per_trajectory_too_early, refuse_defaults
 from .friction_steps import warn_of_long_steps
-from .numbers import checked
 from .parameters import PerTrajectory, declared_shapes, parameters_of, values_of
+from .prepared import checked
 from .problem import wrong_torques
 from .rollout_inputs import refuse_exact, refuse_sampled, refuse_unknown_names
 from .rollouts import Options, RolloutResult, refuse_unknown, rolled_out, rollout, solver, whole

@@ -13,8 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..ode.status import CHATTERING, RUNNING, STOPPED
-from ..ode.trajectories import Trajectories
+from ..ode.trajectories import CHATTERING, RUNNING, STOPPED, Trajectories
 from .problem import Problem
 from .sticking import Decided, Sticking
 

@@ -22,7 +22,7 @@ from ..robot import Friction, Robot
 from ..robot.labels import in_order
 from .equations import RolloutMotion
 from .friction_steps import warn_of_long_steps
-from .numbers import checked
+from .prepared import checked
 from .problem import Problem, program_of
 from .rollout_inputs import Inputs, rollout_inputs
 

@@ -19,8 +19,7 @@ import numpy as np
 from ..control import Sampled
 from ..control.drives import Sum
 from ..graph import Program, evaluate
-from ..ode.status import DONE, RUNNING
-from ..ode.trajectories import Trajectories
+from ..ode.trajectories import DONE, RUNNING, Trajectories
 from ..robot import Robot
 from ..tracing import Input, trace
 from ..tracing.tracing import Prepared, prefer_fewest

@@ -13,12 +13,10 @@ from ..ode.registry import integrator as integrator_of
 from ..recording.recording import FAILED, Recording
 from ..robot import Friction, Robot
 from .equations import SimulationMotion
-from .failure import reason
 from .friction_steps import warn_of_long_steps
 from .integration import integrated
-from .numbers import checked_numbers, sample_times
-from .prepared import prepared
-from .recorded import Acting, recorded
+from .prepared import checked_numbers, prepared, sample_times
+from .recorded import Acting, reason, recorded
 from .traced import TracedFunction
 
 

@@ -15,8 +15,7 @@ from ..kernels.lock import LOCK
 from ..ode.registry import integrator as integrator_of
 from ..ode.registry import members
 from ..ode.runge_kutta import RungeKutta
-from ..ode.status import CODES
-from ..ode.trajectories import RECORD, Trajectories
+from ..ode.trajectories import CODES, RECORD, Trajectories
 from ..robot import Robot
 from ..robot.configurations import neutral
 from ..targets.wasm.module import heap_of, with_data, with_interface
@@ -25,9 +24,8 @@ from ..tracing import bind, symbols_of
 from .backend import freshly_traced
 from .breaks import breaks_of
 from .friction_steps import warn_of_long_steps
-from .numbers import checked_numbers
 from .parameters import PREFIX, PerTrajectory, real_numbers
-from .prepared import Prepared, prepared
+from .prepared import Prepared, checked_numbers, prepared
 from .problem import Problem, program_of
 from .rollout_inputs import refuse_wrong_names
 from .sampling import parted

@@ -24,8 +24,8 @@ from ..robot import Friction, Robot
 from ..simulation.events import events_of
 from ..simulation.friction_steps import told_already
 from ..simulation.integration import integrated
-from ..simulation.numbers import checked_numbers, sample_times
 from ..simulation.parameters import PerTrajectory, checked_parameters, parameters_of, torque_parameters
+from ..simulation.prepared import checked_numbers, sample_times
 from ..simulation.problem import COORDINATES, Problem
 from ..simulation.recorded import event_records
 from ..simulation.simulation import simulate

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..codegen.llvm.block import Layout, assembled
-from ..codegen.llvm.functions import functions_text
+from ..codegen.llvm.elementary import functions_text
+from ..codegen.llvm.flow import Layout, assembled
 from ..codegen.llvm.integrator import advance_text, values_text
 from ..codegen.llvm.lanes import LlvmLanes
 from ..graph import Program
 from ..ode.driver import Driver
 from ..ode.events import Crossing
 from ..ode.methods import Method
-from ..ode.status import DONE, RUNNING
-from ..ode.trajectories import RECORD
+from ..ode.trajectories import DONE, RECORD, RUNNING
 
 
 def advance_texts(

@@ -16,10 +16,12 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from .arithmetic import Arithmetic, Value
-from .block import Layout
+from ...graph import Node
+from .flow import Layout
+from .lanes import Arithmetic, Value
+from .sine import large_angle, sine_cosine
 
 ROUND_TO_INTEGER = 6755399441055744.0  # 1.5 · 2⁵²: added to a number, it leaves the whole part in the last bits
 LN2 = (0.6931471803691238, 1.9082149292705877e-10)  # the first part has 32 bits: its product with k is exact
@@ -273,3 +275,13 @@ def elementary_function(op: str, layout: Layout) -> str:
         result = f.flow.emit(f"fptrunc {wide} {result} to {narrow}")
     head = f"define internal {narrow} @{op}_{layout.lanes}({', '.join(f'{narrow} {name}' for name in names)}) #1 {{"
     return "\n".join([*sorted(f.flow.declared), head, *f.flow.lines, f"  ret {narrow} {result}", "}", ""])
+
+
+# The functions that a program calls, in LLVM assembly.
+
+
+def functions_text(nodes: Iterable[Node], layouts: Sequence[Layout]) -> list[str]:
+    """What these nodes need, for each layout."""
+    used = {node.op for node in nodes}
+    texts = [large_angle(), *(sine_cosine(layout) for layout in layouts)] if used & {"sin", "cos"} else []
+    return [*texts, *(elementary_function(op, layout) for op in FUNCTIONS if op in used for layout in layouts)]

@@ -15,10 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...graph import Node, Program
-from .arithmetic import Value
-from .block import Layout
-from .flow import Flow
-from .lanes import LlvmLanes
+from .flow import Flow, Layout
+from .lanes import LlvmLanes, Value
 from .program import Nodes
 
 HEAD = (

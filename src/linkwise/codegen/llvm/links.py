@@ -7,7 +7,7 @@ transposed in order, and the scattered numbers of a tree are prefetched while ot
 
 from __future__ import annotations
 
-from .block import Block
+from .flow import Block
 from .program import zero_or_nan
 from .rows import transposed
 

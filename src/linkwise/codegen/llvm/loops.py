@@ -21,9 +21,8 @@ from functools import partial
 
 from ...graph import Node
 from ...graph.loops import GRAVITY, Body, Loop, LoopProgram
-from .block import Layout, assembled
-from .flow import Flow
-from .functions import functions_text
+from .elementary import functions_text
+from .flow import Flow, Layout, assembled
 from .links import LinkMemory, Transposition
 from .program import Nodes, mask_bits
 

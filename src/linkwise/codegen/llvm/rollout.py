@@ -21,9 +21,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ...graph import Program
-from .block import Layout, assembled
-from .flow import Flow
-from .functions import functions_text
+from .elementary import functions_text
+from .flow import Flow, Layout, assembled
 from .program import Nodes, zero_or_nan
 
 NO_UNROLLING = """

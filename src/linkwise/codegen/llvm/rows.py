@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .block import Block
-from .flow import Flow
+from .flow import Block, Flow
 
 MANY = 512  # results: beyond that they are written by loops, since LLVM takes long over so many squares
 FENCED = 8  # after that exchange, in squares of 16: LLVM, joining it to the next ones, fails where columns repeat

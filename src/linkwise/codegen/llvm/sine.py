@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from .block import Block, Layout
+from .flow import Block, Layout
 
 
 class Reduction(NamedTuple):

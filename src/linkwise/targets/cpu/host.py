@@ -26,7 +26,7 @@ from ...kernels.target import BatchFunction, CodeTarget
 from . import image
 
 if TYPE_CHECKING:
-    from ...codegen.llvm.block import Layout
+    from ...codegen.llvm.flow import Layout
     from ...codegen.llvm.loops import LoopText
     from ...codegen.llvm.rollout import Rollout
     from ...ode.events import Crossing
@@ -65,8 +65,7 @@ class HostTarget(CodeTarget["MachineCode"]):
         """
         if not isinstance(program, Program):
             return program.text(self.layouts(interface.dtype))
-        from ...codegen.llvm.pieces import is_long
-        from ...codegen.llvm.program import llvm_text, work_vectors  # code from the cache needs none of this
+        from ...codegen.llvm.program import is_long, llvm_text, work_vectors  # code from the cache needs none of this
         from .batch import Batch
 
         layouts = self.layouts(interface.dtype)[-1 if is_long(program) else 0 :]
@@ -119,7 +118,7 @@ class HostTarget(CodeTarget["MachineCode"]):
 
     def layouts(self, dtype: str) -> list[Layout]:
         """One state at a time, and as many as the vectors hold."""
-        from ...codegen.llvm.block import Layout
+        from ...codegen.llvm.flow import Layout
 
         return [Layout(REALS[dtype], width, self.fused) for width in sorted({1, self.lanes(dtype)})]
 

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-from ...codegen.llvm.block import Layout
+from ...codegen.llvm.flow import Layout
 from ...codegen.llvm.rollout import Rollout, rollout_text
 from ...kernels.arrays import Arrays, addresses
 from ...kernels.interface import REALS, SHARE

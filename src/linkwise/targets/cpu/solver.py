@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...codegen.llvm.block import Layout
+from ...codegen.llvm.flow import Layout
 from ...graph import Program, count
 from ...kernels.kernel import resolved
 from ...kernels.loader import load_or_compile
@@ -16,8 +16,7 @@ from ...lazy import cached_property
 from ...ode.events import Crossing
 from ...ode.interface import Task
 from ...ode.methods import Method
-from ...ode.status import RUNNING
-from ...ode.trajectories import Trajectories
+from ...ode.trajectories import RUNNING, Trajectories
 from ..driver_text import driver_text
 from .host import HostTarget, host_target
 

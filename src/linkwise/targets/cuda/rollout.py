@@ -14,7 +14,7 @@ from ...ode.rollout import Part, Rows, Settings, cost_of, in_parts, parts_of
 from .driver import MULTIPROCESSORS, device
 from .target import CudaTarget
 from .text.kernel import Shape
-from .text.rollout import cuda_rollout_text
+from .text.trajectories import cuda_rollout_text
 
 LAUNCH = 4_000_000_000_000  # operations of a launch: some 0.3 s where all of a GPU works
 THREAD = 100_000_000  # and of one thread, which waits for most of its own

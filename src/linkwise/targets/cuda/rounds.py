@@ -136,7 +136,7 @@ class RoundMemory:
 
 def gather_code(target: CudaTarget, dtype: str, width: int) -> tuple[CudaCode, Interface]:
     """That which puts rows of so many numbers in order."""
-    from .text.gather import gather_text
+    from .text.small import gather_text
 
     inputs, output = (Argument("index", ()), Argument("rows", (width,))), (Argument("out", (width,)),)
     code = load_or_compile("gather", gather_text(REALS[dtype], width), target)

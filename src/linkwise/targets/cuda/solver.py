@@ -7,20 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from ...codegen.llvm.block import Layout
+from ...codegen.llvm.flow import Layout
 from ...graph import Program
 from ...kernels.loader import load_or_compile
 from ...ode.events import Crossing
 from ...ode.interface import Task
 from ...ode.methods import Method
-from ...ode.status import RUNNING
-from ...ode.trajectories import Trajectories
+from ...ode.trajectories import RUNNING, Trajectories
 from ..driver_text import advance_texts
 from .driver import device
 from .memory import DeviceArray
 from .target import CudaTarget
-from .text.integrator import cuda_driver_text
 from .text.kernel import Shape
+from .text.trajectories import cuda_driver_text
 
 BUDGET = 2000  # attempts of each thread between two calls of the watch: well below a second
 MOST_THREADS = 1 << 20  # of a launch; more trajectories take turns

@@ -16,13 +16,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...codegen.llvm.block import Layout
+from ...codegen.llvm.flow import Layout
 from ...codegen.llvm.integrator import HEAD
 from ...graph import Program
 from ...kernels.loader import load_or_compile
 from ...ode.methods import Method
-from ...ode.status import DONE, NOT_FINITE, RUNNING
-from ...ode.trajectories import RECORD
+from ...ode.trajectories import DONE, NOT_FINITE, RECORD, RUNNING
 from ..driver_text import driver_text
 from .frame import module
 from .target import WasmTarget

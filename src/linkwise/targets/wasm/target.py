@@ -47,7 +47,7 @@ class WasmTarget(CodeTarget["WasmCode"]):
 
     def call(self, code: WasmCode, interface: Interface, links: Links | None = None) -> BatchFunction:
         """A function that copies arrays into the module's memory, runs it there, and copies the results back."""
-        from .record import record_of_links
+        from .files import record_of_links
         from .runtime import Instances
 
         instances = Instances(code.binary, b"" if links is None else record_of_links(links, interface.dtype))

@@ -13,15 +13,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from ....codegen.llvm.block import Layout, assembled
 from ....codegen.llvm.elementary import FUNCTIONS, elementary_function
-from ....codegen.llvm.flow import Flow
+from ....codegen.llvm.flow import Flow, Layout, assembled
 from ....codegen.llvm.program import fused_products, lengths
 from ....codegen.llvm.sine import large_angle
 from ....graph import Node, Program
 from ....graph.order import fewest_live, peak_live
-from .fast import INFINITE, FastNodes, upper_half
-from .nodes import ThreadNodes
+from .nodes import INFINITE, FastNodes, ThreadNodes, upper_half
 from .rows import GLOBAL, SHARED_BYTES, WARP, DirectRows, StagedRows, tile_numbers
 
 HEAD = """target triple = "nvptx64-nvidia-cuda"
@@ -174,6 +172,15 @@ def attributes(shape: Shape) -> str:
 attributes #1 = {{ nounwind noinline }}
 attributes #2 = {{ nounwind }}
 {launch_bounds(shape.threads, shape.blocks)}"""
+
+
+def thread_number(flow: Flow) -> str:
+    """Which of all threads this one is."""
+    thread, block, size = (
+        flow.emit(f"zext i32 {flow.emit(f'call i32 @llvm.nvvm.read.ptx.sreg.{name}.x()')} to i64")
+        for name in ("tid", "ctaid", "ntid")
+    )
+    return flow.emit(f"add i64 {flow.emit(f'mul i64 {block}, {size}')}, {thread}")
 
 
 def launch_bounds(threads: int, blocks: int = 0) -> str:

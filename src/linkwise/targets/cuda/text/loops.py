@@ -19,13 +19,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ....codegen.llvm.block import Layout, assembled
-from ....codegen.llvm.flow import Flow
+from ....codegen.llvm.flow import Flow, Layout, assembled
 from ....codegen.llvm.links import LinkMemory
 from ....codegen.llvm.loops import LoopText, LoopWriter
 from ....codegen.llvm.program import Nodes
 from ....graph.loops import Body, Loop
-from .kernel import HEAD, METADATA, REGISTERS, Shape, attributes, cuda_functions
+from .kernel import HEAD, METADATA, REGISTERS, Shape, attributes, cuda_functions, thread_number
 from .nodes import sine_cosines
 from .rows import GLOBAL, WARP
 
@@ -165,11 +164,7 @@ class ThreadLoops(LoopWriter):
     def enter(self) -> str:
         """The number of this thread, and its memory, %work; threads beyond the last leave."""
         flow, memory = self.block, self.memory
-        thread, block, size = (
-            flow.emit(f"zext i32 {flow.emit(f'call i32 @llvm.nvvm.read.ptx.sreg.{name}.x()')} to i64")
-            for name in ("tid", "ctaid", "ntid")
-        )
-        own = flow.emit(f"add i64 {flow.emit(f'mul i64 {block}, {size}')}, {thread}")
+        own = thread_number(flow)
         flow.branch(flow.emit(f"icmp ult i64 {own}, %count"), "inside", "done")
         flow.enter("inside")
         of_links = flow.emit(f"mul i64 %n, {memory.slots * WARP}")
