@@ -72,7 +72,7 @@ def test_tables_that_do_not_fit() -> None:
     tables = {
         "t;q1;q2;q3\n0;0;0;0\n1;1;1;1\n": "table.csv:1: semicolons stand between the columns (expected commas",
         "t\tq1\tq2\tq3\n0\t0\t0\t0\n": "table.csv:1: tabs stand between the columns (expected commas",
-        "t,q1,q2\n0,0,0\n1,1,1\n": "table.csv:1: has 2 joints (expected 3, those of the robot)",
+        "t,q1,q2\n0,0,0\n1,1,1\n": "table.csv:1: has 2 joints (expected 3, those of the robot; there is no",
         "t,q1,q2,q3,q4\n0,0,0,0,0\n1,1,1,1,1\n": "table.csv:1: has 4 joints (expected 3, those of the robot)",
     }
     for text, message in tables.items():
@@ -238,3 +238,24 @@ def test_columns_that_are_not_read_are_said(command: str, left: list[str], other
     assert len(said) == bool(left)
     assert all(repr(name) in said[0] for name in left)
     assert not left or (others in said[0] and "f.csv" in said[0])
+
+
+def test_ends_of_tables_without_rates() -> None:
+    t = np.linspace(0.0, 2.0, 201)
+    np.savetxt(
+        "sine.csv", np.column_stack([t, np.sin(np.outer(t, [1, 2, 3]))]), "%.17g", ",", header="t,q1,q2,q3", comments=""
+    )
+    at_rest, free = (
+        linkwise("torque planar3 sine.csv --json"),
+        linkwise("torque planar3 sine.csv --ends natural --json"),
+    )
+    assert "at speed" in at_rest.err
+    assert "--ends natural" in at_rest.err
+    assert "at speed" not in free.err
+    peaks = [np.abs(json.loads(result.out)["tau"]).max() for result in (at_rest, free)]
+    assert peaks[0] > 3 * peaks[1]
+    for line in ("torque planar3 --ends natural", "torque planar3 sine.csv --ends naturl"):
+        refused = linkwise(line)
+        assert refused.code in (2, 3)
+        assert "natur" in refused.err
+    assert "expected no --ends beside it" in linkwise("torque planar3 --q 0,0,0 --ends natural").err

@@ -13,6 +13,7 @@ import linkwise as lw
 from command_line import linkwise
 from linkwise.identification.reading import recordings_of
 
+pytestmark = pytest.mark.filterwarnings("ignore:.* the motion (begins|ends) at speed")
 T = np.linspace(0.0, 1.0, 101)
 WORDS = ("q", "qd", "tau")
 MOTION = {word: np.sin(np.outer(T, [1.0, 2.0, 3.0]) * (k + 1)) for k, word in enumerate(WORDS)}
@@ -162,3 +163,15 @@ def test_half_of_one_quantity_by_number_is_refused_whatever_the_names(head: list
         lw.trajectory_from_csv(motion, arm=lw.load("planar3"))
     with pytest.raises(TypeError, match="has names"):
         lw.gravity_torque(lw.load("planar3"), pytest.importorskip("pandas").read_csv(motion)[head])
+
+
+def test_joints_without_columns_are_named(tmp_path: Path) -> None:
+    names = ("shoulder", "elbow", "wrist2")
+    arm = arm_of(*names)
+    file = write(tmp_path / "few.csv", {"t": T, "shoulder": T, "wrist2": T})
+    with pytest.raises(lw.FileError, match=r"has 2 joints .*there is no position of elbow"):
+        lw.trajectory_from_csv(file, arm=arm)
+    rates = {"qd_shoulder": T, "qd_wrist2": T}
+    file = write(tmp_path / "rates.csv", {"t": T, **dict.fromkeys(names, T), **rates})
+    with pytest.raises(lw.FileError, match=r"column 'qd2', or 'qd_elbow', is missing"):
+        lw.trajectory_from_csv(file, arm=arm)

@@ -223,3 +223,14 @@ def test_vectors_of_robots_are_without_names() -> None:
         changed(mass=pandas.Series([1.0, 2.0]))
     bare = pandas.Series([0.0, 0.1, 0.2])
     assert changed(com=bare).links[1].com == changed(com=(0.0, 0.1, 0.2)).links[1].com
+
+
+def test_names_that_do_not_fit_are_singled_out() -> None:
+    names = list(ARM.q_names)
+    for columns, said in (
+        ([*names[:3], "w1", "w2", "w3"], "; 'w1', 'w2', 'w3' are none of them and 'wrist_1_joint', .* are missing"),
+        (["t", *names], "; 't' is none of them \\("),
+        ([f"q_{name}" for name in names[:5]], "; 'wrist_3_joint' is missing \\("),
+    ):
+        with pytest.raises(TypeError, match=said):
+            lw.gravity_torque(ARM, pandas.DataFrame(np.zeros((2, len(columns))), columns=columns))

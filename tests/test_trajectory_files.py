@@ -91,3 +91,24 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         lw.trajectory_from_csv(tmp_path / "open.csv", ends="periodic")
     (tmp_path / "mark.csv").write_text("\ufefft,q1\r\n0,0\r\n1,1\r\n", encoding="utf-8")  # as spreadsheets write
     assert lw.trajectory_from_csv(tmp_path / "mark.csv")(1.0).q == 1.0
+
+
+def test_motions_that_are_at_speed_at_their_ends_are_not_taken_for_rest_in_silence(tmp_path: Path) -> None:
+    t, file = np.linspace(0.0, 4.0, 401), tmp_path / "motion.csv"
+
+    def write(t: np.ndarray, q: np.ndarray) -> None:
+        np.savetxt(file, np.column_stack([t, q]), delimiter=",", header="t,q1,q2,q3", comments="")
+
+    for q, where in ((np.sin(np.outer(t, [1, 2, 3])), "begins"), (1.0 - np.cos(np.outer(t, [1, 1.3, 1.2])), "ends")):
+        write(t, q)
+        with pytest.warns(UserWarning, match=rf"motion\.csv: the motion {where} at speed .*ends='natural'"):
+            clamped = lw.trajectory_from_csv(file)
+        natural = lw.trajectory_from_csv(file, ends="natural")
+        assert np.abs(clamped([0.0, 4.0]).qdd).max() > 20 * np.abs(natural([0.0, 4.0]).qdd).max()
+        assert lw.trajectory_from_csv(file, ends="clamped")(0.0).qd.tolist() == [0.0, 0.0, 0.0]
+    ends = [0.0, 0.0, 0.0], [1.0, -2.0, 0.5]
+    for move in (lw.cycloid(*ends, 2.0), lw.cubic(*ends, 2.0), lw.trapezoid(*ends, duration=2.0, speed=1.5)):
+        for rows in (5, 11, 501):  # without a warning
+            t = np.linspace(0.0, move.duration, rows)
+            write(t, move(t).q)
+            lw.trajectory_from_csv(file)

@@ -44,14 +44,22 @@ def largest(start: Any, end: Any, arm: Robot) -> float:
 
 
 def trajectory_of(
-    arm: Robot, name: str | None, start: str | None, end: str | None, duration: float | None, degrees: bool
+    arm: Robot,
+    name: str | None,
+    start: str | None,
+    end: str | None,
+    duration: float | None,
+    degrees: bool,
+    at_ends: str | None = None,
 ) -> tuple[Trajectory, str]:
     """The trajectory, and in words what it is. Without a name it is that of the paper, or a cycloid."""
     if name and name not in NAMES and (Path(name).suffix or Path(name).exists()):
         if start is not None or end is not None or duration is not None:
             raise ValueError(f"{name} says where the motion starts and ends (expected no --from, --to or --duration)")
-        read = trajectory_from_csv(name, arm=arm, degrees=degrees)
+        read = trajectory_from_csv(name, arm=arm, degrees=degrees, ends=at_ends)
         return read, f"along {name}, {joined(read, name)}{unit(arm, degrees)}, {read.duration:g} s"
+    if at_ends is not None:
+        raise ValueError(f"--ends {at_ends} says how a .csv file without rates begins and ends (expected such a file)")
     if name is not None:
         one_of(name, NAMES, "the trajectory (a .csv file, or one by name)")
     q0 = state(arm, start, "q", "--from", degrees)

@@ -31,6 +31,9 @@ class Where:
     start: Annotated[str | None, opt("STATE", "Where it starts; default: zero.", MOTION, "--from")] = None
     end: Annotated[str | None, opt("STATE", "Where it ends; default: 60 deg, 0.1 m on.", MOTION, "--to")] = None
     duration: Annotated[float | None, opt("SECONDS", "How long it takes; default: 10.", MOTION)] = None
+    ends: Annotated[
+        str | None, opt("NAME", "Of a .csv file without rates: clamped (default), natural, ...", MOTION)
+    ] = None
     samples: Annotated[int, opt("COUNT", "Evenly spaced times; default: 501.", MOTION, min=2)] = 501
     q: Q = None
     qd: Qd = None
@@ -41,6 +44,7 @@ class Where:
     def way(self) -> dict[str, object]:
         """What belongs to a trajectory, by its name at the prompt."""
         given = {"trajectory": self.trajectory, "--from": self.start, "--to": self.end, "--duration": self.duration}
+        given |= {"--ends": self.ends}
         return {name: value for name, value in given.items() if value is not None}
 
     @property
@@ -63,7 +67,7 @@ class Where:
         """The trajectory, and in words what it is."""
         from .motion import trajectory_of
 
-        return trajectory_of(arm, self.trajectory, self.start, self.end, self.duration, self.degrees)
+        return trajectory_of(arm, self.trajectory, self.start, self.end, self.duration, self.degrees, self.ends)
 
 
 class AtStates:

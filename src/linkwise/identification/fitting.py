@@ -41,7 +41,14 @@ from .solving import (
     fitted,
     weighted_fit,
 )
-from .stillness import at_rest, inconsistent_accelerations, notes_on_steps, notes_on_still_joints, still_joints
+from .stillness import (
+    at_rest,
+    inconsistent_accelerations,
+    notes_on_small_motions,
+    notes_on_steps,
+    notes_on_still_joints,
+    still_joints,
+)
 
 SOLVERS = ("newton", "clarabel")
 REGULARIZATION = 0.1
@@ -210,7 +217,7 @@ def notes_on_data(arm: Robot, samples: Sequence[Samples], filtering: Filtering, 
         notes += notes_on_steps(arm, recording, joints)
         notes += inconsistent_rates(arm, recording, filtering, joints)
         notes += inconsistent_accelerations(arm, recording, filtering, joints)
-    return notes + notes_on_still_joints(arm, still)
+    return notes + notes_on_still_joints(arm, still) + notes_on_small_motions(arm, samples, still)
 
 
 def notes_on_lost_joints(arm: Robot, factors: Factors, motions: Sequence[Motion], speeds: np.ndarray) -> list[str]:

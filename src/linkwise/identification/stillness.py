@@ -7,6 +7,7 @@ noise, and a regressor of noise would be fitted to torques. Recorded acceleratio
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -20,6 +21,7 @@ from .text import percent
 DETECTABLE = 4.0  # times the noise that passes the filter: a motion below that is not told from noise
 STEP, ALONE = 0.05, 20.0  # of a joint's travel, and times the changes beside it: a position that jumps
 NOISIEST = 0.02  # rad or m: no encoder has more noise, so that what is farther apart has moved
+SMALL, NARROW = 0.02, 0.02  # rad or m, and of the longest motion of a joint: a smaller motion tells little
 UNFILTERED = 0.1  # of the sampling rate: the cut-off where none is given
 
 
@@ -104,4 +106,20 @@ def notes_on_steps(arm: Robot, samples: Samples, still: np.ndarray) -> list[str]
         f"{samples.name}: positions of {', '.join(joints)} jump from one row to the next, first at row {row}: rates and"
         " accelerations there are not those of the robot (expected motions from pose to pose too, or a list of"
         " recordings without jumps)"
+    ]
+
+
+def notes_on_small_motions(arm: Robot, samples: Sequence[Samples], still: Sequence[np.ndarray]) -> list[str]:
+    """Joints that move, but hardly: little beside the others, and no farther than one degree or so."""
+    if arm.quaternions:
+        return []
+    spans = np.max([np.ptp(recording.q, axis=0) for recording in samples], axis=0)
+    little = (spans < min(SMALL, NARROW * spans.max(initial=0.0))) & ~np.all(still, axis=0)
+    if not little.any():
+        return []
+    units = ["m" if unit == "N" else "rad" for unit in arm.effort_units]
+    which = ", ".join(f"{arm.v_names[k]} ({spans[k]:.2g} {units[k]})" for k in np.flatnonzero(little))
+    return [
+        f"joints that hardly move: {which}: friction, rotor and what only their motion would tell are not to be trusted"
+        " there (larger motions, or free=[...] without them)"
     ]

@@ -147,10 +147,13 @@ def on_gains(result: Identification, fit: FitWithGains) -> list[str]:
     if not off.any():
         return []
     k = int(np.argmin(np.where(off.any(axis=0), np.maximum(apart, vague).sum(axis=0), np.inf)))  # like a median
-    which = ", ".join(f"{names[j]} {ratios[j, k]:.3g} (σ {sigma[j, k]:.1g})" for j in np.flatnonzero(off[:, k]))
-    others = "" if absolute else f" relative to those of {names[k]}"
+    says = "what the known bodies say" if absolute else "what the others say"
+    which = [
+        f"that of {names[j]} is {ratios[j, k]:.3g} times {says} (σ {sigma[j, k]:.1g})"
+        for j in np.flatnonzero(off[:, k])
+    ]
     return [
-        f"torques of the joints do not agree with one another: they fit with gains{others} of {which}; are torque"
+        f"torques of the joints do not agree with one another: {', '.join(which)}; are torque"
         " constants, gear ratios and units right, or are these motor currents (gains=...)? Masses follow them"
     ]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,9 +37,22 @@ def in_order(robot: Robot, name: str, value: Any) -> Any:
             order: list[int] = np.argsort(found).tolist()
             return columns(value, labels)[..., order]
     raise TypeError(
-        f"{name} has names: {listed(labels)} (expected those of robot {robot.name!r} in any order, {listed(own)}; or"
-        f" {name}.to_numpy(), in that order)"
+        f"{name} has names: {listed(labels)}{unmatched(forms, labels, own)} (expected those of robot {robot.name!r} in"
+        f" any order, {listed(own)}; or {name}.to_numpy(), in that order)"
     )
+
+
+def unmatched(forms: Sequence[Mapping[str, int]], labels: Sequence[Any], own: Sequence[str]) -> str:
+    """Which names are of no joint, and which joints have none, where some fit: by the form that fits best."""
+    best = max(forms, key=lambda form: sum(label in form for label in labels))
+    found = {best[label] for label in labels if label in best}
+    unknown = [label for label in labels if label not in best]
+    missing = [label for k, label in enumerate(own) if k not in found]
+    if not found or not (unknown or missing):
+        return ""
+    of_none = [f"{listed(unknown)} {'is' if len(unknown) == 1 else 'are'} none of them"] if unknown else []
+    without = [f"{listed(missing)} {'is' if len(missing) == 1 else 'are'} missing"] if missing else []
+    return f"; {' and '.join([*of_none, *without])}"
 
 
 def refuse_guess(robot: Robot, name: str, word: str, labels: Sequence[str], joints: Sequence[int]) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import FileError, near_miss
+from ..notices import warn
 from ..robot import Robot
 from ..robot.layout import (
     COLUMN,
@@ -27,6 +28,9 @@ from .pieces import hermite
 from .splines import spline, through
 from .trajectory import Trajectory
 
+FEWEST = 20  # rows: fewer are points on the way of a motion, not samples of one
+MOVING = 0.3  # of the largest rate of any joint: what is faster at an end is not at rest there
+
 
 def trajectory_from_csv(
     path: str | os.PathLike[str], *, ends: str | None = None, arm: Robot | None = None, degrees: bool = False
@@ -37,9 +41,10 @@ def trajectory_from_csv(
     link2, ... or q_link1, qd_link1, qdd_link1, ...; t can be time. Tables with half of each are refused.
 
     With rates and accelerations it is of degree 5 between rows, with rates alone of degree 3 (its accelerations jump at
-    the rows); both pass through what is given. With positions alone it is a spline, whose `ends` are as there. Times
-    begin at 0. Lines that begin with # are comments. So the tables that `Loads.to_csv` and `Recording.save` write can
-    be read: their other columns, torques, loads and energies, are ignored.
+    the rows); both pass through what is given. With positions alone it is a spline, whose `ends` are as there: by
+    default at rest, with a warning where the rows are not. Times begin at 0. Lines that begin with # are comments. So
+    the tables that `Loads.to_csv` and `Recording.save` write can be read: their other columns, torques, loads and
+    energies, are ignored.
 
     `arm` is the robot whose motion it is. It is needed where a joint has several degrees of freedom: columns are then
     named after them, as `arm.q_names` and `arm.v_names` are (q.base.qw, qd.base.wx). With `degrees=True` the angles of
@@ -66,6 +71,8 @@ def trajectory_from_csv(
     q, *rates = motion
     try:
         if not rates:
+            if ends is None:
+                warn_of_moving_ends(file, columns["t"], q, layout)
             curve = spline(columns["t"], q, ends="clamped" if ends is None else ends, arm=arm)
             return Trajectory(curve.pieces, f"{curve.name} of {file.name}", curve.layout)
         points = q if arm is None else configurations(q, "q", arm, dims=2)
@@ -75,6 +82,28 @@ def trajectory_from_csv(
         raise ValueError(f"ends is {ends!r}, but {file} gives the rates, which say how the motion begins and ends")
     name = f"polynomials of degree {2 * len(rates) + 1} through {len(table.rows)} rows of {file.name}"
     return through(arm, hermite(columns["t"], with_rates(layout, points, *rates)), name)
+
+
+def warn_of_moving_ends(file: Path, t: Floats, q: Floats, layout: Layout) -> None:
+    """Say where a motion that is taken to begin and end at rest does not: accelerations there are far too large."""
+    if len(t) < FEWEST or not layout.n:
+        return
+    turned = [j for j, _ in layout.plain]
+    fastest = np.abs(np.diff(q[:, turned], axis=0) / np.diff(t)[:, None]).max(axis=0, initial=0.0)
+    for where, rows in (("begins", slice(0, 3)), ("ends", slice(-1, -4, -1))):
+        (a, b), (x, y, z) = np.diff(t[rows]), q[rows][:, turned]
+        speed = np.abs(
+            (y - x) / a * (a + a + b) / (a + b) - (z - y) / b * a / (a + b)
+        )  # of a parabola through three rows
+        over = speed > MOVING * fastest.max(initial=0.0)
+        if over.any():
+            k = int(np.argmax(speed))
+            warn(
+                f"{file}: the motion {where} at speed ({layout.q_names[turned[k]]} at {speed[k]:.3g} rad/s or m/s), but"
+                " is taken to be at rest there, which makes accelerations too large (expected ends='natural', --ends"
+                " natural at the prompt, or columns of rates)"
+            )
+            return
 
 
 def check_table(table: Table, names: list[str], layout: Layout | None) -> None:
@@ -116,7 +145,9 @@ def check_header(where: str, names: list[str], layout: Layout | None) -> None:
             raise FileError(f"{where}: column {name!r} occurs twice")
     n = joints_of(names)
     if layout is not None and n != layout.n and n:
-        raise FileError(f"{where}: has {counted(n)} (expected {layout.n}, those of the robot)")
+        without = [name for k, name in enumerate(layout.q_names, 1) if f"q{k}" not in names]
+        lacking = f"; there is no position of {', '.join(without)}" if without else ""
+        raise FileError(f"{where}: has {counted(n)} (expected {layout.n}, those of the robot{lacking})")
     words = {word for word in ("qd", "qdd") if any(re.fullmatch(rf"{word}\d+", name) for name in names)}
     if words:
         words.add("qd")  # without which accelerations are of no use
@@ -124,10 +155,18 @@ def check_header(where: str, names: list[str], layout: Layout | None) -> None:
     wanted += [f"{word}{k}" for word in sorted(words) for k in range(1, n + 1)]
     missing = [name for name in wanted if name not in names]
     if missing:
-        raise FileError(f"{where}: column {missing[0]!r} is missing, of {counted(n)} {expected}")
+        raise FileError(
+            f"{where}: column {missing[0]!r}{also_called(missing[0], layout)} is missing, of {counted(n)} {expected}"
+        )
     more = [name for name in names if name.startswith("q") and name not in wanted]
     if more:
         raise FileError(f"{where}: column {more[0]!r} belongs to no joint, of {n} {expected}")
+
+
+def also_called(column: str, layout: Layout | None) -> str:
+    """A column by number, by the name of its joint."""
+    match = COLUMN.fullmatch(column)
+    return "" if match is None or layout is None else f", or '{match[1]}_{layout.v_names[int(match[2]) - 1]}',"
 
 
 def check_labels(where: str, names: list[str], layout: Layout) -> None:
