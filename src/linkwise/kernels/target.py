@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
@@ -137,9 +137,14 @@ class CodeTarget(Target, Generic[Loaded]):
         return HostRounds(spec)
 
 
+@cache
+def found_in(module: str, name: str) -> Callable[[], Any]:
+    return getattr(import_module(f"linkwise.targets.{module}"), name)  # type: ignore[no-any-return]
+
+
 def made_in(module: str, maker: str) -> Any:
     """A target, by a function of a module that is loaded when it is first asked for."""
-    return getattr(import_module(f"linkwise.targets.{module}"), maker)()
+    return found_in(module, maker)()
 
 
 CPU = "cpu.host", "host_target"

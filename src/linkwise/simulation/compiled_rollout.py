@@ -66,7 +66,7 @@ class CompiledRollout:
         for name in others:
             if name in FROZEN or (name == "torque" and (self.law is not None or callable(others[name]))):
                 raise TypeError(f"{name!r} is frozen in {self!r} (expected it in {COMPILE})")
-        refuse_unknown(others, repr(self), Options._fields)
+        refuse_unknown(others, self, Options._fields)
         refuse_defaults(self.defaults, parameters or {}, self, COMPILE)
         options = {**self.options, **others, "parameters": {**self.parameters, **(parameters or {})}}
         if self.law is not None:

@@ -193,10 +193,10 @@ def rolled_out(
 rollout.motion = RolloutMotion()  # type: ignore[attr-defined]
 
 
-def refuse_unknown(names: Iterable[str], function: str = "lw.rollout", known: Sequence[str] = ()) -> None:
+def refuse_unknown(names: Iterable[str], function: object = "lw.rollout", known: Sequence[str] = ()) -> None:
     """Raise an error for a name that is no argument of `rollout`, or of another function that has most of them."""
-    known = known or [name for name in inspect.signature(rollout).parameters if name not in ("arm", "unknown")]
     for name in names:
+        known = known or [each for each in inspect.signature(rollout).parameters if each not in ("arm", "unknown")]
         if name == "step":
             raise TypeError(f"{function} has no argument 'step' (expected dt: seconds, the length of every step)")
         if name not in known:
