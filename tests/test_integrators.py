@@ -76,7 +76,7 @@ def test_an_estimate_of_the_error_is_of_lower_order_and_right_in_size(name):
 
 
 def test_the_default_and_others_have_states_within_their_steps():
-    assert CONTINUOUS == ["verner65", "dormand54", "dop853"]
+    assert {"verner65", "dormand54", "dop853"} <= set(CONTINUOUS)
 
 
 @every_integrator

@@ -23,8 +23,8 @@ def integrators() -> list[str]:
     """The names of all integrators that `simulate` offers.
 
     >>> import linkwise as lw
-    >>> lw.integrators()
-    ['verner65', 'dverk65', 'dormand54', 'cash-karp54', 'rk4', 'dop853', 'radau']
+    >>> lw.integrators()[:3]
+    ['verner65', 'dverk65', 'dormand54']
     """
     return list(members())
 

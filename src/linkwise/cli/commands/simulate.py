@@ -24,7 +24,13 @@ EXAMPLES = (
     ("linkwise simulate stanford --follow paper --duration 10 --json", "controlled along a trajectory"),
 )
 KP, KD = 100.0, 20.0
-NUMBERS = ("verner65", "dverk65", "dormand54", "cash-karp54", "rk4", "dop853", "radau")
+
+
+def integrators(incomplete: str) -> list[str]:
+    """For shells to complete; the modules of integrators are imported when one asks."""
+    from ...ode.registry import integrators
+
+    return [name for name in integrators() if name.startswith(incomplete)]
 
 
 START = "Start: numbers (0.1,pi/2,...), joints or links by name (link2=0.5), or @file.csv."
@@ -47,7 +53,7 @@ class Integration:
     """Arguments of `lw.simulate` by their own names."""
 
     integrator: Annotated[
-        str, opt("NAME", "verner65 (default), dormand54, dop853, rk4, radau, ...", INTEGRATION, known=NUMBERS)
+        str, opt("NAME", "verner65 (default), dormand54, dop853, rk4, radau, ...", INTEGRATION, known=integrators)
     ] = "verner65"
     rtol: Annotated[float, opt("NUMBER", "Relative error; default: 1e-8.", INTEGRATION)] = 1e-8
     step: Annotated[float | None, opt("SECONDS", "Of the first step; with rk4, of every step.", INTEGRATION)] = None
