@@ -28,9 +28,9 @@ KP, KD = 100.0, 20.0
 
 def integrators(incomplete: str) -> list[str]:
     """For shells to complete; the modules of integrators are imported when one asks."""
-    from ...ode.registry import integrators
+    import linkwise as lw
 
-    return [name for name in integrators() if name.startswith(incomplete)]
+    return [name for name in lw.integrators() if name.startswith(incomplete)]
 
 
 START = "Start: numbers (0.1,pi/2,...), joints or links by name (link2=0.5), or @file.csv."
