@@ -104,6 +104,22 @@ def test_a_stub_runs_rollouts() -> None:
 
 
 @pytest.mark.usefixtures("stub")
+@pytest.mark.parametrize(
+    ("motion", "length", "what"),
+    [(lw.rollout, {"steps": 20, "dt": 0.001}, "q_end"), (lw.simulate, {"duration": 0.1}, "q")],
+)
+def test_a_stub_compiles_motions(motion: Callable[..., Any], length: dict[str, float], what: str) -> None:
+    def law(arm: lw.Robot, t: Any, q: Any, qd: Any, k: Any) -> Any:
+        return -k * q
+
+    q0 = np.random.default_rng(0).normal(size=(2, 3))
+    run = lw.compile(motion, ARM, torque=law, parameters={"k": lw.Input()}, target="stub")
+    result = run(q0, 0 * q0, parameters={"k": 2.0}, **length)
+    expected = motion(ARM, q0, 0 * q0, torque=law, parameters={"k": 2.0}, **length)
+    assert np.allclose(getattr(result, what), getattr(expected, what), rtol=0, atol=1e-11)
+
+
+@pytest.mark.usefixtures("stub")
 def test_names_of_targets_are_listed_where_one_is_wrong() -> None:
     for call in (lw.compile, lambda *_, **o: lw.simulate(ARM, [0, 0, 0], duration=1.0, **o)):
         with pytest.raises(ValueError, match=r"target is 'gpu'.*'cuda'.*'stub'"):
