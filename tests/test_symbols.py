@@ -148,3 +148,15 @@ def test_an_expression_of_a_process_that_met_its_symbols_in_another_order_is_the
     for op, result in (("mul", m * l), ("add", m + l), ("sub", l - m)):
         steps = [("input", ("later", 0), []), ("input", ("earlier", 0), []), (op, None, [0, 1])]
         assert expression(steps) is result
+
+
+@pytest.mark.parametrize("library", ["torch", "jax"])
+def test_values_of_symbols_whose_gradient_would_be_lost_are_refused(library: str) -> None:
+    xp = pytest.importorskip(library)
+    arm = lw.load("planar3").with_payload(lw.symbols("m"), com=(0.1, 0.0, 0.0))
+
+    def torque(m: Any) -> Any:
+        return lw.gravity_torque(lw.bind(arm, m=m), np.zeros(3))
+
+    with pytest.raises(TypeError, match=r"^m (requires a gradient|is traced by JAX)"):
+        torque(xp.tensor(1.0, requires_grad=True)) if library == "torch" else xp.jit(torque)(1.0)

@@ -11,6 +11,7 @@ from ..errors import near_miss
 from ..graph import Node
 from ..robot import PerRobot, Robot, from_table, require_robot
 from ..robot.entries import is_symbol
+from ..robot.named_arrays import refuse_gradients
 from ..symbolic import Transplant, shared_graph
 
 
@@ -60,6 +61,7 @@ def bind(robot: Robot, /, **values: float) -> Robot:
                 f"{name!r} of robot {robot.name!r} is given what is being traced (expected a number: symbols that are"
                 " not bound are inputs of the function)"
             )
+        refuse_gradients(name, values[name])
     # while a function is traced, the symbols of its robot are nodes of that function's graph
     own = (x.graph for x in robot.non_floats if isinstance(x, Node))
     copy = Transplant(next(own, shared_graph()), {name: float(value) for name, value in values.items()})
