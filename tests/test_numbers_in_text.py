@@ -32,6 +32,7 @@ def at_the_prompt(file: Path) -> Any:
         raise lw.FileError(result.err.removeprefix("error: "))
 
 
+@pytest.mark.filterwarnings("ignore:.* the motion begins at speed")
 @pytest.mark.parametrize("reader", [lw.trajectory_from_csv, identified, at_the_prompt])
 @pytest.mark.parametrize("cell", ODD)
 def test_cells_of_tables(reader: Callable[[Path], Any], cell: str, tmp_path: Path) -> None:
