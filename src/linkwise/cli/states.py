@@ -179,9 +179,7 @@ def columns(arm: Robot, where: str, head: list[str], word: str, option: str) -> 
     for k, name in enumerate(own):
         if not is_canonical(name):
             close = near_miss(name, (*wanted, *known))
-            raise FileError(
-                f"{where}: column {name!r} is of no joint{close} (expected {expected(arm, wanted, word)})"
-            )
+            raise FileError(f"{where}: column {name!r} is of no joint{close} (expected {expected(arm, wanted, word)})")
         if name in own[:k]:
             also = "" if head[k] == name else f", as {head[k]!r} too"
             raise FileError(f"{where}: column {head[own.index(name)]!r} occurs twice{also}")
