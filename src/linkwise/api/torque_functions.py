@@ -10,7 +10,7 @@ import numpy as np
 
 from ..kernels.interface import host_array as host_array
 from ..robot import Robot
-from ..robot.named_arrays import GRADIENTS, refuse_gradients, refuse_labels
+from ..robot.named_arrays import gradient_error, refuse_gradients, refuse_labels
 
 STATE = ("t", "q", "qd")
 
@@ -40,16 +40,6 @@ def check_arguments(
             f"{getattr(function, '__name__', repr(function))} is a function of ({', '.join(p.name for p in own)})"
             f" (expected a function of ({', '.join(wanted)}){hint})"
         )
-
-
-def gradient_error(error: Exception, name: str) -> TypeError | None:
-    """What torch or JAX says of a function that computes with their gradients and our arrays, in our words."""
-    of_jax = type(error).__module__.startswith("jax")
-    if not of_jax and "requires grad" not in str(error):
-        return None
-    what = "what JAX traces (jit, grad or vmap)" if of_jax else "a tensor that requires a gradient"
-    told = TypeError(f"the function {name!r} computes with {what} (expected numbers: x.detach(){GRADIENTS})")
-    return told.with_traceback(error.__traceback__)
 
 
 def checked_torques(function: Callable[..., Any], arm: Robot, t: Any, q: Any, qd: Any, name: str = "") -> np.ndarray:

@@ -64,6 +64,16 @@ def refuse_gradients(name: str, value: Any) -> None:
             raise TypeError(f"{name} requires a gradient, which is not computed here (expected x.detach(){GRADIENTS})")
 
 
+def gradient_error(error: Exception, name: str) -> TypeError | None:
+    """What torch or JAX says of a function that computes with their gradients and our arrays, in our words."""
+    of_jax = type(error).__module__.startswith("jax")
+    if not of_jax and "requires grad" not in str(error):
+        return None
+    what = "what JAX traces (jit, grad or vmap)" if of_jax else "a tensor that requires a gradient"
+    told = TypeError(f"the function {name!r} computes with {what} (expected numbers: x.detach(){GRADIENTS})")
+    return told.with_traceback(error.__traceback__)
+
+
 def is_tracer(value: Any) -> bool:
     """Whether a number or an array is one that JAX traces."""
     kind = getattr(getattr(sys.modules.get("jax"), "core", None), "Tracer", None)

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from ..api.torque_functions import check_arguments, gradient_error
+from ..api.torque_functions import check_arguments
 from ..control.drives import Law, Limited, Sum, function_name
 from ..errors import near_miss
 from ..kernels.interface import described, numpy_array
-from ..robot.named_arrays import refuse_gradients, refuse_labels
+from ..robot.named_arrays import gradient_error, refuse_gradients, refuse_labels
 
 STATE = 4  # arguments of every torque function: arm, t, q, qd
 NONE: Mapping[str, Any] = {}

@@ -20,6 +20,7 @@ from ..graph.node import UntraceableError, is_scalar
 from ..graph.passes import apply_passes
 from ..robot import Robot, require_robot
 from ..robot.joint_space import CONFIGURATIONS
+from ..robot.named_arrays import gradient_error
 from ..symbolic import Transplant
 
 ONE_NUMBER = ("t",)  # parameters that are one number per state, not one per joint: the time
@@ -210,7 +211,10 @@ def called(function: Callable[..., Any], robot: Robot, arguments: dict[str, Any]
         taken = f"{', '.join(others)} {'was' if len(others) == 1 else 'were each'} taken as {size} numbers"
         hint = f"{name}=lw.Input(3) if one state has 3 numbers of it, {name}=lw.Input() for one"
         raise type(error)(f"{error}; {taken} (expected, for another shape, {hint})") from error
-    except (TypeError, AttributeError) as error:
+    except (AttributeError, RuntimeError, TypeError) as error:
+        told = gradient_error(error, function_name(function))
+        if told is not None:
+            raise told from None
         if isinstance(error.__cause__, UntraceableError):
             raise UntraceableError(str(error.__cause__)).with_traceback(error.__traceback__) from None
         if LINEAR_ALGEBRA.search(str(error)):
