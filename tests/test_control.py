@@ -288,6 +288,20 @@ def test_laws_take_arrays_of_other_libraries_and_refuse_what_has_no_numbers(libr
                 transformed(lambda q: law(arm, 0.0, q, qd))(xp.asarray(q))  # noqa: B023
 
 
+def test_limited_laws_with_constant_torques_are_traced() -> None:
+    """Of the Panda, whose first axis is vertical, gravity exerts no torque there: a zero among nodes."""
+    arm = lw.load("panda")
+    laws = {
+        "limited": lw.limited(lambda arm, t, q, qd: lw.gravity_torque(arm, q), 20.0),
+        "dry": lambda arm, t, q, qd: lw.Friction(smooth=0, coulomb=1.0).torque(arm, np.stack([-2.0, *qd[1:]])),
+    }
+    q, qd, *_ = states(arm)
+    for name, law in laws.items():
+        expected = np.stack([law(arm, 0.0, *state) for state in zip(q, qd, strict=True)])
+        found = lw.compile(law, arm, t=lw.Input())(t=np.zeros(len(q)), q=q, qd=qd)
+        assert np.abs(found - expected).max() < 1e-12 * np.abs(expected).max(), name
+
+
 @pytest.mark.parametrize("library", ["torch", "jax.numpy"])
 def test_simulations_take_arrays_of_other_libraries(library):
     arm, xp = lw.load("planar3"), pytest.importorskip(library)

@@ -355,6 +355,15 @@ def notes_beside(arm: lw.Robot, true: lw.Robot, gain: float = 1.0) -> list[str]:
     return [note for note in notes if "gains=" in note or " moved by " in note]
 
 
+@pytest.mark.parametrize("gain", rest_slow([1e-3, 60.0, 1e3], [1e3]))
+@pytest.mark.parametrize("load", rest_slow([0.0, 1.5], [1.5]))
+def test_torques_in_another_unit_are_noted_with_a_load_too(gain: float, load: float) -> None:
+    arm = lw.load("puma560")
+    (note,) = notes_beside(arm, arm.with_payload(load) if load else arm, gain)
+    found = float(re.findall(r"are ([0-9.e+-]+) .* times those of the nominal robot: are torques in N m", note)[0])
+    assert abs(found / gain - 1.0) < (0.4 if load else 0.01)
+
+
 @pytest.mark.parametrize("name", rest_slow(["puma560", "stanford", "gantry"], ["puma560"]))
 def test_one_heavier_link_is_no_gain_of_all_joints(name: str) -> None:
     arm = lw.load(name)

@@ -226,12 +226,15 @@ def on_gravity(
 ) -> list[str]:
     """Of one factor 1 + size of gravity torques, where the factors 1 + own of joints that carry gravity agree with it.
 
-    `row` and `rows` give size and own from changes of base parameters; `torques` are those of gravity.
+    They need not agree where the factor is one that no link may have: then a load is no other explanation. `row` and
+    `rows` give size and own from changes of base parameters; `torques` are those of gravity, of the nominal robot.
     """
-    carry, margin = relevant(result, np.diag(torques)), min(UNCERTAIN * abs(1.0 + size), 0.5 * abs(size))
+    factor = abs(1.0 + size)
+    carry, margin = relevant(result, np.diag(factor * torques)), min(UNCERTAIN * factor, 0.5 * abs(size))
     apart = np.abs(own - size) > np.maximum(margin, SIGMAS * sigma_of_change(result, rows - row))
     told = np.flatnonzero(carry & (np.abs(own) > SIGMAS * sigma_of_change(result, rows)))
-    if abs(size) < UNCERTAIN or (carry & apart).any() or not len(told):
+    credible = LIGHTEST < factor < HEAVIEST
+    if abs(size) < UNCERTAIN or (credible and (carry & apart).any()) or not len(told):
         return []
     which = ", ".join(f"{result.nominal.v_names[j]} ({1.0 + own[j]:.3g})" for j in told)
     return [

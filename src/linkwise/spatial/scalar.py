@@ -83,8 +83,6 @@ def sqrt(x: Scalar) -> Scalar:
 
 def sign(x: Scalar) -> Scalar:
     """-1, 0 or 1."""
-    if type(x) in (float, int):
-        return float((x > 0.0) - (x < 0.0))
     return _function("sign", x)
 
 
@@ -145,7 +143,7 @@ def _digits_of(x: Scalar) -> Any:
 def _function(name: str, x: Scalar) -> Scalar:
     """A function of x from the library that x comes from."""
     if type(x) in (float, int):
-        return getattr(math, name)(x)
+        return float((x > 0.0) - (x < 0.0)) if name == "sign" else getattr(math, name)(x)
     if _is_object_array(x):
         return _each(name, x)
     if hasattr(type(x), name):  # graph nodes and torch tensors carry their functions with them
