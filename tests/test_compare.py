@@ -194,6 +194,14 @@ def test_a_free_robot_in_a_world_with_another_vertical_is_the_same():
     assert not weaker.same
 
 
+@pytest.mark.parametrize("owner", ["a", "b"])
+def test_a_frame_that_one_robot_has_alone_is_named(owner):
+    tool = {"name": "flange", "joint": "fixed", "a": 0.0, "b": 0.1, "alpha": 0.0, "theta": 0.0}
+    robots = [with_rows(ARM, lambda rows: rows.append(tool)), ARM]
+    (finding,) = lw.compare(*(robots if owner == "a" else robots[::-1])).findings
+    assert finding.message.startswith(f"frame 'flange' is in {owner} only")
+
+
 def test_a_tool_offset_has_no_effect_on_torques():
     tool = {"name": "tool", "joint": "fixed", "a": 0.0, "b": 0.1, "alpha": 0.0, "theta": 0.0}
     arm, other = (with_rows(ARM, lambda rows, b=b: rows.append({**tool, "b": b})) for b in (0.1, 0.15))

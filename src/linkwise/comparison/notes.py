@@ -108,7 +108,8 @@ def tool_findings(pair: Pair) -> Iterator[Finding]:
     for k in range(len(pair.a.units)):
         if not pair.a.children(k) and k not in shown:
             (name_a, end_a), (name_b, end_b) = end_frame(pair.a, k), end_frame(pair.b, k)
-            yield from tool(name_a, name_b, inverse(end_a) @ seen(pair, k, end_b), pair.size)
+            offset = inverse(end_a) @ seen(pair, k, end_b)
+            yield from tool(name_a, name_b, offset, pair.size, owner_of_end(pair, name_a, name_b))
 
 
 def seen(pair: Pair, unit: int, placement: Array) -> Array:
@@ -121,9 +122,20 @@ def end_frame(robot: Skeleton, k: int) -> tuple[str, Array]:
     return (fixed[-1].name, fixed[-1].placement) if fixed else (robot.units[k].link, robot.units[k].frame)
 
 
-def tool(name_a: str, name_b: str, offset: Array, size: float) -> Iterator[Finding]:
+def owner_of_end(pair: Pair, name_a: str, name_b: str) -> str:
+    """Which robot alone has a frame at the end of a link; "" if neither or both."""
+    frames_a, frames_b = ({frame.name for frame in robot.frames} for robot in (pair.a, pair.b))
+    lone_a, lone_b = name_a in frames_a - frames_b, name_b in frames_b - frames_a
+    if lone_a == lone_b or name_a in frames_b or name_b in frames_a:
+        return ""
+    return "a" if lone_a else "b"
+
+
+def tool(name_a: str, name_b: str, offset: Array, size: float, owner: str = "") -> Iterator[Finding]:
     if apart(offset, EYE, size) > SAME:
         ends = f"frame {name_a!r}" if name_a == name_b else f"end frame ({name_a!r} in a, {name_b!r} in b)"
+        if owner:
+            ends = f"frame {name_a if owner == 'a' else name_b!r} is in {owner} only; {ends}"
         yield Finding("tool", name_a, f"{ends}: in b it is {turn(offset, size)}", None, offset.tolist())
 
 
