@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import linkwise as lw
-from linkwise.symbolic import Collector, Transplant, collected_text, shared_graph
+from linkwise.graph.cancel import Transplant
+from linkwise.symbolic import Collector, collected_text, shared_graph
 
 X, Y, Z = lw.symbols("x y z")
 VALUES = {"x": 0.7, "y": -1.3, "z": 0.4}

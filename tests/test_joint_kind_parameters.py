@@ -10,10 +10,11 @@ import linkwise as lw
 from effort import rest_slow
 from joint_kinds import CHAIN, EVERY, EVERY_KIND, FURTHER, coupled, states
 from joint_kinds import COUPLED as COUPLED_TREE
+from linkwise.graph.cancel import Transplant
 from linkwise.regressors.base_parameters import TEN, body_of
 from linkwise.robot.kinds import KINDS
 from linkwise.spatial import RigidInertia
-from linkwise.symbolic import Transplant, shared_graph
+from linkwise.symbolic import shared_graph
 from robots import ids, relative
 from special_robots import GRAVITIES, special
 

@@ -13,9 +13,10 @@ import pytest
 import linkwise as lw
 from effort import in_turn, rest_slow
 from linkwise.dynamics import denoc
+from linkwise.graph.cancel import Transplant
 from linkwise.regressors.base_parameters import TEN, body_of
 from linkwise.spatial import RigidInertia, Wrench
-from linkwise.symbolic import Transplant, shared_graph
+from linkwise.symbolic import shared_graph
 from robots import QUICK, SMALL, ids, relative, scalars, states
 
 GRAVITIES = ((0, 0, -9.81), (0, -9.81, 0), (1.0, 2.0, -9.0), (0, 0, 0))

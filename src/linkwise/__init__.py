@@ -149,6 +149,8 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
     from .robot import random_tree as random_tree
     from .robot.configurations import neutral as neutral
     from .robot.configurations import random_configuration as random_configuration
+    from .robot.symbols import bind as bind
+    from .robot.symbols import symbols_of as symbols_of
     from .simulation import CompiledRollout as CompiledRollout
     from .simulation import CompiledSimulation as CompiledSimulation
     from .simulation import Event as Event
@@ -170,9 +172,7 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
     from .targets.cuda.driver import CudaError as CudaError
     from .targets.cuda.kernel import CudaKernel as CudaKernel
     from .tracing import Input as Input
-    from .tracing import bind as bind
     from .tracing import count as count
-    from .tracing import symbols_of as symbols_of
     from .tracing import trace as trace
     from .trajectories import JointMotion as JointMotion
     from .trajectories import Loads as Loads
@@ -272,6 +272,7 @@ LAZY_IMPORTS = {  # the public names, by the modules that are imported when one 
     "regressors.regressors": ("energy_regressor", "regressor", "slotine_li_regressor"),
     "robot": ("Frame", "Friction", "Joint", "Link", "Robot", "chain", "describe", "random_tree"),
     "robot.configurations": ("neutral", "random_configuration"),
+    "robot.symbols": ("bind", "symbols_of"),
     "simulation": (
         "CompiledRollout",
         "CompiledSimulation",
@@ -286,7 +287,7 @@ LAZY_IMPORTS = {  # the public names, by the modules that are imported when one 
     ),
     "sweeps": ("Sweep", "SweepInterrupted", "SweepWarning", "grid", "monte_carlo", "open_sweep", "sweep"),
     "symbolic": ("symbols",),
-    "tracing": ("Input", "bind", "count", "symbols_of", "trace"),
+    "tracing": ("Input", "count", "trace"),
     "trajectories": (
         "JointMotion",
         "Loads",

@@ -19,8 +19,8 @@ from ..errors import SingularError
 from ..kernels.sources import PUBLIC
 from ..robot import Robot, inward
 from ..robot.configurations import neutral
+from ..robot.symbols import bind, symbols_of
 from ..spatial import RigidInertia, add, power
-from ..tracing import bind, symbols_of
 from ..tracing.tracing import Prepared
 from .states import Array, States
 

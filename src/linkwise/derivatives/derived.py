@@ -21,7 +21,8 @@ from ..kernels.lock import LOCK
 from ..kernels.sources import own_name
 from ..lazy import cached_property
 from ..robot import Robot
-from ..tracing import Input, symbols_of, trace
+from ..robot.symbols import symbols_of
+from ..tracing import Input, trace
 from ..tracing.tracing import (
     FEWEST_PREFERRED,
     Prepared,

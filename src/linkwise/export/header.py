@@ -16,8 +16,8 @@ from ..explanation.references import published_as
 from ..graph import Port, count
 from ..robot import Robot
 from ..robot.description import indices, moves_as
+from ..robot.symbols import symbols_of
 from ..symbolic import collected_text
-from ..tracing import symbols_of
 from ..tracing.tracing import function_name
 from ..version import __version__
 from .columns import parameters_of

@@ -9,9 +9,10 @@ import numpy as np
 
 from ..derivatives.derived import DerivedFunction
 from ..graph import Graph, Program
+from ..graph.cancel import Transplant
 from ..robot import Robot
-from ..symbolic import Transplant
-from ..tracing import Input, symbols_of
+from ..robot.symbols import symbols_of
+from ..tracing import Input
 from ..tracing.tracing import function_name
 from .revealing_states import Chosen, revealing_states, split
 

@@ -10,9 +10,8 @@ import numpy as np
 from ..dynamics import composite, kinematics, newton_euler
 from ..errors import RobotError
 from ..robot import Robot
+from ..robot.symbols import symbols_of, unchecked
 from ..spatial import Placement, Wrench
-from ..tracing import symbols_of
-from ..tracing.binding import unchecked
 
 STATES = 4
 SLACK = 1e-9  # relative

@@ -7,7 +7,7 @@ rules are in `rules`, with `select`, the choice between two values.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from hashlib import sha256
 from typing import Any, NoReturn
@@ -141,6 +141,19 @@ class Node:
         """A hash of the expression alone: the same in every process, in whichever order its parts were made."""
         return self.graph.fingerprint(self)
 
+    @property
+    def symbol_names(self) -> set[str]:
+        """The names of the inputs that the expression is made of."""
+        seen, waiting = {self.index}, [self]
+        names = set()
+        while waiting:
+            node = waiting.pop()
+            if node.op == "input":
+                names.add(node.payload[0])
+            waiting += (a for a in node.args if a.index not in seen)
+            seen.update(a.index for a in node.args)
+        return names
+
     def __getattr__(self, name: str) -> Any:
         """`np.cosh` of an array that NumPy made asks for `x.cosh`, `np.hypot(x, y)` for `x.hypot`."""
         if name in arrays.FUNCTIONS_OF_ONE or name == "hypot":
@@ -239,6 +252,12 @@ class Graph:
             text = " ".join((earlier.op, payload, *args))
             self._fingerprints.append(sha256(text.encode()).hexdigest())
         return self._fingerprints[node.index]
+
+    def substitution(self, values: Mapping[str, float]) -> Callable[[Any], Any]:
+        """What puts values for inputs into expressions of this graph; terms that cancel are left out."""
+        from .cancel import Transplant  # late: it imports this file, and few robots have symbols
+
+        return Transplant(self, values)
 
     def reduced(self, node: Node, protocol: Any) -> Any:
         """How a node is pickled and copied: with its graph."""

@@ -17,9 +17,9 @@ from ..errors import RobotError
 from ..robot import Friction, PerRobot, Robot
 from ..robot.regroup import TEN, body_of
 from ..robot.scales import length_unit
+from ..robot.symbols import random_bindings
 from ..spatial import RigidInertia, Scalar, add, dot_product, mul
 from ..symbolic import Collector
-from ..tracing import random_bindings
 from .base_parameters import ROUNDING, BaseParameter, Span, base_parameters, degree, rounded
 from .mobility import DRAWS, SMALL
 from .parameters import Column, all_columns

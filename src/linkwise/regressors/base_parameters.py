@@ -11,9 +11,9 @@ from ..robot import Robot, require_robot
 from ..robot.mapping import own_numbers
 from ..robot.regroup import TEN, body_of, identifiable_parameters, ten_numbers
 from ..robot.scales import length_unit, with_lengths_in
+from ..robot.symbols import refuse_symbols
 from ..spatial import RigidInertia, Scalar, dot_product, mul, reciprocal
 from ..symbolic import Collector, collected_text
-from ..tracing import refuse_symbols
 from .mobility import SMALL, mobilities
 
 ROUNDING = 1e-12  # a multiple this close to a whole number is that number

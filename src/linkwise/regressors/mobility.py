@@ -12,8 +12,8 @@ import numpy as np
 from ..dynamics import kinematics
 from ..robot import Link, LinkMobility, Robot, outward
 from ..robot.configurations import neutral
+from ..robot.symbols import random_bindings
 from ..spatial import Placement, Scalar, Twist, Vector, add, cross, dot, mul, reciprocal
-from ..tracing import random_bindings
 
 DRAWS = 3  # random geometries for a robot made of symbols
 STATES = 20  # random states of each

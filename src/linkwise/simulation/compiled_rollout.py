@@ -18,7 +18,8 @@ from ..kernels.kernel import real_array
 from ..kernels.target import target_named
 from ..ode.rollout import RolloutCode, fixed_step_integrators
 from ..robot import Friction, Robot, require_robot
-from ..tracing import Input, symbols_of
+from ..robot.symbols import symbols_of
+from ..tracing import Input
 from .compiled import frozen, per_trajectory_too_early, refuse_defaults
 from .friction_steps import warn_of_long_steps
 from .parameters import PerTrajectory, declared_shapes, parameters_of, values_of

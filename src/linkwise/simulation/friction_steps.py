@@ -28,7 +28,8 @@ from ..notices import warn
 from ..ode.methods import stability_limit
 from ..robot import Friction, Robot
 from ..robot.configurations import neutral
-from ..tracing import symbols_of, trace
+from ..robot.symbols import symbols_of
+from ..tracing import trace
 
 MOST_JOINTS = 64  # of robots that are looked at: M⁻¹ of longer ones takes long
 NONE: Mapping[str, np.ndarray] = {}

@@ -16,7 +16,7 @@ from ..kernels.interface import described, host_array
 from ..ode.chattering import TOO_FAR
 from ..ode.interface import Integrator
 from ..robot import Friction, Robot
-from ..tracing import refuse_symbols
+from ..robot.symbols import refuse_symbols
 from .events import events_of
 from .parameters import checked_parameters
 from .problem import Problem

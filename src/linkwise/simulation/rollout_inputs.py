@@ -13,7 +13,7 @@ from ..errors import near_miss
 from ..kernels.arrays import Arrays, Shape
 from ..kernels.interface import broadcast
 from ..robot import Friction, Robot, require_robot
-from ..tracing import symbols_of
+from ..robot.symbols import symbols_of
 from .parameters import PerTrajectory, declared_shapes, parameters_of, shape_in_one, values_of
 from .problem import Problem
 from .sampling import parted

@@ -18,9 +18,9 @@ from ..ode.runge_kutta import RungeKutta
 from ..ode.trajectories import CODES, RECORD, Trajectories
 from ..robot import Robot
 from ..robot.configurations import neutral
+from ..robot.symbols import bind, symbols_of
 from ..targets.wasm.module import heap_of, with_data, with_interface
 from ..targets.wasm.solver import Block, driver_module
-from ..tracing import bind, symbols_of
 from .backend import freshly_traced
 from .breaks import breaks_of
 from .friction_steps import warn_of_long_steps

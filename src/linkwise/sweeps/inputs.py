@@ -16,11 +16,11 @@ from ..errors import RobotError, SingularError, is_integer, near_miss, one_of
 from ..lazy import cached_property
 from ..robot import Robot, from_table, require_robot
 from ..robot.configurations import neutral
+from ..robot.symbols import refuse_symbols
 from ..simulation.parameters import PREFIX, PerTrajectory, parameters_of, torque_parameters
 from ..simulation.prepared import checked, sample_times
 from ..simulation.simulation import arguments, simulate
 from ..simulation.traced import UntraceableFunctionError
-from ..tracing import refuse_symbols
 from ..version import __version__
 from .columns import Columns
 from .family import FamilyMap, family_map

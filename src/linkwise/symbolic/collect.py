@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..graph import Node, rules
-from .polynomial import ARITHMETIC, Algebra, Key, Number, Polynomial, of_number, power, size
+from ..graph.polynomial import ARITHMETIC, Algebra, Key, Number, Polynomial, of_number, power, size
 
 CANCELLED = 1e-13  # what is left of two coefficients, relatively, when they cancel
 

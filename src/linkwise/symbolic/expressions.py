@@ -8,13 +8,13 @@ from typing import Any
 
 from ..graph import Node, Port, Program
 from ..graph.assignments import assignments, free_letter
+from ..graph.cancel import cancelled
+from ..graph.polynomial import Key, Number, Polynomial, TooManyTermsError
 from ..graph.text import call_text, expression
-from .cancel import cancelled
 from .collect import quotient_text, raised, sum_text
 from .latex.closed_form import CLOSED, ClosedForm
 from .latex.format import SIMPLE
 from .latex.program import PATIENCE, Writer, displayed
-from .polynomial import Key, Number, Polynomial, TooManyTermsError
 from .sympy_expressions import sympy_expressions
 
 

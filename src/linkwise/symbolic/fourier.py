@@ -13,8 +13,8 @@ from fractions import Fraction
 from functools import cache
 from itertools import pairwise
 
+from ..graph.polynomial import Key, Number, Polynomial, cleaned, shifted, size, without_zeros
 from .normal_form import Atom, Normal
-from .polynomial import Key, Number, Polynomial, cleaned, shifted, size, without_zeros
 
 Waves = dict[tuple[int, ...], Number]  # coefficients of exp(i k·q) by k
 

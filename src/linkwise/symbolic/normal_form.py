@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..graph import Node, Program
-from ..graph.rules import OPERATIONS
-from .polynomial import (
+from ..graph.polynomial import (
     ARITHMETIC,
     EPSILON,
     Algebra,
@@ -31,6 +30,7 @@ from .polynomial import (
     size,
     without_zeros,
 )
+from ..graph.rules import OPERATIONS
 
 TURNS = 8  # cos(k q) is expanded up to this k
 DEFINED = ("sum", "ratio", "function", "call")  # atoms that have a definition

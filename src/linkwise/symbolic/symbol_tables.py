@@ -5,9 +5,8 @@ from __future__ import annotations
 import unicodedata
 from typing import Any
 
-from ..graph import Graph, Node, rules
+from ..graph import Graph, Node
 from ..graph.node import COMMUTATIVE
-from .cancel import Sums
 
 
 class SymbolGraph(Graph):
@@ -75,48 +74,3 @@ def symbols(names: str) -> Any:
 
 def shared_graph() -> Graph:
     return _SHARED
-
-
-class Transplant:
-    """Copies expressions of symbols into another graph, each once; `values` replaces symbols by numbers.
-
-    Terms that cancel are left out: l1 + (r1 - l1) becomes r1.
-    """
-
-    def __init__(self, graph: Graph, values: dict[str, float] | None = None) -> None:
-        self.graph, self.values = graph, values or {}
-        self.names: list[str] = []  # the symbols met that have no value, in the order in which they were met
-        self._copies: dict[int, object] = {}
-        self._sums = Sums(graph)
-
-    def __call__(self, x: object) -> object:
-        if not isinstance(x, Node):
-            return number(x)
-        if x.graph is self.graph and not self.values:
-            return x
-        if x.index not in self._copies:
-            self._copies[x.index] = self._copy(x)
-        return self._copies[x.index]
-
-    def _copy(self, x: Node) -> object:
-        if x.op == "const":
-            return x.payload
-        if x.op == "input":
-            name = x.payload[0]
-            if name in self.values:
-                return float(self.values[name])
-            if name not in self.names:
-                self.names.append(name)
-            return self.graph.input(name)
-        operands = [self(a) for a in x.args]
-        return self._sums(x.op, *operands) if x.op in ("add", "sub") else rules.OPERATIONS[x.op](*operands)
-
-
-def number(x: Any) -> float:
-    """A number of another library as a float; its symbols cannot become nodes."""
-    try:
-        return float(x)
-    except TypeError:
-        raise TypeError(
-            f"{x!r} of the robot is not a number or a symbol of linkwise.symbols, so it cannot be traced"
-        ) from None

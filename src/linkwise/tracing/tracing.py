@@ -15,12 +15,14 @@ from typing import Any
 import numpy as np
 
 from ..graph import Count, Graph, Node, Port, Program, as_traced, check
+from ..graph.cancel import Transplant
 from ..graph.counting import count as count_operations
 from ..graph.node import UntraceableError, is_scalar
 from ..graph.passes import apply_passes
 from ..robot import Robot, require_robot
 from ..robot.joint_space import CONFIGURATIONS
 from ..robot.named_arrays import gradient_error
+from ..robot.symbols import symbols_of
 from ..symbolic import Transplant
 
 ONE_NUMBER = ("t",)  # parameters that are one number per state, not one per joint: the time
@@ -107,12 +109,12 @@ def trace(function: Callable[..., Any], robot: Robot, *, passes: Iterable[str] =
     ports = [Port(name, x.shape, quaternions(robot, name, x)) for name, x in wanted.items() if isinstance(x, Input)]
     arguments = {**wanted, **{port.name: placeholders(graph, port) for port in ports}}
     if robot.non_floats:
-        copy = Transplant(graph)
-        robot = robot.mapped(copy)
-        taken = sorted({port.name for port in ports} & set(copy.names))
+        symbols = symbols_of(robot)
+        robot = robot.mapped(Transplant(graph))
+        taken = sorted({port.name for port in ports} & set(symbols))
         if taken:
             raise ValueError(f"the symbol {taken[0]!r} of the robot has the name of an argument (expected another)")
-        ports += [Port(name, ()) for name in sorted(copy.names)]
+        ports += [Port(name, ()) for name in symbols]
     result = called(function, robot, arguments, [name for name in wanted if name not in keywords])
     arrays = [as_array(r) for r in (result if isinstance(result, tuple) else (result,))]
     names = (

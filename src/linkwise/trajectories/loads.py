@@ -14,8 +14,8 @@ from ..figures import grey_style, joint_style, new_figure, plain, save_figure, t
 from ..robot import Friction, Robot, require_robot
 from ..robot.description import grid
 from ..robot.layout import Layout
+from ..robot.symbols import refuse_symbols
 from ..tables import save_table
-from ..tracing import refuse_symbols
 from .checks import Floats, counted, even_times
 from .pieces import JointMotion
 from .trajectory import Trajectory

@@ -17,7 +17,7 @@ from ...regressors.parameters import parameters
 from ...regressors.regressors import regressor
 from ...robot import Friction, Robot, require_robot
 from ...robot.layout import Layout
-from ...tracing import refuse_symbols
+from ...robot.symbols import refuse_symbols
 from ...trajectories.checks import positive, spread
 from ...trajectories.limits import Floats, Margins, MotionLimits
 from ...trajectories.profiles import Fourier, series_name

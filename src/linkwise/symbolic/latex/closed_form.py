@@ -10,9 +10,9 @@ from collections import Counter
 from typing import Any
 
 from ...graph import Program
+from ...graph.polynomial import Key, Number, Polynomial, TooManyTermsError
 from ..fourier import shortened
 from ..normal_form import DEFINED, Normal
-from ..polynomial import Key, Number, Polynomial, TooManyTermsError
 from .format import WIDTH, Equation, array, function, number, too_wide, visible
 from .names import LatexNames
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-from ..polynomial import Number
+from ...graph.polynomial import Number
 
 SIMPLE = 12  # the largest denominator of a number written as a fraction
 Equation = tuple[str, list[str]]  # what stands on the left, and the lines on the right

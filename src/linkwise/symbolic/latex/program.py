@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from ...graph import Node, Program
+from ...graph.cancel import cancelled
+from ...graph.polynomial import TooManyTermsError
 from ..addition_theorems import Angles, angle_sums, angles_of
-from ..cancel import cancelled
-from ..polynomial import TooManyTermsError
 from .closed_form import CLOSED, ClosedForm
 from .format import RELATIONS, Equation, array, decimal, function, too_wide
 from .names import ABBREVIATION, LatexNames

@@ -1,18 +1,20 @@
-"""Giving values to the symbols of a robot."""
+"""The symbols in place of a robot's numbers: their names, and values for them.
+
+A symbol, or an expression of symbols, is an object with `symbol_names` and a `graph` that has `substitution(values)`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from ..errors import near_miss
-from ..graph import Node
-from ..robot import PerRobot, Robot, from_table, require_robot
-from ..robot.entries import is_symbol
-from ..robot.named_arrays import refuse_gradients
-from ..symbolic import Transplant, shared_graph
+from .entries import is_symbol
+from .model import Robot, from_table, require_robot
+from .named_arrays import refuse_gradients
+from .per_robot import PerRobot
 
 
 def symbols_of(robot: Robot) -> tuple[str, ...]:
@@ -23,17 +25,34 @@ def symbols_of(robot: Robot) -> tuple[str, ...]:
 
 @PerRobot
 def known_symbols(robot: Robot) -> tuple[str, ...]:
-    copy = Transplant(shared_graph(), {"": 0.0})  # a value for no symbol: everything is visited
-    robot.mapped(copy)
-    return tuple(sorted(copy.names))
+    for x in expressions(robot):
+        if not hasattr(x, "symbol_names"):
+            raise TypeError(
+                f"{x!r} of the robot is not a number or a symbol of linkwise.symbols, so it cannot be traced"
+            )
+    return tuple(sorted({name for x in expressions(robot) for name in x.symbol_names}))
+
+
+@PerRobot
+def expressions(robot: Robot) -> list[Any]:
+    """What is no number among the numbers of a robot and of its table."""
+    found: list[Any] = []
+
+    def visit(x: Any) -> Any:
+        if type(x) is not float and is_symbol(x):
+            found.append(x)
+        return x
+
+    robot.mapped(visit)
+    return found
 
 
 def refuse_symbols(robot: Robot) -> None:
     """Raise an error if the robot has symbols, where numbers are needed."""
     if not robot.symbolic:
         return
-    others = [repr(x) for x in robot.non_floats if is_symbol(x) and not isinstance(x, Node)]  # of other libraries
-    names = ", ".join(sorted(set(others)) or symbols_of(robot))
+    others = {repr(x) for x in expressions(robot) if not hasattr(x, "symbol_names")}  # of other libraries
+    names = ", ".join(sorted(others) or symbols_of(robot))
     raise ValueError(
         f"robot {robot.name!r} has symbols: {names} (expected numbers: lw.bind puts them in; lw.rollout takes them as"
         " parameters, also for each trajectory)"
@@ -56,15 +75,13 @@ def bind(robot: Robot, /, **values: float) -> Robot:
         if name not in known:
             offered = ", ".join(known) or "none"
             raise ValueError(f"robot {robot.name!r} has no symbol {name!r}{near_miss(name, known)} (it has: {offered})")
-        if isinstance(values[name], Node):
+        if hasattr(values[name], "symbol_names"):
             raise TypeError(
                 f"{name!r} of robot {robot.name!r} is given what is being traced (expected a number: symbols that are"
                 " not bound are inputs of the function)"
             )
         refuse_gradients(name, values[name])
-    # while a function is traced, the symbols of its robot are nodes of that function's graph
-    own = (x.graph for x in robot.non_floats if isinstance(x, Node))
-    copy = Transplant(next(own, shared_graph()), {name: float(value) for name, value in values.items()})
+    copy = substitution(robot, {name: float(value) for name, value in values.items()})
     rows = [{key: nested(copy, value) for key, value in row.items()} for row in robot.rows]
     return from_table(rows, robot.convention, [copy(x) for x in robot.gravity], robot.name)
 
@@ -78,10 +95,16 @@ def random_bindings(robot: Robot, count: int) -> list[Robot]:
 
 def unchecked(robot: Robot, values: Mapping[str, float]) -> Robot:
     """The robot with these values for its symbols, whether or not a body can have them."""
-    return robot.mapped(Transplant(shared_graph(), {"": 0.0, **values}))
+    return robot.mapped(substitution(robot, values))
 
 
-def nested(copy: Transplant, value: Any) -> Any:
+def substitution(robot: Robot, values: Mapping[str, float]) -> Callable[[Any], Any]:
+    """What puts values into the robot's expressions of symbols, and makes its other numbers floats."""
+    found = expressions(robot)
+    return found[0].graph.substitution(values) if found else float
+
+
+def nested(copy: Callable[[Any], Any], value: Any) -> Any:
     if isinstance(value, (tuple, list)):
         return tuple(nested(copy, x) for x in value)
     return value if isinstance(value, (str, bool)) else copy(value)

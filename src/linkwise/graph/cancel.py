@@ -6,12 +6,15 @@ it is done only where a robot of symbols is traced, and for equations that are p
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from ..graph import Graph, Node, Program, rules
-from ..graph.passes import rebuilt
+from . import rules
+from .node import Graph, Node
+from .passes import rebuilt
 from .polynomial import Algebra, Polynomial, power, scaled
+from .program import Program
 
 LONGEST = 16  # terms of a sum that is taken apart; a longer one is a term itself
 
@@ -76,3 +79,33 @@ def cancelled(program: Program) -> Program:
         return sums[0](node.op, *(values[a.index] for a in node.args))
 
     return rebuilt(program, change)
+
+
+class Transplant:
+    """Copies expressions of symbols into another graph, each once; `values` replaces symbols by numbers.
+
+    Terms that cancel are left out: l1 + (r1 - l1) becomes r1.
+    """
+
+    def __init__(self, graph: Graph, values: Mapping[str, float] | None = None) -> None:
+        self.graph, self.values = graph, values or {}
+        self._copies: dict[int, Any] = {}
+        self._sums = Sums(graph)
+
+    def __call__(self, x: Any) -> Any:
+        if not isinstance(x, Node):
+            return float(x)
+        if x.graph is self.graph and not self.values:
+            return x
+        if x.index not in self._copies:
+            self._copies[x.index] = self._copy(x)
+        return self._copies[x.index]
+
+    def _copy(self, x: Node) -> Any:
+        if x.op == "const":
+            return x.payload
+        if x.op == "input":
+            name = x.payload[0]
+            return float(self.values[name]) if name in self.values else self.graph.input(name)
+        operands = [self(a) for a in x.args]
+        return self._sums(x.op, *operands) if x.op in ("add", "sub") else rules.OPERATIONS[x.op](*operands)
