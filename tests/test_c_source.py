@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 import linkwise as lw
 from effort import THOROUGH, rest_slow
+from linkwise.api.references import published_as
 from linkwise.codegen.c.function import c_comment, c_number
 from linkwise.codegen.c.names import KEYWORDS, LIBRARY, MATH, c_name, c_names
-from linkwise.explanation.references import PUBLISHED, published_as
 from linkwise.spatial.scalar import sign
 from robots import CHAINS, DRIVEN, TREES, conditioned, relative, states
 
@@ -406,6 +406,8 @@ def test_the_comment_says_what_it_is_what_it_costs_and_where_it_comes_from() -> 
 def test_every_method_has_a_source() -> None:
     offered = {f: lw.methods(f) for f in (lw.inverse_dynamics, lw.forward_dynamics, lw.inertia_matrix)}
     found = [published_as(f, WIDE, method) for f, names in offered.items() for method in names]
-    found += [published_as(f, WIDE) for f in (*offered, *PUBLISHED, lw.normalized.coriolis, lw.unnormalized.force)]
+    cited = [f for name in lw.__all__ if hasattr(f := getattr(lw, name), "published")]
+    assert len(cited) > 15
+    found += [published_as(f, WIDE) for f in (*offered, *cited, lw.normalized.coriolis, lw.unnormalized.force)]
     assert all(name is not None and lw.cite(name) for name in found)
     assert published_as(lw.forward_dynamics, PLANAR, "fewest") == "composite-udu"

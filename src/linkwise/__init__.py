@@ -56,6 +56,7 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
     from .api.momentum import total_mass as total_mass
     from .api.quasi import normalized as normalized
     from .api.quasi import unnormalized as unnormalized
+    from .api.references import cite as cite
     from .api.webassembly import wasm as wasm
     from .api.webassembly import wasm_interface as wasm_interface
     from .api.webassembly import wasm_robot as wasm_robot
@@ -97,7 +98,6 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
     from .explanation import Accuracy as Accuracy
     from .explanation import Explanation as Explanation
     from .explanation import accuracy as accuracy
-    from .explanation import cite as cite
     from .explanation import explain as explain
     from .export import CSource as CSource
     from .export import c_source as c_source
@@ -223,6 +223,7 @@ LAZY_IMPORTS = {  # the public names, by the modules that are imported when one 
     "api.method_table": ("methods",),
     "api.momentum": ("centre_of_mass", "momentum", "momentum_bias", "momentum_matrix", "total_mass"),
     "api.quasi": ("normalized", "unnormalized"),
+    "api.references": ("cite",),
     "api.webassembly": ("wasm", "wasm_interface", "wasm_robot"),
     "budgets.quasi_result": ("QuasiBudget",),
     "budgets.result": ("Budget",),
@@ -247,7 +248,7 @@ LAZY_IMPORTS = {  # the public names, by the modules that are imported when one 
     "derivatives.packing": ("Packed", "packed"),
     "drawing": ("Animation", "draw"),
     "errors": ("EquilibriumError", "FileError", "RobotError", "SingularError"),
-    "explanation": ("Accuracy", "Explanation", "accuracy", "cite", "explain"),
+    "explanation": ("Accuracy", "Explanation", "accuracy", "explain"),
     "export": ("CSource", "c_source", "latex", "python_source", "sympy"),
     "formats": ("LIBRARY", "load", "save"),
     "formats.conventions": ("convert_force", "convert_state"),

@@ -52,6 +52,9 @@ def budget(
     return Budget(*arrays, arm=arm, t=t)
 
 
+vars(budget)["published"] = "budget"
+
+
 def split(states: States, law: Friction | None) -> tuple[Any, ...]:
     arm, table = states.robot, term_table(states.robot)
     rates, accelerations = states.scalars("qd"), states.scalars("qdd")

@@ -50,6 +50,7 @@ class Call(NamedTuple):
     shape: tuple[int, ...] | list[tuple[int, ...]]  # of the result for one state; a list of shapes for several
     options: dict[str, Any] | None = None  # that the result depends on besides the arrays; None: never compiled
     divides: bool = False  # by inertias: a joint that nothing resists is an error that names it
+    collected: Callable[[list[Array]], Any] = tuple  # what is returned of several results
 
     def plain(self) -> Array:
         """By the algorithm itself; infinities and NaN on the way are no reason for warnings."""
@@ -70,7 +71,7 @@ class Call(NamedTuple):
 
     def returned(self, arrays: list[Array]) -> Any:
         """What the public function returns: an array, or a tuple of several."""
-        return tuple(arrays) if isinstance(self.shape, list) else arrays[0]
+        return self.collected(arrays) if isinstance(self.shape, list) else arrays[0]
 
     def request(self) -> dispatch.Request | None:
         """What a kernel for this call has to be, or None where none can be."""
@@ -148,6 +149,10 @@ class Declared:
     refuse: Callable[[Robot], object] | None = None  # raises an error for robots that there is no result for
     final: Callable[..., dict[str, Any]] | None = None  # checks robot and options, and gives these as kernels take them
     fast: bool = False  # with a fast path into machine code, for functions of a robot and arrays
+    collected: Callable[[list[Array]], Any] = tuple  # what is returned of several results
+    published: str | None = None  # what `lw.cite` calls its source, if it has no choice of methods
+    result_names: tuple[str, ...] = ()  # in generated files
+    multiplied: Callable[..., Any] | None = None  # of a regressor: the parameters, by robot, friction and base
 
     def __call__(self, function: Callable[P, Array]) -> Callable[P, Array]:
         parameters = inspect.signature(function).parameters
@@ -157,6 +162,8 @@ class Declared:
         loads = ("wrench", "point") if "wrench" in parameters else ()  # a point alone is an option
         self.options = [name for name in self.defaults if name not in (*loads, "check")]
         self.checks, self.function = function, public(self.call, function, fast=self.fast)
+        about = ("published", "result_names", "multiplied")
+        vars(self.function).update({name: getattr(self, name) for name in about if getattr(self, name)})
         return self.function
 
     def call(self, *arguments: Any, **keywords: Any) -> Call:
@@ -183,9 +190,8 @@ class Declared:
         compute = partial(self.compute, states=states, **{name: given[name] for name in self.wanted})
         shape = self.shape(robot, **options) if callable(self.shape) else self.shape
         shapes = [of_robot(each, robot) for each in shape] if isinstance(shape, list) else of_robot(shape, robot)
-        return Call(
-            function, states, compute, shapes, options if self.compiled and base is None else None, self.divides
-        )
+        kept = options if self.compiled and base is None else None
+        return Call(function, states, compute, shapes, kept, self.divides, self.collected)
 
 
 def of_robot(shape: Shape, robot: Robot) -> tuple[int, ...]:

@@ -123,7 +123,7 @@ def columns(states: States, link: str, point: Any) -> list[list[Any]]:
     return [[row[k] for k in joints] for row in map(states.coordinates.torques, rows)]  # J* G
 
 
-@Declared((6, "n - 6"), columns, divides=True, refuse=free_base, final=link_and_point)
+@Declared((6, "n - 6"), columns, divides=True, refuse=free_base, final=link_and_point, published="generalized-jacobian")
 def generalized_jacobian(
     arm: Robot, q: Array, *, link: str | int | None = None, point: str | Iterable[float] = "frame", check: bool = False
 ) -> Array:

@@ -30,8 +30,6 @@ from ..robot.entries import vector3
 from ..spatial import Scalars, Vector, Wrench, add, sub
 from .base_motion import BaseMotion, base_motion, base_velocity
 from .call import Declared
-from .method_table import algorithm
-from .singular import explained, refuse_singular
 from .states import Array, States
 
 
@@ -41,7 +39,7 @@ def needed_torques(states: States, algorithm: Any, law: Friction | None, base: B
     return tau if law is None else sums(tau, law.torques(states.robot, states.scalars("qd")))
 
 
-@Declared(("n",), needed_torques, moves_base=True, fast=True)
+@Declared(("n",), needed_torques, moves_base=True, fast=True, result_names=("tau",))
 def inverse_dynamics(
     arm: Robot,
     q: Array,
@@ -84,7 +82,7 @@ def accelerations(states: States, algorithm: Any, law: Friction | None) -> list[
     return plain_accelerations(states, for_links(states, algorithm), torques, external)
 
 
-@Declared(("n",), accelerations, divides=True, fast=True)
+@Declared(("n",), accelerations, divides=True, fast=True, result_names=("qdd",))
 def forward_dynamics(
     arm: Robot,
     q: Array,
@@ -113,7 +111,7 @@ def inertia(states: States, algorithm: Any) -> Any:
     return states.coordinates.matrix(algorithm(states.links, states.positions()))
 
 
-@Declared(("n", "n"), inertia, divides=True, fast=True)
+@Declared(("n", "n"), inertia, divides=True, fast=True, result_names=("inertia",))
 def inertia_matrix(arm: Robot, q: Array, *, method: str | None = None, check: bool = False) -> Array:
     """The generalized inertia matrix I(q): (..., n, n), symmetric, positive definite.
 
@@ -123,7 +121,18 @@ def inertia_matrix(arm: Robot, q: Array, *, method: str | None = None, check: bo
     """
 
 
-def udu(arm: Robot, q: Array, *, method: str | None = None, check: bool = False) -> tuple[Array, Array]:
+def factors(states: States, algorithm: Any) -> tuple[Any, list[Any]]:
+    arm, q = states.robot, states.positions()
+    if arm.couplings:
+        matrix = states.coordinates.matrix(composite.inertia_matrix(states.links, q))
+        upper, diagonal = elimination.udu_of(matrix)
+    else:
+        upper, diagonal = algorithm(arm, q)
+    return upper, [np.where(x == 0.0, np.nan, x) for x in diagonal] if states.numeric else diagonal  # 0: singular
+
+
+@Declared([("n", "n"), ("n",)], factors, divides=True, compiled=False, result_names=("U", "D"))
+def udu(arm: Robot, q: Array, *, method: str | None = None, check: bool = False) -> tuple[Array, Array]:  # type: ignore[empty-body]
     """The factors of I = U D Uᵀ: U (..., n, n), unit upper triangular, and the diagonal of D (..., n), all positive.
 
     By the recursion of the articulated bodies, or with `method="elimination"` from the elements of I, as in formulas.
@@ -133,17 +142,6 @@ def udu(arm: Robot, q: Array, *, method: str | None = None, check: bool = False)
     >>> U.shape, D.shape
     ((3, 3), (3,))
     """
-    plain = algorithm(udu, method, arm)
-    states = States(arm, {"q": q}, check=check)
-    with np.errstate(all="ignore"), explained(states):
-        if arm.couplings:
-            matrix = composite.inertia_matrix(states.links, states.positions())
-            upper, diagonal = elimination.udu_of(states.coordinates.matrix(matrix))
-        else:
-            upper, diagonal = plain(arm, states.positions())
-        factors = states.join(upper, (arm.n, arm.n)), states.join(diagonal, (arm.n,))
-    refuse_singular(states, np.where(factors[1] == 0.0, np.nan, factors[1]) if states.numeric else factors[1])
-    return factors
 
 
 def torques_without_acceleration(states: States, algorithm: Any) -> Any:
@@ -152,7 +150,7 @@ def torques_without_acceleration(states: States, algorithm: Any) -> Any:
     return joint_torques(states, algorithm(states.links, *motion, external_wrenches(states)))
 
 
-@Declared(("n",), torques_without_acceleration, fast=True)
+@Declared(("n",), torques_without_acceleration, fast=True, result_names=("tau",))
 def bias_torque(
     arm: Robot,
     q: Array,
@@ -175,17 +173,24 @@ def torques_at_rest(states: States, algorithm: Any) -> Any:
     return states.coordinates.torques(algorithm(states.links, states.positions(), still, still, nothing))
 
 
-@Declared(("n",), torques_at_rest, fast=True)
+@Declared(("n",), torques_at_rest, fast=True, result_names=("tau",))
 def gravity_torque(arm: Robot, q: Array, *, method: str | None = None, check: bool = False) -> Array:
     """The torques that hold the robot still against gravity, g(q): (..., n). By any `method` of inverse dynamics."""
 
 
-@Declared((), lambda states: energy.kinetic_energy(states.links, states.positions(), states.rates()), fast=True)
+@Declared(
+    (),
+    lambda states: energy.kinetic_energy(states.links, states.positions(), states.rates()),
+    fast=True,
+    result_names=("energy",),
+)
 def kinetic_energy(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
     """Kinetic energy, that of the drives' inertia included, in J: (...)."""
 
 
-@Declared((), lambda states: energy.potential_energy(states.links, states.positions()), fast=True)
+@Declared(
+    (), lambda states: energy.potential_energy(states.links, states.positions()), fast=True, result_names=("energy",)
+)
 def potential_energy(arm: Robot, q: Array, *, check: bool = False) -> Array:
     """Potential energy of gravity in J, zero for masses at the origin of the base frame: (...)."""
 
@@ -217,7 +222,7 @@ def transmitted(states: States, frame: str, base: BaseMotion | None) -> list[lis
     return [[*(turn @ load.moment), *(turn @ load.force)] for turn, load in pairs]
 
 
-@Declared(("links", 6), transmitted, moves_base=True)
+@Declared(("links", 6), transmitted, moves_base=True, published="newton-euler")
 def joint_wrenches(
     arm: Robot,
     q: Array,

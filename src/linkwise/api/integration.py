@@ -66,6 +66,9 @@ def integrate(arm: Robot, q: Array, v: Array, dt: Array = 1.0, *, check: bool = 
     return Call(integrate, states, moved, (arm.nq,), {"dt": None if constant else Input()})
 
 
+vars(integrate)["result_names"] = ("q1",)
+
+
 def step(states: States, dt: Array) -> Scalar:
     """The time as a scalar: a plain number beside nodes is a constant."""
     return float(dt) if type(dt) in (int, float) and not states.numeric else component(states.arrays["dt"])
@@ -87,7 +90,7 @@ def velocities(states: States) -> list[Scalar]:
     return result
 
 
-@Declared(("n",), velocities, fast=True)
+@Declared(("n",), velocities, fast=True, result_names=("v",))
 def difference(arm: Robot, q0: Array, q1: Array, *, check: bool = False) -> Array:
     """The velocities v that lead from q0 to q1 in unit time, `integrate(arm, q0, v)` = q1: (..., n).
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ..dynamics import constraints, coriolis, denoc, elimination, fewest, kinematics, operator_matrices
 from ..dynamics import mass_factor as factor
 from ..dynamics import operator_rates as table
@@ -16,7 +14,6 @@ from ..spatial import Placement, Wrench, cross, dot
 from .call import Declared
 from .functions import external_wrenches, refuse_coupled
 from .recentring import recentred_coriolis, recentred_factor_rate, recentred_gradient
-from .singular import explained, refuse_singular
 from .states import Array, States
 
 
@@ -32,7 +29,7 @@ def coriolis_of(states: States) -> list[list[Any]]:
     return states.coordinates.matrix(recentred_coriolis(states.links, q, rates, C))
 
 
-@Declared(("n", "n"), coriolis_of, fast=True)
+@Declared(("n", "n"), coriolis_of, fast=True, published="coriolis")
 def coriolis_matrix(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
     """The matrix C(q, qd) of Saha's equation (29): (..., n, n). C qd are the Coriolis and centrifugal torques.
 
@@ -60,6 +57,7 @@ def inverse_inertia_matrix(arm: Robot, q: Array, *, method: str | None = None, c
     lambda states: denoc.matrices(states.robot, states.positions()),
     compiled=False,
     refuse=partial(refuse_coupled, what="the matrices of the DeNOC"),
+    published="denoc",
 )
 def denoc_matrices(arm: Robot, q: Array, *, check: bool = False) -> Array:
     """The decoupled natural orthogonal complement: N_l (..., 6n, 6n) and N_d (..., 6n, n).
@@ -73,6 +71,7 @@ def denoc_matrices(arm: Robot, q: Array, *, check: bool = False) -> Array:
     lambda states: constraints.matrices(states.robot, states.positions()),
     compiled=False,
     refuse=partial(refuse_coupled, what="the constraint matrices"),
+    published="constraints",
 )
 def complement_matrices(arm: Robot, q: Array, *, check: bool = False) -> Array:
     """Angeles' constraint matrix K (..., 6n, 6n), of rank 5n, and its complement T (..., 6n, n): K T = 0.
@@ -86,7 +85,7 @@ def transmitted(states: States) -> list[list[Any]]:
     return [list(load) for load in without_other_drives(states, wrenches)]
 
 
-@Declared(("links", 6), transmitted)
+@Declared(("links", 6), transmitted, published="constraints")
 def constraint_wrenches(
     arm: Robot,
     q: Array,
@@ -150,18 +149,24 @@ class Operators(NamedTuple):
     psi: Array
 
 
-def operators(arm: Robot, q: Array, *, check: bool = False) -> Operators:
+SQUARE, COLUMNS = ("6n", "6n"), ("6n", "n")
+
+
+@Declared(
+    [("n", "6n"), *[SQUARE] * 4, ("n", "n"), COLUMNS, COLUMNS, *[SQUARE] * 3],
+    lambda states: operator_matrices.operators(states.robot, states.positions()),
+    divides=True,
+    compiled=False,
+    refuse=partial(refuse_rotors_and_couplings, what="the spatial operators"),
+    collected=Operators._make,
+    published="operators",
+)
+def operators(arm: Robot, q: Array, *, check: bool = False) -> Operators:  # type: ignore[empty-body]
     """The spatial operators H, M, E_Φ, Φ, P, D, G, K, τ̄, E_Ψ, Ψ as arrays (..., rows, columns), links base first.
 
     The inertia matrix is H Φ M Φ* H* = (1 + H Φ K) D (1 + H Φ K)*, and (1 + H Φ K)⁻¹ = 1 - H Ψ K. Components are in the
     links' joint-aligned frames. For robots whose drives have no inertia of their own (see `Robot.without_rotors`).
     """
-    states = States(arm, {"q": q}, check=check)
-    refuse_rotors_and_couplings(arm, "the spatial operators")
-    with np.errstate(all="ignore"), explained(states):
-        matrices: Any = operator_matrices.operators(arm, states.positions())
-        arrays = [states.join(matrix, (len(matrix), len(matrix[0]))) for matrix in matrices]
-    return Operators(*(refuse_singular(states, array) for array in arrays))
 
 
 class OperatorRates(NamedTuple):
@@ -181,21 +186,29 @@ class OperatorRates(NamedTuple):
     omega_delta: Array  # Ω_δ: how the joints move
 
 
-def operator_rates(arm: Robot, q: Array, qd: Array, *, seen_from: str = "links", check: bool = False) -> OperatorRates:
+def rates_of_operators(states: States, seen_from: str) -> list[Any]:
+    rates = table.operator_rates(states.robot, states.positions(), states.rates())
+    named = rates.local if seen_from == "links" else rates.inertial
+    return [*named.values(), rates.P_dot, rates.lambda_dot, rates.omega, rates.omega_delta]
+
+
+@Declared(
+    [SQUARE, SQUARE, ("n", "6n"), SQUARE, ("n", "n"), COLUMNS, *[SQUARE] * 6],
+    rates_of_operators,
+    divides=True,
+    compiled=False,
+    refuse=partial(refuse_rotors_and_couplings, what="the rates of the spatial operators"),
+    collected=OperatorRates._make,
+)
+def operator_rates(  # type: ignore[return]
+    arm: Robot, q: Array, qd: Array, *, seen_from: str = "links", check: bool = False
+) -> OperatorRates:
     """Kozłowski's Table 1: the rates of the spatial operators, seen from the links or from the ground.
 
     `seen_from="links"` gives the local rates, `"ground"` the inertial ones, both with components in the links'
     joint-aligned frames. Shapes and robots as for `operators`.
     """
     one_of(seen_from, ("links", "ground"), "seen_from")
-    states = States(arm, {"q": q, "qd": qd}, check=check)
-    refuse_rotors_and_couplings(arm, "the rates of the spatial operators")
-    with np.errstate(all="ignore"), explained(states):
-        rates = table.operator_rates(arm, states.positions(), states.rates())
-        named = rates.local if seen_from == "links" else rates.inertial
-        matrices = [*named.values(), rates.P_dot, rates.lambda_dot, rates.omega, rates.omega_delta]
-        arrays = [states.join(matrix, (len(matrix), len(matrix[0]))) for matrix in matrices]
-    return OperatorRates(*(refuse_singular(states, array) for array in arrays))
 
 
 @Declared(
@@ -203,6 +216,7 @@ def operator_rates(arm: Robot, q: Array, qd: Array, *, seen_from: str = "links",
     lambda states: factor.mass_factor(states.links, states.positions()),
     divides=True,
     refuse=partial(refuse_coupled, what="the factors of the inertia matrix"),
+    published="mass-factor",
 )
 def mass_factor(arm: Robot, q: Array, *, check: bool = False) -> Array:
     """Kozłowski's m = (1 + H Φ K) D^½ of the inertia matrix m mᵀ: (..., n, n). The normalized velocities are mᵀ qd."""
@@ -220,6 +234,7 @@ def rate_of_factor(states: States) -> Any:
     divides=True,
     compiled=False,
     refuse=partial(refuse_rotors_and_couplings, what="the rates of the mass factor"),
+    published="mass-factor",
 )
 def mass_factor_rate(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
     """The rate of `mass_factor`, by Kozłowski's equation (29): (..., n, n). For robots without rotor inertias."""

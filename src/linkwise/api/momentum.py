@@ -85,6 +85,7 @@ def centre_motion(arm: Robot, q: Array, qd: Array, qdd: Array, *, check: bool = 
     lambda states: list(whole.momentum(states.links, about_centre(states), states.rates())),
     refuse=refuse_massless,
     fast=True,
+    published="centroidal-momentum",
 )
 def momentum(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
     """Angular momentum about the mass centre of all links, then linear momentum, in the base frame: (..., 6).
@@ -102,7 +103,7 @@ def matrix(states: States) -> list[list[Any]]:
     return [states.coordinates.torques(row) for row in rows]  # A G
 
 
-@Declared((6, "n"), matrix, refuse=refuse_massless, fast=True)
+@Declared((6, "n"), matrix, refuse=refuse_massless, fast=True, published="centroidal-momentum")
 def momentum_matrix(arm: Robot, q: Array, *, check: bool = False) -> Array:
     """The centroidal momentum matrix A of Orin, Goswami and Lee: (..., 6, n). `lw.momentum` is A qd.
 
@@ -118,7 +119,7 @@ def bias(states: States) -> list[Any]:
     return list(whole.momentum_rate(states.links, about_centre(states), states.rates(), still))
 
 
-@Declared((6,), bias, refuse=refuse_massless, fast=True)
+@Declared((6,), bias, refuse=refuse_massless, fast=True, published="centroidal-momentum")
 def momentum_bias(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
     """The rate of the momentum at zero acceleration, Ȧ qd: (..., 6), as `lw.momentum`.
 

@@ -32,7 +32,7 @@ def slopes_of_torques(states: States) -> Any:
     return inverse_derivatives.inverse_dynamics_derivatives(states.robot, *states.motion(), loads_on(states))
 
 
-@Declared([("n", "n")] * 2, lambda states: slopes_of_torques(states)[:2], fast=True)
+@Declared([("n", "n")] * 2, lambda states: slopes_of_torques(states)[:2], fast=True, published="derivatives")
 def inverse_dynamics_derivatives(
     arm: Robot,
     q: Array,
@@ -63,7 +63,7 @@ def slopes_of_accelerations(states: States) -> Any:
     return forward_derivatives.forward_dynamics_derivatives(states.robot, *accelerated(states), loads_on(states))
 
 
-@Declared([("n", "n")] * 3, slopes_of_accelerations, divides=True, fast=True)
+@Declared([("n", "n")] * 3, slopes_of_accelerations, divides=True, fast=True, published="derivatives")
 def forward_dynamics_derivatives(
     arm: Robot,
     q: Array,
@@ -93,7 +93,7 @@ def curvatures_of_torques(states: States) -> Any:
     return second_derivatives.second_derivatives(states.robot, *motion, loads_on(states))
 
 
-@Declared([("n", "n", "n")] * 4, curvatures_of_torques)
+@Declared([("n", "n", "n")] * 4, curvatures_of_torques, published="second-derivatives")
 def inverse_dynamics_second_derivatives(arm: Robot, q: Array, qd: Array, qdd: Array, *, check: bool = False) -> Array:
     """∂²τ/∂q², ∂²τ/∂q∂qd, ∂²τ/∂qd² and ∂I/∂q of inverse dynamics, in closed form: four arrays (..., n, n, n).
 
@@ -151,7 +151,10 @@ def compiled_second_order(arm: Robot, dtype: str) -> SecondOrder:
     return SecondOrder(arm, packed_second_derivatives(arm), dtype)
 
 
-vars(forward_dynamics_second_derivatives)["compiled_for"] = compiled_second_order  # what `lw.compile` gives
+vars(forward_dynamics_second_derivatives).update(
+    compiled_for=compiled_second_order,  # what `lw.compile` gives
+    published="second-derivatives",
+)
 
 
 def by_products(arm: Robot, q: Array, qd: Array, tau: Array) -> tuple[Array, Array, Array, Array]:

@@ -2,6 +2,5 @@
 
 from .accuracies import Accuracy, MethodAccuracy, accuracy
 from .explanation import Explanation, explain
-from .references import cite
 
-__all__ = ["Accuracy", "Explanation", "MethodAccuracy", "accuracy", "cite", "explain"]
+__all__ = ["Accuracy", "Explanation", "MethodAccuracy", "accuracy", "explain"]

@@ -3,50 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from ..api.functions import (
-    bias_torque,
-    forward_dynamics,
-    gravity_torque,
-    inertia_matrix,
-    inverse_dynamics,
-    kinetic_energy,
-    potential_energy,
-    udu,
-)
-from ..api.integration import difference, integrate
 from ..codegen.c.function import TYPES, CFunction, c_comment
 from ..codegen.c.names import c_name
 from ..codegen.c.self_test import c_self_test, untested_texts
 from ..errors import one_of
 from ..graph import Program
-from ..linear_models.linear_models import linearize
-from ..regressors.regressors import energy_regressor, regressor, slotine_li_regressor
 from ..robot import Description, Robot
 from ..tracing import trace
 from ..tracing.tracing import function_name, prefer_fewest, traceable
 from .header import MARK, head, title
 from .self_test_states import samples
-
-RESULTS: dict[Callable[..., Any], tuple[str, ...]] = {  # what the outputs are called; of others, out
-    inverse_dynamics: ("tau",),
-    bias_torque: ("tau",),
-    gravity_torque: ("tau",),
-    forward_dynamics: ("qdd",),
-    inertia_matrix: ("inertia",),
-    regressor: ("Y",),
-    slotine_li_regressor: ("Y",),
-    energy_regressor: ("Y",),
-    udu: ("U", "D"),
-    linearize: ("A", "B"),
-    kinetic_energy: ("energy",),
-    potential_energy: ("energy",),
-    integrate: ("q1",),
-    difference: ("v",),
-}
 
 
 class CSource(Description):
@@ -131,8 +101,7 @@ def chosen_name(function: Callable[..., Any], name: str | None) -> str:
 
 
 def result_names(function: Callable[..., Any], program: Program) -> tuple[str, ...]:
-    known = RESULTS.get(function) if isinstance(function, Hashable) else None
-    known = known or getattr(function, "result_names", None)
+    known: tuple[str, ...] | None = getattr(function, "result_names", None)
     count = len(program.outputs)
     if known is not None:
         return known[:count]  # one sample of a law without a memory has torques alone

@@ -13,8 +13,8 @@ from ..symbolic.latex.program import latex_text
 from ..symbolic.sympy_expressions import normal_expressions, sympy_expressions
 from ..tracing import trace
 from ..tracing.tracing import check_function_and_robot, traceable
-from .columns import parameters_of
 from .component_names import meanings, names_of
+from .header import parameters_of
 
 WIDTH = 110  # of comments
 ENVIRONMENTS = ("align*", "align", None)

@@ -106,7 +106,7 @@ def linearize(
     return model if step is None else discretised(*model, step)
 
 
-linearize.traced_inputs = ("qd", "tau")  # type: ignore[attr-defined]
+vars(linearize).update(traced_inputs=("qd", "tau"), result_names=("A", "B"))
 
 
 def zeros_beside(q: Array, arm: Robot) -> np.ndarray:

@@ -14,7 +14,7 @@ from ..dynamics.reference_regressor import reference_torques_of_bodies
 from ..dynamics.regressor import torques_of_bodies
 from ..robot import Friction, PerRobot, Robot
 from ..spatial import RigidInertia, Scalar, Scalars, add
-from .parameters import ROTOR, Column, all_columns
+from .parameters import ROTOR, Column, all_columns, parameters
 
 
 def rows(states: States, law: Friction | None, base: bool | None) -> list[list[Any]]:
@@ -33,7 +33,7 @@ def checked_base(arm: Robot, friction: Friction | None, base: bool) -> dict[str,
     return {"friction": friction, "base": base or None}
 
 
-@Declared(size_of_rows, rows, final=checked_base, fast=True)
+@Declared(size_of_rows, rows, final=checked_base, fast=True, result_names=("Y",), multiplied=parameters)
 def regressor(
     arm: Robot,
     q: Array,
@@ -75,7 +75,9 @@ def refuse_balls(arm: Robot) -> None:
         )
 
 
-@Declared(size_of_rows, rows_of_reference, final=checked_base, refuse=refuse_balls)
+@Declared(
+    size_of_rows, rows_of_reference, final=checked_base, refuse=refuse_balls, result_names=("Y",), multiplied=parameters
+)
 def slotine_li_regressor(
     arm: Robot,
     q: Array,
@@ -109,7 +111,13 @@ def energies(states: States) -> list[Any]:
     return [energy_of_rotor(states.robot, column, rates) if column.drive else next(of_bodies) for column in columns]
 
 
-@Declared(lambda robot: (len(columns_of(robot, None, base=False)),), energies, fast=True)
+@Declared(
+    lambda robot: (len(columns_of(robot, None, base=False)),),
+    energies,
+    fast=True,
+    result_names=("Y",),
+    multiplied=parameters,
+)
 def energy_regressor(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
     """The vector whose product with the robot's parameters is its energy, kinetic and potential: (..., p).
 
