@@ -12,7 +12,7 @@ import linkwise as lw
 from effort import THOROUGH, in_turn, rest_slow
 
 OF_FUNCTIONS = ("derivatives.graph_derivatives", "derivatives.packing")  # whose names take functions
-ROOMS = ("api.", "derivatives.", "linear_models.", "regressors.", "formats.conventions", "robot.configurations")
+ROOMS = ("api.", "derivatives.", "regressors.", "formats.conventions", "robot.configurations")
 MODULES = {module: names for module, names in lw.LAZY_IMPORTS.items() if module.startswith(ROOMS)}
 NAMES = sorted(name for module, names in MODULES.items() if module not in OF_FUNCTIONS for name in names)
 ARM = lw.load("stanford")  # q[0] turns the whole arm about the vertical: most results do not depend on it

@@ -81,12 +81,16 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
     from .derivatives.closed_form_derivatives import (
         inverse_dynamics_second_derivatives as inverse_dynamics_second_derivatives,
     )
+    from .derivatives.equilibria import Equilibrium as Equilibrium
+    from .derivatives.equilibria import equilibrium as equilibrium
     from .derivatives.graph_derivatives import Derivative as Derivative
     from .derivatives.graph_derivatives import JacobianVector as JacobianVector
     from .derivatives.graph_derivatives import VectorJacobian as VectorJacobian
     from .derivatives.graph_derivatives import derivative as derivative
     from .derivatives.graph_derivatives import jvp as jvp
     from .derivatives.graph_derivatives import vjp as vjp
+    from .derivatives.linear_models import LinearModel as LinearModel
+    from .derivatives.linear_models import linearize as linearize
     from .derivatives.packing import Packed as Packed
     from .derivatives.packing import packed as packed
     from .drawing import Animation as Animation
@@ -125,10 +129,6 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
     from .identification.result import Identification as Identification
     from .kernels.compiler import Compiled as Compiled
     from .kernels.dispatch import use_kernels as use_kernels
-    from .linear_models.equilibria import Equilibrium as Equilibrium
-    from .linear_models.equilibria import equilibrium as equilibrium
-    from .linear_models.linear_models import LinearModel as LinearModel
-    from .linear_models.linear_models import linearize as linearize
     from .ode.registry import integrators as integrators
     from .recording import EventRecord as EventRecord
     from .recording import Recording as Recording
@@ -244,7 +244,9 @@ LAZY_IMPORTS = {  # the public names, by the modules that are imported when one 
         "inverse_dynamics_derivatives",
         "inverse_dynamics_second_derivatives",
     ),
+    "derivatives.equilibria": ("Equilibrium", "equilibrium"),
     "derivatives.graph_derivatives": ("Derivative", "JacobianVector", "VectorJacobian", "derivative", "jvp", "vjp"),
+    "derivatives.linear_models": ("LinearModel", "linearize"),
     "derivatives.packing": ("Packed", "packed"),
     "drawing": ("Animation", "draw"),
     "errors": ("EquilibriumError", "FileError", "RobotError", "SingularError"),
@@ -261,11 +263,7 @@ LAZY_IMPORTS = {  # the public names, by the modules that are imported when one 
     "identification.measured_motion": ("MeasuredMotion", "measured_motion"),
     "identification.result": ("Identification",),
     "kernels.compiler": ("Compiled",),
-    "targets.cuda.driver": ("CudaError",),
-    "targets.cuda.kernel": ("CudaKernel",),
     "kernels.dispatch": ("use_kernels",),
-    "linear_models.equilibria": ("Equilibrium", "equilibrium"),
-    "linear_models.linear_models": ("LinearModel", "linearize"),
     "ode.registry": ("integrators",),
     "recording": ("EventRecord", "Recording", "load_recording"),
     "regressors.base_parameters": ("base_parameters",),
@@ -288,6 +286,8 @@ LAZY_IMPORTS = {  # the public names, by the modules that are imported when one 
     ),
     "sweeps": ("Sweep", "SweepInterrupted", "SweepWarning", "grid", "monte_carlo", "open_sweep", "sweep"),
     "symbolic": ("symbols",),
+    "targets.cuda.driver": ("CudaError",),
+    "targets.cuda.kernel": ("CudaKernel",),
     "tracing": ("Input", "count", "trace"),
     "trajectories": (
         "JointMotion",

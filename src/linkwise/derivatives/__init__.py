@@ -1,1 +1,1 @@
-"""Derivatives of functions: from their graphs, in closed form, times vectors; and their results, packed."""
+"""Derivatives of functions: from their graphs, in closed form, times vectors, packed; equilibria and linear models."""

@@ -27,7 +27,7 @@ def sources(folder: str) -> list[tuple[str, int, int, int]]:
 AT_IMPORT = sources(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
-PUBLIC = tuple(f"linkwise.{room}." for room in ("api", "derivatives", "linear_models", "regressors"))
+PUBLIC = tuple(f"linkwise.{room}." for room in ("api", "derivatives", "regressors"))
 
 
 def own_name(function: Callable[..., Any]) -> str | None:

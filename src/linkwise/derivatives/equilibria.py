@@ -22,11 +22,11 @@ from ..api.functions import bias_torque, gravity_torque
 from ..api.integration import difference, integrate
 from ..api.states import Array, States
 from ..api.torque_functions import check_arguments, checked_torques, host_array
-from ..derivatives.graph_derivatives import Derivative, derivative
 from ..errors import EquilibriumError
 from ..robot import PerRobot, Robot
 from ..robot.scales import coordinate_scales, torque_scales
 from ..tracing import Input
+from .graph_derivatives import Derivative, derivative
 
 TorqueFunction = Callable[..., Any]
 ITERATIONS = 100

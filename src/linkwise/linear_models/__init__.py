@@ -1,1 +1,0 @@
-"""Equilibria, and linear models about states, in continuous and in discrete time."""
