@@ -8,7 +8,7 @@ import pytest
 
 import linkwise as lw
 from command_line import linkwise
-from linkwise.budgets.plot import KINDS, look
+from linkwise.api.budgets.plot import KINDS, look
 
 ARM = lw.load("ur5e")
 Q, QD, QDD = [0, -0.4, 0.4, 0, 0.5, 0], [3, -1, 1, 0, 0.1, 0], [2, -8, 0, 0, 0, 0]

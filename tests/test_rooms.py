@@ -25,8 +25,20 @@ MAY_IMPORT = {  # each room: the rooms below it that it uses
     "comparison": {"api", "dynamics", "errors", "formats", "kernels", "lazy", "robot", "spatial"},
     "kernels": {"codegen", "errors", "files", "graph", "lazy", "ode", "robot", "tracing"},
     "targets": {"codegen", "errors", "extras", "graph", "kernels", "lazy", "ode", "robot", "tracing"},
-    "api": {"budgets", "dynamics", "errors", "graph", "kernels", "printing", "robot", "spatial", "targets", "tracing"},
-    "budgets": {"errors", "figures", "lazy", "printing", "robot", "symbolic"},
+    "api": {
+        "dynamics",
+        "errors",
+        "figures",
+        "graph",
+        "kernels",
+        "lazy",
+        "printing",
+        "robot",
+        "spatial",
+        "symbolic",
+        "targets",
+        "tracing",
+    },
     "derivatives": {
         "api",
         "dynamics",
@@ -43,7 +55,6 @@ MAY_IMPORT = {  # each room: the rooms below it that it uses
     "regressors": {"api", "dynamics", "errors", "robot", "spatial", "symbolic"},
     "explanation": {
         "api",
-        "budgets",
         "dynamics",
         "errors",
         "extras",
@@ -140,7 +151,6 @@ MAY_IMPORT = {  # each room: the rooms below it that it uses
     "cli": {
         "",
         "api",
-        "budgets",
         "comparison",
         "control",
         "drawing",

@@ -16,7 +16,9 @@ from .version import __version__ as __version__
 
 if TYPE_CHECKING:  # at run time each of these is imported when it is first used: see LAZY_IMPORTS
     from .api.base_motion import BaseMotion as BaseMotion
-    from .api.budget import budget as budget
+    from .api.budgets.budget import budget as budget
+    from .api.budgets.quasi_result import QuasiBudget as QuasiBudget
+    from .api.budgets.result import Budget as Budget
     from .api.compiling import compile as compile
     from .api.compiling import ptx_source as ptx_source
     from .api.free_flying import base_wrench as base_wrench
@@ -60,8 +62,6 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
     from .api.webassembly import wasm as wasm
     from .api.webassembly import wasm_interface as wasm_interface
     from .api.webassembly import wasm_robot as wasm_robot
-    from .budgets.quasi_result import QuasiBudget as QuasiBudget
-    from .budgets.result import Budget as Budget
     from .comparison import Comparison as Comparison
     from .comparison import Finding as Finding
     from .comparison import compare as compare
@@ -190,7 +190,9 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
 
 LAZY_IMPORTS = {  # the public names, by the modules that are imported when one of them is first used
     "api.base_motion": ("BaseMotion",),
-    "api.budget": ("budget",),
+    "api.budgets.budget": ("budget",),
+    "api.budgets.quasi_result": ("QuasiBudget",),
+    "api.budgets.result": ("Budget",),
     "api.compiling": ("compile", "ptx_source"),
     "api.free_flying": ("base_wrench", "floating_dynamics", "generalized_jacobian"),
     "api.functions": (
@@ -225,8 +227,6 @@ LAZY_IMPORTS = {  # the public names, by the modules that are imported when one 
     "api.quasi": ("normalized", "unnormalized"),
     "api.references": ("cite",),
     "api.webassembly": ("wasm", "wasm_interface", "wasm_robot"),
-    "budgets.quasi_result": ("QuasiBudget",),
-    "budgets.result": ("Budget",),
     "comparison": ("Comparison", "Finding", "compare"),
     "control": (
         "computed_torque",

@@ -12,7 +12,7 @@ from .recentring import quasi_rates
 from .states import Array, States
 
 if TYPE_CHECKING:
-    from ..budgets.quasi_result import QuasiBudget
+    from .budgets.quasi_result import QuasiBudget
 
 
 def refuse_foreign(arm: Robot) -> None:
@@ -136,7 +136,7 @@ class QuasiCoordinates:
         The result is a tuple of arrays with names (`lw.QuasiBudget`) that prints as a table. `wrench` and `point` as
         for `lw.inverse_dynamics`; `t` are the times of states along a trajectory, for tables and plots.
         """
-        from . import budget  # imported only when it is used
+        from .budgets import budget  # imported only when it is used
 
         terms: budget.QuasiTerms = getattr(budget, self._kind.name)
         return terms.budget(arm, q, velocity, wrench, point=point, t=t, check=check)

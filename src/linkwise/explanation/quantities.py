@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from ..api.budget import added_up, by_joint, rows, summand_rows
+from ..api.budgets.budget import added_up, by_joint, rows, summand_rows
+from ..api.budgets.terms import term_table
 from ..api.functions import differences
 from ..api.recentring import quasi_rates, recentred_coriolis
-from ..budgets.terms import term_table
 from ..dynamics import budget, composite, constraints, coriolis, denoc, inverse_inertia, operators, quasi, udu
 from ..dynamics.diagonal import QuasiMotion, from_joint_rates, rates
 from ..dynamics.kinematics import poses

@@ -21,8 +21,8 @@ from ..screen import Cell, echo, note, number, room, sentence, table
 from ..where import AtStates, Where
 
 if TYPE_CHECKING:
-    from ...budgets.result import Budget
-    from ...budgets.text import JointBudget
+    from ...api.budgets.result import Budget
+    from ...api.budgets.text import JointBudget
 
 EXAMPLES = (
     ("linkwise budget puma560 --q 0,0,pi/2,0,0,0", "what holds the arm, link by link"),
@@ -78,7 +78,7 @@ def command(
     arm = source.with_payload(bare)
     chosen = [number_of(arm, name) for name in joint] if joint else list(range(arm.n))
     motion = motion_of(arm, where, run)
-    from ...api.budget import budget
+    from ...api.budgets.budget import budget
 
     found = budget(arm, *motion.state, friction=friction, t=motion.t)
     others: dict[str, np.ndarray] = {}
@@ -150,7 +150,7 @@ def recorded(arm: Robot, asked: Measured, where: Where) -> Motion:
 
 def number_of(arm: Robot, joint: str) -> int:
     """Where a joint is in tau; the first one is 1 at the prompt."""
-    from ...budgets.result import index_of
+    from ...api.budgets.result import index_of
 
     if not joint.isdecimal() or joint in arm.v_names:
         return index_of(arm, joint, "--joint")

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..robot import Robot
+from ...robot import Robot
 from .result import Array, Split, numbers, picked, times
 from .terms import element_symbol, numbered, quasi_force_symbol
 

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..errors import is_integer, near_miss
-from ..robot.description import grid
-from ..robot.entries import is_symbol
-from ..symbolic.expressions import Expressions
-from ..symbolic.latex.format import decimal
+from ...errors import is_integer, near_miss
+from ...robot.description import grid
+from ...robot.entries import is_symbol
+from ...symbolic.expressions import Expressions
+from ...symbolic.latex.format import decimal
 
 UNITS = {"N m": r"\mathrm{N\,m}", "N": r"\mathrm{N}", "√J/s": r"\sqrt{\mathrm{J}}/\mathrm{s}"}
 MARKS = {mark: rf"\{mark}" for mark in "_&%$#{}"} | {"ν": r"$\nu$", "ξ": r"$\xi$"}

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from ..errors import one_of
-from ..lazy import cached_property
-from ..printing import Description
-from ..robot import Robot
-from ..robot.entries import is_symbol
+from ...errors import one_of
+from ...lazy import cached_property
+from ...printing import Description
+from ...robot import Robot
+from ...robot.entries import is_symbol
 from .terms import VIEWS, Term, groups, numbered, term_table, torque_symbol
 from .text import JointBudget, joint_latex
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..errors import one_of
-from ..lazy import cached_property
-from ..robot import PerRobot, Robot
+from ...errors import one_of
+from ...lazy import cached_property
+from ...robot import PerRobot, Robot
 
 VIEWS = ("joints", "links", "terms", "kinds")
 FRICTION = ("viscous friction", "Coulomb friction")  # with what there is of Stribeck's in the second

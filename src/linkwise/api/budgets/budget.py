@@ -6,21 +6,21 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from typing import Any
 
-from ..budgets.quasi_result import QuasiBudget
-from ..budgets.result import Budget
-from ..budgets.terms import Key, TermTable, term_table
-from ..dynamics import budget as terms_of
-from ..dynamics import quasi
-from ..dynamics.budget import Terms
-from ..dynamics.diagonal import QuasiMotion, from_quasi_velocities
-from ..dynamics.udu import Articulated, articulated_bodies
-from ..robot import Friction, Robot
-from ..spatial import Scalar, add, mul, power, sub
-from ..spatial.dense import Dense, zeros
-from .call import Declared
-from .functions import external_wrenches
-from .quasi import refuse_foreign
-from .states import Array, States
+from ...dynamics import budget as terms_of
+from ...dynamics import quasi
+from ...dynamics.budget import Terms
+from ...dynamics.diagonal import QuasiMotion, from_quasi_velocities
+from ...dynamics.udu import Articulated, articulated_bodies
+from ...robot import Friction, Robot
+from ...spatial import Scalar, add, mul, power, sub
+from ...spatial.dense import Dense, zeros
+from ..call import Declared
+from ..functions import external_wrenches
+from ..quasi import refuse_foreign
+from ..states import Array, States
+from .quasi_result import QuasiBudget
+from .result import Budget
+from .terms import Key, TermTable, term_table
 
 
 def budget(
