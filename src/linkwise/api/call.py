@@ -22,7 +22,6 @@ import numpy as np
 
 from ..kernels import dispatch
 from ..robot import Friction, Robot, require_robot
-from ..tracing import Input
 from .base_motion import base_parts
 from .method_table import algorithm, for_generated_code
 from .singular import explained, refuse_singular
@@ -83,8 +82,7 @@ class Call(NamedTuple):
             return None
         options = {name: value for name, value in self.options.items() if value is not None}
         keywords, loop_method = for_generated_code(self.function, options)
-        loads = ((name, Input(*shape)) for name, shape in states.acting)
-        return dispatch.Request(self.function, (*keywords.items(), *loads), dtype, loop_method)
+        return dispatch.Request(self.function, (*keywords.items(), *states.loads.items()), dtype, loop_method)
 
     def by_default(self) -> bool:
         """Whether no option is given, nor a wrench: the fast path is for such calls."""

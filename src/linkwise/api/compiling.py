@@ -113,6 +113,13 @@ def checked_spec(
     return spec
 
 
+def too_long_to_compile(function: Callable[..., Any], arm: Robot, dtype: str, keywords: dict[str, Any]) -> bool:
+    """Whether the code is so long that it is compiled only where that is asked for."""
+    from ..kernels.spec import too_long
+
+    return too_long(spec_of(function, arm, dtype, keywords))
+
+
 def ptx_source(
     function: Callable[..., Any],
     arm: Robot,

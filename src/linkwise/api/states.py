@@ -20,6 +20,7 @@ from ..robot.joint_space import CONFIGURATIONS
 from ..robot.labels import in_order
 from ..robot.layout import no_orientation
 from ..robot.named_arrays import is_tracer
+from ..tracing import Input
 
 Array = Any
 PLAIN = (int, float, np.integer, np.floating, Fraction, Decimal)  # what an object array may hold and be floats
@@ -226,6 +227,11 @@ class States:
         """The names of wrench and point, if they are given, and their shapes for one state."""
         named = [name for name in ("wrench", "point") if name in self.arrays]
         return tuple((name, tuple(self.own(name).shape[-(1 + (self.tip is None)) :])) for name in named)
+
+    @property
+    def loads(self) -> dict[str, Any]:
+        """Wrench and point, if they are given, as what is to be traced."""
+        return {name: Input(*shape) for name, shape in self.acting}
 
     def own(self, name: str) -> Array:
         """An array as it was given: a wrench on the tip, and its point, without an axis for links."""

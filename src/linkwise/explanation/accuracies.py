@@ -11,23 +11,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from ..api.compiling import compile as compiled_kernel
-from ..api.compiling import spec_of
+from ..api.compiling import too_long_to_compile
 from ..api.functions import forward_dynamics, inertia_matrix, refuse_coupled
 from ..api.method_table import methods
 from ..api.states import REAL, Array, States
 from ..errors import RobotError, SingularError, is_integer, one_of
 from ..extras import imported
-from ..kernels.dispatch import use_kernels
-from ..kernels.spec import KernelSpec, too_long
 from ..robot import Robot
-from ..tracing import Input
 from .explanation import table as aligned
 
+PLAIN_ACCELERATIONS: Any = vars(forward_dynamics)["plain"]
+PLAIN_INERTIA: Any = vars(inertia_matrix)["plain"]
 REFERENCE_METHODS = ("articulated", "walker-orin-3")  # the exact answer, and the one it is checked against
 SPARE = 10  # digits that the two need not agree on
 LEAST_DIGITS, MOST_DIGITS = 30, 800
@@ -166,13 +166,17 @@ def accuracy(
         raise ValueError(f"digits is {digits!r} (expected a whole number, at least {LEAST_DIGITS})")
     states = checked(arm, q, qd, tau, wrench, point)
     arrays = broadcast(states)
-    wanted, left_out = chosen_methods(arm, methods, compiled, arrays)
-    with use_kernels("never"):
-        condition = np.asarray(np.linalg.cond(np.asarray(inertia_matrix(arm, arrays["q"]), dtype=float)))
+    dtype = arrays["q"].dtype.name
+    wanted, left_out = chosen_methods(arm, methods, compiled, dtype, states.loads)
+    condition = np.asarray(np.linalg.cond(np.asarray(PLAIN_INERTIA(arm, arrays["q"]), dtype=float)))
     exact, context, agreement = exact_accelerations(mpmath, arm, arrays, int(digits))
     results = []
     for name in wanted:
-        result = finite_or_nan(runner(arm, name, arrays, compiled), arrays)
+        if compiled:
+            run: Any = compiled_kernel(forward_dynamics, arm, dtype=dtype, method=name, **states.loads)
+        else:
+            run = partial(plain, arm, name)
+        result = finite_or_nan(run, arrays)
         results.append(compared(context, name, result, exact, condition))
     rounded = np.array([float(x) for x in exact.flat]).reshape(exact.shape).astype(arrays["q"].dtype)
     return Accuracy(
@@ -217,7 +221,7 @@ def broadcast(states: States) -> dict[str, np.ndarray]:
 
 
 def chosen_methods(
-    arm: Robot, asked: Iterable[str] | None, compiled: bool, arrays: Mapping[str, np.ndarray]
+    arm: Robot, asked: Iterable[str] | None, compiled: bool, dtype: str, loads: Mapping[str, Any]
 ) -> tuple[list[str], list[str]]:
     """Those to measure, and those left out for the length of their code."""
     offered = methods(forward_dynamics)
@@ -233,32 +237,18 @@ def chosen_methods(
     names = [name for name in offered if name != "fewest"]  # which is one of the others
     if not compiled:
         return names, []
-    short = [name for name in names if name != UNROLLED and not too_long(spec(arm, name, arrays))]
+
+    def is_short(method: str) -> bool:
+        return not too_long_to_compile(forward_dynamics, arm, dtype, {"method": method, **loads})
+
+    short = [name for name in names if name != UNROLLED and is_short(name)]
     return short, [name for name in names if name not in short]
 
 
-def spec(arm: Robot, method: str, arrays: Mapping[str, np.ndarray]) -> KernelSpec:
-    return spec_of(forward_dynamics, arm, arrays["q"].dtype.name, keywords(method, arrays))
-
-
-def keywords(method: str, arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
-    dims = arrays["q"].ndim - 1
-    loads = {name: Input(*arrays[name].shape[dims:]) for name in ("wrench", "point") if name in arrays}
-    return {"method": method, **loads}
-
-
-def runner(arm: Robot, method: str, arrays: Mapping[str, np.ndarray], compiled: bool) -> Callable[..., np.ndarray]:
-    """The method as a function of the arrays."""
-    if compiled:
-        options = {"dtype": arrays["q"].dtype.name, **keywords(method, arrays)}
-        kernel: Callable[..., np.ndarray] = compiled_kernel(forward_dynamics, arm, **options)
-        return kernel
-
-    def plain(q: Array, qd: Array, tau: Array, wrench: Array | None = None, point: Array | None = None) -> np.ndarray:
-        with use_kernels("never"):
-            return cast(np.ndarray, forward_dynamics(arm, q, qd, tau, wrench, point=point, method=method))
-
-    return plain
+def plain(arm: Robot, method: str, *arrays: Array) -> Any:
+    """The method, by its algorithm."""
+    q, qd, tau, wrench, point = (*arrays, None, None)[:5]
+    return PLAIN_ACCELERATIONS(arm, q, qd, tau, wrench, point=point, method=method)
 
 
 def finite_or_nan(run: Callable[..., np.ndarray], arrays: Mapping[str, np.ndarray]) -> np.ndarray:

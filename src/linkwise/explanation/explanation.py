@@ -12,8 +12,8 @@ from ..api.quasi import refuse_foreign
 from ..api.singular import explained
 from ..api.states import Array, States
 from ..errors import near_miss, one_of
-from ..graph import Node
 from ..robot import Robot
+from ..robot.symbols import is_expression
 from ..symbolic.expressions import Expressions, as_sympy
 from ..symbolic.latex.format import decimal
 from .quantities import Quantity, quantities
@@ -102,15 +102,15 @@ NO_TEXTS: Texts = {}
 WIDE = 120  # characters of a row; a matrix with longer ones is shown element by element
 
 
-def nodes_of(quantity: Quantity) -> list[Node]:
+def nodes_of(quantity: Quantity) -> list[Any]:
     """The expressions among its numbers, each once."""
-    nodes: dict[int, Node] = {}
+    nodes: dict[int, Any] = {}
 
     def visit(x: Any) -> None:
         if isinstance(x, list):
             for part in x:
                 visit(part)
-        elif isinstance(x, Node):
+        elif is_expression(x):
             nodes[x.index] = x
 
     for value in quantity.values.values():
@@ -156,10 +156,8 @@ def explain(arm: Robot, q: Array, qd: Array | None = None, qdd: Array | None = N
         refuse_foreign(arm)
     scalars = {name: states.scalars(name) for name in arrays}
     if any(is_sympy(x) for values in scalars.values() for x in values):
-        arm = arm.mapped(lambda x: as_sympy(x) if isinstance(x, Node) else x)
-        scalars = {
-            name: [as_sympy(x) if isinstance(x, Node) else x for x in values] for name, values in scalars.items()
-        }
+        arm = arm.mapped(lambda x: as_sympy(x) if is_expression(x) else x)
+        scalars = {name: [as_sympy(x) if is_expression(x) else x for x in values] for name, values in scalars.items()}
     with np.errstate(all="ignore"), explained(states):
         return Explanation(arm, quantities(arm, scalars["q"], scalars.get("qd"), scalars.get("qdd")), qdd is None)
 
@@ -170,7 +168,7 @@ def as_array(value: Any) -> Any:
 
 
 def shown(x: Any, digits: int, texts: Texts = NO_TEXTS) -> str:
-    if isinstance(x, Node):
+    if is_expression(x):
         return texts[x.index]
     return f"{float(x) + 0.0:.{digits}g}" if isinstance(x, (float, int, np.floating)) else str(x)
 
@@ -200,7 +198,7 @@ def latex_value(value: Any, digits: int, texts: Texts) -> str:
 
 
 def latex_scalar(x: Any, digits: int, texts: Texts) -> str:
-    if isinstance(x, Node):
+    if is_expression(x):
         return texts[x.index]
     if is_sympy(x):
         import sympy

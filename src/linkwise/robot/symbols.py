@@ -26,7 +26,7 @@ def symbols_of(robot: Robot) -> tuple[str, ...]:
 @PerRobot
 def known_symbols(robot: Robot) -> tuple[str, ...]:
     for x in expressions(robot):
-        if not hasattr(x, "symbol_names"):
+        if not is_expression(x):
             raise TypeError(
                 f"{x!r} of the robot is not a number or a symbol of linkwise.symbols, so it cannot be traced"
             )
@@ -47,11 +47,16 @@ def expressions(robot: Robot) -> list[Any]:
     return found
 
 
+def is_expression(x: object) -> bool:
+    """Whether it is a symbol of ours, or an expression of symbols."""
+    return hasattr(type(x), "symbol_names")
+
+
 def refuse_symbols(robot: Robot) -> None:
     """Raise an error if the robot has symbols, where numbers are needed."""
     if not robot.symbolic:
         return
-    others = {repr(x) for x in expressions(robot) if not hasattr(x, "symbol_names")}  # of other libraries
+    others = {repr(x) for x in expressions(robot) if not is_expression(x)}  # of other libraries
     names = ", ".join(sorted(others) or symbols_of(robot))
     raise ValueError(
         f"robot {robot.name!r} has symbols: {names} (expected numbers: lw.bind puts them in; lw.rollout takes them as"
@@ -75,7 +80,7 @@ def bind(robot: Robot, /, **values: float) -> Robot:
         if name not in known:
             offered = ", ".join(known) or "none"
             raise ValueError(f"robot {robot.name!r} has no symbol {name!r}{near_miss(name, known)} (it has: {offered})")
-        if hasattr(values[name], "symbol_names"):
+        if is_expression(values[name]):
             raise TypeError(
                 f"{name!r} of robot {robot.name!r} is given what is being traced (expected a number: symbols that are"
                 " not bound are inputs of the function)"
