@@ -39,7 +39,7 @@ class Call(NamedTuple):
         return "-".join([self.function.__qualname__, *self.keywords.values()])
 
 
-NO_DYNAMICS = ("compile", "ptx_source", "wasm", "wasm_interface", "wasm_robot", "random_configuration")
+NO_DYNAMICS = ("compile", "ptx_source", "wasm", "random_configuration")
 
 
 def public_functions() -> list[Callable[..., Any]]:

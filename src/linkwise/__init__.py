@@ -60,8 +60,6 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
     from .api.quasi import unnormalized as unnormalized
     from .api.references import cite as cite
     from .api.webassembly import wasm as wasm
-    from .api.webassembly import wasm_interface as wasm_interface
-    from .api.webassembly import wasm_robot as wasm_robot
     from .comparison import Comparison as Comparison
     from .comparison import Finding as Finding
     from .comparison import compare as compare
@@ -171,6 +169,8 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
     from .symbolic import symbols as symbols
     from .targets.cuda.driver import CudaError as CudaError
     from .targets.cuda.kernel import CudaKernel as CudaKernel
+    from .targets.wasm.files import wasm_robot as wasm_robot
+    from .targets.wasm.module import wasm_interface as wasm_interface
     from .tracing import Input as Input
     from .tracing import count as count
     from .tracing import trace as trace
@@ -226,7 +226,7 @@ LAZY_IMPORTS = {  # the public names, by the modules that are imported when one 
     "api.momentum": ("centre_of_mass", "momentum", "momentum_bias", "momentum_matrix", "total_mass"),
     "api.quasi": ("normalized", "unnormalized"),
     "api.references": ("cite",),
-    "api.webassembly": ("wasm", "wasm_interface", "wasm_robot"),
+    "api.webassembly": ("wasm",),
     "comparison": ("Comparison", "Finding", "compare"),
     "control": (
         "computed_torque",
@@ -288,6 +288,8 @@ LAZY_IMPORTS = {  # the public names, by the modules that are imported when one 
     "symbolic": ("symbols",),
     "targets.cuda.driver": ("CudaError",),
     "targets.cuda.kernel": ("CudaKernel",),
+    "targets.wasm.files": ("wasm_robot",),
+    "targets.wasm.module": ("wasm_interface",),
     "tracing": ("Input", "count", "trace"),
     "trajectories": (
         "JointMotion",

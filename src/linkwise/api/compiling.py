@@ -142,16 +142,16 @@ def ptx_source(
     True
     """
     with LOCK:
-        from ..targets.cuda.target import ARCHITECTURES, CudaTarget
+        from ..kernels.target import target_named
 
         function, keywords = traceable(function, arm, keywords)
         check_function_and_robot(function, arm)
         one_of(dtype, DTYPES, "dtype")
-        one_of(architecture, ARCHITECTURES, "architecture")
+        machine: Any = target_named("cuda", architecture=architecture)
         if "form" in keywords:
             raise TypeError("lw.ptx_source has no argument 'form': its text is straight-line code (expected none)")
-        spec = spec_of(function, arm, dtype, keywords, "straight", tuple(passes), CudaTarget(architecture))
-        return spec.target.load(spec.text).ptx  # type: ignore[no-any-return]
+        spec = spec_of(function, arm, dtype, keywords, "straight", tuple(passes), machine)
+        return machine.source(spec)  # type: ignore[no-any-return]
 
 
 def spec_of(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..errors import RobotError, one_of
+from ..errors import one_of
 from ..kernels.dispatch import DTYPES
 from ..kernels.lock import LOCK
-from ..robot import Robot, require_robot
+from ..robot import Robot
 from ..tracing import Input
 from ..tracing.tracing import Motion
 from .compiling import checked_spec, given_options
@@ -71,56 +71,12 @@ def wasm(
         return motion.module(arm, **given_options(dtype, form, passes), **keywords)
     dtype = dtype or DTYPES[0]
     with LOCK:
-        from ..targets.wasm.files import robot_module, universal_module
-        from ..targets.wasm.target import WasmTarget
+        from ..kernels.target import target_named
 
+        machine = target_named("wasm")
         if arm is None:
-            return universal_module(*universal(function, dtype, keywords, form, tuple(passes)))
-        return robot_module(checked_spec(function, arm, WasmTarget(), dtype, form, passes, keywords))
-
-
-def wasm_robot(arm: Robot, *, dtype: str = "float64") -> bytes:
-    """The robot as data for modules that take any robot: `lw.wasm(function)`. Put it at a multiple of 16 bytes.
-
-    It begins with 32-bit numbers, among them n, nq and where gravity, the tree and the table of the links' numbers are;
-    `wasm_interface(module)["record"]` names them. Numbers may be changed in place.
-
-    >>> import linkwise as lw
-    >>> len(lw.wasm_robot(lw.load("planar3")))
-    1344
-    """
-    from ..targets.wasm.files import record_of_robot
-
-    one_of(dtype, DTYPES, "dtype")
-    require_robot(arm)
-    if arm.couplings or not arm.n or arm.non_floats:
-        reason = "coupled joints" if arm.couplings else "numbers that are no floats" if arm.n else "no joints"
-        raise RobotError(
-            f"robot {arm.name!r} has {reason}, for which there is no form with loops (expected lw.wasm(function, arm),"
-            " a module of its own)"
-        )
-    return record_of_robot(arm, dtype)
-
-
-def wasm_interface(module: bytes) -> dict[str, Any]:
-    """What a module of `lw.wasm` takes and gives, as its section "linkwise" has it in JSON.
-
-    `arguments` are those of `run` after the count, in order: each with its name, its role ("input", "output", "robot"
-    or "work") and, for arrays, the shape for one state. In the module of one robot each has an `offset`: where it lies
-    in memory when one state is computed, and where the robot is.
-    """
-    from ..targets.wasm.module import interface_of
-
-    if not isinstance(module, (bytes, bytearray, memoryview)):
-        raise TypeError(f"module is {type(module).__name__} (expected the bytes of a module)")
-    binary = bytes(module)
-    try:
-        found = interface_of(binary) if binary[:4] == b"\0asm" else None
-    except (IndexError, ValueError):  # cut, or damaged
-        found = None
-    if found is None:
-        raise ValueError("these bytes are no module of lw.wasm, or not all of it (expected one)")
-    return found
+            return machine.universal_module(*universal(function, dtype, keywords, form, tuple(passes)))
+        return machine.module(checked_spec(function, arm, machine, dtype, form, passes, keywords))
 
 
 def universal(

@@ -17,10 +17,9 @@ from ..graph import Count
 from ..kernels.interface import Argument, Interface
 from ..kernels.kernel import Kernel
 from ..kernels.lock import LOCK
+from ..kernels.target import this_machine
 from ..robot import Robot
 from ..robot.fingerprint import NoFingerprintError
-from ..targets.cpu.host import host_target
-from ..targets.cpu.solves import solves_code
 from .graph_derivatives import derivative
 from .packing import Packed
 
@@ -39,10 +38,10 @@ class SecondOrder(Kernel):
         self.robot, self.packed = robot, packed
         slopes = derivative(forward_dynamics, robot, ("q", "qd", "tau"), mode="closed-form", value=True)
         with LOCK:
-            target = host_target()
+            target = this_machine()
             self.slopes, self.seconds = slopes.compiled(dtype), packed.compiled(dtype)
             count = self.seconds.interface.outputs[0].size
-            code = solves_code(lambda: packed.places, n, count, packed_identity(packed), dtype, target)
+            code = target.solves(lambda: packed.places, n, count, packed_identity(packed), dtype)
         counts = [kernel.count for kernel in (self.slopes, self.seconds)]
         self.count = Count(*(sum(each) for each in zip(*map(fields, counts), strict=True)))
         inputs = self.slopes.interface.inputs

@@ -54,6 +54,14 @@ class Target(ABC):
         """What `lw.compile` gives."""
         return self.function(spec.program, spec.name)
 
+    def module(self, spec: KernelSpec) -> bytes:
+        """A file of the kernel that describes itself: what `lw.wasm` gives."""
+        raise ValueError(f"target {self.kind!r} has no modules")
+
+    def universal_module(self, function: Any, arrays: Any, dtype: str, keywords: Any) -> bytes:
+        """The same for any robot: of a function of such arrays, with the shapes of what they have for each link."""
+        raise ValueError(f"target {self.kind!r} has no modules")
+
     def solver(self, program: Program, integrator: Integrator, crossings: tuple[Crossing, ...]) -> Solver:
         """For a program of t, y and parameters; its results are y' and, if there are events, their values."""
         return integrator.over(program, self.function, crossings)
@@ -130,6 +138,14 @@ class CodeTarget(Target, Generic[Loaded]):
         """How many vectors are stored at a time by loops over so many links, at most so far from the base."""
         return loops.vectors(links, levels)
 
+    def source(self, spec: KernelSpec) -> str:
+        """The program as the machine's own compiler takes it: for the GPU's driver, what `lw.ptx_source` gives."""
+        raise ValueError(f"target {self.kind!r} has no source")
+
+    def solves(self, places: Any, n: int, count: int, identity: str | None, dtype: str) -> Loaded:
+        """The code of `codegen.llvm.solves`, for `count` values at such places; `identity` is what these depend on."""
+        raise NotImplementedError
+
     def rounds(self, spec: RoundSpec) -> RoundCode:
         """The code of a function in rounds."""
         from .round_spec import HostRounds
@@ -138,26 +154,26 @@ class CodeTarget(Target, Generic[Loaded]):
 
 
 @cache
-def found_in(module: str, name: str) -> Callable[[], Any]:
+def found_in(module: str, name: str) -> Callable[..., Any]:
     return getattr(import_module(f"linkwise.targets.{module}"), name)  # type: ignore[no-any-return]
 
 
-def made_in(module: str, maker: str) -> Any:
+def made_in(module: str, maker: str, **options: Any) -> Any:
     """A target, by a function of a module that is loaded when it is first asked for."""
-    return found_in(module, maker)()
+    return found_in(module, maker)(**options)
 
 
 CPU = "cpu.host", "host_target"
-TARGETS: dict[str, Callable[[], Target]] = {
+TARGETS: dict[str, Callable[..., Target]] = {
     "cpu": partial(made_in, *CPU),
     "cuda": partial(made_in, "cuda.target", "CudaTarget"),
     "wasm": partial(made_in, "wasm.target", "WasmTarget"),
 }
 
 
-def target_named(name: str) -> Target:
+def target_named(name: str, **options: Any) -> Target:
     one_of(name, TARGETS, "target")
-    return TARGETS[name]()
+    return TARGETS[name](**options)
 
 
 def this_machine() -> CodeTarget[Any]:

@@ -85,6 +85,11 @@ class HostTarget(CodeTarget["MachineCode"]):
         """The machine code of a text, or of the binary that was compiled from it earlier."""
         return MachineCode(self, text, binary)
 
+    def solves(self, places: Any, n: int, count: int, identity: str | None, dtype: str) -> MachineCode:
+        from .solves import solves_code
+
+        return solves_code(places, n, count, identity, dtype, self)
+
     def call(self, code: MachineCode, interface: Interface, links: Links | None = None) -> BatchFunction:
         """The function in the code that computes some states of a batch, from contiguous arrays into others."""
         pointers = [ctypes.c_void_p] * (1 + len(interface.inputs) + len(interface.outputs))

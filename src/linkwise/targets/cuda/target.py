@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ...errors import one_of
 from ...graph import Program
 from ...kernels.interface import REALS, Interface, Links
 from ...kernels.llvm import CompileError, foreign_target, parsed
@@ -50,6 +51,9 @@ class CudaTarget(CodeTarget["CudaCode"]):
     staged: bool | None = None  # whether rows go through shared memory; None: long ones
     fast: bool | None = None  # whether usual states have a fast path; None: where it gains
 
+    def __post_init__(self) -> None:
+        one_of(self.architecture, ARCHITECTURES, "architecture")
+
     def text(self, program: Program | LoopText, interface: Interface) -> str:
         """LLVM assembly of a kernel whose threads compute a state each, or, of loops, some states in turn."""
         from .text.kernel import Shape, cuda_text, shape_of
@@ -66,6 +70,9 @@ class CudaTarget(CodeTarget["CudaCode"]):
                 " with loops, or target 'cpu')"
             )
         return cuda_text(program, real, shape_of(program, real, self.threads, self.staged, self.blocks, self.fast))
+
+    def source(self, spec: KernelSpec) -> str:
+        return self.load(spec.text).ptx
 
     def kernel(self, spec: KernelSpec, explain: Explain | None = None) -> CudaKernel:
         from .kernel import CudaKernel

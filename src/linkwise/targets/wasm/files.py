@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from ...codegen.llvm.loops import LoopText
+from ...errors import RobotError, one_of
 from ...kernels.compiler import metadata, read_metadata
+from ...kernels.dispatch import DTYPES
 from ...kernels.interface import Argument, Interface, Links
 from ...kernels.loader import load_or_compile, load_or_compile_as
 from ...kernels.sources import plain_of
 from ...kernels.spec import KernelSpec, LinkRows, LoopSpec
-from ...robot import Robot
+from ...robot import Robot, require_robot
 from ...robot.kinds import link_joints
 from ...tracing.loop_tracing import tree_of
 from ...tracing.tracing import function_name
@@ -28,11 +30,26 @@ MAGIC = int.from_bytes(b"LWR1", "little")
 HEADER = 64  # bytes
 
 
-def record_of_robot(robot: Robot, dtype: str) -> bytes:
-    """For modules that take any robot."""
-    order, tree = tree_of(robot, link_kinds(robot))
-    table = link_table(robot)[order]
-    return record(table, tree, np.array(robot.gravity), LinkRows(robot).positions, robot.nq, dtype)
+def wasm_robot(arm: Robot, *, dtype: str = "float64") -> bytes:
+    """The robot as data for modules that take any robot: `lw.wasm(function)`. Put it at a multiple of 16 bytes.
+
+    It begins with 32-bit numbers, among them n, nq and where gravity, the tree and the table of the links' numbers are;
+    `wasm_interface(module)["record"]` names them. Numbers may be changed in place.
+
+    >>> import linkwise as lw
+    >>> len(lw.wasm_robot(lw.load("planar3")))
+    1344
+    """
+    one_of(dtype, DTYPES, "dtype")
+    require_robot(arm)
+    if arm.couplings or not arm.n or arm.non_floats:
+        reason = "coupled joints" if arm.couplings else "numbers that are no floats" if arm.n else "no joints"
+        raise RobotError(
+            f"robot {arm.name!r} has {reason}, for which there is no form with loops (expected lw.wasm(function, arm),"
+            " a module of its own)"
+        )
+    order, tree = tree_of(arm, link_kinds(arm))
+    return record(link_table(arm)[order], tree, np.array(arm.gravity), LinkRows(arm).positions, arm.nq, dtype)
 
 
 def record_of_links(links: Links, dtype: str, rearranged: bool = True) -> bytes:

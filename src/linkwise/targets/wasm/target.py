@@ -18,6 +18,7 @@ from .module import module_of
 
 if TYPE_CHECKING:
     from ...codegen.llvm.loops import LoopText
+    from ...kernels.spec import KernelSpec
 
 TRIPLE = "wasm32-unknown-unknown"
 EXPORTED = ("run", "work_bytes", "advance")
@@ -39,6 +40,16 @@ class WasmTarget(CodeTarget["WasmCode"]):
     def load(self, text: str = "", binary: bytes = b"") -> WasmCode:
         """The module of a text, or that which was compiled from it earlier."""
         return WasmCode(self, binary or module_of(object_of(text), EXPORTED))
+
+    def module(self, spec: KernelSpec) -> bytes:
+        from .files import robot_module
+
+        return robot_module(spec)
+
+    def universal_module(self, function: Any, arrays: Any, dtype: str, keywords: Any) -> bytes:
+        from .files import universal_module
+
+        return universal_module(function, arrays, dtype, keywords)
 
     def check_run(self, threads: int | None = None, stream: Any = None) -> None:
         raise ValueError(
