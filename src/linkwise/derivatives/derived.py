@@ -51,7 +51,7 @@ class DerivedFunction(Prepared):
     """
 
     max_operations = MAX_OPERATIONS
-    maker: ClassVar[str]  # the public function that makes it
+    maker: ClassVar[str]
 
     def __new__(cls, *args: Any, **keywords: Any) -> DerivedFunction:
         # each has its own type: Python looks for __call__ there, so that the entry is called directly

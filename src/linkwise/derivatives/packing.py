@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from ..lazy import cached_property
 from ..robot import Robot
 from ..tracing.tracing import function_name, prefer_fewest
 from .derived import DerivedFunction
+
+WIDTH = 95  # of remarks in generated files
 
 
 class Packed(DerivedFunction):
@@ -40,6 +43,20 @@ class Packed(DerivedFunction):
 
     def for_robot(self, robot: Robot) -> Packed:
         return Packed(self.function, robot, self.keywords)
+
+    @property
+    def equations(self) -> tuple[Callable[..., Any], Mapping[str, Any]]:
+        return self.function, self.keywords
+
+    def remarks(self, result: str) -> list[str]:
+        """Which element of the result of the function is which of its values."""
+        name = function_name(self.function)
+        lines = [f"Elements of {name}, by their numbers in {result}; - for what is always zero:"]
+        for array in self._packed[1]:
+            for k, row in enumerate(array.reshape(-1, array.shape[-1] if array.ndim else 1).tolist()):
+                numbers = " ".join("-" if x < 0 else str(x) for x in row)
+                lines += wrap(f"row {k}: {numbers}", WIDTH, initial_indent="  ", subsequent_indent="    ")
+        return [*lines, ""]
 
     @property
     def size(self) -> int:

@@ -7,13 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..derivatives.derived import DerivedFunction
 from ..graph import Graph, Program
 from ..graph.cancel import Transplant
 from ..robot import Robot
 from ..robot.symbols import symbols_of
 from ..tracing import Input
-from ..tracing.tracing import function_name
+from ..tracing.tracing import Prepared, function_name
 from .revealing_states import Chosen, revealing_states, split
 
 ROUNDINGS = 4.0  # are allowed, of the size of each result
@@ -71,7 +70,7 @@ def plain_run(
     state: Mapping[str, Any],
 ) -> list[np.ndarray]:
     with np.errstate(all="ignore"):
-        if isinstance(function, DerivedFunction):
+        if isinstance(function, Prepared) and function.maker:
             output = function.plain(arm, **fixed, **state)  # the robot's symbols are arguments too
         else:
             values = {name: float(state[name]) for name in symbols}

@@ -177,10 +177,8 @@ def refuse_missing(quantity: str, table: Arrays, blocks: list[str], name: str, c
 
 def of_object(item: Any, name: str) -> list[Recorded]:
     """A recording of a simulation, of which what was not reached is left out; or what has the same attributes."""
-    from ..recording.recording import Recording  # late: most data are none
-
     values = {key: getattr(item, key, None) for key in QUANTITIES}
-    simulated = isinstance(item, Recording)
+    simulated = bool(getattr(type(item), "simulated", False))
     units: dict[str, list[Unit | None]] = {"t": [unit_of("s")]} if simulated else {}
     q = np.asarray(values["q"], dtype=float)
     if q.ndim <= 2:

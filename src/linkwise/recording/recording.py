@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -59,6 +59,8 @@ class Recording:
     without end), for each trajectory of a batch; `reached` is its last time. `evaluations` counts those of the
     right-hand side for steps; samples and events take some more.
     """
+
+    simulated: ClassVar[bool] = True  # so that `lw.identify` takes torques of zero for torques
 
     robot: Robot
     t: np.ndarray

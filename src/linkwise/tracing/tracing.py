@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -45,12 +45,22 @@ class Prepared:
     """A function of a robot that knows its program, such as a derivative.
 
     `identity` says which one it is, in every process, if that is known without the program. `plain(robot, ...)` runs
-    below the dispatch. `max_operations` is up to where it is compiled by itself.
+    below the dispatch. `max_operations` is up to where it is compiled by itself. `maker` is the public function that
+    derives it from another, if one does; `equations` are the function, with keywords, whose equations it has.
     """
 
     __name__: str
     identity: str | None = None
     max_operations = 0
+    maker: ClassVar[str | None] = None
+
+    @property
+    def equations(self) -> tuple[Any, Mapping[str, Any]]:
+        return self, {}
+
+    def remarks(self, result: str) -> list[str]:
+        """Lines about the result of this name, for the comment of a generated file."""
+        return []
 
     def prepared(self, robot: Robot) -> Program:
         raise NotImplementedError
