@@ -11,7 +11,7 @@ import pytest
 import linkwise as lw
 from effort import rest_slow
 from joint_kinds import ARM, CHAIN, COUPLED, EVERY, SECOND, TREE, coupled, states
-from linkwise.export.component_names import names_of
+from linkwise.export.formulas import names_of
 from linkwise.robot.kinds import KINDS
 from robots import ids, relative
 

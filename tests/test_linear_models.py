@@ -11,7 +11,7 @@ import linkwise as lw
 from effort import rest_slow
 from joint_kinds import CHAIN, COUPLED
 from joint_kinds import states as jointed_states
-from linkwise.derivatives.matrix_exponential import held
+from linkwise.derivatives.linear_models import held
 from robots import relative
 
 PLANAR = lw.load("planar3")

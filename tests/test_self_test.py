@@ -15,7 +15,7 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
-from linkwise.export import revealing_states
+from linkwise.export import self_test_states
 from linkwise.export.self_test_states import SelfTest, samples
 from linkwise.graph import MEANING, Node, Program
 from linkwise.graph.sensitivity import Dependence, Sensitivity
@@ -318,9 +318,9 @@ def test_the_search_computes_no_more_numbers_than_its_budget(
             changed = sum(map(len, self.after)) * self.states
             counted.append(sum(effect.size for _, _, effect in self.effects()) + changed - comparisons)
 
-    monkeypatch.setattr(revealing_states, "Sensitivity", Counted)
-    monkeypatch.setattr(revealing_states, "BUDGET", states * Dependence(program).work())
-    found = revealing_states.revealing_states(program, (), 1e-15)
+    monkeypatch.setattr(self_test_states, "Sensitivity", Counted)
+    monkeypatch.setattr(self_test_states, "BUDGET", states * Dependence(program).work())
+    found = self_test_states.revealing_states(program, (), 1e-15)
     assert len(found.states)
-    assert counted[0] <= revealing_states.BUDGET
-    assert sum(counted) <= revealing_states.SPENT * revealing_states.BUDGET
+    assert counted[0] <= self_test_states.BUDGET
+    assert sum(counted) <= self_test_states.SPENT * self_test_states.BUDGET

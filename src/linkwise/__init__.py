@@ -16,14 +16,12 @@ from .version import __version__ as __version__
 
 if TYPE_CHECKING:  # at run time each of these is imported when it is first used: see LAZY_IMPORTS
     from .api.base_motion import BaseMotion as BaseMotion
+    from .api.budgets.budget import QuasiBudget as QuasiBudget
     from .api.budgets.budget import budget as budget
-    from .api.budgets.quasi_result import QuasiBudget as QuasiBudget
     from .api.budgets.result import Budget as Budget
     from .api.compiling import compile as compile
     from .api.compiling import ptx_source as ptx_source
-    from .api.free_flying import base_wrench as base_wrench
-    from .api.free_flying import floating_dynamics as floating_dynamics
-    from .api.free_flying import generalized_jacobian as generalized_jacobian
+    from .api.compiling import wasm as wasm
     from .api.functions import bias_torque as bias_torque
     from .api.functions import forward_dynamics as forward_dynamics
     from .api.functions import gravity_torque as gravity_torque
@@ -51,7 +49,10 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
     from .api.matrices import operator_rates as operator_rates
     from .api.matrices import operators as operators
     from .api.method_table import methods as methods
+    from .api.momentum import base_wrench as base_wrench
     from .api.momentum import centre_of_mass as centre_of_mass
+    from .api.momentum import floating_dynamics as floating_dynamics
+    from .api.momentum import generalized_jacobian as generalized_jacobian
     from .api.momentum import momentum as momentum
     from .api.momentum import momentum_bias as momentum_bias
     from .api.momentum import momentum_matrix as momentum_matrix
@@ -59,7 +60,6 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
     from .api.quasi import normalized as normalized
     from .api.quasi import unnormalized as unnormalized
     from .api.references import cite as cite
-    from .api.webassembly import wasm as wasm
     from .comparison import Comparison as Comparison
     from .comparison import Finding as Finding
     from .comparison import compare as compare
@@ -189,123 +189,78 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
     from .trajectories import trapezoid as trapezoid
 
 LAZY_IMPORTS = {  # the public names, by the modules that are imported when one of them is first used
-    "api.base_motion": ("BaseMotion",),
-    "api.budgets.budget": ("budget",),
-    "api.budgets.quasi_result": ("QuasiBudget",),
-    "api.budgets.result": ("Budget",),
-    "api.compiling": ("compile", "ptx_source"),
-    "api.free_flying": ("base_wrench", "floating_dynamics", "generalized_jacobian"),
-    "api.functions": (
-        "bias_torque",
-        "forward_dynamics",
-        "gravity_torque",
-        "inertia_matrix",
-        "inverse_dynamics",
-        "jacobian",
-        "joint_wrenches",
-        "kinetic_energy",
-        "mass_centres",
-        "poses",
-        "potential_energy",
-        "udu",
-    ),
-    "api.integration": ("configuration_rate", "difference", "integrate", "normalize"),
-    "api.matrices": (
-        "complement_matrices",
-        "constraint_wrenches",
-        "coriolis_matrix",
-        "denoc_matrices",
-        "inverse_inertia_matrix",
-        "kinetic_gradient",
-        "mass_factor",
-        "mass_factor_rate",
-        "operator_rates",
-        "operators",
-    ),
-    "api.method_table": ("methods",),
-    "api.momentum": ("centre_of_mass", "momentum", "momentum_bias", "momentum_matrix", "total_mass"),
-    "api.quasi": ("normalized", "unnormalized"),
-    "api.references": ("cite",),
-    "api.webassembly": ("wasm",),
-    "comparison": ("Comparison", "Finding", "compare"),
-    "control": (
-        "computed_torque",
-        "diagonal_control",
-        "limited",
-        "pd_gravity",
-        "pid",
-        "sampled",
-        "springs",
-        "with_gears",
-    ),
-    "derivatives.closed_form_derivatives": (
-        "forward_dynamics_derivatives",
-        "forward_dynamics_second_derivatives",
-        "inverse_dynamics_derivatives",
-        "inverse_dynamics_second_derivatives",
-    ),
-    "derivatives.equilibria": ("Equilibrium", "equilibrium"),
-    "derivatives.graph_derivatives": ("Derivative", "JacobianVector", "VectorJacobian", "derivative", "jvp", "vjp"),
-    "derivatives.linear_models": ("LinearModel", "linearize"),
-    "derivatives.packing": ("Packed", "packed"),
-    "drawing": ("Animation", "draw"),
-    "errors": ("EquilibriumError", "FileError", "RobotError", "SingularError"),
-    "explanation": ("Accuracy", "Explanation", "accuracy", "explain"),
-    "export": ("CSource", "c_source", "latex", "python_source", "sympy"),
-    "formats": ("LIBRARY", "load", "save"),
-    "formats.conventions": ("convert_force", "convert_state"),
-    "formats.conversion": ("convert",),
-    "formats.models": ("from_mujoco", "from_pinocchio"),
-    "graph": ("Count", "Program", "evaluate"),
-    "identification.estimates": ("JointErrors",),
-    "identification.excitation": ("Excitation", "ExcitationInterrupted", "excitation"),
-    "identification.fitting": ("identify",),
-    "identification.measured_motion": ("MeasuredMotion", "measured_motion"),
-    "identification.result": ("Identification",),
-    "kernels.compiler": ("Compiled",),
-    "kernels.dispatch": ("use_kernels",),
-    "ode.registry": ("integrators",),
-    "recording": ("EventRecord", "Recording", "load_recording"),
-    "regressors.base_parameters": ("base_parameters",),
-    "regressors.parameters": ("Parameters", "parameters"),
-    "regressors.regressors": ("energy_regressor", "regressor", "slotine_li_regressor"),
-    "robot": ("Frame", "Friction", "Joint", "Link", "Robot", "chain", "describe", "random_tree"),
-    "robot.configurations": ("neutral", "random_configuration"),
-    "robot.symbols": ("bind", "symbols_of"),
-    "simulation": (
-        "CompiledRollout",
-        "CompiledSimulation",
-        "Event",
-        "RolloutResult",
-        "SimulationError",
-        "SimulationInterrupted",
-        "joint_limits",
-        "per_trajectory",
-        "rollout",
-        "simulate",
-    ),
-    "sweeps": ("Sweep", "SweepInterrupted", "SweepWarning", "grid", "monte_carlo", "open_sweep", "sweep"),
-    "symbolic": ("symbols",),
-    "targets.cuda.driver": ("CudaError",),
-    "targets.cuda.kernel": ("CudaKernel",),
-    "targets.wasm.files": ("wasm_robot",),
-    "targets.wasm.module": ("wasm_interface",),
-    "tracing": ("Input", "count", "trace"),
-    "trajectories": (
-        "JointMotion",
-        "Loads",
-        "Trajectory",
-        "cubic",
-        "cycloid",
-        "fourier",
-        "held",
-        "quintic",
-        "septic",
-        "spline",
-        "torque_along",
-        "trajectory_from_csv",
-        "trapezoid",
-    ),
+    module: tuple(names.split())
+    for module, names in {
+        "api.base_motion": "BaseMotion",
+        "api.budgets.budget": "QuasiBudget budget",
+        "api.budgets.result": "Budget",
+        "api.compiling": "compile ptx_source wasm",
+        "api.functions": (
+            "bias_torque forward_dynamics gravity_torque inertia_matrix inverse_dynamics jacobian joint_wrenches "
+            "kinetic_energy mass_centres poses potential_energy udu"
+        ),
+        "api.integration": "configuration_rate difference integrate normalize",
+        "api.matrices": (
+            "complement_matrices constraint_wrenches coriolis_matrix denoc_matrices inverse_inertia_matrix "
+            "kinetic_gradient mass_factor mass_factor_rate operator_rates operators"
+        ),
+        "api.method_table": "methods",
+        "api.momentum": (
+            "base_wrench centre_of_mass floating_dynamics generalized_jacobian momentum momentum_bias momentum_matrix "
+            "total_mass"
+        ),
+        "api.quasi": "normalized unnormalized",
+        "api.references": "cite",
+        "comparison": "Comparison Finding compare",
+        "control": "computed_torque diagonal_control limited pd_gravity pid sampled springs with_gears",
+        "derivatives.closed_form_derivatives": (
+            "forward_dynamics_derivatives forward_dynamics_second_derivatives inverse_dynamics_derivatives "
+            "inverse_dynamics_second_derivatives"
+        ),
+        "derivatives.equilibria": "Equilibrium equilibrium",
+        "derivatives.graph_derivatives": "Derivative JacobianVector VectorJacobian derivative jvp vjp",
+        "derivatives.linear_models": "LinearModel linearize",
+        "derivatives.packing": "Packed packed",
+        "drawing": "Animation draw",
+        "errors": "EquilibriumError FileError RobotError SingularError",
+        "explanation": "Accuracy Explanation accuracy explain",
+        "export": "CSource c_source latex python_source sympy",
+        "formats": "LIBRARY load save",
+        "formats.conventions": "convert_force convert_state",
+        "formats.conversion": "convert",
+        "formats.models": "from_mujoco from_pinocchio",
+        "graph": "Count Program evaluate",
+        "identification.estimates": "JointErrors",
+        "identification.excitation": "Excitation ExcitationInterrupted excitation",
+        "identification.fitting": "identify",
+        "identification.measured_motion": "MeasuredMotion measured_motion",
+        "identification.result": "Identification",
+        "kernels.compiler": "Compiled",
+        "kernels.dispatch": "use_kernels",
+        "ode.registry": "integrators",
+        "recording": "EventRecord Recording load_recording",
+        "regressors.base_parameters": "base_parameters",
+        "regressors.parameters": "Parameters parameters",
+        "regressors.regressors": "energy_regressor regressor slotine_li_regressor",
+        "robot": "Frame Friction Joint Link Robot chain describe random_tree",
+        "robot.configurations": "neutral random_configuration",
+        "robot.symbols": "bind symbols_of",
+        "simulation": (
+            "CompiledRollout CompiledSimulation Event RolloutResult SimulationError SimulationInterrupted joint_limits "
+            "per_trajectory rollout simulate"
+        ),
+        "sweeps": "Sweep SweepInterrupted SweepWarning grid monte_carlo open_sweep sweep",
+        "symbolic": "symbols",
+        "targets.cuda.driver": "CudaError",
+        "targets.cuda.kernel": "CudaKernel",
+        "targets.wasm.files": "wasm_robot",
+        "targets.wasm.module": "wasm_interface",
+        "tracing": "Input count trace",
+        "trajectories": (
+            "JointMotion Loads Trajectory cubic cycloid fourier held quintic septic spline torque_along "
+            "trajectory_from_csv trapezoid"
+        ),
+    }.items()
 }
 PACKAGE_OF = {name: package for package, names in LAZY_IMPORTS.items() for name in names}
 __all__ = list(PACKAGE_OF)

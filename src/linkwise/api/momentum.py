@@ -1,4 +1,4 @@
-"""Mass, mass centre and momentum of a whole robot, as public functions.
+"""Mass, mass centre and momentum of a whole robot; robots on a base that floats, with exactly one free joint on it.
 
 Bodies that are fixed to the ground do not move and do not count; nor do the rotors of the drives, whose inertia acts
 along the joints alone.
@@ -6,13 +6,17 @@ along the joints alone.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
+from ..dynamics import fewest, free_flying, kinematics
 from ..dynamics import momentum as whole
 from ..errors import RobotError
-from ..robot import Robot, require_robot
-from ..spatial import Scalar
+from ..robot import Friction, Robot, require_robot
+from ..robot.coordinates import MovingJoint
+from ..spatial import Scalar, add
 from .call import Declared
+from .functions import external_wrenches, joint_torques, link_and_point, point_of_link
 from .states import Array, States
 
 
@@ -149,3 +153,133 @@ def at_origin(states: States) -> list[Any]:
         for link in range(joint.first, joint.first + 3):
             positions[link] = 0.0
     return positions
+
+
+def free_base(arm: Robot) -> MovingJoint:
+    """The free joint on the base, or an error if there is none, or several, or one with a rotor."""
+    require_robot(arm)
+    joints = arm.free_joints
+    if len(joints) != 1:
+        names = ", ".join(repr(joint.joint) for joint in joints)
+        found = f"{len(joints)} free joints on its base: {names}" if joints else "no free joint on its base"
+        raise RobotError(
+            f"robot {arm.name!r} has {found} (expected exactly one; arm.with_free_base(mass, com, inertia) puts a robot"
+            " on a base that floats)"
+        )
+    base = joints[0]
+    if any(link.joint.has_rotor for link in arm.links[base.first : base.link + 1]):
+        raise RobotError(
+            f"robot {arm.name!r}, joint {base.name!r}: a free joint with a rotor inertia (expected none: nothing drives"
+            " a base that floats)"
+        )
+    return base
+
+
+def wrench_at_base(states: States) -> list[Any]:
+    arm, q = states.robot, at_origin(states)
+    base = free_base(arm)
+    tau = fewest.inverse_dynamics(states.links, q, states.rates(), states.accelerations(), external_wrenches(states))
+    frames = kinematics.poses(states.links, q)
+    at_link = free_flying.base_wrench(states.links, frames, base.first, base.link, tau)
+    return list(at_link.acting_at(-(frames[base.link].rotation @ arm.links[base.link].frame.translation)))
+
+
+@Declared((6,), wrench_at_base, refuse=free_base)
+def base_wrench(
+    arm: Robot,
+    q: Array,
+    qd: Array,
+    qdd: Array,
+    wrench: Array | None = None,
+    *,
+    point: Array | None = None,
+    check: bool = False,
+) -> Array:
+    """What the ground or thrusters must give to the base link of a floating robot for this motion: (..., 6).
+
+    Moment about the origin of the base link's table frame, then force, in the base frame. These are the six torques
+    that `lw.inverse_dynamics` gives for the free joint, in other axes: there forces come first, and moments are in the
+    link's own axes. `wrench` and `point` are as there. The robot has exactly one free joint on its base.
+
+    >>> import linkwise as lw
+    >>> arm = lw.load("planar3").with_free_base(mass=10.0, inertia=[[1, 0, 0], [0, 1, 0], [0, 0, 1]])
+    >>> rest, still = [0, 0, 0, 1, 0, 0, 0, 0, 0, 0], [0] * 9
+    >>> lw.base_wrench(arm, rest, still, still).round(3) + 0.0    # gravity of this robot is along -y
+    array([  0.   ,   0.   ,   4.346,   0.   , 109.872,   0.   ])
+    """
+
+
+def released(states: States, law: Friction | None) -> tuple[list[Any], list[Any]]:
+    arm, rates, links = states.robot, states.scalars("qd"), states.links
+    base = free_base(arm)
+    joints, wanted = others(arm, base), [0.0] * arm.n
+    for k, acceleration in zip(joints, states.scalars("qdd_joints"), strict=True):
+        wanted[k] = acceleration
+    q, external = at_origin(states), external_wrenches(states)
+    tau = fewest.inverse_dynamics(links, q, states.rates(), states.coordinates.accelerations(rates, wanted), external)
+    lost = [0.0] * arm.n if law is None else law.torques(arm, rates)
+    for link, k in enumerate(range(base.v.start, base.v.stop), base.first):
+        tau[link] = add(tau[link], lost[k])
+    accelerations, torques = free_flying.released(links, q, base.first, base.link, tau)
+    own = joint_torques(states, torques)
+    return accelerations, [add(own[k], lost[k]) for k in joints]
+
+
+@Declared([(6,), ("n - 6",)], released, divides=True, refuse=free_base)
+def floating_dynamics(
+    arm: Robot,
+    q: Array,
+    qd: Array,
+    qdd_joints: Array,
+    wrench: Array | None = None,
+    *,
+    point: Array | None = None,
+    friction: bool | Friction = False,
+    check: bool = False,
+) -> Array:
+    """Inverse dynamics on a base that nothing holds: acceleration of the base, then torques of the joints.
+
+    Two arrays: (..., 6) and (..., n - 6). `qdd_joints` (..., n - 6) are the accelerations of all joints except the free
+    joint on the base, in order. The base's acceleration is that of its coordinates in qdd: linear in the axes of the
+    ground, then angular in the link's own. `lw.inverse_dynamics` with both gives the same torques, and zeros for the
+    base. `wrench`, `point` and `friction` are as there. The robot has exactly one free joint on its base, without a
+    rotor inertia.
+
+    >>> import linkwise as lw
+    >>> arm = lw.load("planar3").with_free_base(mass=10.0, inertia=[[1, 0, 0], [0, 1, 0], [0, 0, 1]])
+    >>> rest, still = [0, 0, 0, 1, 0, 0, 0, 0, 0, 0], [0] * 9
+    >>> base, tau = lw.floating_dynamics(arm, rest, still, [0, 0, 0])
+    >>> base.round(3) + 0.0, tau.round(3) + 0.0      # it falls, and no joint has to carry anything
+    (array([ 0.  , -9.81,  0.  ,  0.  ,  0.  ,  0.  ]), array([0., 0., 0.]))
+    """
+
+
+def columns(states: States, link: str, point: Any) -> list[list[Any]]:
+    arm = states.robot
+    base, (body, at) = free_base(arm), point_of_link(arm, link, point)
+    rows = free_flying.generalized_jacobian(states.links, at_origin(states), base.link, body.index, at)
+    joints = others(arm, base)
+    return [[row[k] for k in joints] for row in map(states.coordinates.torques, rows)]  # J* G
+
+
+@Declared((6, "n - 6"), columns, divides=True, refuse=free_base, final=link_and_point, published="generalized-jacobian")
+def generalized_jacobian(
+    arm: Robot, q: Array, *, link: str | int | None = None, point: str | Iterable[float] = "frame", check: bool = False
+) -> Array:
+    """From the rates of the joints to the twist of a link of a free-flying robot without momentum: (..., 6, n - 6).
+
+    Umetani and Yoshida's J* = J_m - J_b I_bb⁻¹ I_bm, with b for the base and m for the other joints, in order. `link`
+    and `point`, axes and order are those of `lw.jacobian`. The robot has exactly one free joint on its base.
+
+    >>> import linkwise as lw
+    >>> light = lw.load("planar3").with_free_base(mass=1.0, inertia=[[1, 0, 0], [0, 1, 0], [0, 0, 1]])
+    >>> heavy = lw.load("planar3").with_free_base(mass=1e9, inertia=[[1e9, 0, 0], [0, 1e9, 0], [0, 0, 1e9]])
+    >>> q = [0, 0, 0, 1, 0, 0, 0, 0, 0, 0]
+    >>> lw.generalized_jacobian(light, q)[4].round(3), lw.generalized_jacobian(heavy, q)[4].round(3)
+    (array([0.502, 0.366, 0.197]), array([0.77, 0.47, 0.22]))
+    """
+
+
+def others(arm: Robot, base: MovingJoint) -> list[int]:
+    """Where all joints except the free base are in qd, qdd and tau."""
+    return [*range(base.v.start), *range(base.v.stop, arm.n)]

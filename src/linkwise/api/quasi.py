@@ -12,7 +12,7 @@ from .recentring import quasi_rates
 from .states import Array, States
 
 if TYPE_CHECKING:
-    from .budgets.quasi_result import QuasiBudget
+    from .budgets.budget import QuasiBudget
 
 
 def refuse_foreign(arm: Robot) -> None:

@@ -18,8 +18,7 @@ import numpy as np
 from ..kernels.dispatch import MAX_STRAIGHT_LINKS
 from ..robot import Contraction, PerRobot, Robot
 from ..robot.walk import OfLinks, PerLink, Step
-from ..tracing.loop_tracing import UNKNOWN, common_link
-from ..tracing.nested import combined
+from ..tracing.loop_tracing import UNKNOWN, combined, common_link
 from .states import REAL, States, dtype_name
 
 

@@ -1,4 +1,13 @@
-"""The public calls: a function and a robot in, text or formulas out."""
+"""The public calls: a function and a robot in, text or formulas out.
+
+Where joints have several degrees of freedom, the k-th number of qd is not the rate of the k-th of q. So components are
+named by what they are, with the number of their joint:
+
+    free, ball    x_i, y_i, z_i     position             v_{x,i}, ...         linear velocity
+                  q_{w,i}, ...      quaternion           \\omega_{x,i}, ...    angular velocity
+    others        x_i, \\theta_{x,i} and q_i             with a dot           their rates
+    torques       \\tau_i, \\tau_{x,i}, ...               f_{x,i}, ...         forces
+"""
 
 from __future__ import annotations
 
@@ -7,14 +16,15 @@ from textwrap import wrap
 from typing import Any
 
 from ..codegen.python import python_text
+from ..graph import Port
 from ..printing import Equations
 from ..robot import Robot
+from ..robot.layout import Layout
 from ..symbolic.latex.program import latex_text
 from ..symbolic.sympy_expressions import normal_expressions, sympy_expressions
 from ..tracing import trace
 from ..tracing.tracing import check_function_and_robot, traceable
-from .component_names import meanings, names_of
-from .header import parameters_of
+from .c_files import parameters_of
 
 WIDTH = 110  # of comments
 ENVIRONMENTS = ("align*", "align", None)
@@ -138,3 +148,75 @@ def sympy(
     intermediates, outputs = expressions(program, named, names_of(arm, program.inputs, latex=False))
     result = outputs[0] if len(outputs) == 1 else tuple(outputs)
     return (intermediates, result) if named else result
+
+
+POSITIONS, RATES, ACCELERATIONS, TORQUES = range(4)
+ARRAYS = {"q": POSITIONS, "q0": POSITIONS, "q1": POSITIONS, "qd": RATES, "v": RATES, "qdd": ACCELERATIONS}
+ARRAYS["tau"] = TORQUES
+LETTERS = {"": "q", "r": "theta", "q": "q", "v": "v", "w": "omega"}  # by what a label begins with, before its axis
+MEANINGS = {
+    "ball": (r"q_{w,i}, q_{x,i}, q_{y,i}, q_{z,i} quaternion; \omega_{x,i}, ... angular velocity in the body's axes",),
+    "free": (
+        r"x_i, y_i, z_i position; q_{w,i}, q_{x,i}, q_{y,i}, q_{z,i} quaternion;",
+        r"v_{x,i}, ... linear velocity in the parent's axes; \omega_{x,i}, ... angular velocity in the body's axes",
+    ),
+    "universal": (r"\theta_{x,i}, \theta_{y,i} angles",),
+    "planar": (r"x_i, y_i displacements; \theta_{z,i} angle",),
+    "cylindrical": (r"z_i displacement; \theta_{z,i} angle",),
+}
+Component = tuple[str, str, int]  # letter, axis, and how many dots
+
+
+def component(label: str, role: int) -> Component:
+    """Of a label of `JointKind.q_labels` or `v_labels`."""
+    kind, axis = label[:-1], label[-1:]
+    if role == TORQUES:
+        return ("tau" if kind in ("r", "w") or not label else "f", axis, 0)
+    letter, dots = LETTERS[kind], role - (kind in ("v", "w"))
+    return (axis, "", dots) if label and not kind else (letter, axis, dots)
+
+
+def latex_name(part: Component, array: str, joint: int) -> str:
+    letter, axis, dots = part
+    text = rf"\{letter}" if len(letter) > 1 else letter
+    text = rf"\{'d' * dots}ot{{{text}}}" if dots else text
+    index = [*([array[1:]] if array[1:].isdigit() else []), *([axis] if axis else []), str(joint)]
+    return f"{text}_{{{','.join(index)}}}"
+
+
+def plain_name(part: Component, array: str, joint: int) -> str:
+    letter, axis, dots = part
+    number = array[1:] if array[1:].isdigit() else ""
+    return f"{letter}{'d' * dots}{number}{'_' if axis or number else ''}{axis}{joint}"
+
+
+def names_of(arm: Robot, inputs: tuple[Port, ...], *, latex: bool) -> dict[str, list[str]] | None:
+    """The names of the numbers of each input array that has a number for each coordinate; None for plain robots."""
+    if not Layout.of(arm).labelled:
+        return None
+    names = {}
+    for port in inputs:
+        role = ARRAYS.get(port.name)
+        if role is not None and port.shape == (arm.size_of(port.name),):
+            joints = [joint for joint in arm.moving if joint.coupling is None]
+            names[port.name] = [
+                (latex_name if latex else plain_name)(component(label, role), port.name, number)
+                for number, joint in enumerate(joints, 1)
+                for label in (joint.kind.q_labels if role == POSITIONS else joint.kind.v_labels)
+            ]
+    return names
+
+
+def meanings(arm: Robot, names: Mapping[str, list[str]] | None) -> list[str]:
+    """Lines of a comment: the number of each joint, and what the components of each kind are."""
+    if not names:
+        return []
+    joints = [joint for joint in arm.moving if joint.coupling is None]
+    numbered = ", ".join(f"{k} {joint.joint} ({joint.kind.name})" for k, joint in enumerate(joints, 1))
+    kinds = dict.fromkeys(joint.kind.name for joint in joints if joint.kind.degrees > 1)
+    return [*wrap(f"joints: {numbered}", width=110), *(line for kind in kinds for line in said(kind))]
+
+
+def said(kind: str) -> list[str]:
+    first, *rest = MEANINGS[kind]
+    return [f"{kind} joint i: {first}", *(f"  {line}" for line in rest)]

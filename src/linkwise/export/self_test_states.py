@@ -1,19 +1,317 @@
-"""States to test generated code on, with the results of the plain run."""
+"""States to test generated code on, with the results of the plain run.
+
+They reveal mistakes: small changes of any operand, and branches that are not taken.
+
+Candidates are random states of many magnitudes, and states on both sides of the tie of each choice (`np.where`, limits,
+signs). These are found by bisection between two states that choose differently; where all choose the same, by Newton
+steps towards the tie. Of all candidates as few are taken as notice what any of them does.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..graph import Graph, Program
+from ..graph import Graph, Node, Port, Program, evaluate
 from ..graph.cancel import Transplant
+from ..graph.sensitivity import JUMPS, Dependence, Operand, Sensitivity
 from ..robot import Robot
 from ..robot.symbols import symbols_of
 from ..tracing import Input
 from ..tracing.tracing import Prepared, function_name
-from .revealing_states import Chosen, revealing_states, split
+
+LEAST = 4  # states
+BUDGET = 50_000_000  # numbers that are computed for one set of candidates, about: of a large program there are fewer
+DRAWS = 4  # of each magnitude
+MAGNITUDES = 2.0 ** np.array([0, -3, 3, -6, 6, -10, 10])
+ROUNDS = 8  # of steps towards ties
+SPENT = 8  # budgets, of all rounds together
+HALVINGS = (8, 14)  # of the way between two states that choose differently: states after so many are candidates
+STEPS = (1.0 - 2.0**-10, 1.0 + 2.0**-10, 1.0 + 2.0**-4, 2.0)  # times Newton's: to just before a tie and beyond it
+NEAREST = 4  # candidates from which such steps are made
+NEARBY = 2.0**-7  # in place of zeros
+GRID = 2.0**-16  # of the states: no nearer to a tie than what a law may take for rounding; exact in single precision
+THRESHOLDS = ("where_lt", "where_le")  # choices that turn at a number of theirs, which may be wrong by a few percent
+CHANGES = {"percent": 0.01, "sign": 2.0}  # of an operand: relative; the first is noticed where a state can
+MOST = 0.01  # the largest deviation that is allowed anywhere, relative to the largest result
+CERTAIN = 4.0  # times what is allowed: deviations that are noticed for certain
+
+
+class Chosen(NamedTuple):
+    """Flat states, their sizes of the results, and what no state tests."""
+
+    states: np.ndarray  # (states, numbers of the inputs)
+    sizes: np.ndarray  # (states, numbers of the outputs)
+    operands: set[Operand]
+    branches: set[tuple[int, str]]  # choices by their indices, and the sides not taken
+    ties: set[int]  # choices of which no state is near the tie, on both sides, where that matters
+
+
+def revealing_states(program: Program, positive: Collection[str], tolerance: float) -> Chosen:
+    """Always the same for the same program; none where its results are finite in no candidate."""
+    kept_positive = np.array([port.name in positive for port in program.inputs for _ in range(port.size)], dtype=bool)
+    most = max(LEAST, BUDGET // max(1, Dependence(program).work()))
+    states = thinned(draws(program, kept_positive), most)
+    first, bisected = len(states), set[int]()
+    found = sensitivity(program, states, tolerance)
+    table = Noticed(found, tolerance)
+    spent = len(states)
+    for _ in range(ROUNDS if found.choices else 0):
+        more = [*bisections(found, states, table, bisected), *newton_steps(found, states, table)]
+        if not more:
+            break
+        fresh = np.unique((np.round(np.array(more) / GRID) * GRID).astype(np.float32).astype(float), axis=0)
+        fresh = thinned(fresh, most)
+        useful = [*range(first), *(k for k in table.cover() if k >= first)]
+        spent += len(useful) + len(fresh)
+        if spent > SPENT * most:
+            break
+        states = np.concatenate([states[useful], np.where(kept_positive, np.abs(fresh), fresh)])
+        found = sensitivity(program, states, tolerance)
+        table = Noticed(found, tolerance)
+    chosen = table.cover()
+    return Chosen(
+        states[chosen], found.size[: len(found.results), chosen].T, table.operands, table.branches, table.ties
+    )
+
+
+def sensitivity(program: Program, states: np.ndarray, tolerance: float) -> Sensitivity:
+    """With sizes of results that are no larger than lets a deviation of the largest result by `MOST` be noticed.
+
+    They would be in a program that divides rounding errors by each other, as conjugate gradients do at their end.
+    """
+    found = Sensitivity(program, split(program, states))
+    results = np.abs([found.value[node.index] for node in found.results])
+    found.size[: len(results)] = np.fmin(found.size[: len(results)], MOST / tolerance * results.max(axis=0))
+    return found
+
+
+def draws(program: Program, positive: np.ndarray) -> np.ndarray:
+    """Random states: of each magnitude; with magnitudes of their own for each input and number; with zeros."""
+    random = np.random.default_rng(0)
+    n = len(positive)
+    if n == 0:
+        return np.zeros((1, 0))
+    port = np.repeat(np.arange(len(program.inputs)), [p.size for p in program.inputs])
+    scales = [np.full((DRAWS, n), magnitude) for magnitude in MAGNITUDES]
+    scales.append(random.choice(MAGNITUDES, size=(4 * DRAWS, len(program.inputs)))[:, port])
+    scales.append(random.choice(MAGNITUDES, size=(2 * DRAWS, n)))
+    scales.append(np.array([port != k for k in range(len(program.inputs))], dtype=float).reshape(-1, n))
+    if any(node.op == "where_eq" for node in program.nodes):
+        scales.append(1.0 - np.eye(n))
+    scales.append(np.zeros((1, n)))
+    scale = np.concatenate(scales)
+    numbers = random.integers(-96, 97, size=scale.shape) / 64.0
+    numbers = np.where(positive, random.integers(32, 97, size=scale.shape) / 64.0, numbers)
+    return numbers * np.where(positive & (scale == 0.0), 1.0, scale)
+
+
+def thinned(states: np.ndarray, most: int) -> np.ndarray:
+    """The first few, which are of ordinary size, and of the others as many as may be."""
+    if len(states) <= most:
+        return states
+    return states[[*range(LEAST), *np.linspace(LEAST, len(states) - 1, most - LEAST).astype(int)]]
+
+
+def split(program: Program, states: np.ndarray) -> list[np.ndarray]:
+    """One array for each input."""
+    ends = np.cumsum([port.size for port in program.inputs])[:-1]
+    return [x.reshape(-1, *port.shape) for x, port in zip(np.split(states, ends, axis=1), program.inputs, strict=True)]
+
+
+def bisections(found: Sensitivity, states: np.ndarray, table: Noticed, done: set[int]) -> list[np.ndarray]:
+    """States on both sides of the tie of each choice, between two that choose differently and matter, if there are."""
+    lower, upper, rows = [], [], []
+    for row, d in enumerate(found.difference):
+        pairs = [(table.visible[row] & (d < 0.0), table.visible[row] & (d > 0.0)), (d < 0.0, d > 0.0)]
+        pair = next(((a, b) for a, b in pairs if a.any() and b.any()), None)
+        if pair is not None and row not in done:
+            rows.append(row)
+            lower.append(states[pair[0].argmax()])
+            upper.append(states[pair[1].argmax()])
+    if not rows:
+        return []
+    done.update(rows)
+    low, high, own = np.array(lower), np.array(upper), np.arange(len(rows))
+    compared = [found.compared[row] for row in rows]
+    program = found.program
+    port = Port("difference", (len(rows),))
+    differences = Program.of(program.nodes[0].graph, program.inputs, [port], [[x - y for x, y in compared]])
+    ends: list[np.ndarray] = []
+    for step in range(1, max(HALVINGS) + 1):
+        middle = 0.5 * (low + high)
+        with np.errstate(all="ignore"):
+            below = (evaluate(differences, *split(program, middle))[0][own, own] < 0.0)[:, None]
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+        if step in HALVINGS:
+            ends += [*low, *high]
+    return ends
+
+
+def newton_steps(found: Sensitivity, states: np.ndarray, table: Noticed) -> list[np.ndarray]:
+    """Across ties, and to where an `==` holds, from the nearest candidates.
+
+    Of choices that all make alike, of those that hide an operand, of those that no state settles, and of each `==` that
+    never holds alone.
+    """
+    outputs, program = len(found.results), found.program
+    zero = np.zeros_like(found.difference)
+    inputs = [program.nodes[0].graph.input(port.name, k) for port in program.inputs for k in range(port.size)]
+    gradient = np.array([found.gradient.get(node.index, zero) for node in inputs])
+    with np.errstate(all="ignore"):
+        step = -found.difference * gradient / (gradient**2).sum(axis=0)  # (inputs, choices, states)
+    length = np.abs(step).max(axis=0)
+    length[~((length > 0.0) & (length < np.inf))] = np.inf
+    jumps = jumping(found)
+    equal = {node for node, kind, _ in table.lost if kind == "other"}
+    far = [k for k, node in enumerate(found.choices) if node.index in equal or same(np.sign(found.difference[k]))]
+    wanted = [(np.arange(len(length)) == k)[:, None] for k in far]
+    for operand, rows, effect in found.effects():
+        first = int(np.searchsorted(rows, outputs))
+        reached = np.zeros(found.difference.shape, dtype=bool)  # the choices that depend on the operand
+        reached[rows[first:] - outputs] = effect[first:] > 0.0
+        if (*operand, "sign") in table.lost:
+            wanted.append(reached)
+        elif (*operand, "below") in table.lost or (*operand, "above") in table.lost:
+            wanted.append(reached & jumps & (length <= length[reached & jumps].min(initial=np.inf)))
+    live = live_choices(found)
+    moved = []
+    for k in table.unsettled():  # where it matters, or at least is not in a branch that is not taken
+        own = table.visible[k] if table.visible[k].any() else live[k]
+        wanted.append((np.arange(len(length)) == k)[:, None] & own)
+        if own.any() and np.isinf(length[k, own]).all():  # at the corner of |x|
+            state = states[own.argmax()]
+            moved.append(np.where(state == 0.0, NEARBY, state))
+    nearest: set[tuple[int, int]] = set()
+    for mask in wanted:
+        lengths = np.where(mask, length, np.inf)
+        shortest = np.argsort(lengths, axis=None, kind="stable")[:NEAREST]
+        nearest |= {divmod(int(k), len(states)) for k in shortest if lengths.flat[k] < np.inf}
+    steps = [(1.0,) if node.op == "where_eq" else STEPS for node in found.choices]
+    return [*moved, *(states[k] + times * step[:, row, k] for row, k in sorted(nearest) for times in steps[row])]
+
+
+def same(signs: np.ndarray) -> bool:
+    return bool((signs >= 0.0).all() or (signs <= 0.0).all())
+
+
+def jumping(found: Sensitivity) -> np.ndarray:
+    return np.array([node.op in JUMPS for node in found.choices], dtype=bool)[:, None]
+
+
+class Noticed:
+    """Which mistakes each candidate notices: in operands, in results, in the sides of choices."""
+
+    def __init__(self, found: Sensitivity, tolerance: float) -> None:
+        outputs = len(found.results)
+        size, d = found.size[:outputs], found.difference
+        rows: dict[tuple[int, int | str, str], np.ndarray] = {}
+        with np.errstate(all="ignore"):
+            jumps, visible = jumping(found), visible_choices(found, tolerance)
+            self.choices, self.visible = found.choices, visible
+            turning = jumps & visible
+            certain = np.abs(d) >= tolerance * found.size[outputs:]  # rounding does not change the choice
+            certain |= exact(found) & (d == 0.0)
+            finite = np.isfinite(size).all(axis=0)
+            usable = finite & (certain | ~turning).all(axis=0)
+            self.usable = usable if usable.any() else finite  # rounding decides in all states: see `sensitivity`
+            equality = np.array([node.op == "where_eq" for node in found.choices], dtype=bool)[:, None]
+            turning &= ~equality | (d == 0.0)  # no change makes two numbers equal for certain
+            limit = CERTAIN * tolerance * size
+            for (node, k), reached, effect in found.effects():
+                first = int(np.searchsorted(reached, outputs))
+                results, choices = reached[:first], reached[first:] - outputs
+                mistakes = {}
+                for name, change in CHANGES.items():
+                    mistakes[name] = (change * effect[:first] > limit[results]).any(axis=0)
+                    if len(choices):
+                        distance = d[choices]
+                        turned = turning[choices] & (change * effect[first:] >= np.abs(distance))
+                        mistakes[name] |= turned.any(axis=0)
+                        if name == "percent":
+                            mistakes["below"] = (turned & (distance < 0.0)).any(axis=0)
+                            mistakes["above"] = (turned & (distance > 0.0)).any(axis=0)
+                for name, noticed in mistakes.items():
+                    rows[node, k, name] = rows.get((node, k, name), False) | noticed
+        rows |= {(node.index, "result", ""): found.value[node.index] != 0.0 for node in found.results}
+        for k, (choice, matters) in enumerate(zip(found.choices, visible, strict=True)):
+            rows |= {(choice.index, "side", side): matters & taken for side, taken in sides(choice, d[k]).items()}
+            if choice.op in JUMPS and choice.op != "where_eq":
+                near = matters & (np.abs(d[k]) <= CHANGES["percent"] * scale(found, k))
+                rows |= {(choice.index, "near", side): near & taken for side, taken in sides(choice, d[k]).items()}
+            if choice.op == "where_eq":
+                rows |= {(choice.index, "other", f"{j}"): matters & own for j, own in enumerate(alone(found, k))}
+        self.table = self.usable & np.array(list(rows.values()))
+        self.lost = {key for key, noticed in zip(rows, self.table, strict=True) if not noticed.any()}
+        self.operands = {(node, k) for node, k, name in self.lost if isinstance(k, int) and name == "sign"}
+        self.branches = {(node, side) for node, kind, side in self.lost if kind == "side"}
+        thresholds = {node.index for node in found.choices if node.op in THRESHOLDS}
+        self.ties = {node for node, kind, _ in self.lost if kind == "near" and node in thresholds}
+
+    def unsettled(self) -> list[int]:
+        """The choices of which a side is not taken, or the tie not met, where that matters."""
+        lost = {node for node, _ in self.branches} | self.ties
+        return [k for k, node in enumerate(self.choices) if node.index in lost]
+
+    def cover(self) -> list[int]:
+        """The first candidates, and then in turn the one that notices the most of what is not noticed yet."""
+        table = self.table
+        chosen = [int(k) for k in np.flatnonzero(self.usable)[:LEAST]]
+        left = ~table[:, chosen].any(axis=1) & table.any(axis=1)
+        while left.any():
+            chosen.append(int(table[left].sum(axis=0).argmax()))
+            left &= ~table[:, chosen[-1]]
+        return chosen
+
+
+def exact(found: Sensitivity) -> np.ndarray:
+    """Choices that compare numbers which nothing has rounded."""
+    return np.array([{x.op, y.op} <= {"input", "const"} for x, y in found.compared], dtype=bool)[:, None]
+
+
+def scale(found: Sensitivity, k: int) -> np.ndarray:
+    """To which the distance from the tie of a choice is relative: the larger of what is compared; 1 beside 0."""
+    x, y = (found.magnitude(node) for node in found.compared[k])
+    return np.asarray(np.maximum(x, y))
+
+
+def sides(node: Node, difference: np.ndarray) -> dict[str, np.ndarray]:
+    if node.op == "where_eq":
+        return {"==": difference == 0.0, "!=": difference != 0.0}
+    return {"<": difference < 0.0, ">": difference > 0.0}
+
+
+def alone(found: Sensitivity, k: int) -> list[np.ndarray]:
+    """Where an `==` holds, but would not with some other number in it: an input, or what another choice compares."""
+    holds, x, row = found.difference[k] == 0.0, found.compared[k][0], len(found.results) + k
+    inputs = [node.index for node in found.program.nodes if node.op == "input"]
+    others = [found.value[node] != found.value[x.index] for node in inputs if row not in found.rows.get(node, ())]
+    return [holds & other for other in [*others, *(found.difference[np.arange(len(found.choices)) != k] != 0.0)]]
+
+
+def visible_choices(found: Sensitivity, tolerance: float) -> np.ndarray:
+    """Where a result would be another one if a choice were made the other way: (choices, states)."""
+    limit = CERTAIN * tolerance * found.size[: len(found.results)]
+    visible = [(~(deviation <= limit)).any(axis=0) for deviation in found.deviations()]
+    return np.array(visible, dtype=bool).reshape(found.difference.shape)
+
+
+def live_choices(found: Sensitivity) -> np.ndarray:
+    """Where a choice is not in a branch that another one does not take: (choices, states)."""
+    live = {node.index: np.ones(found.states, dtype=bool) for node in found.results}
+    for node in reversed(found.program.nodes):
+        own = live.setdefault(node.index, np.zeros(found.states, dtype=bool))
+        for k, operand in enumerate(node.args):
+            taken = own
+            if node.op in JUMPS and k >= len(node.args) - 2 and len(node.args) > 2:
+                x, y = (found.value[x.index] for x in node.args[-2:])
+                other = (y, x)[k - len(node.args) + 2]
+                taken = own & ~np.equal(found.value[node.index], other)
+            live[operand.index] = live.get(operand.index, False) | taken
+    return np.array([live[node.index] for node in found.choices], dtype=bool).reshape(found.difference.shape)
+
 
 ROUNDINGS = 4.0  # are allowed, of the size of each result
 

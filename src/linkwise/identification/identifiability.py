@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..regressors.mobility import mobilities
+from ..regressors.base_parameters import mobilities
 from ..robot import LinkMobility, Robot
 from .least_squares import Solution, Spread, sigma_of
 from .model import TorqueModel

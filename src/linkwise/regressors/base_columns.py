@@ -20,8 +20,7 @@ from ..robot.scales import length_unit
 from ..robot.symbols import random_bindings
 from ..spatial import RigidInertia, Scalar, add, dot_product, mul
 from ..symbolic import Collector
-from .base_parameters import ROUNDING, BaseParameter, Span, base_parameters, degree, rounded
-from .mobility import DRAWS, SMALL
+from .base_parameters import DRAWS, ROUNDING, SMALL, BaseParameter, Span, base_parameters, degree, rounded
 from .parameters import Column, all_columns
 from .regressors import random_torques
 

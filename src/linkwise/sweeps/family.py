@@ -20,7 +20,7 @@ from ..lazy import cached_property
 from ..robot import Robot, before_regrouping
 from ..spatial import Scalar
 from ..tracing import trace
-from ..tracing.columns import Column, Columns
+from ..tracing.loop_tracing import Column, Columns
 from .samples import varied
 
 Entries = Mapping[str, np.ndarray]  # of tables, by name

@@ -11,8 +11,7 @@ from ..extras import imported
 from ..graph import Node, Port, Program
 from ..graph.assignments import free_letter
 from ..graph.polynomial import Number, Polynomial, constant
-from .fourier import shortened
-from .normal_form import DEFINED, Normal
+from .normal_form import DEFINED, Normal, shortened
 
 SAME = ("sin", "cos", "sqrt", "sign", "exp", "log", "tanh", "asin", "acos", "atan2")  # called so in SymPy too
 Components = Mapping[str, Sequence[str]] | None  # names of the numbers of some inputs

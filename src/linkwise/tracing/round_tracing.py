@@ -17,8 +17,17 @@ from ..graph import Graph, Node, Port, Program
 from ..graph.node import is_scalar
 from ..robot import Contraction, Robot
 from ..robot.walk import OfLinks, PerLink, Step
-from .loop_tracing import UNKNOWN, NotRollableError, general_link
-from .nested import Placeholder, combined, is_leaf, leaves, parts, refilled
+from .loop_tracing import (
+    UNKNOWN,
+    NotRollableError,
+    Placeholder,
+    combined,
+    general_link,
+    is_leaf,
+    leaves,
+    parts,
+    refilled,
+)
 
 NUMBER = Placeholder()  # a scalar of a form that is a number of its row; others are constants
 MOST_FORMS = 8  # until all elements have one form

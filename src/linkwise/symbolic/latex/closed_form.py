@@ -11,8 +11,7 @@ from typing import Any
 
 from ...graph import Program
 from ...graph.polynomial import Key, Number, Polynomial, TooManyTermsError
-from ..fourier import shortened
-from ..normal_form import DEFINED, Normal
+from ..normal_form import DEFINED, Normal, shortened
 from .format import WIDTH, Equation, array, function, number, too_wide, visible
 from .names import LatexNames
 

@@ -10,10 +10,9 @@ from collections.abc import Mapping, Sequence
 from ...graph import Node, Program
 from ...graph.cancel import cancelled
 from ...graph.polynomial import TooManyTermsError
-from ..addition_theorems import Angles, angle_sums, angles_of
 from .closed_form import CLOSED, ClosedForm
 from .format import RELATIONS, Equation, array, decimal, function, too_wide
-from .names import ABBREVIATION, LatexNames
+from .names import ABBREVIATION, Angles, LatexNames, angle_sums, angles_of
 
 IN_CASES = ("select", *RELATIONS)  # written as cases, in an equation of their own
 RANK = {"add": 1, "sub": 1, "neg": 2, "mul": 3}
