@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from ..graph import as_traced
 from ..kernels.interface import EXPECTED as EXPECTED
 from ..kernels.interface import broadcast, numpy_array
 from ..robot import Robot, require_robot
@@ -21,6 +20,7 @@ from ..robot.labels import in_order
 from ..robot.layout import no_orientation
 from ..robot.named_arrays import is_tracer
 from ..tracing import Input
+from ..tracing.tracing import array_of_objects
 
 Array = Any
 PLAIN = (int, float, np.integer, np.floating, Fraction, Decimal)  # what an object array may hold and be floats
@@ -319,10 +319,7 @@ class States:
         flat = flattened(values, len(shape))
         xp, dtypes = self.xp, [a.dtype for a in self.arrays.values()]
         if xp is np and any(dtype.kind == "O" for dtype in dtypes):
-            out = np.empty((*self.batch, len(flat)), dtype=object)
-            for k, value in enumerate(flat):
-                out[..., k] = value
-            return as_traced(out.reshape((*self.batch, *shape)))[()]
+            return array_of_objects(flat, self.batch, shape)[()]
         keywords: dict[str, Any] = {"dtype": dtypes[0]}
         if xp.__name__ == "torch":
             keywords["device"] = next(iter(self.arrays.values())).device

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -283,10 +283,15 @@ def cheapest_method(function: Callable[..., Any], robot: Robot, *candidates: str
 def placeholders(graph: Graph, port: Port) -> Any:
     if not port.shape:
         return graph.input(port.name)
-    array = np.empty(port.shape, dtype=object)
-    for position, index in enumerate(np.ndindex(*port.shape)):
-        array[index] = graph.input(port.name, position)
-    return as_traced(array)
+    return array_of_objects([graph.input(port.name, position) for position in range(port.size)], (), port.shape)
+
+
+def array_of_objects(components: Sequence[Any], batch: tuple[int, ...], shape: tuple[int, ...]) -> np.ndarray:
+    """An array (*batch, *shape) of scalars of any kind, or of arrays of them; one of nodes can be traced."""
+    array = np.empty((*batch, len(components)), dtype=object)
+    for k, component in enumerate(components):
+        array[..., k] = component
+    return as_traced(array.reshape((*batch, *shape)))
 
 
 def as_array(result: Any) -> np.ndarray:
