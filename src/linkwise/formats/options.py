@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ..errors import one_of
-from ..robot.rows import REFUSE, WARN
+from ..robot.tables import REFUSE, WARN
 
 BASES = ("fixed", "free")
 COUPLED, INDEPENDENT = "coupled", "independent"

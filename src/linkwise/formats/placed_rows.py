@@ -15,8 +15,7 @@ from typing import Any
 from ..errors import RobotError
 from ..robot import KINDS, Robot
 from ..robot.build import BASE
-from ..robot.rows import NO_TENSOR, size_of
-from ..robot.tables import CONVENTIONS, DH, FRAMES
+from ..robot.tables import CONVENTIONS, DH, FRAMES, NO_TENSOR, size_of
 from ..spatial import Placement, Rotation, Scalar, Symmetric, Vector, is_zero
 from .screws import clean, exact
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from ..robot import Friction, Robot, require_robot
-from ..robot.bodies import parameter_names
+from ..robot.changes import parameter_names
 from ..robot.regroup import TEN, body_of, ten_numbers
 from ..spatial import RigidInertia, Scalar
 from ..symbolic import collected_text

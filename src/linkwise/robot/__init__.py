@@ -1,21 +1,18 @@
 """Robots as frozen data: a tree of links, the tables they are made from, and the recursions over them."""
 
 from ..printing import Description
-from .axes import Axis
 from .contraction import contracted, of_tree
-from .coordinates import LinkCoordinates
+from .coordinates import Axis, LinkCoordinates
 from .description import describe
 from .friction import Friction
-from .joint import Joint, Prismatic, Revolute, Screw
+from .joint import Joint, LinkMobility, Prismatic, Revolute, Screw
 from .kinds import KINDS
 from .link import Frame, Link
-from .mobility import LinkMobility
 from .model import Robot, from_table, require_robot
 from .per_robot import PerRobot
 from .random_robots import chain, random_tree
-from .recursion import inward, outward, toward_base
 from .stand_in import Regrouping, StandIn, before_regrouping
-from .walk import Contraction, Walk
+from .walk import Contraction, Walk, inward, outward, toward_base
 
 __all__ = [
     "KINDS",

@@ -14,8 +14,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from ..spatial import Placement, RigidInertia, Rotation, Scalar, Scalars, Symmetric, Vector, mul, rotation_of
-from .joint import Revolute, no_further_data
-from .mobility import LinkMobility
+from .joint import LinkMobility, Revolute, no_further_data
 
 CYCLE = Rotation(((0.0, 0.0, 1.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)))  # its z is x, its x is y, its y is z
 

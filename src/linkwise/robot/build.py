@@ -13,8 +13,7 @@ from .entries import IMPOSSIBLE, EntryError, finite, number, sequence, square
 from .kinds import KINDS, STAYS, JointKind, joint_numbers, of_one_degree
 from .link import Frame, Link, empty_link
 from .mapping import number_fields, numbers_of
-from .rows import NO_TENSOR, REFUSE, WARN, Entries, checked_entries, size_of
-from .tables import Convention
+from .tables import NO_TENSOR, RATINGS, REFUSE, WARN, CheckedRow, Convention, checked_row, size_of
 
 BASE = "base"
 NO_LINK = ""  # stands for the base: no link can have this name
@@ -68,7 +67,7 @@ def assemble(
     for index, (row, label) in enumerate(zip(table, names, strict=True)):
         try:
             parent = parent_of(index, names, row_of, table)
-            entries = checked_entries(row, convention, size)
+            entries = checked_row(row, convention, size)
         except EntryError as problem:
             raise RowError(f"robot {name!r}, link {label!r}: {problem}", index, problem.key) from None
         geometry, mass, com, inertia = entries.geometry, entries.mass, entries.com, entries.inertia
@@ -91,13 +90,13 @@ def assemble(
         else:
             kind = KINDS[entries.joint]
             after = geometry.after if kind.after is STAYS else kind.after.then(geometry.after)
-            parent_link, placement = add_virtual_links(links, kind, label, seat.link, before, entries.drive)
+            parent_link, placement = add_virtual_links(links, kind, label, seat.link, before, entries.of_joint)
             links.append(
                 Link(
                     label,
                     len(links),
                     parent_link,
-                    kind.links[-1](**drive_of(entries.drive, kind, kind.degrees - 1)),
+                    kind.links[-1](**drive_of(entries.of_joint, kind, kind.degrees - 1)),
                     placement,
                     mass,
                     after.point(com),
@@ -125,9 +124,8 @@ def assemble(
     couplings = tuple(couplings_of(clean, row_of, seats, name))
     if len(couplings) == len(links):
         raise RowError(f"robot {name!r} has no joint that moves on its own (expected one)", 0, "coupled_to")
-    warnings = (*moved_warning(moved), *impossible_warning(impossible), *degrees_warning(suspects))
-    texts = tuple(f"robot {name!r}{text}" for text in warnings)
-    return Parts(tuple(links), tuple(frames), checked_gravity(gravity, name), rows_kept, couplings, texts)
+    warnings = tuple(warnings_of(name, moved, impossible, suspects))
+    return Parts(tuple(links), tuple(frames), checked_gravity(gravity, name), rows_kept, couplings, warnings)
 
 
 def refuse_names_of_coordinates(rows: list[dict[str, Any]], robot: str) -> None:
@@ -250,24 +248,20 @@ def refuse_impossible(problems: Mapping[str, str], row_of: Mapping[str, int], ro
         raise RowError(f"robot {robot!r}, link {label!r}: {problem}; {IMPOSSIBLE}{more}", row_of[label], "inertia")
 
 
-def moved_warning(moved: list[str]) -> Iterator[str]:
-    """One warning for all rotations and axes that were corrected."""
+def warnings_of(robot: str, moved: list[str], problems: Mapping[str, str], suspects: Sequence[str] = ()) -> list[str]:
+    """One warning for all rotations and axes that were corrected, one for bodies that cannot exist, one for limits."""
+    texts = []
     if moved:
         more = f" (and {len(moved) - 1} more)" if len(moved) > 1 else ""
-        yield f", link {moved[0]}{more}; the nearest rotation or unit vector is used: give more digits"
-
-
-def impossible_warning(problems: Mapping[str, str]) -> Iterator[str]:
-    """One warning for all bodies that cannot exist and are used as they are."""
+        texts.append(f", link {moved[0]}{more}; the nearest rotation or unit vector is used: give more digits")
     if problems:
         listed = "; ".join(f"{label!r}: {problem}" for label, problem in problems.items())
-        yield f" has bodies that cannot exist, used as they are: {listed}"
-
-
-def degrees_warning(suspects: list[str]) -> Iterator[str]:
-    """One warning for all limits that are whole numbers of over two turns."""
+        texts.append(f" has bodies that cannot exist, used as they are: {listed}")
     if suspects:
-        yield f" has limits of over two turns, in radians: {', '.join(map(repr, suspects))}; were degrees meant?"
+        texts.append(
+            f" has limits of over two turns, in radians: {', '.join(map(repr, suspects))}; were degrees meant?"
+        )
+    return [f"robot {robot!r}{text}" for text in texts]
 
 
 def row_mappings(rows: Iterable[Mapping[str, Any]], robot: str) -> list[dict[str, Any]]:
@@ -336,7 +330,7 @@ def stated_parent(index: int, names: list[str], table: list[dict[str, Any]]) -> 
     return NO_LINK if parent is None else parent
 
 
-def normalized_row(label: str, parent: str, row: Mapping[str, Any], entries: Entries) -> dict[str, Any]:
+def normalized_row(label: str, parent: str, row: Mapping[str, Any], entries: CheckedRow) -> dict[str, Any]:
     """The row as a file would have it, in one fixed order of keys."""
     clean: dict[str, Any] = {"name": label, "parent": parent, "joint": entries.joint}
     if entries.joint_name:
@@ -348,9 +342,8 @@ def normalized_row(label: str, parent: str, row: Mapping[str, Any], entries: Ent
         clean["inertia"] = square(row, "inertia", NO_TENSOR)
     if entries.unphysical:
         clean["unphysical"] = True
-    kept = (*joint_numbers(), "ratio")
-    clean.update({key: x for key, x in entries.drive.items() if key in kept or not (x is None or is_zero(x))})
-    return clean | entries.ratings
+    kept = (*joint_numbers(), "ratio", *RATINGS)
+    return clean | {key: x for key, x in entries.of_joint.items() if key in kept or not (x is None or is_zero(x))}
 
 
 def about_centre(body: RigidInertia) -> tuple[Scalar, Vector, Symmetric]:

@@ -15,7 +15,7 @@ from .joint import Joint
 from .kinds import KINDS, link_joints
 from .mapping import own_numbers
 from .model import Robot, require_robot
-from .tables import CONVENTIONS, OF_DRIVES
+from .tables import CONVENTIONS, DH, DH_CONVENTIONS, DRIVE, ENTRIES, RATINGS
 
 MOST_LETTERS = 40
 WIDEST = 100  # letters of a line of prose
@@ -71,9 +71,9 @@ def tables(robot: Robot) -> dict[str, Cells]:
 
 
 def drives(robot: Robot) -> Cells:
-    driven = [row for row in robot.rows if any(k in row for k in OF_DRIVES)]
-    keys = [key for key in OF_DRIVES if any(key in row for row in driven)]
-    head = ["joint", *(OF_DRIVES[key] for key in keys)]
+    driven = [row for row in robot.rows if any(key in row for key in (*DRIVE, *RATINGS))]
+    keys = [key for key in (*DRIVE, *RATINGS) if any(key in row for row in driven)]
+    head = ["joint", *(ENTRIES[key].title for key in keys)]
     return head, [[row.get("joint_name", row["name"]), *(shown(row, key) for key in keys)] for row in driven]
 
 
@@ -83,41 +83,21 @@ def masses(robot: Robot) -> list[str]:
     return [] if any(map(is_symbol, moving)) else [f"moving mass: {plain(sum(map(float, moving)))} kg"]
 
 
-def titles_of_numbers() -> dict[str, str]:
-    """The entries of only some joints."""
-    own = {key: unit.unit for joint in link_joints() for key, unit in own_numbers(joint).items()}
-    return {key: f"{key} ({unit})" for key, unit in {**own, "anchor": "m"}.items()}
-
-
 def geometry(robot: Robot, tree: bool) -> Cells:
-    dh = robot.convention in ("standard", "modified")
-    columns = ["a (m)", "b (m)", "alpha (deg)", "theta (deg)"] if dh else ["translation (m)", "axis", "rotation (rows)"]
-    further = {key: title for key, title in titles_of_numbers().items() if any(key in row for row in robot.rows)}
+    further = {key: f"{key} ({unit.unit})" for joint in link_joints() for key, unit in own_numbers(joint).items()}
+    keys = DH if robot.convention in DH_CONVENTIONS else ("translation", "axis", "rotation")
+    titles = {key: ENTRIES[key].title for key in keys}
+    further["anchor"] = ENTRIES["anchor"].title
+    titles |= {key: title for key, title in further.items() if any(key in row for row in robot.rows)}
     named = any("joint_name" in row for row in robot.rows)
-    head = [
-        "link",
-        *(["kind", "joint"] if named else ["joint"]),
-        *(["parent"] if tree else []),
-        *columns,
-        *further.values(),
-    ]
     body = []
     for row in robot.rows:
+        varies = KINDS[row["joint"]].dh_variables if row["joint"] in KINDS else ()
         cells = [row["name"], row["joint"], *([row.get("joint_name", row["name"])] if named else [])]
         cells += [row["parent"]] if tree else []
-        if dh:
-            varies = KINDS[row["joint"]].dh_variables if row["joint"] in KINDS else ()
-            for key in ("a", "b", "alpha", "theta"):
-                text = degrees(row[key]) if key in ("alpha", "theta") else plain(row[key])
-                cells.append(text + ("*" if key in varies else ""))
-        else:
-            cells += [
-                triple(row["translation"]),
-                triple(row["axis"]) if "axis" in row else "-",
-                rotation(row["rotation"]),
-            ]
-        body.append([*cells, *(shown(row, key) for key in further)])
-    return head, body
+        body.append([*cells, *(shown(row, key) + "*" * (key in varies) for key in titles)])
+    head = ["link", *(["kind", "joint"] if named else ["joint"]), *(["parent"] if tree else [])]
+    return [*head, *titles.values()], body
 
 
 def coordinates(robot: Robot) -> Cells:
@@ -176,20 +156,18 @@ def triple(v: Any) -> str:
     return "(" + ", ".join(map(plain, v)) + ")"
 
 
-def rotation(rows: Any) -> str:
-    return "none" if rows == Rotation.identity().rows else " ".join(map(triple, rows))
-
-
 def shown(row: Mapping[str, Any], key: str) -> str:
     if key not in row:
         return "-"
-    if key == "limits":
-        kind = KINDS[row["joint"]]
-        pairs = row[key] if kind.degrees > 1 else [row[key]]
-        return ", ".join(map(travel, kind.links, pairs))
-    if key == "anchor":
-        return triple(row[key])
-    return (degrees if key == "rest" and KINDS[row["joint"]].links[0].angular else plain)(row[key])
+    x, kind = row[key], KINDS.get(row["joint"])
+    if key == "rotation":
+        return "none" if x == Rotation.identity().rows else " ".join(map(triple, x))
+    if key == "limits" and kind is not None:
+        return ", ".join(map(travel, kind.links, x if kind.degrees > 1 else [x]))
+    if isinstance(x, tuple):
+        return triple(x)
+    turning = key == "rest" and kind is not None and kind.links[0].angular
+    return (degrees if turning or key in ("alpha", "theta") else plain)(x)
 
 
 def travel(joint: type[Joint], pair: Any) -> str:

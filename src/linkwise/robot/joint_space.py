@@ -7,8 +7,7 @@ from typing import Any
 
 from ..errors import RobotError, one_of
 from ..lazy import cached_property
-from .axes import Axis, axes_of
-from .coordinates import Coupling, LinkCoordinates, MovingJoint, Slot, moving_joints, slots_of
+from .coordinates import Axis, Coupling, LinkCoordinates, MovingJoint, Slot, axes_of, moving_joints, slots_of
 from .link import Link
 
 QUATERNION = 4  # numbers

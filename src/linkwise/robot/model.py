@@ -13,8 +13,8 @@ from ..lazy import cached_property
 from ..notices import warn
 from ..printing import notebook_html
 from ..spatial import Placement, Scalar, is_zero
-from .bases import on_fixed_base, on_free_base
 from .build import assemble, checked_gravity
+from .changes import changed_rows, locked, on_fixed_base, on_free_base
 from .contraction import Round, rounds
 from .coordinates import Coupling, size_in_words
 from .entries import is_symbol
@@ -22,11 +22,9 @@ from .fingerprint import NoFingerprintError, robot_fingerprint
 from .joint_space import JointSpace
 from .kinds import of_one_degree
 from .link import Frame, Link
-from .locking import locked
 from .mapping import NumberMap, numbers_of
 from .regroup import regrouped_bodies
-from .rows import NO_TENSOR, REFUSE
-from .tables import CONVENTIONS, DH_CONVENTIONS
+from .tables import CONVENTIONS, DH_CONVENTIONS, NO_TENSOR, REFUSE
 from .walk import UNROLLED, Walk
 
 Row = Mapping[str, Any]
@@ -107,10 +105,7 @@ class Robot(JointSpace, WithEntries):
         (1, ('link1',))
         """
         one_of(convention, DH_CONVENTIONS, "convention", RobotError)
-        parts = assemble(rows, CONVENTIONS[convention], gravity, name, unphysical)
-        for message in parts.warnings:
-            warn(message)
-        return Robot(name, *parts[:4], convention=convention, couplings=parts.couplings)
+        return from_table(rows, convention, gravity, name, unphysical)
 
     @staticmethod
     def from_frames(
@@ -130,10 +125,7 @@ class Robot(JointSpace, WithEntries):
         keys are those of `from_dh`. A rotation or an axis that is one within 1e-6 is used as the nearest one, with a
         warning if it is off by more than 1e-12; farther off, it is an error.
         """
-        parts = assemble(rows, CONVENTIONS["frames"], gravity, name, unphysical)
-        for message in parts.warnings:
-            warn(message)
-        return Robot(name, *parts[:4], convention="frames", couplings=parts.couplings)
+        return from_table(rows, "frames", gravity, name, unphysical)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Robot):
@@ -251,10 +243,7 @@ class Robot(JointSpace, WithEntries):
         """
         row: dict[str, Any] = {"name": self._free_name("payload"), "parent": self._held_by(link), "joint": "fixed"}
         row |= {"mass": mass, "com": com, "inertia": inertia}
-        if self.convention == "frames":
-            row["translation"] = (0.0, 0.0, 0.0)
-        else:
-            row |= dict.fromkeys(("a", "b", "alpha", "theta"), 0.0)
+        row |= CONVENTIONS[self.convention].at_parent
         return self._from_rows([*self.rows, row], "the payload on the robot")
 
     def _from_rows(self, rows: Iterable[Row], expected: str) -> Robot:
@@ -385,7 +374,6 @@ class Robot(JointSpace, WithEntries):
         >>> (lw.gravity_torque(heavier, [0, 0, 0]) / lw.gravity_torque(arm, [0, 0, 0])).round(12)
         array([1.1, 1.1, 1.1])
         """
-        from .bodies import changed_rows
         from .friction import Friction
 
         changed = changed_rows(self, parameters, Friction.of(friction), unphysical)
@@ -469,9 +457,10 @@ def from_table(
     rows: Iterable[Row], convention: str, gravity: Iterable[Scalar], name: str, unphysical: str = REFUSE
 ) -> Robot:
     """The robot of a table, DH or frames."""
-    if convention == "frames":
-        return Robot.from_frames(rows, gravity=gravity, name=name, unphysical=unphysical)
-    return Robot.from_dh(rows, convention=convention, gravity=gravity, name=name, unphysical=unphysical)
+    parts = assemble(rows, CONVENTIONS[convention], gravity, name, unphysical)
+    for message in parts.warnings:
+        warn(message)
+    return Robot(name, *parts[:4], convention=convention, couplings=parts.couplings)
 
 
 def require_robot(robot: object, what: str = "the first argument", role: str = "") -> None:

@@ -26,7 +26,7 @@ from ..spatial import Placement, Symmetric, Vector, mul
 from .link import Link
 from .mapping import own_numbers
 from .model import Robot
-from .recursion import inward, outward
+from .walk import inward, outward
 
 
 class Magnitudes(NamedTuple):

@@ -1,19 +1,27 @@
-"""How recursions visit the links of a robot: one after the other, or as other rooms record and run them.
+"""The two passes over the links that every recursion is made of, and the walk to the base.
 
-A pass is handed to the robot's `walk`. `Unrolled` runs it link by link. Others record it for links that stand for many
-(`tracing.loop_tracing`, `tracing.round_tracing`), or run it on arrays of links (`api.side_by_side`).
+    outward   base to tip:  what the parent has, and the link's own values  ->  what the link has
+    inward    tip to base:  what the children pass down, added up, and own  ->  what the link keeps, what it passes on
+
+A step is a pure function of the link and of values handed to it, never of an index: that is what lets the same step be
+unrolled for a six-axis arm or become the body of a loop over ten thousand links. A pass is handed to the robot's
+`walk`. `Unrolled` runs it link by link. Others record it for links that stand for many (`tracing.loop_tracing`,
+`tracing.round_tracing`), or run it on arrays of links (`api.side_by_side`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
+from ..spatial import Placement, Wrench
 from .link import Link
 
 if TYPE_CHECKING:
     from .model import Robot
 
+Value = TypeVar("Value")
+Passed = TypeVar("Passed")
 Step = Callable[..., Any]  # of the link, of what is handed to it, and of its own values
 PerLink = Sequence[Sequence[Any]]  # values, each a sequence with one for each link
 OfLinks = Callable[[Sequence[Link]], Sequence[Any]]
@@ -29,7 +37,7 @@ class Contraction(NamedTuple):
 
 
 class Walk(Protocol):
-    """Runs the passes of `robot.recursion` and `robot.contraction`; their arguments are explained there."""
+    """Runs the passes here and those of `robot.contraction`; their arguments are explained there."""
 
     def outward(self, robot: Robot, step: Step, base: Any, per_link: PerLink) -> list[Any]: ...
 
@@ -83,3 +91,23 @@ class Unrolled:
 
 
 UNROLLED = Unrolled()
+
+
+def outward(robot: Robot, step: Callable[..., Value], base: Value, *per_link: Sequence[Any]) -> list[Value]:
+    """`step(link, parent's result, *values)` from base to tip; `base` stands for the result of the base."""
+    return robot.walk.outward(robot, step, base, per_link)
+
+
+def inward(
+    robot: Robot, step: Callable[..., tuple[Value, Passed]], nothing: Passed, *per_link: Sequence[Any]
+) -> list[Value]:
+    """`step(link, received, *values) -> kept, passed` from tip to base; a leaf receives `nothing`, others the sum."""
+    return robot.walk.inward(robot, step, nothing, per_link)
+
+
+def toward_base(robot: Robot, link: Link, wrench: Wrench, poses: Sequence[Placement]) -> Iterator[tuple[Link, Wrench]]:
+    """A wrench on `link`, carried to its parent, to the parent's parent, and so on to the link on the base."""
+    while link.parent >= 0:
+        wrench = wrench.to_parent(poses[link.index])
+        link = robot.links[link.parent]
+        yield link, wrench

@@ -18,8 +18,8 @@ from ..robot import PerRobot, Robot
 from ..robot.entries import RESIDUE, TENSOR, impossible_body, is_symbol
 from ..robot.rows import size_of
 from ..robot.symbols import symbols_of
-from ..robot.tables import DRIVE
-from ..tracing import trace
+from ..robot.tables import DRIVE, size_of
+from ..tracing import symbols_of, trace
 
 NOT_NEGATIVE = ("mass", *DRIVE[:3])
 Place = tuple[int, str]  # of an entry: row and key

@@ -21,7 +21,7 @@ from xml.sax.saxutils import escape, quoteattr
 from ...errors import FileError, RobotError
 from ...files import saving
 from ...robot import KINDS, Robot
-from ...robot.rows import WARN
+from ...robot.tables import WARN
 from ...spatial import is_zero
 from ..agreement import require_agreement
 from ..conversion import to_frames

@@ -1,35 +1,101 @@
-"""The rows of a robot with other parameters: bodies, rotors and friction from an array, back into the table."""
+"""The rows of a changed robot: on another base, with locked joints, or with other bodies, rotors and friction."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..errors import RobotError, one_of
-from ..spatial import RigidInertia, Scalar, Vector, is_zero
-from .build import about_centre, impossible_warning
+from ..spatial import RigidInertia, Rotation, Scalar, Vector, is_zero, mul
+from .build import BASE, about_centre, warnings_of
 from .entries import RESIDUE, finite, impossible_body, is_symbol
+from .kinds import KINDS
 from .link import Link
 from .named_arrays import refuse_gradients, refuse_labels
 from .regroup import TEN, body_of, ten_numbers
-from .rows import REFUSE, WARN
+from .tables import CONVENTIONS, DH, REFUSE, WARN, as_fixed
 
 if TYPE_CHECKING:
     from .friction import Friction
     from .model import Robot
 
+Rows = list[dict[str, Any]]
 OF_DRIVES = {"rotor": "rotor_inertia", "viscous": "viscous_friction", "coulomb": "coulomb_friction"}
 BODY = ("mass", "com", "inertia")
 KEPT = 'with unphysical="warn" they are used as they are'
 
 
+def on_free_base(rows: Rows, name: str, body: Mapping[str, Any], convention: str) -> Rows:
+    """With a row for the base in front, on which all stands that stood on the ground."""
+    base = {"name": name, "parent": None, "joint": "free", **CONVENTIONS[convention].at_parent, **body}
+    ground = ("", None) if any(row["name"] == BASE for row in rows) else (BASE, "", None)
+    return [base, *({**row, "parent": name if row["parent"] in ground else row["parent"]} for row in rows)]
+
+
+def on_fixed_base(rows: Rows, floating: Iterable[str]) -> Rows:
+    """With the joints of these names fixed; rows that then say nothing are left out."""
+    kept: Rows = []
+    gone: dict[str, str] = {}
+    for row in rows:
+        row = {**row, "parent": gone.get(row["parent"], row["parent"])}
+        if row["name"] in floating:
+            row = as_fixed(row)
+            if is_nothing(row):
+                gone[row["name"]] = row["parent"]
+                continue
+        kept.append(row)
+    return kept
+
+
+def is_nothing(row: Mapping[str, Any]) -> bool:
+    """Whether a row has no mass and leaves its frame where its parent's is."""
+    numbers = [row["mass"], *row["com"], *(x for line in row["inertia"] for x in line)]
+    if "translation" in row:
+        return row["rotation"] == Rotation.identity().rows and all(map(is_zero, [*numbers, *row["translation"]]))
+    return all(map(is_zero, [*numbers, *(row[key] for key in DH)]))
+
+
+def locked(rows: Rows, values: Mapping[str, Scalar], convention: str) -> Rows:
+    """With the joints of these links fixed at their values, and those that are coupled to them where they follow."""
+    all_values = dict(values)
+    for _ in rows:  # a joint may follow one that follows another
+        for row in rows:
+            if row.get("coupled_to") in all_values:
+                leader = all_values[row["coupled_to"]]
+                all_values[row["name"]] = row.get("ratio", 1.0) * leader + row.get("offset", 0.0)
+    return [still(row, all_values[row["name"]], convention) if row["name"] in all_values else row for row in rows]
+
+
+def still(row: dict[str, Any], value: Scalar, convention: str) -> dict[str, Any]:
+    """A row with its joint fixed at this value."""
+    (joint,) = KINDS[row["joint"]].joints(row)
+    turn, slide = mul(joint.axis.angular.z, value), mul(joint.axis.linear.z, value)
+    fixed = as_fixed(row)
+    if convention != "frames":
+        return fixed | {"theta": row["theta"] + turn, "b": row["b"] + slide}
+    axis, anchor = np.array(row.get("axis", (0.0, 0.0, 1.0))), np.array(row.get("anchor", (0.0, 0.0, 0.0)))
+    place, turned = np.array(row["rotation"]), rotation_about(axis, turn)
+    shift = place @ (axis * slide + anchor - turned @ anchor)
+    return fixed | {
+        "translation": tuple(np.array(row["translation"]) + shift),
+        "rotation": tuple(map(tuple, place @ turned)),
+    }
+
+
+def rotation_about(axis: np.ndarray, angle: Scalar) -> np.ndarray:
+    """1 + sin θ [e]× + (1 - cos θ) [e]×² (Rodrigues)."""
+    x, y, z = axis
+    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    return np.asarray(np.eye(3) + np.sin(angle) * cross + (1.0 - np.cos(angle)) * (cross @ cross))
+
+
 class Changed(NamedTuple):
     """The rows with other parameters, and what is to be said of them."""
 
-    rows: list[dict[str, Any]]
-    warnings: tuple[str, ...]
+    rows: Rows
+    warnings: list[str]
 
 
 def parameter_names(robot: Robot, law: Friction | None) -> list[str]:
@@ -71,8 +137,7 @@ def changed_rows(robot: Robot, values: Any, law: Friction | None, unphysical: st
             more = ", ".join(repr(link) for link in links if link in problems and link != label)
             others = f"; {more}: impossible as well" if more else ""
             raise RobotError(f"robot {robot.name!r}, link {label!r}: {problem}; {KEPT}{others}")
-    warnings = tuple(f"robot {robot.name!r}{text}" for text in impossible_warning(problems))
-    return Changed(list(rows_with(robot, entries)), warnings)
+    return Changed(list(rows_with(robot, entries)), warnings_of(robot.name, [], problems))
 
 
 def checked_values(robot: Robot, values: Any, names: Sequence[str]) -> list[Scalar]:
