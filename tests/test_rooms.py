@@ -58,7 +58,6 @@ MAY_IMPORT = {  # each room: the rooms below it that it uses
         "extras",
         "figures",
         "files",
-        "formats",
         "lazy",
         "ode",
         "printing",

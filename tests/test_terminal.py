@@ -15,8 +15,8 @@ import linkwise as lw
 from command_line import linkwise
 from linkwise.cli import COMMANDS
 from linkwise.errors import printable
-from linkwise.formats import toml
 from linkwise.progress import description
+from linkwise.robot import toml
 
 EVIL = "\x1b]52;c;eA==\x07 \x1b[31m \x9d52;c;eA==\x9c \u202eevil\u2066 \x7f\t\r\u2028 [red]x[/red] $x_{ <b>&"
 IN_XML = EVIL.translate(dict.fromkeys((*range(9), *range(11, 13), *range(14, 32))))  # which XML cannot hold

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import linkwise as lw
-from linkwise.formats import toml
+from linkwise.robot import toml
 
 ROOT = Path(__file__).parent.parent.parent
 FOLDER = ROOT / "src" / "linkwise" / "formats" / "library"

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from ..dynamics import composite, kinematics, newton_euler
+from ..api.functions import inertia_matrix, inverse_dynamics, poses
 from ..errors import RobotError
 from ..robot import Robot
 from ..robot.symbols import symbols_of, unchecked
-from ..spatial import Placement, Wrench
+from ..spatial import Placement
+from ..tracing import symbols_of
+from ..tracing.binding import unchecked
 
 STATES = 4
 SLACK = 1e-9  # relative
@@ -52,9 +54,9 @@ def difference(arm: Robot, other: Robot, offsets: Mapping[str, Placement]) -> st
     back = [arm.v_names.index(name) for name in other.v_names]
     moved = q[:, in_q], qd[:, back], qdd[:, back]
     return (
-        of_frames(frames_of(arm, q), frames_of(other, q[:, in_q]), offsets)
-        or of_numbers("torques", arm, torques(arm, q, qd, qdd), torques(other, *moved)[:, in_v])
-        or of_numbers("inertias", arm, inertias(arm, q), inertias(other, q[:, in_q])[:, in_v][:, :, in_v])
+        of_frames(frames_of(arm, q), frames_of(other, moved[0]), offsets)
+        or of_numbers("torques", arm, inverse_dynamics(arm, q, qd, qdd), inverse_dynamics(other, *moved)[:, in_v])
+        or of_numbers("inertias", arm, inertia_matrix(arm, q), inertia_matrix(other, moved[0])[:, in_v][:, :, in_v])
     )
 
 
@@ -105,35 +107,8 @@ def drives_of(robot: Robot) -> dict[str, tuple[Any, ...]]:
 
 def frames_of(robot: Robot, q: np.ndarray) -> dict[str, np.ndarray]:
     """The pose of every named frame: (states, 4, 4)."""
-    links = kinematics.poses(robot.uncoupled, robot.coordinates.positions(columns(q)))
-    poses = {}
-    for name in (*robot.names, *(frame.name for frame in robot.frames)):
-        link, placement = robot.seat(robot.frame(name))
-        poses[name] = stacked((links[link].then(placement) if link >= 0 else placement).matrix(), len(q))
-    return poses
-
-
-def torques(robot: Robot, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
-    c, v, a = robot.coordinates, columns(qd), columns(qdd)
-    outside = [Wrench.zero()] * len(robot.links)
-    motion = c.positions(columns(q)), c.rates(v), c.accelerations(v, a)
-    return stacked(c.torques(newton_euler.inverse_dynamics(robot.uncoupled, *motion, outside)), len(q))
-
-
-def inertias(robot: Robot, q: np.ndarray) -> np.ndarray:
-    c = robot.coordinates
-    return stacked(c.matrix(composite.inertia_matrix(robot.uncoupled, c.positions(columns(q)))), len(q))
-
-
-def columns(array: np.ndarray) -> list[Any]:
-    return [array[:, k] for k in range(array.shape[1])]
-
-
-def stacked(nested: Any, count: int) -> np.ndarray:
-    """Nested lists of scalars, each a number or an array with one for each state: (count, ...)."""
-    if isinstance(nested, (list, tuple)):
-        return np.stack([stacked(part, count) for part in nested], axis=1)
-    return np.broadcast_to(np.asarray(nested, dtype=float), (count,))
+    names = [*robot.names, *(frame.name for frame in robot.frames)]
+    return dict(zip(names, np.moveaxis(poses(robot, q, frames=names), 1, 0), strict=True))
 
 
 def apart(a: np.ndarray, b: np.ndarray, size: float) -> float:

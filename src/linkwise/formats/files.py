@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
 from ..errors import FileError, near_miss, one_of
-from ..robot import Robot, require_robot
-from . import toml
-from .options import Options
+from ..files import saving
+from ..robot import Robot, require_robot, toml
+from ..robot.tables import REFUSE, WARN
 
+BASES = ("fixed", "free")
+COUPLED, INDEPENDENT = "coupled", "independent"
 FOLDER = Path(__file__).parent / "library"
 HINTS = {
     ".m": "; ReDySim's become tables by python tools/redysim inputs.m inputs.toml, in the source of Linkwise",
@@ -19,6 +22,50 @@ HINTS = {
 }
 ROTORS = ("refuse", "transmission", "drop")  # what may become of rotor inertias in a .urdf
 LIBRARY = tuple(sorted(path.stem for path in FOLDER.glob("*.toml")))
+
+
+@dataclass(frozen=True)
+class Options:
+    """What may be asked of a reader; see `load`."""
+
+    base: str | Mapping[str, str] | None = None
+    mimic: str = COUPLED
+    unphysical: str = REFUSE
+    ignore: tuple[str, ...] = ()
+
+    @staticmethod
+    def checked(base: str | Mapping[str, str] | None, mimic: str, unphysical: str, ignore: Iterable[str]) -> Options:
+        for choice in base.values() if isinstance(base, Mapping) else [] if base is None else [base]:
+            if choice == "floating":
+                raise ValueError("base is 'floating', did you mean 'free'? (expected 'fixed' or 'free')")
+            one_of(choice, BASES, "base")
+        one_of(mimic, (COUPLED, INDEPENDENT), "mimic")
+        one_of(unphysical, (REFUSE, WARN), "unphysical")
+        if isinstance(ignore, str):
+            raise TypeError(f"ignore is {ignore!r} (expected a list of names, such as [{ignore!r}])")
+        return Options(dict(base) if isinstance(base, Mapping) else base, mimic, unphysical, tuple(ignore))
+
+
+def read_toml(path: Path, options: Options) -> Robot:
+    content = path.read_bytes()
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        line = content.count(b"\n", 0, problem.start) + 1
+        raise FileError(f"{path}:{line}: is not UTF-8 text") from None
+    if options.ignore:
+        raise FileError(f"{path}: ignore is {list(options.ignore)} (expected none: nothing is left out of a table)")
+    robot = toml.from_text(text, path, unphysical=options.unphysical, coupled=options.mimic == COUPLED)
+    return with_base(robot, options, str(path))
+
+
+def with_base(robot: Robot, options: Options, path: str) -> Robot:
+    """The robot on the base that is asked for, where the file says of itself whether it floats."""
+    if isinstance(options.base, Mapping):
+        raise FileError(f"{path}: base is a mapping, {dict(options.base)} (expected 'fixed' or 'free' for such a file)")
+    if options.base == "free" and not robot.free_joints:
+        return robot.with_free_base()
+    return robot.with_fixed_base() if options.base == "fixed" and robot.free_joints else robot
 
 
 def reader(module: str) -> Callable[[Path, Options], Robot]:
@@ -34,7 +81,8 @@ def reader(module: str) -> Callable[[Path, Options], Robot]:
 def write_toml(robot: Robot, path: Path, rotors: str) -> None:
     if rotors != ROTORS[0]:
         raise ValueError(f"urdf_rotors belongs to a .urdf (expected none for {path}, which holds rotor inertias)")
-    toml.write(robot, path)
+    with saving(path) as file:
+        file.write(toml.to_text(robot).encode())
 
 
 def write_urdf(robot: Robot, path: Path, rotors: str) -> None:
@@ -42,7 +90,7 @@ def write_urdf(robot: Robot, path: Path, rotors: str) -> None:
 
 
 READERS: dict[str, Callable[[Path, Options], Robot]] = {
-    ".toml": toml.read,
+    ".toml": read_toml,
     ".urdf": reader("urdf"),
     ".xml": reader("mjcf"),
     ".mjcf": reader("mjcf"),
@@ -74,7 +122,7 @@ def load(
     """
     text, options = os.fspath(name_or_path), Options.checked(base, mimic, unphysical, ignore)
     if text in LIBRARY:
-        return toml.read(FOLDER / f"{text}.toml", options)
+        return read_toml(FOLDER / f"{text}.toml", options)
     path = Path(text)
     known = ", ".join(LIBRARY)
     if not text:

@@ -17,8 +17,7 @@ import numpy as np
 
 from ..array_files import read_npz, read_parquet, write_parquet
 from ..errors import FileError
-from ..formats import toml
-from ..robot import Robot
+from ..robot import Robot, toml
 from ..robot.layout import Layout
 from ..tables import comments_of, decoded, table_of, write_table
 

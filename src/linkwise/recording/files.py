@@ -16,8 +16,7 @@ import numpy as np
 from ..errors import FileError, RobotError
 from ..extras import imported
 from ..files import saving
-from ..formats import toml
-from ..robot import Robot
+from ..robot import Robot, toml
 from ..robot.layout import Layout
 from .file_formats import COLUMNS, FORMATS, HEAD, VERSION, Values, digest, fail, refuse_comments, robot_of, table
 from .recording import EventRecord, Recording

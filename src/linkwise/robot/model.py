@@ -24,7 +24,7 @@ from .kinds import of_one_degree
 from .link import Frame, Link
 from .mapping import NumberMap, numbers_of
 from .regroup import regrouped_bodies
-from .tables import CONVENTIONS, DH_CONVENTIONS, NO_TENSOR, REFUSE
+from .tables import CONVENTIONS, DH_CONVENTIONS, NO_TENSOR, REFUSE, free_name
 from .walk import UNROLLED, Walk
 
 Row = Mapping[str, Any]
@@ -179,6 +179,10 @@ class Robot(JointSpace, WithEntries):
         """A copy of the table the robot was made from, with the keys of its convention."""
         return [dict(row) for row in self.table]
 
+    @property
+    def _row_names(self) -> set[str]:
+        return {row["name"] for row in self.rows}
+
     @cached_property
     def leaves(self) -> tuple[int, ...]:
         """Which of `links` carry no other: the tips."""
@@ -241,7 +245,11 @@ class Robot(JointSpace, WithEntries):
         >>> (lw.gravity_torque(cup, [0, 0, 0]) - lw.gravity_torque(arm, [0, 0, 0])).round(6)
         array([4.26735, 2.79585, 1.5696 ])
         """
-        row: dict[str, Any] = {"name": self._free_name("payload"), "parent": self._held_by(link), "joint": "fixed"}
+        row: dict[str, Any] = {
+            "name": free_name("payload", self._row_names),
+            "parent": self._held_by(link),
+            "joint": "fixed",
+        }
         row |= {"mass": mass, "com": com, "inertia": inertia}
         row |= CONVENTIONS[self.convention].at_parent
         return self._from_rows([*self.rows, row], "the payload on the robot")
@@ -288,14 +296,6 @@ class Robot(JointSpace, WithEntries):
         names = [self.links[link].name, *fixed]
         return f", or what carries them: {', '.join(map(repr, names))}"
 
-    def _free_name(self, name: str) -> str:
-        """The name, or the first of name2, name3, ... that no row has."""
-        taken = {row["name"] for row in self.rows}
-        count = 1
-        while (candidate := name if count == 1 else f"{name}{count}") in taken:
-            count += 1
-        return candidate
-
     def with_free_base(
         self, mass: Scalar = 0.0, com: Any = (0.0, 0.0, 0.0), inertia: Any = None, *, name: str = "base"
     ) -> Robot:
@@ -316,7 +316,7 @@ class Robot(JointSpace, WithEntries):
         if inertia is None and not is_zero(mass):
             raise RobotError(f"robot {self.name!r}: the base has mass {mass!r} and no inertia (expected inertia=...)")
         body = {"mass": mass, "com": com, "inertia": NO_TENSOR if inertia is None else inertia}
-        rows = on_free_base(self.rows, self._free_name(name), body, self.convention)
+        rows = on_free_base(self.rows, free_name(name, self._row_names), body, self.convention)
         return self._from_rows(rows, "the base of the robot")
 
     def with_fixed_base(self) -> Robot:

@@ -6,7 +6,8 @@ other formats, and the columns of descriptions. The numbers of some joints alone
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -108,6 +109,12 @@ def as_fixed(row: Mapping[str, Any]) -> dict[str, Any]:
     """A row with a fixed joint in place of its own."""
     gone = (*joint_keys(), "joint_name", "axis", "anchor")
     return {key: entry for key, entry in row.items() if key not in gone} | {"joint": "fixed"}
+
+
+def free_name(name: str, taken: Container[str]) -> str:
+    """The name, or the first of name2, name3, ... that is not taken."""
+    names = (name if count == 1 else f"{name}{count}" for count in itertools.count(1))
+    return next(candidate for candidate in names if candidate not in taken)
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,9 @@ from ...errors import FileError, RobotError, RowError, near_miss
 from ...extras import imported
 from ...robot import Robot, from_table
 from .. import xml
+from ..files import Options
 from ..mujoco_forces import ModelError, Part
 from ..mujoco_model import Reading
-from ..options import Options
 from ..urdf import reader as urdf
 from ..xml import Element, shortened
 from .document import BODIES, Document, inside

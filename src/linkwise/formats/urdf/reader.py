@@ -11,7 +11,7 @@ from ...errors import FileError, RobotError, RowError, near_miss
 from ...notices import warn
 from ...robot import Robot, from_table
 from .. import xml
-from ..options import Options
+from ..files import Options
 from ..xml import Element, shortened
 from .rows import ONE_DEGREE, line_of, row_of
 from .transmissions import read_rotors

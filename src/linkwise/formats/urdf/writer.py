@@ -21,17 +21,15 @@ from xml.sax.saxutils import escape, quoteattr
 from ...errors import FileError, RobotError
 from ...files import saving
 from ...robot import KINDS, Robot
-from ...robot.tables import WARN
+from ...robot.tables import WARN, Z, free_name
 from ...spatial import is_zero
 from ..agreement import require_agreement
-from ..conversion import to_frames
-from ..options import Options
-from ..placed_rows import Table, flat
+from ..conversion import Table, flat, to_frames
+from ..files import Options
 from .reader import EARTH, read
 from .rows import UNBOUNDED
 from .transmissions import NAMESPACE, in_words, rotors_of, transmission
 
-Z = (0.0, 0.0, 1.0)
 FLOATING = "floating"
 NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 DYNAMICS = ("viscous_friction", "coulomb_friction", "velocity_limit", "effort_limit", "rotor_inertia")
@@ -137,7 +135,7 @@ class Writer:
             self.link(root, standing[0])
             rows.remove(standing[0])
         else:
-            root = self.free_name("base" if "base" not in self.taken else "world", self.taken)
+            root = self.new_name("base" if "base" not in self.taken else "world", self.taken)
             self.link(root, {})
         for row in rows:
             self.row(row, row["parent"] or root)
@@ -149,7 +147,7 @@ class Writer:
         place = row["translation"], row["rotation"]
         if types == ("fixed",):
             self.link(row["name"], row)
-            self.joint(self.free_name(name, self.joint_names), "fixed", parent, row["name"], place)
+            self.joint(self.new_name(name, self.joint_names), "fixed", parent, row["name"], place)
         elif types == (FLOATING,):
             self.link(row["name"], row)
             self.joint(name, FLOATING, parent, row["name"], place)
@@ -168,7 +166,7 @@ class Writer:
         parts = zip(several.q_labels, types_of(row["joint"]), directions, strict=True)
         for k, (label, kind, direction) in enumerate(parts):
             last = k == several.degrees - 1
-            link = row["name"] if last else self.free_name(f"{row['name']}.{label}", self.taken)
+            link = row["name"] if last else self.new_name(f"{row['name']}.{label}", self.taken)
             limits = row["limits"][k] if "limits" in row else None
             self.link(link, row if last else {})
             inner = [f"<axis xyz={numbers(direction)}/>", *drive(row, kind, limits)]
@@ -221,11 +219,8 @@ class Writer:
         values = f"multiplier={numbers([coupling.ratio])} offset={numbers([coupling.offset])}"
         return [f"<mimic joint={quoteattr(other.get('joint_name', leader))} {values}/>"]
 
-    def free_name(self, stem: str, taken: set[str]) -> str:
-        name, count = stem, 1
-        while name in taken:
-            count += 1
-            name = f"{stem}{count}"
+    def new_name(self, stem: str, taken: set[str]) -> str:
+        name = free_name(stem, taken)
         taken.add(name)
         return name
 

@@ -28,12 +28,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ..errors import FileError, RobotError, RowError, near_miss
-from ..files import saving
-from ..robot import Robot, from_table
-from ..robot.tables import CONVENTIONS, COUPLING
-from .options import INDEPENDENT, Options
+from .model import Robot, from_table
+from .tables import CONVENTIONS, COUPLING, REFUSE
 
-DEFAULTS = Options()
 KEYS = ("name", "about", "convention", "gravity", "link")
 ONE_EACH = "(expected [[link]], in two brackets, for each link, with its joint = ...)"
 HEADER = re.compile(r"\s*\[\[\s*[\"']?link[\"']?\s*\]\]")
@@ -42,20 +39,8 @@ LINE = re.compile(r"\(at line (\d+), column \d+\)")
 TEXTS = re.compile(r"""(\"{3}(?:\\.|[^\\])*?\"{3,5}|'{3}.*?'{3,5})|"(?:\\.|[^"\\\n])*"|'[^'\n]*'|#[^\n]*""", re.DOTALL)
 
 
-def read(path: Path, options: Options = DEFAULTS) -> Robot:
-    content = path.read_bytes()
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as problem:
-        line = content.count(b"\n", 0, problem.start) + 1
-        raise FileError(f"{path}:{line}: is not UTF-8 text") from None
-    return from_text(text, path, options)
-
-
-def from_text(text: str, path: Path, options: Options = DEFAULTS) -> Robot:
-    """The robot of a text; errors name it by the path."""
-    if options.ignore:
-        raise FileError(f"{path}: ignore is {list(options.ignore)} (expected none: nothing is left out of a table)")
+def from_text(text: str, path: Path, *, unphysical: str = REFUSE, coupled: bool = True) -> Robot:
+    """The robot of a text; errors name it by the path. `coupled`: whether joints that follow others do so."""
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:
@@ -64,7 +49,7 @@ def from_text(text: str, path: Path, options: Options = DEFAULTS) -> Robot:
         raise FileError(f"{path}:{line}: is not TOML: {problem}") from None
     except (RecursionError, ValueError) as problem:
         raise FileError(f"{path}:1: cannot be read as TOML: {problem}") from None
-    return Reader(path, without_long_texts(text).split("\n"), options).robot(data)
+    return Reader(path, without_long_texts(text).split("\n")).robot(data, unphysical, coupled)
 
 
 def without_long_texts(text: str) -> str:
@@ -75,11 +60,11 @@ def without_long_texts(text: str) -> str:
 class Reader:
     """One file: its lines are kept, to say on which of them a wrong entry stands."""
 
-    def __init__(self, path: Path, lines: list[str], options: Options) -> None:
-        self.path, self.lines, self.options = path, lines, options
+    def __init__(self, path: Path, lines: list[str]) -> None:
+        self.path, self.lines = path, lines
         self.headers = [i for i, line in enumerate(lines) if HEADER.match(line)]
 
-    def robot(self, data: dict[str, Any]) -> Robot:
+    def robot(self, data: dict[str, Any], unphysical: str, coupled: bool) -> Robot:
         for key in data:
             if key not in KEYS:
                 if key in ("joint", "joints", "body"):
@@ -104,14 +89,14 @@ class Reader:
         if "gravity" not in data:
             self.fail("gravity is missing (expected three numbers, in m/s2, in the base frame)", "gravity")
         try:
-            if self.options.mimic == INDEPENDENT:
+            if not coupled:
                 rows = [{key: x for key, x in row.items() if key not in COUPLING} for row in rows]
-            robot = from_table(rows, convention, data["gravity"], name, self.options.unphysical)
+            robot = from_table(rows, convention, data["gravity"], name, unphysical)
         except RowError as problem:
             raise FileError(f"{self.path}:{self.line(problem.key, problem.row)}: {problem}") from None
         except RobotError as problem:
             self.fail(str(problem), "gravity" if name.isprintable() else "name")
-        return with_base(replace(robot, about=data.get("about", "")), self.options, str(self.path))
+        return replace(robot, about=data.get("about", ""))
 
     def fail(self, message: str, key: str) -> NoReturn:
         raise FileError(f"{self.path}:{self.line(key, None)}: {message}")
@@ -132,20 +117,6 @@ class Reader:
             table = re.compile(rf"\s*\[\[?\s*[\"']?{pattern}[\"']?\s*[].]")
             matches = [i for i, line in enumerate(self.lines) if table.match(line)]
         return (matches or [start])[0] + 1
-
-
-def with_base(robot: Robot, options: Options, path: str) -> Robot:
-    """The robot on the base that is asked for, where the file says of itself whether it floats."""
-    if isinstance(options.base, Mapping):
-        raise FileError(f"{path}: base is a mapping, {dict(options.base)} (expected 'fixed' or 'free' for such a file)")
-    if options.base == "free" and not robot.free_joints:
-        return robot.with_free_base()
-    return robot.with_fixed_base() if options.base == "fixed" and robot.free_joints else robot
-
-
-def write(robot: Robot, path: Path) -> None:
-    with saving(path) as file:
-        file.write(to_text(robot).encode())
 
 
 def to_text(robot: Robot) -> str:
