@@ -12,8 +12,7 @@ import numpy as np
 from ..api.states import EXPECTED, Array, States
 from ..errors import RobotError, one_of
 from ..robot import Robot, require_robot
-from .joint_forms import CONVENTIONS, TITLES, SameNumbers, with_unit_quaternion
-from .model_sides import Place, Side, side_of_model
+from .joint_forms import CONVENTIONS, TITLES, Place, SameNumbers, Side, with_unit_quaternion
 
 Library = Any  # the name of a library, or a model object of Pinocchio or MuJoCo
 
@@ -131,6 +130,8 @@ def checked_arrays(
 def side_of(arm: Robot, library: Library, which: str) -> Side:
     """Where the numbers of each joint are in a library, or in a model object of one."""
     if not isinstance(library, str):
+        from .models import side_of_model  # late: names of libraries need none of it
+
         return side_of_model(arm, library, which)
     one_of(library, CONVENTIONS, which)
     refuse_foreign_joints(arm, library)

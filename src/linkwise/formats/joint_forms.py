@@ -1,4 +1,4 @@
-"""The joints of other libraries: their numbers q' and velocities
+"""The joints of other libraries, and where a library has their numbers: q' and velocities
 
     v' = T(q) v        T orthogonal: a rotation into other axes, or another order
     v̇' = T v̇ + Ṫ v
@@ -10,7 +10,9 @@ Joints that are not listed for a library have the same numbers there.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -45,34 +47,49 @@ class SameNumbers:
         return np.zeros_like(v)
 
 
-class PinocchioBall(SameNumbers):
-    """JointModelSpherical: the quaternion is (x, y, z, w)."""
+class OtherOrder(SameNumbers):
+    """A ball or free joint with its numbers in another order, and its velocities in other axes."""
+
+    q_order: tuple[int, ...]  # which of ours theirs are
+    angular_first = False  # of their velocities
+    linear_in_body = False  # whether the linear velocity is in the body's axes, not the parent's
+    angular_in_parent = False  # whether the angular velocity is in the parent's axes, not the body's
 
     def theirs(self, q: np.ndarray) -> np.ndarray:
-        return q[..., [1, 2, 3, 0]]
+        return q[..., self.q_order]
 
     def ours(self, q: np.ndarray) -> np.ndarray:
-        return q[..., [3, 0, 1, 2]]
-
-
-class PinocchioFree(SameNumbers):
-    """JointModelFreeFlyer: the quaternion is (x, y, z, w), the linear velocity is in the body's axes."""
-
-    def theirs(self, q: np.ndarray) -> np.ndarray:
-        return q[..., [0, 1, 2, 4, 5, 6, 3]]
-
-    def ours(self, q: np.ndarray) -> np.ndarray:
-        return q[..., [0, 1, 2, 6, 3, 4, 5]]
+        return q[..., np.argsort(self.q_order)]
 
     def to_theirs(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
-        return joined(turned_back(q, x[..., :3]), x[..., 3:])
+        linear, angular = x[..., :-3], x[..., -3:]
+        linear = turned_back(q, linear) if self.linear_in_body else linear
+        angular = turned(q, angular) if self.angular_in_parent else angular
+        return joined(angular, linear) if self.angular_first else joined(linear, angular)
 
     def to_ours(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
-        return joined(turned(q, x[..., :3]), x[..., 3:])
+        angular, linear = (x[..., :3], x[..., 3:]) if self.angular_first else (x[..., -3:], x[..., :-3])
+        linear = turned(q, linear) if self.linear_in_body else linear
+        return joined(linear, turned_back(q, angular) if self.angular_in_parent else angular)
 
     def drift(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """-ω × v in the body's axes."""
+        """Of a linear velocity in the body's axes, -ω × v."""
+        if not self.linear_in_body:
+            return np.zeros_like(v)
         return joined(np.cross(turned_back(q, v[..., :3]), v[..., 3:]), np.zeros_like(v[..., 3:]))
+
+
+class PinocchioBall(OtherOrder):
+    """JointModelSpherical: the quaternion is (x, y, z, w)."""
+
+    q_order = (1, 2, 3, 0)
+
+
+class PinocchioFree(OtherOrder):
+    """JointModelFreeFlyer: the quaternion is (x, y, z, w), the linear velocity is in the body's axes."""
+
+    q_order = (0, 1, 2, 4, 5, 6, 3)
+    linear_in_body = True
 
 
 class PinocchioPlanar(SameNumbers):
@@ -157,20 +174,11 @@ class DrakeBall(SameNumbers):
         return turned_back(q, x)
 
 
-class DrakeFree(SameNumbers):
+class DrakeFree(OtherOrder):
     """QuaternionFloatingJoint: quaternion, then position; angular, then linear velocity, both in the parent's axes."""
 
-    def theirs(self, q: np.ndarray) -> np.ndarray:
-        return q[..., [3, 4, 5, 6, 0, 1, 2]]
-
-    def ours(self, q: np.ndarray) -> np.ndarray:
-        return q[..., [4, 5, 6, 0, 1, 2, 3]]
-
-    def to_theirs(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
-        return joined(turned(q, x[..., 3:]), x[..., :3])
-
-    def to_ours(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
-        return joined(x[..., 3:], turned_back(q, x[..., :3]))
+    q_order = (3, 4, 5, 6, 0, 1, 2)
+    angular_first = angular_in_parent = True
 
 
 class PerDegree(SameNumbers):
@@ -192,6 +200,51 @@ class PerDegree(SameNumbers):
             parts.append(angle(x[..., :1], x[..., 1:]) if turning else x)
             begin += 1 + turning
         return joined(*parts)
+
+
+class Place(NamedTuple):
+    """The form of a joint, and the indices of its numbers."""
+
+    form: SameNumbers
+    q: list[int]
+    v: list[int]
+
+
+class Follower(NamedTuple):
+    """A joint that the robot couples to another, and that has numbers of its own in the model."""
+
+    place: Place
+    q: int  # of its leader, in the robot's q and v
+    v: int
+    ratio: float
+    offset: float
+
+
+@dataclass(frozen=True)
+class Side:
+    """All numbers of a state in a library: `places` has one entry for each joint of the robot that moves on its own."""
+
+    title: str
+    nq: int
+    nv: int
+    places: tuple[Place, ...]
+    followers: tuple[Follower, ...] = ()
+    standing: tuple[tuple[int, float], ...] = ()  # numbers of q of joints that are fixed in the robot
+
+    def add_torques(self, own: np.ndarray, given: np.ndarray) -> None:
+        """Torques of joints that follow others act on these, by the ratio."""
+        for place, _, v, ratio, _ in self.followers:
+            own[..., v] += ratio * given[..., place.v[0]]
+
+    def fill(self, results: Mapping[str, np.ndarray], own_q: np.ndarray, own: Mapping[str, np.ndarray]) -> None:
+        """The numbers of joints that follow others, and of those that stand; torques are the leader's alone."""
+        for index, value in self.standing:
+            results["q"][..., index] = value
+        for place, q, v, ratio, offset in self.followers:
+            results["q"][..., place.q] = place.form.theirs(ratio * own_q[..., q : q + 1] + offset)
+            for name, x in own.items():
+                if name != "tau":
+                    results[name][..., place.v] = ratio * x[..., v : v + 1]
 
 
 CONVENTIONS: dict[str, dict[str, type[SameNumbers]]] = {

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ..robot import Robot
+from ..robot import KINDS, Robot
+from ..robot.tables import NO_BODY, new_name
 from ..spatial import rotation_of
 from .mujoco_forces import Drive, Part, Tie, disabled_flags, drives, held_joints, name_of, refuse, refuse_unknown, ties
 
-KINDS = {0: "free", 1: "ball", 2: "prismatic", 3: "revolute"}
-SIZES = {"free": (7, 6), "ball": (4, 3)}  # of qpos and qvel; others have one each
+OF_TYPE = ("free", "ball", "prismatic", "revolute")  # our kinds, by mjtJoint
 Row = dict[str, Any]
 
 
@@ -38,20 +38,12 @@ def model_name(model: Any) -> str:
     return bytes(model.names).split(b"\0", 1)[0].decode() or "model"
 
 
-def unused(name: str, taken: set[str]) -> str:
-    """The name, with as many underscores as it takes to be a new one."""
-    while name in taken:
-        name += "_"
-    taken.add(name)
-    return name
-
-
 def mujoco_joints(model: Any) -> Iterator[tuple[str, str, str, range, range, float | None]]:
     """Of each joint its name and that of its link, its kind, where its numbers are, and where an equality holds it."""
     names, held = Names(model), held_joints(model, disabled_flags(model))
     for joint in range(model.njnt):
-        kind, q, v = KINDS[int(model.jnt_type[joint])], int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
-        nq, nv = SIZES.get(kind, (1, 1))
+        kind, q, v = OF_TYPE[int(model.jnt_type[joint])], int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
+        nq, nv = KINDS[kind].sizes
         link = names.link_of[joint]
         name = names.joint_name(joint).get("joint_name", link)
         yield name, link, kind, range(q, q + nq), range(v, v + nv), held.get(joint)
@@ -67,17 +59,17 @@ class Names:
         self.bodies: list[str | None] = [None]  # the names of their last links; the world has none
         self.link_of: list[str] = []  # of joints
         for body in range(1, model.nbody):
-            self.bodies.append(self.own_bodies[body] or unused(f"body{body}", self.links))
+            self.bodies.append(self.own_bodies[body] or new_name(f"body{body}", self.links))
             first, count = int(model.body_jntadr[body]), int(model.body_jntnum[body])
             for k in range(count):
                 own = self.own_joints[first + k] or f"{self.bodies[body]}_joint{k + 1}"
-                self.link_of.append(unused(own, self.links) if k < count - 1 else str(self.bodies[body]))
+                self.link_of.append(new_name(own, self.links) if k < count - 1 else str(self.bodies[body]))
 
     def joint_name(self, joint: int) -> Row:
         name, link = self.own_joints[joint], self.link_of[joint]
         if name:
             return {"joint_name": name} if name != link else {}
-        return {"joint_name": unused(f"{link}_joint", self.joints)} if link in self.joints else {}
+        return {"joint_name": new_name(f"{link}_joint", self.joints)} if link in self.joints else {}
 
 
 class Reading(Names):
@@ -112,7 +104,7 @@ class Reading(Names):
             self.add(("body", body), {**row, **where, **self.inertial(body)})
         for k, joint in enumerate(range(first, first + count)):
             link = self.link_of[joint]
-            mass = self.inertial(body) if k == count - 1 else massless()
+            mass = self.inertial(body) if k == count - 1 else NO_BODY
             row = {"name": link, "parent": parent}
             self.add(("joint", joint), {**row, **self.joint_entries(joint, where), **mass})
             parent, where = link, {"translation": np.zeros(3), "rotation": np.eye(3)}
@@ -126,7 +118,7 @@ class Reading(Names):
 
     def joint_entries(self, joint: int, where: Row) -> Row:
         """Place, axis and drive of a joint; of one that an equality fixes, its place."""
-        model, kind, tie = self.model, KINDS[int(self.model.jnt_type[joint])], self.ties.get(joint)
+        model, kind, tie = self.model, OF_TYPE[int(self.model.jnt_type[joint])], self.ties.get(joint)
         anchor, axis = np.array(model.jnt_pos[joint]), np.array(model.jnt_axis[joint])
         row: Row = {"joint": kind, **where}
         if kind == "free":  # its qpos is the pose in the world, not that in the body's own place
@@ -145,7 +137,7 @@ class Reading(Names):
     def drive(self, joint: int, kind: str) -> Row:
         model, added = self.model, self.drives.get(joint, Drive())
         begin = int(model.jnt_dofadr[joint])
-        dofs = slice(begin, begin + SIZES.get(kind, (1, 1))[1])
+        dofs = slice(begin, begin + KINDS[kind].degrees)
         values = {"rotor_inertia": self.one_value(joint, model.dof_armature[dofs], "armature") + added.armature}
         if "damper" not in self.off:
             values["viscous_friction"] = self.one_value(joint, model.dof_damping[dofs], "damping") + added.damping
@@ -202,10 +194,6 @@ class Reading(Names):
                 "rotation": self.rotation("site", site, model.site_quat),
             }
             self.add(("site", site), row | place)
-
-
-def massless() -> Row:
-    return {"mass": 0.0, "com": np.zeros(3), "inertia": np.zeros((3, 3))}
 
 
 def axis_motion(kind: str, axis: np.ndarray, anchor: np.ndarray, q: float) -> np.ndarray:

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from ..errors import RobotError
-from ..robot import Robot
+from ..robot import KINDS, Robot
+from ..robot.tables import NO_BODY, new_name
 
 AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
 ALIGNED = {"R": "revolute", "RUB": "revolute", "P": "prismatic", "H": "screw"}
@@ -19,7 +20,6 @@ UNALIGNED = {
     "HelicalUnaligned": "screw",
 }
 WHOLE = {"Spherical": "ball", "FreeFlyer": "free", "Planar": "planar"}
-SIZES = {"ball": (4, 3), "free": (7, 6), "planar": (4, 3)}  # of q and v in Pinocchio; others have one each
 UNBOUNDED = 1e10  # Pinocchio's limits of what has none are infinite or the largest number
 Part = dict[str, Any]
 
@@ -53,7 +53,7 @@ def from_pinocchio(model: Any) -> Robot:
         parent = last[int(model.parents[part.joint])] if first else parent
         first = part.last
         row = {"name": part.name, "parent": parent, **pose(part.placement), **part.entries}
-        row |= body_entries(model.inertias[part.joint] if part.last else None)
+        row |= body_entries(model.inertias[part.joint]) if part.last else NO_BODY
         rows.append(row | drive_entries(model, part))
         parent = last[part.joint] = part.name
     rows += list(frame_rows(model, {row["name"] for row in rows}, last))
@@ -77,18 +77,11 @@ def joint_parts(model: Any) -> Iterator[JointPart]:
         for k, entries in enumerate(parts):
             last = k == len(parts) - 1
             where = placement * entries.pop("placement") if "placement" in entries else placement
-            own = name if last else unused(f"{name}-{k + 1}", taken)
-            nq, nv = (0, 0) if "coupled_to" in entries else SIZES.get(entries["joint"], (1, 1))
-            nq += entries.pop("unbounded", 0)
+            own = name if last else new_name(f"{name}-{k + 1}", taken)
+            nq, nv = (0, 0) if "coupled_to" in entries else KINDS[entries["joint"]].sizes
+            nq += entries.pop("unbounded", 0) + (entries["joint"] == "planar")  # cosine and sine of an angle
             yield JointPart(index, own, entries, where, last, range(q, q + nq), range(v, v + nv))
             q, v, placement = q + nq, v + nv, where.Identity()
-
-
-def unused(name: str, taken: set[str]) -> str:
-    while name in taken:
-        name += "_"
-    taken.add(name)
-    return name
 
 
 def refuse(name: str, message: str) -> NoReturn:
@@ -172,8 +165,6 @@ def pose(placement: Any) -> Part:
 
 
 def body_entries(body: Any) -> Part:
-    if body is None:
-        return {"mass": 0.0, "com": (0.0, 0.0, 0.0), "inertia": np.zeros((3, 3))}
     return {"mass": float(body.mass), "com": np.array(body.lever).ravel(), "inertia": np.array(body.inertia)}
 
 

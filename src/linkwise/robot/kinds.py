@@ -61,6 +61,11 @@ class JointKind:
     def degrees(self) -> int:
         return len(self.links)
 
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """How many numbers of q and of v its coordinates are."""
+        return len(self.q_labels), len(self.v_labels)
+
     @cached_property
     def numbers(self) -> tuple[str, ...]:
         """The entries of a row that only some kinds have, such as the pitch of a screw."""

@@ -92,7 +92,9 @@ FRAMES = keys(
 LENGTHS = (*(entry.key for entry in ENTRIES.values() if entry.length), "d")
 Z = (0.0, 0.0, 1.0)
 LARGEST = 1e100  # larger masses and lengths are not taken as the size of a robot
-NO_TENSOR = ((0.0,) * 3,) * 3
+ORIGIN = (0.0, 0.0, 0.0)
+NO_TENSOR = (ORIGIN,) * 3
+NO_BODY: Mapping[str, Any] = {"mass": 0.0, "com": ORIGIN, "inertia": NO_TENSOR}
 OTHER_NAMES = {"hinge": "revolute", "continuous": "revolute", "slide": "prismatic", "helical": "screw"} | {
     "spherical": "ball", "floating": "free", "freeflyer": "free", "cardan": "universal"
 }  # fmt: skip
@@ -117,6 +119,14 @@ def free_name(name: str, taken: Container[str]) -> str:
     return next(candidate for candidate in names if candidate not in taken)
 
 
+def new_name(name: str, taken: set[str], suffix: str = "_") -> str:
+    """The name, with as many suffixes as it takes to be a new one, which is then taken."""
+    while name in taken:
+        name += suffix
+    taken.add(name)
+    return name
+
+
 @dataclass(frozen=True)
 class Geometry:
     """Where a row puts its joint frame in the parent's frame, and its own frame in the moving joint frame."""
@@ -137,7 +147,7 @@ class Convention:
     @property
     def at_parent(self) -> dict[str, Any]:
         """The entries of a row whose frame is that of its parent."""
-        return {"translation": (0.0, 0.0, 0.0)} if "translation" in self.keys else dict.fromkeys(DH, 0.0)
+        return {"translation": ORIGIN} if "translation" in self.keys else dict.fromkeys(DH, 0.0)
 
 
 def along_z(x: Scalar) -> Placement:
@@ -307,7 +317,7 @@ def checked_row(row: Mapping[str, Any], convention: Convention, size: Size) -> C
     joint = joint_of(row)
     geometry = convention.read(row, joint)
     if joint == "fixed":
-        row = {"mass": 0.0, "com": (0.0, 0.0, 0.0), "inertia": NO_TENSOR, **row}
+        row = {**NO_BODY, **row}
     any_sign = row.get("unphysical") is True  # as identification may find them
     if any_sign:
         mass = number(present(row, "mass", "a number"), "mass")

@@ -10,12 +10,12 @@ from typing import Any
 from ...errors import FileError, RobotError, RowError, near_miss
 from ...notices import warn
 from ...robot import Robot, from_table
+from ...robot.tables import new_name
 from .. import xml
 from ..files import Options
 from ..xml import Element, shortened
-from .rows import ONE_DEGREE, line_of, row_of
+from .rows import HINTS, Branch, branches, line_of, one_degree, row_of
 from .transmissions import read_rotors
-from .tree import HINTS, Branch, branches
 
 EARTH = (0.0, 0.0, -9.81)
 NAMED = 100  # roots in the warning
@@ -119,10 +119,7 @@ def place_roots(order: list[Branch], rows: list[dict[str, Any]], bases: Mapping[
 
 def root_joint(branch: Branch, joint_names: set[str]) -> dict[str, str]:
     """A root's joint is called as the root, unless a joint of the file is: links and joints may share names in URDF."""
-    name = branch.name
-    while name in joint_names:
-        name += "_root"
-    joint_names.add(name)
+    name = new_name(branch.name, joint_names, "_root")
     return {"joint_name": name} if name != branch.name else {}
 
 
@@ -151,10 +148,10 @@ def couple(order: list[Branch], rows: list[dict[str, Any]]) -> None:
             )
         leader = link_of[name]
         for joint in (branch.joint, leader.joint):
-            if joint is not None and joint.attributes["type"] not in ONE_DEGREE:
+            if joint is not None and joint.attributes["type"] not in one_degree():
                 mimic.fail(
                     f'joint "{shortened(joint.attributes["name"])}" is {joint.attributes["type"]} (expected'
-                    f' {", ".join(ONE_DEGREE)}; mimic="independent" reads the file without mimic)'
+                    f' {", ".join(one_degree())}; mimic="independent" reads the file without mimic)'
                 )
         row |= {
             "coupled_to": leader.name,

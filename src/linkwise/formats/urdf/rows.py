@@ -1,4 +1,4 @@
-"""From a link and its joint to the row of a table of frames.
+"""The links of a URDF as rows of a table of frames, in an order in which each parent comes before its children.
 
 URDF places the joint frame in the parent's frame by xyz, then rpy: R = R_z(yaw) R_y(pitch) R_x(roll). The link's frame
 is the joint frame, moved along or about the axis, which is given in it and may have any length but zero. The mass
@@ -8,21 +8,20 @@ centre is the origin of the inertial frame, in which the tensor is given.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple, NoReturn
 
+from ...errors import near_miss
+from ...robot import KINDS
 from ...robot.entries import TURNS
-from ..xml import Element
-from .tree import Branch
+from ...robot.kinds import of_one_degree
+from ...robot.tables import NO_BODY, ORIGIN
+from ..xml import Element, shortened
 
+LISTED = 20  # names in a message
+HINTS = 1000  # names that a wrong one is compared with
 Matrix = tuple[tuple[float, ...], ...]
-KINDS = {
-    "revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "fixed": "fixed", "floating": "free",
-    "planar": "planar",
-}  # fmt: skip
-ONE_DEGREE = ("revolute", "continuous", "prismatic")
 UNBOUNDED = 1e308  # written for a limit that there is none of
 NO_LIMIT = 1e300  # limits beyond are none
-ORIGIN = (0.0, 0.0, 0.0)
 X = (1.0, 0.0, 0.0)
 MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 PLACES = {  # of a row's entries: the element of the joint or the link in which they stand
@@ -34,20 +33,153 @@ PLACES = {  # of a row's entries: the element of the joint or the link in which 
 }  # fmt: skip
 
 
+class Branch(NamedTuple):
+    """A link and the joint that moves it; a root has none."""
+
+    link: Element
+    joint: Element | None
+    parent: str  # the name of the parent link; of a root ""
+
+    @property
+    def name(self) -> str:
+        return self.link.attributes["name"]
+
+
+def branches(robot: Element) -> list[Branch]:
+    """All links: depth first, and otherwise in the order in which the joints stand in the file."""
+    links, joints = named(robot, "link"), named(robot, "joint")
+    if not links:
+        robot.fail('has no links (expected <link name="..."> elements)')
+    joint_of: dict[str, Element] = {}  # by the name of the child
+    children: dict[str, list[str]] = {name: [] for name in links}
+    second: list[tuple[str, Element]] = []  # joints that move a link that another moves
+    for joint in joints.values():
+        parent, child = end_of(joint, "parent", links), end_of(joint, "child", links)
+        if parent == child:
+            joint.fail(f'joins link "{shortened(parent)}" to itself (expected two links)')
+        if child in joint_of:
+            second.append((child, joint))
+            continue
+        joint_of[child] = joint
+        children[parent].append(child)
+    for child, joint in second:
+        refuse_second_parent(child, joint_of[child], joint, joint_of)
+    order: list[Branch] = []
+    waiting = [name for name in reversed(links) if name not in joint_of]
+    while waiting:
+        name = waiting.pop()
+        above = joint_of.get(name)
+        order.append(Branch(links[name], above, parent_of(above) if above is not None else ""))
+        waiting.extend(reversed(children[name]))
+    if len(order) < len(links):
+        reached = {branch.name for branch in order}
+        refuse_cycle(next(name for name in links if name not in reached), joint_of)
+    return order
+
+
+def named(robot: Element, tag: str) -> dict[str, Element]:
+    """The elements of that tag by their names."""
+    known: dict[str, Element] = {}
+    for element in robot.all(tag):
+        name = element.get("name", expected=f"the name of the {tag}")
+        if name in known:
+            element.fail(f"line {known[name].line} has a {tag} of that name already (expected another name)")
+        known[name] = element
+    return known
+
+
+def end_of(joint: Element, tag: str, links: dict[str, Element]) -> str:
+    """The name of a joint's parent or child."""
+    end = joint.only(tag)
+    if end is None:
+        joint.fail(f'has no <{tag}> (expected <{tag} link="..."/>)')
+    name: str = end.get("link", expected="the name of a link")
+    if name not in links:
+        hint = near_miss(name, list(links)[:HINTS])
+        end.fail(f'link is "{shortened(name)}", which no link has as its name{hint}')
+    return name
+
+
+def parent_of(joint: Element) -> str:
+    end = joint.find("parent")
+    assert end is not None  # `end_of` has read it
+    return end.attributes["link"]
+
+
+def path_up(name: str, joint_of: dict[str, Element]) -> list[str]:
+    """A link and those below which it hangs, up to its root, or until one comes again."""
+    path, seen = [name], {name}
+    while path[-1] in joint_of:
+        above = parent_of(joint_of[path[-1]])
+        path.append(above)
+        if above in seen:
+            break
+        seen.add(above)
+    return path
+
+
+def refuse_second_parent(child: str, first: Element, second: Element, joint_of: dict[str, Element]) -> NoReturn:
+    """A link that two joints move: where their parents meet, that is a loop; also where one hangs below the link."""
+    one, other = path_up(parent_of(first), joint_of), path_up(parent_of(second), joint_of)
+    others, loop = set(other), ""
+    below = next((path for path in (other, one) if child in path), None)
+    meeting = next((name for name in one if name in others), None)
+    if below is not None:
+        loop = f", which closes the loop {listed([*reversed(below[: below.index(child) + 1]), child])}"
+    elif meeting is not None:
+        down = [*reversed(one[: one.index(meeting) + 1]), child, *other[: other.index(meeting) + 1]]
+        loop = f", which closes the loop {listed(down)}"
+    second.fail(
+        f'moves link "{shortened(child)}", which {first.label} of line {first.line} moves already{loop} (expected a'
+        " tree: one joint for each link)"
+    )
+
+
+def refuse_cycle(name: str, joint_of: dict[str, Element]) -> NoReturn:
+    """Links that hang below each other, and below no root."""
+    path = path_up(name, joint_of)
+    cycle = path[path.index(path[-1]) :]
+    joints = [f'"{shortened(joint_of[link].attributes["name"])}"' for link in reversed(cycle[:-1])]
+    more = f" and {len(joints) - LISTED} more" if len(joints) > LISTED else ""
+    joint_of[cycle[0]].fail(
+        f"closes the loop {listed(cycle[::-1])}, by the joints {', '.join(joints[:LISTED])}{more} (expected a tree that"
+        " grows from a root link)"
+    )
+
+
+def listed(names: list[str]) -> str:
+    shown = names if len(names) <= LISTED else [*names[: LISTED - 2], "...", names[-1]]
+    return " -> ".join(shortened(name) for name in shown)
+
+
+def joint_types() -> dict[str, str]:
+    """The kinds of joints by their types in URDF."""
+    own = {kind.urdf: kind.name for kind in KINDS.values() if kind.urdf}
+    order = dict.fromkeys(("revolute", "continuous", "prismatic", "fixed", "floating", "planar"), "")
+    return order | own | {"continuous": "revolute", "fixed": "fixed", "planar": "planar"}
+
+
+def one_degree() -> list[str]:
+    """The types of joints of one degree of freedom."""
+    return [word for word, kind in joint_types().items() if kind in of_one_degree()]
+
+
 def row_of(branch: Branch) -> dict[str, Any]:
     """A link on its joint, without the coupling to other joints; a root stands fixed."""
     link, joint = branch.link, branch.joint
     row: dict[str, Any] = {"name": branch.name, "parent": branch.parent or None}
     if joint is None:
         return {**row, "joint": "fixed", "translation": ORIGIN, **body(link)}
-    written = joint.word("type", tuple(KINDS))
+    kinds = joint_types()
+    written = joint.word("type", tuple(kinds))
     translation, rotation = placement(joint)
-    row |= {"joint": KINDS[written], "joint_name": joint.attributes["name"], "translation": translation}
+    row |= {"joint": kinds[written], "joint_name": joint.attributes["name"], "translation": translation}
     if rotation is not None:
         row["rotation"] = rotation
-    if written in ONE_DEGREE or written == "planar":
+    single = written in one_degree()
+    if single or written == "planar":
         row["axis"] = axis(joint)
-    return {**row, **(drive(joint, written) if written in ONE_DEGREE else {}), **body(link)}
+    return {**row, **(drive(joint, written) if single else {}), **body(link)}
 
 
 def placement(element: Element) -> tuple[tuple[float, ...], Matrix | None]:
@@ -111,7 +243,7 @@ def body(link: Element) -> dict[str, Any]:
     """Mass, mass centre and the tensor about it along the axes of the link; a link without <inertial> has no mass."""
     inertial = link.only("inertial")
     if inertial is None:
-        return {"mass": 0.0, "com": ORIGIN, "inertia": (ORIGIN,) * 3}
+        return dict(NO_BODY)
     mass, inertia = needed(inertial, "mass", 'value="..."'), needed(inertial, "inertia", 'ixx="..." ... izz="..."')
     com, rotation = placement(inertial)
     xx, xy, xz, yy, yz, zz = (inertia.number(key) for key in MOMENTS)

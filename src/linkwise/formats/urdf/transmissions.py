@@ -19,8 +19,7 @@ from ...errors import near_miss
 from ...robot import KINDS, Robot
 from ...spatial import is_zero
 from ..xml import Element, shortened
-from .rows import ONE_DEGREE
-from .tree import HINTS, Branch
+from .rows import HINTS, Branch, one_degree
 
 NAMESPACE = "http://drake.mit.edu"
 ROTOR, GEAR, SIMPLE = "drake:rotor_inertia", "drake:gear_ratio", "SimpleTransmission"
@@ -54,8 +53,8 @@ def joint_of(transmission: Element, rotor: Element, joints: Mapping[str, int], o
         hint = near_miss(name, list(joints)[:HINTS])
         driven[0].fail(f'name is "{shortened(name)}", which no joint has as its name{hint} {LEFT_OUT}')
     joint = order[joints[name]].joint
-    if joint is not None and joint.attributes["type"] not in ONE_DEGREE:
-        rotor.fail(f"its joint is {joint.attributes['type']} (expected {', '.join(ONE_DEGREE)}) {LEFT_OUT}")
+    if joint is not None and joint.attributes["type"] not in one_degree():
+        rotor.fail(f"its joint is {joint.attributes['type']} (expected {', '.join(one_degree())}) {LEFT_OUT}")
     return joints[name]
 
 
