@@ -1,8 +1,7 @@
 """Why two models of a robot disagree: joints matched, coordinates aligned, differences named and proven."""
 
 from .comparing import compare
-from .findings import Finding
+from .findings import Comparison, Difference, Finding
 from .matching import Match
-from .report import Comparison, Difference
 
 __all__ = ["Comparison", "Difference", "Finding", "Match", "compare"]

@@ -13,9 +13,9 @@ from ..formats import load
 from ..formats.models import robot_of_model
 from ..robot import Robot
 from .alignment import aligned
-from .dynamics import Quantities, quantities
+from .dynamics import Quantities, StateMap, States, quantities, random_states, shared_coordinates
 from .explaining import ROUNDING, Explained, Pair, Residual, explain, in_b, largest_difference, moved_joint
-from .findings import FRICTION, SPRINGS, Finding, listed, percent
+from .findings import FRICTION, LEFT, SPRINGS, Comparison, Difference, Finding, listed, percent
 from .matching import Match, matchings
 from .notes import (
     base_finding,
@@ -26,9 +26,7 @@ from .notes import (
     parent_findings,
     tool_findings,
 )
-from .report import LEFT, Comparison, Difference
 from .skeleton import WIDTHS, Skeleton, skeleton_of
-from .states import StateMap, States, random_states, shared_coordinates
 from .tables import as_they_are, other_conventions, reattached, table_difference
 
 MOVED = ("placement", "gravity")  # findings that entries of a table, or its convention, may explain better

@@ -11,11 +11,19 @@ from ..lazy import cached_property
 from ..robot.mapping import own_numbers
 from .alignment import LOOSE, Alignment, size_of
 from .bodies import body_increments
-from .dynamics import Numbers, model_torques, numbers_of, numbers_seen, torques
+from .dynamics import (
+    Numbers,
+    SharedCoordinates,
+    StateMap,
+    States,
+    model_torques,
+    numbers_of,
+    numbers_seen,
+    own_units,
+    torques,
+)
 from .findings import Finding, Increment, moved_in_words, number, sides, turn, vector
-from .rigid import EYE, Array, angle_of, apart, inverse
-from .skeleton import WIDTHS, Skeleton
-from .states import SharedCoordinates, StateMap, States, own_units
+from .skeleton import EYE, WIDTHS, Array, Skeleton, angle_of, apart, inverse
 from .tables import TableDifference, unit_of
 
 SAME = 1e-9  # radians, and of the robot's size

@@ -1,15 +1,22 @@
-"""What a comparison finds, one difference at a time."""
+"""What a comparison finds, one difference at a time, and how the result is written."""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any
 
 import numpy as np
 
-from .rigid import Array, angle_of, axis_of, placed
+from .matching import Match
+from .skeleton import Array, angle_of, axis_of, placed
 
+WIDTH = 100
+MOST = 12  # findings with effect that are written out
+FEW = 3  # of one kind and without effect
+LEFT = 1e-8  # a relative difference above this is more than rounding
 STRUCTURE = ("missing joint", "coupling", "parent")
 FRICTION, SPRINGS = ("viscous friction", "Coulomb friction"), ("stiffness", "rest")
 ASIDE = (*FRICTION, *SPRINGS)  # torques are compared without these
@@ -106,3 +113,137 @@ def moved_in_words(P: Array, Q: Array, size: float) -> str:
 def listed(names: Any, most: int = 6) -> str:
     names = [repr(name) for name in names]
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Of one quantity over all states: the largest, and relative to the largest such value of that joint."""
+
+    quantity: str
+    largest: float
+    relative: float
+    where: str  # the joint with the largest relative difference; "" if that is rounding
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison:
+    """Two robots, a and b: `print` it.
+
+    `same` is whether all torques agree, once the coordinates of b are taken as those of a: rigid-body dynamics with
+    rotors and gravity, without friction and limits. `findings` that explain most of the difference in torque come
+    first, friction, springs and those without effect last. `differences` are between a and b in the coordinates of a;
+    `remaining` is the relative difference in torque that is left when robot a is given all that the findings name.
+    """
+
+    a: str
+    b: str
+    same: bool
+    findings: tuple[Finding, ...]
+    matches: tuple[Match, ...]
+    coordinates: tuple[str, ...]  # for each match, q_b of q_a
+    differences: tuple[Difference, ...]
+    remaining: float
+    verdict: str
+    first: str | None  # the first joint, from the base, at which a difference has an effect
+    states: int
+    seed: int
+
+    def table(self) -> list[dict[str, Any]]:
+        """The findings as rows: kind, where, message, a, b, share."""
+        return [
+            {"kind": f.kind, "where": f.where, "message": f.message, "a": f.value_a, "b": f.value_b, "share": f.share}
+            for f in self.findings
+        ]
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the verdict, and the findings as a table."""
+        shares = [f.effect if f.share is None else percent(f.share) for f in self.findings]
+        rows = [(share, f.message) for share, f in zip(shares, self.findings, strict=True)]
+        cells = "".join(f"<tr><td>{escape(share)}</td><td>{escape(message)}</td></tr>" for share, message in rows)
+        table = f"<table><tr><th>share of the difference</th><th>finding</th></tr>{cells}</table>" if rows else ""
+        return f"<p>a: {escape(self.a)}<br>b: {escape(self.b)}<br><b>{escape(self.verdict)}</b></p>{table}"
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def text(self, width: int = WIDTH) -> str:
+        """What `print` shows, with sentences broken at a width; tables keep theirs."""
+        lines = [f"a: {self.a}", f"b: {self.b}", *wrapped(self.verdict, "", width), ""]
+        if self.matches:
+            lines += ["joints", *match_lines(self, width), ""]
+        lines += finding_lines(self.findings, width)
+        if self.differences:
+            lines += [f"differences over {self.states} random states (seed {self.seed}), b in the coordinates of a"]
+            lines += difference_lines(self)
+        return "\n".join(lines).rstrip()
+
+
+def match_lines(result: Comparison, width: int) -> list[str]:
+    head = ["a", "b", "coordinate", "matched by"]
+    rows = [[m.a, m.b, c, m.how] for m, c in zip(result.matches, result.coordinates, strict=True)]
+    if all(m.a == m.b and c == "q_b = q_a" for m, c in zip(result.matches, result.coordinates, strict=True)):
+        names = ", ".join(m.a for m in result.matches)
+        return wrapped(f"{len(rows)} in both, by the same names, with q_b = q_a: {names}", "  ", width)
+    return grid(head, rows)
+
+
+def finding_lines(findings: tuple[Finding, ...], width: int) -> list[str]:
+    effective = [f for f in findings if f.share is not None]
+    lines: list[str] = []
+    if effective:
+        lines += ["findings, with the share of the difference in torque that each explains"]
+        for f in effective[:MOST]:
+            lines += wrapped(f.message, f"{percent(f.share or 0.0):>8}  ", width)
+        if effective[MOST:]:
+            rest = sum(f.share or 0.0 for f in effective[MOST:])
+            where = ", ".join(f"{f.kind} of {f.where!r}" for f in effective[MOST:])
+            lines += wrapped(f"{len(effective) - MOST} more, together: {where}", f"{percent(rest):>8}  ", width)
+        lines += [""]
+    structure = [f for f in findings if f.share is None and f.kind in STRUCTURE]
+    aside = [f for f in findings if f.share is None and f.kind in ASIDE]
+    others = [f for f in findings if f.share is None and f.kind not in (*STRUCTURE, *ASIDE)]
+    for title, group in (
+        ("joints that differ", structure),
+        ("friction and springs; torques are compared without these", aside),
+        ("without effect on torques", others),
+    ):
+        if group:
+            lines += [title, *(line for text in by_kind(group) for line in wrapped(text, "       -  ", width)), ""]
+    return lines
+
+
+def by_kind(findings: list[Finding]) -> list[str]:
+    """The messages, those of one kind that are many as one."""
+    texts, kinds = [], list(dict.fromkeys(f.kind for f in findings))
+    for kind in kinds:
+        group = [f for f in findings if f.kind == kind]
+        if len(group) <= FEW:
+            texts += [f.message for f in group]
+        else:
+            texts.append(f"{group[0].message}; and so at {', '.join(repr(f.where) for f in group[1:])}")
+    return texts
+
+
+def difference_lines(result: Comparison) -> list[str]:
+    head = ["", "largest", "relative", "most at joint"]
+    rows = [[d.quantity, f"{d.largest:.2g}", f"{d.relative:.1e}", d.where] for d in result.differences]
+    if result.findings:
+        rows.append(["torque, findings corrected", "", f"{result.remaining:.1e}", ""])
+    return grid(head, rows)
+
+
+def wrapped(text: str, indent: str, width: int) -> list[str]:
+    return textwrap.wrap(
+        text, max(width, len(indent) + 20), initial_indent=indent, subsequent_indent=" " * len(indent)
+    ) or [""]
+
+
+def grid(head: list[str], rows: list[list[str]]) -> list[str]:
+    widths = [max(len(row[k]) for row in (head, *rows)) for k in range(len(head))]
+    return [
+        "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in (head, *rows)
+    ]

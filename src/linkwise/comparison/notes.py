@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from ..robot import Robot
+from .dynamics import coordinate_unit
 from .explaining import Pair
 from .findings import Finding, listed, number, sides, turn
-from .rigid import EYE, Array, apart, inverse
-from .skeleton import Skeleton, Unit
-from .states import coordinate_unit
+from .skeleton import EYE, Array, Skeleton, Unit, apart, inverse
 
 RATINGS = ("velocity_limit", "effort_limit", "stiffness", "rest")
 SAME = 1e-9  # radians, of the robot's size, and relative

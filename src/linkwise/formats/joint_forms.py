@@ -275,8 +275,8 @@ def joined(*parts: np.ndarray) -> np.ndarray:
 
 
 def product(p: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Of a quaternion (4,) and others (..., 4)."""
-    return np.stack(quaternion_product(p.tolist(), list(np.moveaxis(q, -1, 0))), axis=-1)
+    """Of quaternions (..., 4)."""
+    return np.stack(quaternion_product(*(list(np.moveaxis(x, -1, 0)) for x in np.broadcast_arrays(p, q))), axis=-1)
 
 
 def rotated(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
