@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 import linkwise as lw
-from linkwise.comparison.skeleton import FLIP, about_z, along_z, inverse, matrix, moved, parts_of, placed, skeleton_of
+from linkwise.comparison.rigid import FLIP, about_z, along_z, inverse, matrix, moved, parts_of, placed
+from linkwise.comparison.skeleton import skeleton_of
 
 
 def rotation(rng: np.random.Generator) -> np.ndarray:

@@ -18,21 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from .candidates import Candidates
-from .skeleton import (
-    EYE,
-    FLIP,
-    Array,
-    Skeleton,
-    Unit,
-    about_z,
-    angle_of,
-    apart,
-    inverse,
-    moved,
-    nearest_rotation,
-    parts_of,
-    placed,
-)
+from .rigid import EYE, FLIP, Array, about_z, angle_of, apart, inverse, moved, nearest_rotation, parts_of, placed
+from .skeleton import Skeleton, Unit
 
 TIGHT = 1e-7  # radians and lengths by the robot's size: the same but for rounding
 LOOSE = 2e-3  # the same but for few digits

@@ -14,7 +14,8 @@ import numpy as np
 
 from .alignment import Alignment, size_of
 from .findings import Finding, Increment, number, ratio, sides, vector
-from .skeleton import Array, Skeleton, angle_of, body_of, inverse, moved, nearest_rotation, parts_of, steiner
+from .rigid import Array, angle_of, body_of, inverse, moved, nearest_rotation, parts_of, steiner
+from .skeleton import Skeleton
 
 SAME = 1e-9  # relative
 ALIKE = 1e-6  # of the numbers: close enough to be recognised

@@ -11,19 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .skeleton import (
-    EYE,
-    Array,
-    Skeleton,
-    Unit,
-    along_z,
-    apart,
-    inverse,
-    nearest_rotation,
-    parts_of,
-    placed,
-    shortest_turn,
-)
+from .rigid import EYE, Array, along_z, apart, inverse, nearest_rotation, parts_of, placed, shortest_turn
+from .skeleton import Skeleton, Unit
 
 LEVER = 1e-6  # of the robot's size: a shorter one does not tell an angle
 SAME = 1e-6  # radians, and of the robot's size

@@ -18,7 +18,8 @@ from ..formats.joint_forms import axes_of, joined, product, quaternion_of, rotat
 from ..robot import Link, Robot
 from ..spatial import Placement, Rotation, Vector, Wrench
 from .alignment import Alignment, JointAlignment
-from .skeleton import WIDTHS, Array, Skeleton, Unit, inertia_of, inverse, matrix, moved, neutral_motion
+from .rigid import Array, inverse, matrix, moved
+from .skeleton import WIDTHS, Skeleton, Unit, inertia_of, neutral_motion
 
 
 class States(NamedTuple):

@@ -23,7 +23,8 @@ from .dynamics import (
     torques,
 )
 from .findings import Finding, Increment, moved_in_words, number, sides, turn, vector
-from .skeleton import EYE, WIDTHS, Array, Skeleton, angle_of, apart, inverse
+from .rigid import EYE, Array, angle_of, apart, inverse
+from .skeleton import WIDTHS, Skeleton
 from .tables import TableDifference, unit_of
 
 SAME = 1e-9  # radians, and of the robot's size

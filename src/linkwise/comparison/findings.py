@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .matching import Match
-from .skeleton import Array, angle_of, axis_of, placed
+from .rigid import Array, angle_of, axis_of, placed
 
 WIDTH = 100
 MOST = 12  # findings with effect that are written out

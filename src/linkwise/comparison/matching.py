@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .skeleton import Array, Skeleton, Unit
+from .rigid import Array
+from .skeleton import Skeleton, Unit
 
 FILLER = {"link", "joint", "body", "axis", "hinge", "slide", "j", "jnt", "coord"}  # words that name no joint
 PIECES = re.compile(r"[a-z]+|[0-9]+")

@@ -11,7 +11,8 @@ from ..robot import Robot
 from .dynamics import coordinate_unit
 from .explaining import Pair
 from .findings import Finding, listed, number, sides, turn
-from .skeleton import EYE, Array, Skeleton, Unit, apart, inverse
+from .rigid import EYE, Array, apart, inverse
+from .skeleton import Skeleton, Unit
 
 RATINGS = ("velocity_limit", "effort_limit", "stiffness", "rest")
 SAME = 1e-9  # radians, of the robot's size, and relative

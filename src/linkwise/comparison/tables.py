@@ -18,7 +18,8 @@ from ..robot import Robot, from_table
 from .alignment import Alignment, JointAlignment
 from .dynamics import Numbers, numbers_of
 from .findings import Finding, moved_in_words, number, sides, vector
-from .skeleton import EYE, Array, Skeleton, apart, inverse, placed, skeleton_of
+from .rigid import EYE, Array, apart, inverse, placed
+from .skeleton import Skeleton, skeleton_of
 
 DH = {"a": "a", "b": "d", "alpha": "alpha", "theta": "theta"}  # keys of rows, and what they are called
 ANGLES = ("alpha", "theta")
