@@ -12,8 +12,7 @@ from joint_kinds import states
 from linkwise.robot import Joint
 from linkwise.robot.joint import Screw
 from linkwise.robot.kinds import KINDS, JointKind, link_joints
-from linkwise.robot.link import empty_link
-from linkwise.robot.mapping import DRIVE, NumberMap, numbers_of, own_numbers
+from linkwise.robot.link import DRIVE, NumberMap, empty_link, numbers_of, own_numbers
 from linkwise.spatial import power
 from linkwise.sweeps.family import families
 from rack import Rack

@@ -16,8 +16,7 @@ from ..kernels.interface import EXPECTED as EXPECTED
 from ..kernels.interface import broadcast, numpy_array
 from ..robot import Robot, require_robot
 from ..robot.joint_space import CONFIGURATIONS
-from ..robot.labels import in_order
-from ..robot.layout import no_orientation
+from ..robot.layout import in_order, no_orientation
 from ..robot.named_arrays import is_tracer
 from ..tracing import Input
 from ..tracing.tracing import array_of_objects

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from .alignment import Alignment, size_of
-from .findings import Finding, Increment, number, ratio, sides, vector
+from .findings import Finding, Increment, both, number, ratio, vector
 from .rigid import Array, angle_of, body_of, inverse, moved, nearest_rotation, parts_of, steiner
 from .skeleton import Skeleton
 
@@ -60,11 +60,10 @@ def parts(a: Skeleton, b: Skeleton, k: int, body: Array, alignment: Alignment) -
         return
     steps: list[tuple[Array, str, str, object, object]] = []
     if abs(mass_a - mass_b) > SAME * max(mass_a, mass_b):
-        text = sides([number(mass_a), number(mass_b)], abs(mass_a - mass_b), " kg") + ratio(mass_a, mass_b)
+        text = both(mass_a, mass_b, " kg") + ratio(mass_a, mass_b)
         steps.append((body_of(mass_b, com_a, tensor_a), "mass", text, mass_a, mass_b))
     if np.abs(com_a - com_b).max() > SAME * size:
-        off = float(np.abs(com_a - com_b).max())
-        text = f"{sides([vector(com_a), vector(com_b)], off, most='at most ')}, m{com_hint(com_a, com_b)}"
+        text = f"{both(com_a, com_b)}, m{com_hint(com_a, com_b)}"
         after = body_of(mass_b, com_b, tensor_a)
         steps.append((after, "centre of mass", text, tuple(com_a.tolist()), tuple(com_b.tolist())))
     reach = max(np.abs(tensor_a).max(), np.abs(tensor_b).max())
@@ -146,8 +145,7 @@ def tensor_in_words(
         return "axes of inertia", f"the same principal moments, axes turned by {number(np.degrees(angle))} deg"
     worst = max(((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)), key=lambda at: abs(a[at] - b[at]))
     name = "I" + "xyz"[worst[0]] + "xyz"[worst[1]]
-    both = sides([number(a[worst]), number(b[worst])], abs(a[worst] - b[worst]))
-    return "inertia", f"most in {name}: {both}, kg m2"
+    return "inertia", f"most in {name}: {both(float(a[worst]), float(b[worst]))}, kg m2"
 
 
 SIGNS = [np.array([x, y, z]) for x in (1.0, -1.0) for y in (1.0, -1.0) for z in (1.0, -1.0)]

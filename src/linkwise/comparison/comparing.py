@@ -15,7 +15,7 @@ from ..robot import Robot
 from .alignment import aligned
 from .dynamics import Quantities, StateMap, States, quantities, random_states, shared_coordinates
 from .explaining import ROUNDING, Explained, Pair, Residual, explain, in_b, largest_difference, moved_joint
-from .findings import FRICTION, LEFT, SPRINGS, Comparison, Difference, Finding, listed, percent
+from .findings import FRICTION, LEFT, SPRINGS, Comparison, Difference, Finding, percent, quoted
 from .matching import Match, matchings
 from .notes import (
     base_finding,
@@ -262,9 +262,9 @@ def verdict_of(
     main = max(effective, key=lambda f: f.share or 0.0, default=None)
     parts = [f.message for f in findings if f.kind == "parent" and f is not main]
     if missing:
-        parts.append(f"joints in one of them only: {listed(f.where for f in missing)}")
+        parts.append(f"joints in one of them only: {quoted(f.where for f in missing)}")
     if couplings:
-        parts.append(f"joints coupled in another way: {listed(f.where for f in couplings)}{coupling_hint(couplings)}")
+        parts.append(f"joints coupled in another way: {quoted(f.where for f in couplings)}{coupling_hint(couplings)}")
     if torque <= tolerance and inertia.relative > tolerance:
         parts.append(f"inertia matrices differ by {inertia.relative:.0e}, most at joint {inertia.where!r}")
     if torque <= tolerance:

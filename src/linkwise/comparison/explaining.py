@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..lazy import cached_property
-from ..robot.mapping import own_numbers
+from ..robot.link import own_numbers
 from .alignment import LOOSE, Alignment, size_of
 from .bodies import body_increments
 from .dynamics import (
@@ -22,7 +22,7 @@ from .dynamics import (
     own_units,
     torques,
 )
-from .findings import Finding, Increment, moved_in_words, number, sides, turn, vector
+from .findings import Finding, Increment, both, moved_in_words, number, turn
 from .rigid import EYE, Array, angle_of, apart, inverse
 from .skeleton import WIDTHS, Skeleton
 from .tables import TableDifference, unit_of
@@ -318,22 +318,20 @@ def other_corrections(pair: Pair, numbers: Numbers, seen: Numbers) -> Iterator[t
             if abs(p - r) > ROUNDING * pair.size**lengths:
                 changed = numbers.of_joints[k] | {key: r}
                 numbers = replace(numbers, of_joints=(*numbers.of_joints[:k], changed, *numbers.of_joints[k + 1 :]))
-                text = f"{key} of {unit.name!r}: {sides([number(p), number(r)], abs(p - r), f' {unit_text}')}"
+                text = f"{key} of {unit.name!r}: {both(p, r, f' {unit_text}')}"
                 yield k, Finding(key, unit.name, text, p, r), numbers
     g, h = numbers.gravity, seen.gravity
     if np.abs(g - h).max() > 1e-10 * max(np.abs(g).max(), np.abs(h).max()):
         numbers = replace(numbers, gravity=h)
-        off = float(np.abs(g - h).max())
-        text = f"gravity: {sides([vector(g), vector(h)], off, ' m/s2', 'at most ')}, in the base frame of a"
+        text = f"gravity: {both(g, h, ' m/s2')}, in the base frame of a"
         yield -1, Finding("gravity", "", text, tuple(g.tolist()), tuple(h.tolist())), numbers
 
 
 def rotor_increments(pair: Pair) -> Iterator[Increment]:
     for k, (one, other) in enumerate(zip(pair.a.units, pair.b.units, strict=True)):
         if abs(one.rotor - other.rotor) > 1e-12 * max(one.rotor, other.rotor):
-            shown = [number(r) if r else "none" for r in (one.rotor, other.rotor)]
             unit = "kg m2" if one.joint.angular else "kg"
-            text = f"rotor inertia (armature) of {one.name!r}: {sides(shown, abs(one.rotor - other.rotor))}, {unit}"
+            text = f"rotor inertia (armature) of {one.name!r}: {both(one.rotor, other.rotor, zero='none')}, {unit}"
             finding = Finding("rotor inertia", one.name, text, one.rotor, other.rotor)
             yield Increment(finding, k, rotor=other.rotor - one.rotor)
 
@@ -377,13 +375,10 @@ def greedy(
 
 def one_by_one(numbers: Numbers, increments: list[Increment]) -> Numbers:
     """The numbers with each of the increments alone, along an axis in front."""
-    bodies = [np.repeat(body[None], len(increments), axis=0) for body in numbers.bodies]
-    rotors = [np.full(len(increments), rotor) for rotor in numbers.rotors]
-    for x, increment in enumerate(increments):
-        for k, change in increment.bodies.items():
-            bodies[k][x] += change
-        rotors[increment.unit][x] += increment.rotor
-    return replace(numbers, bodies=tuple(bodies), rotors=tuple(rotors))
+    each = [corrected(numbers, increment) for increment in increments]
+    bodies = zip(*(one.bodies for one in each), strict=True)
+    rotors = zip(*(one.rotors for one in each), strict=True)
+    return replace(numbers, bodies=tuple(map(np.stack, bodies)), rotors=tuple(map(np.array, rotors)))
 
 
 def corrected(numbers: Numbers, increment: Increment) -> Numbers:

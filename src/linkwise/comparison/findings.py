@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
 import numpy as np
 
+from ..robot.layout import listed
 from .matching import Match
 from .rigid import Array, angle_of, axis_of, placed
 
@@ -83,6 +84,14 @@ def sides(shown: Sequence[str], off: float, unit: str = "", most: str = "") -> s
     return f"{shown[0]}{unit} in a, {shown[1]}{unit} in b{by}"
 
 
+def both(x: Any, y: Any, unit: str = "", zero: str = "") -> str:
+    """The same of two numbers, or of vectors by their components; `zero` is the word for none, and for 0."""
+    many = np.ndim(x) > 0
+    shown = [vector(v) if many else number(v) if v or not zero else zero for v in (x, y)]
+    off = np.abs(np.subtract(x, y)).max() if many else abs((x or 0.0) - (y or 0.0))
+    return sides(shown, float(off), unit, "at most " if many else "")
+
+
 def ratio(a: float, b: float) -> str:
     """ " (1000 times)" where that says more than the two numbers."""
     if a and b:
@@ -110,9 +119,8 @@ def moved_in_words(P: Array, Q: Array, size: float) -> str:
     return turn(placed(Q[:3, :3] @ P[:3, :3].T, Q[:3, 3] - P[:3, 3]), size)
 
 
-def listed(names: Any, most: int = 6) -> str:
-    names = [repr(name) for name in names]
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+def quoted(names: Iterable[object]) -> str:
+    return listed(map(repr, names), 6)
 
 
 @dataclass(frozen=True)

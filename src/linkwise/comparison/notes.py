@@ -10,7 +10,7 @@ import numpy as np
 from ..robot import Robot
 from .dynamics import coordinate_unit
 from .explaining import Pair
-from .findings import Finding, listed, number, sides, turn
+from .findings import Finding, both, number, quoted, sides, turn
 from .rigid import EYE, Array, apart, inverse
 from .skeleton import Skeleton, Unit
 
@@ -84,7 +84,7 @@ def order_finding(pair: Pair, pairs: Mapping[int, int]) -> Iterator[Finding]:
     order = [pairs[k] for k in sorted(pairs, key=lambda k: names_a.index(pair.whole_a.units[k].name))]
     if order != sorted(order):
         names = [pair.whole_b.units[j].name for j in sorted(order)]
-        text = f"the joints stand in another order in b: {listed(names)}"
+        text = f"the joints stand in another order in b: {quoted(names)}"
         yield Finding("order", "", text, [u.name for u in pair.a.units], names)
 
 
@@ -172,8 +172,7 @@ def rating_findings(pair: Pair) -> Iterator[Finding]:
 
 def entry(where: str, what: str, x: Any, y: Any) -> Iterator[Finding]:
     if abs((x or 0.0) - (y or 0.0)) > SAME * max(abs(x or 0.0), abs(y or 0.0)):
-        shown = [number(value) if value else "none" for value in (x, y)]
-        yield Finding(what, where, f"{what} of {where!r}: {sides(shown, abs((x or 0.0) - (y or 0.0)))}", x, y)
+        yield Finding(what, where, f"{what} of {where!r}: {both(x, y, zero='none')}", x, y)
 
 
 def pair_of(limits: tuple[float, float] | None) -> str:

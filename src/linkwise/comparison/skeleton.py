@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import RobotError
 from ..robot import Joint, Robot
-from ..robot.mapping import own_numbers
+from ..robot.link import own_numbers
 from ..spatial import RigidInertia, Symmetric, Vector
 from .rigid import EYE, Array, body_of, inverse, matrix, moved
 

@@ -17,7 +17,7 @@ from ..errors import RobotError
 from ..robot import Robot, from_table
 from .alignment import Alignment, JointAlignment
 from .dynamics import Numbers, numbers_of
-from .findings import Finding, moved_in_words, number, sides, vector
+from .findings import Finding, both, moved_in_words
 from .rigid import EYE, Array, apart, inverse, placed
 from .skeleton import Skeleton, skeleton_of
 
@@ -90,8 +90,7 @@ def row_changes(
             x, y = float(one.get(key, 0.0)), float(other.get(key, 0.0))
             if abs(x - y) > SAME * (1.0 if key in ANGLES else size):
                 unit, times = (" deg", np.degrees(1.0)) if key in ANGLES else (" m", 1.0)
-                both = sides([number(v * times) for v in (x, y)], abs(x - y) * times, unit)
-                yield f"{word} of {name!r}: {both}", "DH parameter", (key,)
+                yield f"{word} of {name!r}: {both(x * times, y * times, unit)}", "DH parameter", (key,)
         return
     place, there = place_in(one), place_in(other)
     joint = one.get("joint_name", name)
@@ -103,10 +102,8 @@ def row_changes(
         yield text, "placement", ("translation", "rotation")
     for key, default, scale in (("axis", (0.0, 0.0, 1.0), 1.0), ("anchor", (0.0, 0.0, 0.0), size)):
         lines = [np.array(row.get(key, default), dtype=float) for row in (one, other)]
-        off = float(np.abs(lines[0] - lines[1]).max())
-        if off > SAME * scale:
-            text = f"{key} of joint {joint!r}: {sides([vector(x) for x in lines], off, most='at most ')}"
-            yield text, key, (key,)
+        if np.abs(lines[0] - lines[1]).max() > SAME * scale:
+            yield f"{key} of joint {joint!r}: {both(lines[0], lines[1])}", key, (key,)
 
 
 def unit_of(a: Skeleton, link: str) -> int:

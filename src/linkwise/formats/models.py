@@ -12,6 +12,7 @@ from typing import Any
 from ..errors import RobotError
 from ..robot import Robot
 from ..robot.coordinates import MovingJoint
+from ..robot.layout import listed
 from .joint_forms import CONVENTIONS, TITLES, Follower, PerDegree, Place, SameNumbers, Side
 from .mujoco_model import from_mujoco, mujoco_joints
 from .pinocchio_model import from_pinocchio, joint_parts
@@ -25,7 +26,6 @@ __all__ = [
     "robot_of_model",
     "side_of_model",
 ]
-MOST = 8  # names in a message
 
 
 @dataclass(frozen=True)
@@ -168,16 +168,15 @@ def refuse_others(
             )
     if missing:
         raise RobotError(
-            f"robot {arm.name!r} has joints for which {title} has no numbers: {named(x.joint for x in missing)}"
-            f" (expected joints of the same names; it has {named(part.name for part in left) or 'no others'})"
+            f"robot {arm.name!r} has joints for which {title} has no numbers: {quoted(x.joint for x in missing)}"
+            f" (expected joints of the same names; it has {quoted(part.name for part in left) or 'no others'})"
         )
     if left:
         raise RobotError(
-            f"{title} has joints that robot {arm.name!r} does not have: {named(part.name for part in left)} (expected"
+            f"{title} has joints that robot {arm.name!r} does not have: {quoted(part.name for part in left)} (expected"
             " the same joints)"
         )
 
 
-def named(names: Iterable[str]) -> str:
-    names = [repr(name) for name in names]
-    return ", ".join(names[:MOST]) + (f" and {len(names) - MOST} more" if len(names) > MOST else "")
+def quoted(names: Iterable[str]) -> str:
+    return listed(map(repr, names), 8)

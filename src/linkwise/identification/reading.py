@@ -13,8 +13,7 @@ import numpy as np
 from ..array_files import read_npz
 from ..errors import FileError
 from ..robot import Robot
-from ..robot.labels import in_order
-from ..robot.layout import listed
+from ..robot.layout import in_order, listed
 from .columns import columns_of, is_current, time_unit
 from .csv_tables import Words, csv_table
 from .recorded import Arrays, Recorded, plain

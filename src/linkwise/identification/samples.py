@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..robot import Robot
-from ..robot.labels import in_order
+from ..robot.layout import in_order
 from .clock import interpolated, long_gaps, notes_on_gaps, on_grid, times, usual_period
 from .plausibility import held, held_rows, outside_limits, saturated, unmeasured, unwrapped
 from .recorded import LEAST, MASKED, Recorded, plain

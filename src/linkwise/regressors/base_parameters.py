@@ -15,6 +15,7 @@ from ..dynamics import kinematics
 from ..errors import RobotError
 from ..robot import Link, LinkMobility, Robot, outward, require_robot
 from ..robot.configurations import neutral
+from ..robot.link import own_numbers
 from ..robot.mapping import own_numbers
 from ..robot.regroup import TEN, body_of, identifiable_parameters, ten_numbers
 from ..robot.scales import length_unit, with_lengths_in

@@ -11,8 +11,7 @@ from ..spatial import Placement, RigidInertia, Scalar, Symmetric, Vector, add, i
 from .coordinates import Coupling
 from .entries import IMPOSSIBLE, EntryError, finite, number, sequence, square
 from .kinds import KINDS, STAYS, JointKind, joint_numbers, of_one_degree
-from .link import Frame, Link, empty_link
-from .mapping import number_fields, numbers_of
+from .link import Frame, Link, empty_link, number_fields, numbers_of
 from .tables import NO_TENSOR, RATINGS, REFUSE, WARN, CheckedRow, Convention, checked_row, size_of
 
 BASE = "base"

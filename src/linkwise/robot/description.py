@@ -13,7 +13,7 @@ from .coordinates import size_in_words
 from .entries import is_symbol
 from .joint import Joint
 from .kinds import KINDS, link_joints
-from .mapping import own_numbers
+from .link import own_numbers
 from .model import Robot, require_robot
 from .tables import CONVENTIONS, DH, DH_CONVENTIONS, DRIVE, ENTRIES, RATINGS
 

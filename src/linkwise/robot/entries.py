@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import ErrorWithFields, RobotError
 from ..spatial import Scalar
-from .named_arrays import labels_of, listed
+from .named_arrays import labels_of, reprs
 
 ANGLE = re.compile(r"\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s*(deg|rad)\s*")
 TURNS = 4.0 * math.pi  # a larger angle in a DH row must have been meant in degrees
@@ -117,7 +117,7 @@ def sequence(value: Any, count: int, key: str = "") -> list[Any] | None:
     if labels is not None and not key:
         return None
     if labels is not None:
-        raise EntryError(key, f"has names: {listed(labels)} (expected numbers without names, in order: .to_numpy())")
+        raise EntryError(key, f"has names: {reprs(labels)} (expected numbers without names, in order: .to_numpy())")
     items = list(value)
     return items if len(items) == count else None
 

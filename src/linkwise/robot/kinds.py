@@ -15,7 +15,7 @@ from ..lazy import cached_property
 from ..spatial import Placement, Rotation, Scalar, Vector
 from .ball import CYCLE, BallX, BallY, BallZ
 from .joint import EVERYWHERE, Joint, Prismatic, Revolute, Screw
-from .mapping import own_numbers
+from .link import own_numbers
 
 STAYS = Placement.identity()
 CYCLES = Placement(CYCLE, Vector.zero())

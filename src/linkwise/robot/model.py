@@ -21,8 +21,7 @@ from .entries import is_symbol
 from .fingerprint import NoFingerprintError, robot_fingerprint
 from .joint_space import JointSpace
 from .kinds import of_one_degree
-from .link import Frame, Link
-from .mapping import NumberMap, numbers_of
+from .link import Frame, Link, NumberMap, numbers_of
 from .regroup import regrouped_bodies
 from .tables import CONVENTIONS, DH_CONVENTIONS, NO_TENSOR, REFUSE, free_name
 from .walk import UNROLLED, Walk

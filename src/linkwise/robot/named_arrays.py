@@ -41,12 +41,12 @@ def refuse_labels(name: str, value: Any, hint: str = "") -> None:
     labels = labels_of(value)
     if labels is not None:
         raise TypeError(
-            f"{name} has names: {listed(labels)}, which are not looked at here (expected arrays without names, as"
+            f"{name} has names: {reprs(labels)}, which are not looked at here (expected arrays without names, as"
             f" .to_numpy() gives them, in the order that is documented{hint})"
         )
 
 
-def listed(labels: Any) -> str:
+def reprs(labels: Any) -> str:
     labels = list(labels)
     shown = [*labels[: SHOWN - 1], labels[-1]] if len(labels) > SHOWN else labels
     return ", ".join(map(repr, shown)) + (f" ({len(labels)} in all)" if len(labels) > SHOWN else "")

@@ -21,8 +21,7 @@ from decimal import Context, Decimal
 
 from ..spatial import RigidInertia, Scalar, Symmetric, Vector
 from .joint import LinkMobility, Revolute
-from .link import Link
-from .mapping import NumberMap, numbers_of
+from .link import Link, NumberMap, numbers_of
 
 TEN = ("m", "hx", "hy", "hz", "Jxx", "Jxy", "Jxz", "Jyy", "Jyz", "Jzz")  # about the joint's origin
 DIGITS = Context(prec=80, traps=[])  # a sum of two floats has up to 60; what overflows becomes infinite, as floats do

@@ -23,8 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..spatial import Placement, Symmetric, Vector, mul
-from .link import Link
-from .mapping import own_numbers
+from .link import Link, own_numbers
 from .model import Robot
 from .walk import inward, outward
 

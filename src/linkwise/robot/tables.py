@@ -34,7 +34,7 @@ from .entries import (
     vector3,
 )
 from .kinds import KINDS, JointKind, joint_numbers, of_one_degree
-from .mapping import own_numbers
+from .link import own_numbers
 from .rotations import distance, nearest_rotation
 
 

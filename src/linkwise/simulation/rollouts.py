@@ -19,7 +19,7 @@ from ..kernels.interface import described
 from ..kernels.target import Target, target_named
 from ..ode.rollout import RolloutCode, Settings, fixed_step_integrators, rollout_of
 from ..robot import Friction, Robot
-from ..robot.labels import in_order
+from ..robot.layout import in_order
 from .equations import RolloutMotion
 from .friction_steps import warn_of_long_steps
 from .prepared import checked

@@ -17,7 +17,7 @@ from ..graph import Graph, Node, Port
 from ..graph.loops import LoopProgram, Recursion, scheduled
 from ..graph.node import is_scalar
 from ..robot import Contraction, Link, Regrouping, Robot, StandIn, before_regrouping
-from ..robot.mapping import NumberMap
+from ..robot.link import NumberMap
 from ..robot.walk import OfLinks, PerLink, Step
 
 

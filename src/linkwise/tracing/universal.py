@@ -17,8 +17,7 @@ from ..graph.loops import GRAVITY, LoopProgram
 from ..robot import Link, Regrouping, Robot, StandIn, before_regrouping
 from ..robot.joint import Joint
 from ..robot.kinds import joint_numbers, link_joints
-from ..robot.link import empty_link
-from ..robot.mapping import DRIVE, NumberMap, number_fields
+from ..robot.link import DRIVE, NumberMap, empty_link, number_fields
 from .loop_tracing import UNKNOWN, Loops, Traced, recorder, traced_loops
 
 PLACED = (  # the numbers of a link besides those of its joint

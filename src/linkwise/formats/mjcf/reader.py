@@ -18,8 +18,7 @@ from ...extras import imported
 from ...robot import Robot, from_table
 from .. import xml
 from ..files import Options
-from ..mujoco_forces import ModelError, Part
-from ..mujoco_model import Reading
+from ..mujoco_model import ModelError, Part, Reading
 from ..urdf import reader as urdf
 from ..xml import Element, shortened
 from .document import BODIES, Document, inside
