@@ -194,7 +194,7 @@ def numbers_of(a: Skeleton) -> Numbers:
     return Numbers(
         tuple(unit.placement for unit in units),
         tuple(unit.body for unit in units),
-        tuple(unit.rotor for unit in units),
+        tuple(unit.joint.rotor_inertia for unit in units),
         tuple(unit.numbers for unit in units),
         a.gravity,
     )
@@ -207,7 +207,7 @@ def numbers_seen(a: Skeleton, b: Skeleton, alignment: Alignment) -> Numbers:
         Tp = alignment.joints[one.parent].T if one.parent >= 0 else alignment.base
         placements.append(Tp @ other.placement @ inverse(joint.M))
         bodies.append(moved(other.body, joint.T))
-    rotors, of_joints = tuple(unit.rotor for unit in b.units), tuple(unit.numbers for unit in b.units)
+    rotors, of_joints = tuple(unit.joint.rotor_inertia for unit in b.units), tuple(unit.numbers for unit in b.units)
     return Numbers(tuple(placements), tuple(bodies), rotors, of_joints, alignment.base[:3, :3] @ b.gravity)
 
 

@@ -329,11 +329,11 @@ def other_corrections(pair: Pair, numbers: Numbers, seen: Numbers) -> Iterator[t
 
 def rotor_increments(pair: Pair) -> Iterator[Increment]:
     for k, (one, other) in enumerate(zip(pair.a.units, pair.b.units, strict=True)):
-        if abs(one.rotor - other.rotor) > 1e-12 * max(one.rotor, other.rotor):
+        x, y = one.joint.rotor_inertia, other.joint.rotor_inertia
+        if abs(x - y) > 1e-12 * max(x, y):
             unit = "kg m2" if one.joint.angular else "kg"
-            text = f"rotor inertia (armature) of {one.name!r}: {both(one.rotor, other.rotor, zero='none')}, {unit}"
-            finding = Finding("rotor inertia", one.name, text, one.rotor, other.rotor)
-            yield Increment(finding, k, rotor=other.rotor - one.rotor)
+            text = f"rotor inertia (armature) of {one.name!r}: {both(x, y, zero='none')}, {unit}"
+            yield Increment(Finding("rotor inertia", one.name, text, x, y), k, rotor=y - x)
 
 
 def greedy(

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from ..robot import Robot
+from ..robot.tables import RATINGS
 from .dynamics import coordinate_unit
 from .explaining import Pair
 from .findings import Finding, both, number, quoted, sides, turn
 from .rigid import EYE, Array, apart, inverse
 from .skeleton import Skeleton, Unit
 
-RATINGS = ("velocity_limit", "effort_limit", "stiffness", "rest")
 SAME = 1e-9  # radians, of the robot's size, and relative
 SAME_LIMIT = 1e-6  # radians, and of the robot's size
 
@@ -141,22 +141,21 @@ def tool(name_a: str, name_b: str, offset: Array, size: float, owner: str = "") 
 
 def drive_findings(pair: Pair) -> Iterator[Finding]:
     for k, (one, other) in enumerate(zip(pair.a.units, pair.b.units, strict=True)):
-        for key, what in (("viscous", "viscous friction"), ("coulomb", "Coulomb friction")):
-            yield from entry(one.name, what, getattr(one, key), getattr(other, key))
-        joint = pair.alignment.joints[k]
-        limits = other.limits
+        for key, what in (("viscous_friction", "viscous friction"), ("coulomb_friction", "Coulomb friction")):
+            yield from entry(one.name, what, getattr(one.joint, key), getattr(other.joint, key))
+        joint, own, limits = pair.alignment.joints[k], one.joint.limits, other.joint.limits
         if limits is not None:
             lower, upper = sorted(joint.sign * (x - joint.zero) for x in limits)
             limits = lower, upper
-        if one.limits is None or limits is None:
-            if one.limits is not limits:
-                yield Finding(
-                    "limits", one.name, f"limits of {one.name!r}: {pair_of(one.limits)} in a, {pair_of(limits)} in b"
-                )
-        elif np.abs(np.subtract(one.limits, limits)).max() > SAME_LIMIT * coordinate_unit(one, pair.size):
-            off = float(np.abs(np.subtract(one.limits, limits)).max())
-            text = f"limits of {one.name!r}: {sides([pair_of(one.limits), pair_of(limits)], off)}, in q of a"
-            yield Finding("limits", one.name, text, one.limits, limits)
+        if own is None or limits is None:
+            if own is not limits:
+                text = f"limits of {one.name!r}: {pair_of(own)} in a, {pair_of(limits)} in b"
+                yield Finding("limits", one.name, text)
+            continue
+        off = float(np.abs(np.subtract(own, limits)).max())
+        if off > SAME_LIMIT * coordinate_unit(one, pair.size):
+            text = f"limits of {one.name!r}: {sides([pair_of(own), pair_of(limits)], off)}, in q of a"
+            yield Finding("limits", one.name, text, own, limits)
     yield from rating_findings(pair)
 
 

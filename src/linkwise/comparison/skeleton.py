@@ -31,10 +31,6 @@ class Unit:
     parent: int
     placement: Array
     body: Array
-    rotor: float
-    viscous: float
-    coulomb: float
-    limits: tuple[float, float] | None
     joint: Joint  # of its last link
     q: slice  # where its numbers are in q of the robot whose joints all move on their own
     v: slice
@@ -184,10 +180,6 @@ def unit(robot: Robot, name: str, kind: str, first: int, last: int, unit_of: dic
         parent=unit_of[links[0].parent],
         placement=placement,
         body=body_of(float(body.mass), [float(x) for x in body.com], body.inertia.rows),
-        rotor=float(links[0].joint.rotor_inertia),
-        viscous=float(joint.viscous_friction),
-        coulomb=float(joint.coulomb_friction),
-        limits=None if kind else joint.limits,
         joint=joint,
         q=q,
         v=v,

@@ -21,7 +21,8 @@ from xml.sax.saxutils import escape, quoteattr
 from ...errors import FileError, RobotError
 from ...files import saving
 from ...robot import KINDS, Robot
-from ...robot.tables import WARN, Z, free_name
+from ...robot.joint_space import label
+from ...robot.tables import ORIGIN, WARN, Z, free_name
 from ...spatial import is_zero
 from ..agreement import require_agreement
 from ..conversion import Table, flat, to_frames
@@ -145,34 +146,24 @@ class Writer:
         """A link and its joint; several of them for a joint of several degrees of freedom."""
         name, types = row.get("joint_name", row["name"]), types_of(row["joint"])
         place = row["translation"], row["rotation"]
-        if types == ("fixed",):
+        if types in (("fixed",), (FLOATING,)):
             self.link(row["name"], row)
-            self.joint(self.new_name(name, self.joint_names), "fixed", parent, row["name"], place)
-        elif types == (FLOATING,):
-            self.link(row["name"], row)
-            self.joint(name, FLOATING, parent, row["name"], place)
-        elif len(types) > 1:
-            self.several(row, name, parent, place)
-        else:
-            (kind,) = types
-            self.link(row["name"], row)
-            inner = [f"<axis xyz={numbers(row['axis'])}/>", *self.mimic(row), *drive(row, kind, row.get("limits"))]
-            self.joint(name, type_of(row, kind, row.get("limits")), parent, row["name"], place, inner)
-            self.rotor(name, row)
-
-    def several(self, row: Mapping[str, Any], name: str, parent: str, place: Any) -> None:
-        several = KINDS[row["joint"]]
-        directions = [row.get("axis", Z)] * several.degrees if several.on_z else several.directions
-        parts = zip(several.q_labels, types_of(row["joint"]), directions, strict=True)
-        for k, (label, kind, direction) in enumerate(parts):
-            last = k == several.degrees - 1
-            link = row["name"] if last else self.new_name(f"{row['name']}.{label}", self.taken)
-            limits = row["limits"][k] if "limits" in row else None
+            own = self.new_name(name, self.joint_names) if types == ("fixed",) else name
+            self.joint(own, types[0], parent, row["name"], place)
+            return
+        kind = KINDS[row["joint"]]
+        directions = [row.get("axis", Z)] * kind.degrees if kind.on_z else kind.directions
+        for k, (part, written, direction) in enumerate(zip(kind.q_labels, types, directions, strict=True)):
+            last = k == kind.degrees - 1
+            link = row["name"] if last else self.new_name(f"{row['name']}.{part}", self.taken)
+            limits = row.get("limits")
+            limits = limits[k] if limits and kind.degrees > 1 else limits
             self.link(link, row if last else {})
-            inner = [f"<axis xyz={numbers(direction)}/>", *drive(row, kind, limits)]
-            self.joint(f"{name}.{label}", type_of(row, kind, limits), parent, link, place, inner)
-            self.rotor(f"{name}.{label}", row)
-            parent, place = link, ((0.0, 0.0, 0.0), None)
+            inner = [f"<axis xyz={numbers(direction)}/>", *self.mimic(row), *drive(row, written, limits)]
+            joint = label(name, part)
+            self.joint(joint, type_of(written, limits), parent, link, place, inner)
+            self.rotor(joint, row)
+            parent, place = link, (ORIGIN, None)
 
     def link(self, name: str, row: Mapping[str, Any]) -> None:
         mass, tensor = row.get("mass", 0.0), row.get("inertia", ())
@@ -193,7 +184,7 @@ class Writer:
 
     def joint(self, name: str, kind: str, parent: str, child: str, place: Any, inner: Iterable[str] = ()) -> None:
         translation, rotation = place
-        angles = (0.0, 0.0, 0.0) if rotation is None else roll_pitch_yaw(rotation)
+        angles = ORIGIN if rotation is None else roll_pitch_yaw(rotation)
         self.lines += [
             f'  <joint name={quoteattr(name)} type="{kind}">',
             f"    <parent link={quoteattr(parent)}/>",
@@ -238,7 +229,7 @@ def is_root(row: Mapping[str, Any]) -> bool:
     return still and row["rotation"] == ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
-def type_of(row: Mapping[str, Any], kind: str, limits: Any) -> str:
+def type_of(kind: str, limits: Any) -> str:
     return "continuous" if kind == "revolute" and limits is None else kind
 
 
