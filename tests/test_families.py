@@ -9,8 +9,8 @@ import pytest
 import linkwise as lw
 from effort import rest_slow
 from linkwise.simulation import backend
+from linkwise.sweeps import family as sweep_robots
 from linkwise.sweeps import inputs as sweep_inputs
-from linkwise.sweeps import robots as sweep_robots
 from linkwise.sweeps import samples as sweep_samples
 from linkwise.sweeps.family import families, family_map
 from linkwise.targets.cpu import solver

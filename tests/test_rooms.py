@@ -95,7 +95,6 @@ MAY_IMPORT = {  # each room: the rooms below it that it uses
         "recording",
         "robot",
         "simulation",
-        "spatial",
         "tracing",
         "version",
     },

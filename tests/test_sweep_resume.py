@@ -390,38 +390,27 @@ def test_a_folder_of_the_layout_before_is_read(tmp_path):
     assert opened.resume().done == [0]
 
 
-@unix
 def test_files_that_no_process_writes_any_more_go_away(tmp_path):
-    quick(folder=tmp_path)
     names = [f"_chunk-00000.{kind}" for kind in ("npz", "parquet", "failed.txt")]
     left = [tmp_path / f"{name}.{'0' * 15}{k}.tmp" for k, name in enumerate((*names, "_sweep.json", "_samples-0.npz"))]
-    for path in left:
-        path.write_text("half")
-    with open(left[0], "ab") as file:
-        assert sweep_files.lock(file)
+    for use in (partial(quick, folder=tmp_path), lambda: lw.open_sweep(tmp_path).resume()):
         quick(folder=tmp_path)
-        assert [path.exists() for path in left] == [True, False, False, False, True]  # the last is none of ours
-    lw.open_sweep(tmp_path).resume()
-    assert not left[0].exists()
+        for path in left:
+            path.write_text("half")
+        use()
+        assert [path.exists() for path in left] == [False, False, False, False, True]  # the last is none of ours
 
 
-@pytest.mark.parametrize("locks", [True, False])
-def test_a_file_that_is_removed_while_it_is_written_is_written_again(locks, tmp_path, monkeypatch):
+def test_a_file_that_is_removed_while_it_is_written_is_written_again(tmp_path, monkeypatch):
     def removed(file):
         if len(done) < 3:
-            done.append(os.unlink(file.name))
-        return True if locks else None
+            done.append([path.unlink() for path in (tmp_path / "a").glob("*.tmp")])
+        return synced(file)
 
-    done = []
-    monkeypatch.setattr(sweep_files, "lock", removed)
+    done, synced = [], os.fsync
+    monkeypatch.setattr(os, "fsync", removed)
     same(few_of(SEVEN, tmp_path / "a").read(), few_of(SEVEN, tmp_path / "b").read())
-    assert len(done) == 3
-    old, new = (tmp_path / "b" / f"_chunk-0000{k}.npz.{'0' * 16}.tmp" for k in range(2))
-    for path in (old, new):
-        path.write_text("half")
-    os.utime(old, (0, 0))
-    few_of(SEVEN, tmp_path / "b")
-    assert (old.exists(), new.exists()) == (False, not locks)  # without locks, the old ones alone
+    assert done == [[None]] * 3
 
 
 KILLED = """

@@ -30,11 +30,10 @@ from ..simulation.problem import COORDINATES, Problem
 from ..simulation.recorded import event_records
 from ..simulation.simulation import simulate
 from ..version import __version__
-from .columns import Columns, event_columns, has_events
-from .family import Family
+from .family import Errors, Family, FamilyChunk, check_motion, chunk_of_table, chunks_of_robots
+from .folder import Columns, event_columns, has_events
 from .inputs import LOADS, Job, Outcome, kept_times, most_times
-from .robots import Errors, FamilyChunk, check_motion, chunk_of_table, chunks_of_robots
-from .samples import KNOWN, table_entries
+from .samples import KNOWN
 
 FAILED = "failed"  # the status of a trajectory that could not be begun
 
@@ -68,10 +67,10 @@ class Chunk:
     """The results of a job while it is computed."""
 
     def __init__(self, job: Job) -> None:
-        self.job = job
-        self.count, n, nq = len(job.rows["q0"]), job.arm.n, job.arm.nq
+        self.inputs, self.rows, self.family_map = job.inputs, job.inputs.samples, job.family_map
+        self.count, n, nq = len(self.rows["q0"]), job.inputs.arm.n, job.inputs.arm.nq
         self.columns: Columns = {
-            "trajectory": np.arange(job.first, job.first + self.count),
+            "trajectory": np.arange(self.count) + job.index * job.inputs.chunk,
             "status": np.full(self.count, FAILED, dtype="U16"),
             "reached": np.zeros(self.count),
             "steps": np.zeros(self.count, dtype=np.int64),
@@ -80,8 +79,8 @@ class Chunk:
             "qd_end": np.full((self.count, n), np.nan),
             "imbalance": np.full(self.count, np.nan),
         }
-        if job.keep == "samples":
-            times = most_times(job.keep, job.options)
+        if job.inputs.keep == "samples":
+            times = most_times(job.inputs.keep, job.inputs.options)
             sizes = {"q": nq, "qd": n}
             self.columns |= {name: np.full((self.count, times, size), np.nan) for name, size in sizes.items()}
         self.errors: Errors = {}
@@ -90,24 +89,24 @@ class Chunk:
 
     def compute(self) -> None:
         """Simulate all rows, by family and duration."""
-        job, rows, read = self.job, self.job.rows, set[str]()
-        durations = rows["duration"] if job.duration is None else np.full(self.count, job.duration)
-        check_motion(job.arm, rows, job.vary, self.errors)
-        if job.family_map is not None:
-            families = [chunk_of_table(rows, job.family_map, self.errors)]
+        inputs, rows, read = self.inputs, self.rows, set[str]()
+        durations = rows["duration"] if inputs.duration is None else np.full(self.count, inputs.duration)
+        check_motion(inputs.arm, rows, inputs.vary, self.errors)
+        if self.family_map is not None:
+            families = [chunk_of_table(rows, self.family_map, self.errors)]
         else:
-            families = chunks_of_robots(job.arm, rows, job.vary, self.errors, read)
+            families = chunks_of_robots(inputs.arm, rows, inputs.vary, self.errors, read)
         for family in families:
             for duration in np.unique(durations[family.rows]).tolist():
                 self.compute_family(family.part(np.flatnonzero(durations[family.rows] == duration)), duration)
-        if job.vary is not None and not self.errors:
-            used = {*read, *KNOWN, *table_entries(rows, job.arm), *parameters_of(job.options["torque"])}
+        if inputs.vary is not None and not self.errors:
+            used = {*read, *KNOWN, *inputs.entries, *parameters_of(inputs.options["torque"])}
             self.messages |= {f"vary read no {name!r}": None for name in sorted(set(rows) - used)}
 
     def compute_family(self, part: FamilyChunk, duration: float) -> None:
         """Rows of one family and one duration: together, or those robot by robot for which that is not possible."""
         alone = part.rows.tolist()
-        if alone and part.family.symbols and self.job.options["compiled"] is not False:
+        if alone and part.family.symbols and self.inputs.options["compiled"] is not False:
             alone = self.compute_together(part, duration)
         groups: dict[Robot, list[int]] = {}
         for k in alone:
@@ -122,7 +121,7 @@ class Chunk:
         function, for example, cannot be compiled for symbols.
         """
         rows, times = part.rows, self.times(duration)
-        start = self.job.rows["q0"][rows], self.job.rows["qd0"][rows]
+        start = self.rows["q0"][rows], self.rows["qd0"][rows]
         try:
             results = simulate_family(part.family, part.numbers, *start, duration, self.options(rows, times))
         except (TypeError, ValueError, ImportError) as reason:
@@ -135,7 +134,7 @@ class Chunk:
 
     def compute_robot(self, arm: Robot, rows: np.ndarray, duration: float) -> None:
         """Simulate the rows of one robot."""
-        start = self.job.rows["q0"][rows], self.job.rows["qd0"][rows]
+        start = self.rows["q0"][rows], self.rows["qd0"][rows]
         try:
             recording = simulate(arm, *start, duration, **self.options(rows, self.times(duration)))
         except SingularError as error:
@@ -149,18 +148,18 @@ class Chunk:
 
     def times(self, duration: float) -> np.ndarray:
         """The sample times of a simulation: those that are kept, and both ends."""
-        return np.union1d(kept_times(self.job.keep, self.job.options, duration), [0.0, duration])
+        return np.union1d(kept_times(self.inputs.keep, self.inputs.options, duration), [0.0, duration])
 
     def options(self, rows: np.ndarray, times: np.ndarray) -> dict[str, Any]:
         """The options of `simulate` for some rows."""
-        job = self.job
-        loads = {name: job.rows[name][rows] for name in LOADS if name in job.rows}
-        own = torque_parameters(job.options["torque"], job.rows)
+        options = self.inputs.options
+        loads = {name: self.rows[name][rows] for name in LOADS if name in self.rows}
+        own = torque_parameters(options["torque"], self.rows)
         parameters = {name: PerTrajectory(array[rows]) for name, array in own.items()}
-        return {**job.options, **loads, "samples": times, "progress": False, "parameters": parameters}
+        return {**options, **loads, "samples": times, "progress": False, "parameters": parameters}
 
     def fill(self, rows: np.ndarray, results: TrajectoryResults, duration: float) -> None:
-        at = np.searchsorted(results.t, kept_times(self.job.keep, self.job.options, duration))
+        at = np.searchsorted(results.t, kept_times(self.inputs.keep, self.inputs.options, duration))
         for name, values in results.columns.items():
             if name not in ("q", "qd"):
                 self.columns[name][rows] = values
@@ -173,9 +172,10 @@ class Chunk:
         rows = range(self.count)
         texts = [self.errors.get(k, "").encode("ascii", "backslashreplace").decode() for k in rows]
         columns = {**self.columns, "error": np.array(texts)}
-        if not has_events(self.job.options):
+        if not has_events(self.inputs.options):
             return columns
-        return columns | event_columns([self.events.get(k, ()) for k in rows], self.job.arm.nq, self.job.arm.n)
+        arm = self.inputs.arm
+        return columns | event_columns([self.events.get(k, ()) for k in rows], arm.nq, arm.n)
 
 
 def results_of(recording: Recording) -> TrajectoryResults:

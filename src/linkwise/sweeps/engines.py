@@ -78,9 +78,10 @@ def tasks(client: Any, jobs: Iterator[Job], suspects: list[Job] | None) -> Gener
             job = next(jobs, None)
             if job is None:
                 return
-            if job.options["threads"] is None and target_named(job.options["target"]).has_threads:
+            options = job.inputs.options
+            if options["threads"] is None and target_named(options["target"]).has_threads:
                 # Dask runs a task on each thread of its workers
-                job = replace(job, options={**job.options, "threads": 1})
+                job = replace(job, inputs=replace(job.inputs, options={**options, "threads": 1}))
             future = client.submit(
                 compute_chunk, job, key=f"linkwise-sweep-{run}-{job.index}", pure=False, retries=RETRIES
             )

@@ -11,26 +11,40 @@ replaced: of two processes that begin a sweep in one folder, the first one's pla
 Readers of folders of Parquet files leave out names that begin with _: for them the folder is a table. Files
 are replaced as a whole, never changed. A chunk carries the hash of its plan, its number and the hash of its content,
 and counts as finished only if all three are right. Nothing here is ever unpickled.
+
+Events of many trajectories are flat columns of a chunk, a row for each name, in the order of trajectory and time:
+
+    events                                   how many each trajectory has; two at the same time count as two
+    event_t, event_name, event_q, event_qd   all of them, one after another; in Parquet lists, one for each trajectory
 """
 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import re
-import sys
-import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from itertools import groupby
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
+import numpy as np
+
+from ..array_files import read_npz, read_parquet, write_parquet
 from ..errors import one_of, printable
 from ..extras import imported
 from ..files import replacing
-from .columns import Columns, decoded, digest, encoded
+from ..recording import EventRecord
+from ..simulation.events import events_of
 
+Columns = dict[str, np.ndarray]
+PREFIX = "linkwise."  # of metadata in Parquet
+COUNT = "events"
+FLAT = ("event_t", "event_name", "event_q", "event_qd")
 KINDS = ("parquet", "npz")
 PLAN, OLD_PLAN = "_sweep.json", "sweep.json"
 LAYOUT = 3  # of the folder and its columns
@@ -39,7 +53,6 @@ SAMPLES = re.compile(r"_samples-[0-9a-f]{16}\.npz")
 TEMPORARY = re.compile(
     rf"({SAMPLES.pattern}|_sweep\.json|_chunk-\d{{5,}}\.(parquet|npz|failed\.txt))\.[0-9a-f]{{16}}\.tmp"
 )
-ABANDONED = 3600.0  # seconds after which a temporary file belongs to no running process, where files have no locks
 
 
 class SweepWarning(UserWarning):
@@ -97,31 +110,6 @@ def place_once(temporary: Path, path: Path) -> None:
             os.replace(temporary, path)
 
 
-def lock(file: BinaryIO) -> bool | None:
-    """Lock a file until it is closed; False if a process has locked it; None where the disk has no locks."""
-    if sys.platform == "win32":
-        return None
-    import fcntl
-
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:
-        return None
-    return True
-
-
-def abandoned(path: Path) -> bool:
-    """Whether no process writes a temporary file."""
-    try:
-        with open(path, "r+b") as file:
-            free = lock(file)
-        return time.time() - path.stat().st_mtime > ABANDONED if free is None else free
-    except (FileNotFoundError, PermissionError):  # it has its name now; or it is another user's
-        return False
-
-
 class Folder:
     def __init__(self, path: str | os.PathLike[str], kind: str = "npz") -> None:
         self.path, self.kind = Path(path).absolute(), kind  # the process may change its folder
@@ -176,29 +164,23 @@ class Folder:
         return standing
 
     def clear_abandoned(self, plan: Mapping[str, Any]) -> None:
-        """Remove the temporary files of killed processes, and samples of sweeps that were not begun."""
+        """Remove temporary files, which a process that still writes one writes again, and samples of other sweeps."""
         for path in self.path.iterdir():
-            if SAMPLES.fullmatch(path.name):
-                needless = path.name != samples_name(plan)
-            else:
-                needless = TEMPORARY.fullmatch(path.name) is not None and abandoned(path)
-            if needless:
-                path.unlink(missing_ok=True)
+            if TEMPORARY.fullmatch(path.name) or (SAMPLES.fullmatch(path.name) and path.name != samples_name(plan)):
+                with suppress(PermissionError):  # another user's
+                    path.unlink(missing_ok=True)
 
     def write(self, name: str, content: bytes, place: Callable[[Path, Path], None] | None = None) -> os.stat_result:
         while True:
             temporary = self.path / f"_{name.removeprefix('_')}.{os.urandom(8).hex()}.tmp"
             try:
                 with replacing(self.path / name, temporary, durable=True, place=place) as file:
-                    lock(file)  # it is not abandoned
                     file.write(content)
                     file.flush()
-                    status = os.fstat(file.fileno())
-            except FileNotFoundError:
+                    return os.fstat(file.fileno())
+            except FileNotFoundError:  # another process removed it
                 if not self.path.is_dir():
                     raise
-                continue  # another process removed it before it was locked, or after it was closed
-            return status
 
     def store_samples(self, plan: Mapping[str, Any], samples: Columns) -> None:
         self.write(samples_name(plan), encoded("npz", samples, {}))
@@ -263,3 +245,74 @@ class Folder:
 
     def _failure(self, index: int) -> Path:
         return self.path / f"_chunk-{index:05d}.failed.txt"
+
+
+def digest(columns: Mapping[str, np.ndarray], *more: Any) -> str:
+    """A hash of names, types, shapes and numbers; `more` is hashed with them."""
+    total = hashlib.sha256(repr(more).encode())
+    for name, array in columns.items():
+        text = array.dtype.kind == "U"
+        total.update(repr((name, "text" if text else array.dtype.str, array.shape)).encode())
+        total.update(json.dumps(array.tolist()).encode() if text else np.ascontiguousarray(array).tobytes())
+    return total.hexdigest()
+
+
+def encoded(kind: str, columns: Columns, metadata: Mapping[str, str]) -> bytes:
+    """The content of a file with these columns: "npz" or "parquet"."""
+    buffer = io.BytesIO()
+    if kind == "parquet":
+        lengths = {name: columns[COUNT] for name in FLAT if name in columns}
+        write_parquet(buffer, columns, {PREFIX + key: value for key, value in metadata.items()}, lengths)
+    else:
+        text = np.array(json.dumps({"names": list(columns), **metadata}))
+        arrays: dict[str, Any] = {f"column{k}": array for k, array in enumerate(columns.values())}
+        np.savez(buffer, metadata=text, **arrays)
+    return buffer.getvalue()
+
+
+def decoded(kind: str, content: bytes) -> tuple[Columns, dict[str, str]]:
+    """The columns and the metadata of a file; a ValueError where it is not one of these."""
+    if kind == "parquet":
+        columns, metadata = read_parquet(content)
+        return columns, {key.removeprefix(PREFIX): text for key, text in metadata.items() if key.startswith(PREFIX)}
+    arrays = read_npz(content)
+    try:
+        metadata = json.loads(str(arrays["metadata"]))
+        return {name: arrays[f"column{k}"] for k, name in enumerate(metadata.pop("names"))}, metadata
+    except (KeyError, TypeError, AttributeError) as problem:
+        raise ValueError(f"no {problem} in it") from None
+
+
+def has_events(options: Mapping[str, Any]) -> bool:
+    return len(events_of(options["events"])) > 0
+
+
+def event_columns(events: Sequence[Sequence[EventRecord]], nq: int, n: int) -> dict[str, np.ndarray]:
+    rows = [[(event.t, name, event.q, event.qd) for event in records for name in event.names] for records in events]
+    flat = [row for trajectory in rows for row in trajectory]
+    t, names, q, qd = zip(*flat, strict=True) if flat else ((), (), (), ())
+    return {
+        COUNT: np.array([len(trajectory) for trajectory in rows], dtype=np.int64),
+        "event_t": np.array(t, dtype=float),
+        "event_name": np.array(names, dtype=str),
+        "event_q": np.array(q, dtype=float).reshape(-1, nq),
+        "event_qd": np.array(qd, dtype=float).reshape(-1, n),
+    }
+
+
+def event_table(columns: Mapping[str, np.ndarray], nq: int, n: int) -> dict[str, np.ndarray]:
+    """trajectory, t, name, q and qd of all events."""
+    if COUNT not in columns:
+        columns = {"trajectory": np.zeros(0, dtype=np.int64), **event_columns([], nq, n)}
+    trajectory = np.repeat(columns["trajectory"], columns[COUNT])
+    return {"trajectory": trajectory, **{name.removeprefix("event_"): columns[name] for name in FLAT}}
+
+
+def event_records(table: Mapping[str, np.ndarray]) -> tuple[EventRecord, ...]:
+    """The events of one trajectory; names at the same time are one record."""
+    rows = zip(*(table[name] for name in ("t", "name", "q", "qd")), strict=True)
+    records = []
+    for t, group in groupby(rows, key=lambda row: float(row[0])):
+        same = list(group)
+        records.append(EventRecord(t, tuple(str(row[1]) for row in same), same[0][2], same[0][3]))
+    return tuple(records)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -22,9 +22,8 @@ from ..simulation.prepared import checked, sample_times
 from ..simulation.simulation import arguments, simulate
 from ..simulation.traced import UntraceableFunctionError
 from ..version import __version__
-from .columns import Columns
-from .family import FamilyMap, family_map
-from .robots import Vary, chunks_of_robots
+from .family import FamilyMap, Vary, chunks_of_robots, family_map
+from .folder import Columns
 from .samples import KNOWN, Samples, checked_samples, table_entries
 
 OF_A_CALL = ("arm", "q0", "qd0", "duration", "progress", "parameters")  # arguments of `simulate` that are no options
@@ -200,18 +199,12 @@ def most_times(keep: str, options: Mapping[str, Any]) -> int:
 
 @dataclass(frozen=True)
 class Job:
-    """A chunk to compute."""
+    """A chunk to compute: the inputs with its rows alone, and the family of all robots, where it is known."""
 
     index: int
-    first: int  # its first trajectory
-    arm: Robot
-    rows: Samples
-    duration: float | None  # or in the rows
-    keep: str
-    options: dict[str, Any]
-    vary: Vary | None
-    family_map: FamilyMap | None  # of all robots of the sweep, where it is known
-    version: str  # of the Linkwise that asks
+    inputs: Inputs
+    family_map: FamilyMap | None
+    version: str = __version__  # of the Linkwise that asks
 
 
 @dataclass(frozen=True)
@@ -226,7 +219,6 @@ class Outcome:
 
 def jobs(inputs: Inputs, chunks: Iterable[int]) -> Iterator[Job]:
     for k in chunks:
-        first = k * inputs.chunk
-        rows = {name: np.ascontiguousarray(a[first : first + inputs.chunk]) for name, a in inputs.samples.items()}
-        settings = inputs.duration, inputs.keep, inputs.options, inputs.vary, inputs.family_map
-        yield Job(k, first, inputs.arm, rows, *settings, __version__)
+        part = slice(k * inputs.chunk, (k + 1) * inputs.chunk)
+        rows = {name: np.ascontiguousarray(array[part]) for name, array in inputs.samples.items()}
+        yield Job(k, replace(inputs, samples=rows), inputs.family_map)

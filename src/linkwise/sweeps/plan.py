@@ -28,10 +28,9 @@ from ..simulation.parameters import called
 from ..simulation.sampling import parted, traced_step
 from ..simulation.traced import UntraceableFunctionError, traced
 from ..version import __version__
-from .columns import digest
-from .folder import LAYOUT, plan_hash
+from .family import Vary
+from .folder import LAYOUT, digest, plan_hash
 from .inputs import Inputs, usual_options
-from .robots import Vary
 from .samples import Samples
 
 WITHOUT_EFFECT = ("threads", "target")  # on the results

@@ -19,13 +19,12 @@ from ..recording import EventRecord
 from ..robot import Friction, Robot, from_table
 from ..robot.layout import Layout
 from ..simulation.friction_steps import told_already, warn_of_long_steps
-from .columns import FLAT, Columns, event_records, event_table
 from .effects import check_effects
 from .engines import outcomes
-from .folder import Folder, check_kind, chunk_kind, samples_name, warn
+from .family import Vary
+from .folder import FLAT, Columns, Folder, check_kind, chunk_kind, event_records, event_table, samples_name, warn
 from .inputs import Inputs, checked_inputs, jobs, kept_times, most_times, try_options
 from .plan import differences, plan_of, restored
-from .robots import Vary
 from .samples import Samples
 
 EVERY = 5.0  # seconds between lines of progress
