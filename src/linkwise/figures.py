@@ -1,4 +1,4 @@
-"""What the figures of recordings and trajectories share: the look of each joint's curves, and writing a picture."""
+"""What figures share: the look of each joint's curves and of a panel, and writing a picture."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from .extras import imported
 from .files import saving
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#7a5c00", "#56b4e9")
@@ -71,8 +72,19 @@ def grey_style(k: int) -> dict[str, Any]:
     return {"color": themed(GREYS[k // len(STYLES) % len(GREYS)]), "linestyle": STYLES[k % len(STYLES)]}
 
 
-def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
-    """Write a picture in the format that the path's ending names."""
+def tidy(axes: Axes, *, zero: float = 0.8, upright: bool = False) -> None:
+    """What panels share: a grid, a line at zero of this width, and no frame above and right; `upright`: values at x."""
+    if zero:
+        line = axes.axvline if upright else axes.axhline
+        line(0.0, color=themed("0.6"), linewidth=zero, zorder=0)
+    axes.grid(color=themed("0.92"), axis="x" if upright else "both")
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def save_figure(figure: Figure, path: str | os.PathLike[str] | None) -> Figure:
+    """The figure, written where there is a path, in the format that its ending names."""
+    if path is None:
+        return figure
     target = Path(path)
     known = figure.canvas.get_supported_filetypes()
     ending = target.suffix.lower().lstrip(".")
@@ -81,3 +93,4 @@ def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
         raise FileError(f"{target}: cannot draw {given} (expected {', '.join(sorted(known))})")
     with saving(target) as file:
         figure.savefig(file, format=ending, dpi=150)
+    return figure

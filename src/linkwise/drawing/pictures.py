@@ -65,10 +65,7 @@ def draw(
     scene = scene_of(skeleton, poses, Shown(frames, centres, labels, bodies))
     points = world(skeleton.points(), poses).reshape(-1, 3)
     cameras = cameras_of(view, views, skeleton, poses[-1], points)
-    figure = picture(scene, poses, cameras, arm.name if title is None else title)
-    if path is not None:
-        save_figure(figure, path)
-    return figure
+    return save_figure(picture(scene, poses, cameras, arm.name if title is None else title), path)
 
 
 def numbers(q: Any) -> Floats:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..figures import COLOURS, new_figure, plain, themed
+from ..figures import COLOURS, new_figure, plain, themed, tidy
 from .estimates import ZERO
 from .text import percent
 
@@ -60,9 +60,7 @@ def draw_joint(torque: Axes, residual: Axes, result: Identification, torques: To
             torques.t, 0.0, 1.0, where=slow, color=themed(SLOW), linewidth=0.0, transform=across, zorder=0
         )
     for axes in (torque, residual):
-        axes.axhline(0.0, color=themed("0.6"), linewidth=0.6, zorder=0)
-        axes.grid(color=themed("0.92"))
-        axes.spines[["top", "right"]].set_visible(False)
+        tidy(axes, zero=0.6)
         axes.set_xlim(torques.t[0], torques.t[-1])
     name, unit = result.nominal.v_names[j], result.nominal.effort_units[j]
     torque.set_ylabel(f"{short(plain(name))}\n({unit})")
@@ -91,9 +89,7 @@ def draw_parameters(axes: Axes, result: Identification) -> None:
         label.set_color(themed("black" if sure else "0.6"))
     axes.set_ylim(-1.0, len(base))
     axes.set_xlim(-2.0, 2.0)
-    axes.axvline(0.0, color=themed("0.6"), linewidth=0.6, zorder=0)
-    axes.grid(color=themed("0.92"), axis="x")
-    axes.spines[["top", "right"]].set_visible(False)
+    tidy(axes, zero=0.6, upright=True)
     axes.set_xlabel("relative to the larger of both values\n(grey names: zero within 3 σ)")
     axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, frameon=False, fontsize="small")
 

@@ -197,7 +197,4 @@ class Identification:
         from ..figures import save_figure
         from .plot import figure_of
 
-        figure = figure_of(self, recording)
-        if path is not None:
-            save_figure(figure, path)
-        return figure
+        return save_figure(figure_of(self, recording), path)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import is_integer, near_miss
-from ..figures import grey_style, joint_style, new_figure, plain, themed
+from ..figures import grey_style, joint_style, new_figure, plain, themed, tidy
 from ..robot import Robot
 from ..robot.layout import Layout
 from ..robot.scales import reach, torque_scales
@@ -84,7 +84,7 @@ def figure_of(recording: Recording, joints: str | int | Sequence[str | int] | No
     for name, panel in axes.items():
         if name != "imbalance":
             show_rounding_as_constant(panel, sizes.get(name, 1.0))
-        tidy(panel, recording)
+        finish_panel(panel, recording)
         mark_events(panel, recording, events)
     for name in {"imbalance", *panels[-2]} if len(kinds) > 1 else {"imbalance"}:  # wherever nothing like it is below
         axes[name].tick_params(labelbottom=True)
@@ -182,18 +182,15 @@ def draw(axes: Axes, recording: Recording, values: np.ndarray, style: dict[str, 
     axes.plot(t, middle, **style, linewidth=1.6)
 
 
-def tidy(axes: Axes, recording: Recording) -> None:
+def finish_panel(axes: Axes, recording: Recording) -> None:
     """What all panels share: grid, the line at zero, and where trajectories ended early."""
     first, last = float(recording.t[0]), float(recording.t[-1])
     furthest = float(np.max(recording.reached, initial=first))
     if first < furthest < 0.8 * last:  # the rest of the time is empty
         last = first + 1.1 * (furthest - first)
     axes.set_xlim((first, last) if last > first else (first - 0.5, first + 0.5))
-    axes.grid(color=themed("0.92"))
     low, high = axes.get_ylim()
-    if low < 0.0 < high:
-        axes.axhline(0.0, color=themed("0.6"), linewidth=0.8, zorder=0)
-    axes.spines[["top", "right"]].set_visible(False)
+    tidy(axes, zero=0.8 if low < 0.0 < high else 0.0)
     ended = np.asarray(recording.reached)[np.asarray(recording.status) != "done"]
     if not recording.batch:
         marked = {t for _, t, _ in recording.event_list}  # by the lines of the events

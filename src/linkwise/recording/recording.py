@@ -223,10 +223,7 @@ class Recording:
         from ..figures import save_figure
         from .plot import figure_of
 
-        figure = figure_of(self, joints)
-        if path is not None:
-            save_figure(figure, path)
-        return figure
+        return save_figure(figure_of(self, joints), path)
 
     def animate(
         self,

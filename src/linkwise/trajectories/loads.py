@@ -10,7 +10,7 @@ import numpy as np
 
 from ..api.functions import inverse_dynamics, joint_wrenches
 from ..errors import one_of
-from ..figures import grey_style, joint_style, new_figure, plain, save_figure, themed
+from ..figures import grey_style, joint_style, new_figure, plain, save_figure, tidy
 from ..robot import Friction, Robot, require_robot
 from ..robot.description import grid
 from ..robot.layout import Layout
@@ -191,9 +191,7 @@ class Loads:
             axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), **look)
         frame = f"; loads in the {self.frame} frame" if loads else ""
         figure.suptitle(f"{plain(self.arm.name)}: what the trajectory asks of its joints{frame}")
-        if path is not None:
-            save_figure(figure, path)
-        return figure
+        return save_figure(figure, path)
 
     def _link_styles(self) -> list[dict[str, Any]]:
         """Of the loads of each link: as its joint's torque, or grey where that has several or none; greys are few."""
@@ -210,9 +208,7 @@ class Loads:
             if not np.isnan(curve).all():
                 axes.plot(self.t, curve, **style, label=plain(name))
         axes.set(xlabel="time (s)", ylabel=label, xlim=(self.t[0], self.t[-1]))
-        axes.axhline(0.0, color=themed("0.6"), linewidth=0.8, zorder=0)
-        axes.grid(color=themed("0.92"))
-        axes.spines[["top", "right"]].set_visible(False)
+        tidy(axes)
 
 
 def torque_along(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..api.functions import inverse_dynamics
-from ..figures import joint_style, new_figure, plain, themed
+from ..figures import joint_style, new_figure, plain, themed, tidy
 from ..robot import Friction, Robot
 from ..robot.layout import Layout
 from .checks import Floats, even_times
@@ -116,19 +116,10 @@ def draw_panel(axes: Axes, t: Floats, column: Quantity, k: int) -> None:
                 axes.axhline(end, color=themed(GREY), linestyle="--", linewidth=0.9)
         else:
             words = f"limits {ends[0]:.4g} to {ends[1]:.4g}" if column.kind == "position" else f"limit {ends[1]:.4g}"
-            axes.text(
-                0.99,
-                0.97,
-                words,
-                transform=axes.transAxes,
-                ha="right",
-                va="top",
-                fontsize="x-small",
-                color=themed(GREY),
-            )
+            corner: dict[str, Any] = {"transform": axes.transAxes, "ha": "right", "va": "top"}
+            axes.text(0.99, 0.97, words, fontsize="x-small", color=themed(GREY), **corner)
             axes.margins(y=0.2)
     if len(set(column.units)) > 1:
         axes.set_title(column.units[k], loc="left", fontsize="x-small", pad=2.0)
-    axes.grid(color=themed("0.92"))
+    tidy(axes, zero=0.0)
     axes.tick_params(labelsize="small")
-    axes.spines[["top", "right"]].set_visible(False)

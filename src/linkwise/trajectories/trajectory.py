@@ -211,10 +211,7 @@ class Trajectory:
         if robot is not None and known is None:
             known = MotionLimits.of(robot, limits, complete=False)
         title = self._title if robot is None else f"{plain(robot.name)}: {self._title}"
-        figure = draw_motion(self, robot, known, title, samples, friction, degrees)
-        if path is not None:
-            save_figure(figure, path)
-        return figure
+        return save_figure(draw_motion(self, robot, known, title, samples, friction, degrees), path)
 
 
 def common(first: Any, second: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...figures import COLOURS, new_figure, plain, save_figure, themed
+from ..figures import COLOURS, new_figure, plain, save_figure, themed, tidy
 from .text import check_most, number
 
 OTHERS = "0.8"
@@ -41,7 +42,7 @@ def stacked(
     if not budget.batch:
         idle = [] if joints is not None else [k for k in chosen if not values[k].any()]  # nothing acts on them
         figure = bars(budget, [k for k in chosen if k not in idle] or chosen, labels, values, most)
-        return saved(figure, path)
+        return save_figure(figure, path)
     shown = [largest(values[:, k], most) for k in chosen]
     legends = [len(columns) + 3 for columns in shown]
     heights = [max(PANEL, 0.6 + LEGEND * lines) for lines in legends]
@@ -53,13 +54,7 @@ def stacked(
         draw(axes, budget, t, k, columns, labels, values[:, k], styles)
     panels[-1].set_xlabel("sample" if budget.t is None else "time (s)")
     figure.suptitle(heading(budget))
-    return saved(figure, path)
-
-
-def saved(figure: Any, path: str | os.PathLike[str] | None) -> Any:
-    if path is not None:
-        save_figure(figure, path)
-    return figure
+    return save_figure(figure, path)
 
 
 def heading(budget: Any) -> str:
@@ -88,9 +83,8 @@ def bars(budget: Any, chosen: Sequence[int], labels: Sequence[str], values: np.n
         limit = mark_limit(axes.axvline, budget, k, [math.copysign(1.0, sizes[-1])])
         axes.set(xlabel=f"{plain(budget.arm.v_names[k])} ({budget.units()[k]}){f', {limit}' if limit else ''}")
         axes.axvline(0.0, color=themed("0.3"), linewidth=0.8)
-        axes.grid(color=themed("0.92"), axis="x")
+        tidy(axes, zero=0.0, upright=True)
         axes.set_axisbelow(True)
-        axes.spines[["top", "right"]].set_visible(False)
     figure.suptitle(heading(budget))
     return figure
 
@@ -164,7 +158,6 @@ def draw(
         axes.plot([], [], color=themed("black"), linestyle="--", linewidth=0.9, label=limit)
     axes.set(ylabel=f"{plain(budget.arm.v_names[k])} ({budget.units()[k]})", xlim=(t[0], t[-1]))
     axes.axhline(0.0, color=themed("0.3"), linewidth=0.8)
-    axes.grid(color=themed("0.92"))
+    tidy(axes, zero=0.0)
     axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.03), frameon=False, fontsize="small")
