@@ -19,7 +19,6 @@ from PIL import Image
 import linkwise as lw
 from effort import examples
 from linkwise.drawing import film
-from linkwise.drawing.faces import Mesh
 from linkwise.drawing.film import durations
 from linkwise.drawing.motion import Motion
 from linkwise.drawing.page import quaternions
@@ -207,10 +206,7 @@ def test_the_robot_is_not_tiny_in_its_film(run: lw.Recording, follows: bool, mon
     monkeypatch.setattr(film, "window_of", lambda *given: windows.append(window_of(*given)) or windows[-1])
     made = run.animate(fps=10)
     assert made.framing.follows is follows
-    shown = film.Film(
-        made.motion, made.scene, Mesh(made.scene), made.camera, made.framing, made.times, made.poses,
-        made.framing.of(made.poses), width=100, trail=True
-    )  # fmt: skip
+    shown = film.Film(made, made.framing.of(made.poses), width=100, trail=True)
     corners = seen_corners(shown.painter.mesh, made.camera, shown.poses[0])
     extent = np.ptp(corners, axis=0).max()
     assert extent > 0.2 * max(windows[0].width, windows[0].height)
@@ -240,10 +236,7 @@ def test_trails_are_smooth_between_frames() -> None:
     """The path of a tip on a circle is a circle, however few frames there are; it ends at the tip."""
     pytest.importorskip("matplotlib")
     made = fast_turn().animate(fps=20)
-    shown = film.Film(
-        made.motion, made.scene, Mesh(made.scene), made.camera, made.framing, made.times, made.poses,
-        made.framing.of(made.poses), width=100, trail=True
-    )  # fmt: skip
+    shown = film.Film(made, made.framing.of(made.poses), width=100, trail=True)
     frame = 7
     shown.image(frame)
     (path,) = shown.painter.trails.get_segments()
@@ -378,7 +371,7 @@ def test_a_film_as_mp4(tmp_path: Path) -> None:
 def test_long_work_says_how_far_it_is(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("linkwise.drawing.animation.PATIENCE", 0.0)
+    monkeypatch.setattr("linkwise.drawing.film.PATIENCE", 0.0)
     run = recording(lw.load("planar3"))
     run.animate(tmp_path / "motion.gif", fps=5, width=160, progress=True)
     assert "motion.gif: 1 of 3 frames" in capsys.readouterr().err

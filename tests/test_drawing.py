@@ -14,8 +14,7 @@ import pytest
 import linkwise as lw
 from effort import rest_slow
 from joint_kinds import COUPLED, EVERY, EVERY_KIND, TREE
-from linkwise.drawing.camera import VIEWS, camera_of
-from linkwise.drawing.faces import Mesh
+from linkwise.drawing.camera import VIEWS, Mesh, camera_of
 from linkwise.drawing.pictures import poses_at
 from linkwise.drawing.scene import Shown, scene_of, world
 from linkwise.drawing.skeleton import Point, skeleton_of

@@ -1,6 +1,6 @@
 """Pictures of robots, still and moving."""
 
-from .animation import Animation, animated
+from .film import Animation, animated
 from .motion import Motion
 from .pictures import draw
 from .scene import Shown

@@ -1,4 +1,4 @@
-"""Moving pictures as GIF, by Pillow, which matplotlib brings along, and as MP4, by the program ffmpeg.
+"""Moving pictures: GIF, by Pillow, which matplotlib brings along, MP4, by the program ffmpeg, and pages for browsers.
 
 The frames are drawn by matplotlib one after the other into the same figure, of which only what moves is drawn again;
 all frames of a GIF have one palette and times that add up. The writers of `matplotlib.animation` draw whole figures,
@@ -7,32 +7,40 @@ with a palette for each, at a constant rate.
 
 from __future__ import annotations
 
+import base64
+import os
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from ..errors import FileError
+from ..errors import FileError, is_real
 from ..figures import new_figure
-from .camera import Camera
-from .faces import Mesh
-from .motion import Framing, Motion
+from ..files import saving
+from ..progress import ProgressDisplay, on_terminal
+from .camera import Camera, Mesh, camera_of
+from .motion import MOST_TRAILS, Framing, Motion, frame_count, framing_of
+from .page import page_of
 from .painter import INK, Painter, show_window, window_of
 from .pictures import heading, legend, poses_at, seen_corners
-from .scene import Scene, world
-from .skeleton import Floats, Point
+from .scene import Scene, Shown, scene_of, world
+from .skeleton import Floats, Point, skeleton_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from PIL.Image import Image
 
+ENDINGS = (".gif", ".mp4", ".html")
+NARROWEST, WIDEST = 40, 8000  # pixels
+SAMPLED = 60  # frames that decide how much a picture must show
+PATIENCE, RARELY = 1.0, 60.0  # seconds before progress is shown, and between its lines after some time
 DPI = 100
 FAILED = "#b00020"
-MOST_TRAILS = 6
 PIECES, MOST_POINTS = 8, 10_000  # of a trail: from frame to frame, and in all
 CLOCK = 0.8  # inches beside the title
 ROOM = 0.8  # inches above and below the picture, for title and legend
@@ -42,22 +50,46 @@ NEARLY_WHITE = 10  # steps of 255
 HUNDREDTH = 10  # milliseconds: the unit of time in a GIF
 
 
+@dataclass(frozen=True)
+class Animation:
+    """A moving picture: the times of its frames, and the file it is in. Notebooks show it."""
+
+    motion: Motion
+    scene: Scene = field(repr=False)
+    camera: Camera = field(repr=False)
+    times: Floats = field(repr=False)
+    poses: Floats = field(repr=False)  # (frames, 1 + links, 4, 4)
+    framing: Framing = field(repr=False)
+    fps: float
+    speed: float
+    path: Path | None = None
+
+    def __repr__(self) -> str:
+        where = "" if self.path is None else f" in {str(self.path)!r}"
+        return f"<Animation of {self.motion.title!r}: {len(self.times)} frames, {self.fps:g} per second{where}>"
+
+    @property
+    def html(self) -> str:
+        """A page that shows the motion, complete in itself."""
+        return page_of(self)
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        if self.path is not None and self.path.suffix.lower() == ".gif" and self.path.is_file():
+            data = base64.b64encode(self.path.read_bytes()).decode()
+            return f'<img src="data:image/gif;base64,{data}" alt="{escape(self.motion.title)}">'
+        style = "width:100%;max-width:760px;height:520px;border:0"
+        return f'<iframe sandbox="allow-scripts" style="{style}" srcdoc="{escape(self.html)}"></iframe>'
+
+
 class Film:
-    def __init__(
-        self,
-        motion: Motion,
-        scene: Scene,
-        mesh: Mesh,
-        camera: Camera,
-        framing: Framing,
-        times: Floats,
-        poses: Floats,
-        sampled: Floats,
-        *,
-        width: int,
-        trail: bool | None,
-    ) -> None:
-        self.motion, self.times, self.poses = motion, times, framing.of(poses)
+    """The frames of an animation; `sampled` are poses that decide how much the picture must show."""
+
+    def __init__(self, animation: Animation, sampled: Floats, width: int, trail: bool | None) -> None:
+        motion, scene, camera, framing = animation.motion, animation.scene, animation.camera, animation.framing
+        self.motion, self.times, self.poses = motion, animation.times, framing.of(animation.poses)
+        mesh = Mesh(scene)
         corners = np.concatenate([seen_corners(mesh, camera, pose) for pose in sampled])
         measured = camera.measures and not framing.follows
         window = window_of(framing.limited(corners, camera), 3.0 * scene.radius, not measured)
@@ -76,7 +108,7 @@ class Film:
         legend(self.figure, scene)
         tips = scene.skeleton.tips
         wanted = len(tips) <= MOST_TRAILS if trail is None else trail
-        self.pieces, points = trail_points(motion, times, tips if wanted else ())
+        self.pieces, points = trail_points(motion, self.times, tips if wanted else ())
         self.paths = camera.project(points)[0]
         self.shift = camera.project(framing.shift)[0]
         self.moving = (self.painter.trails, self.painter.solids, self.painter.centres, self.clock)
@@ -171,37 +203,116 @@ def encoder() -> str:
 
 def write_mp4(file: BinaryIO, film: Film, images: Iterator[Image], fps: float, pause: float) -> None:
     """Frames go to ffmpeg as they are drawn. It needs a file that it can go back in, so it gets one of its own."""
-    first = next(images)
-    width, height = (2 * (side // 2) for side in first.size)
-    with tempfile.TemporaryDirectory() as folder:
+    width, height = (2 * (side // 2) for side in film.canvas.get_width_height())
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as said:
         made = Path(folder) / "film.mp4"
         command = [encoder(), "-loglevel", "error", "-y", "-f", "rawvideo", "-pix_fmt", "rgb24"]
         command += ["-video_size", f"{width}x{height}", "-framerate", f"{fps:g}", "-i", "-", "-an"]
         command += ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", "20", "-movflags", "+faststart", str(made)]
-        with tempfile.TemporaryFile() as said:
-            process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=said)
-            try:
-                assert process.stdin is not None
-                last = first
-                feed(process.stdin, first, width, height)
-                for last in images:
-                    feed(process.stdin, last, width, height)
-                for _ in range(round(pause * fps)):
-                    feed(process.stdin, last, width, height)
-                process.stdin.close()
-            except BrokenPipeError:
-                pass  # what it says follows
-            except BaseException:
-                process.kill()
-                raise
-            finally:
-                code = process.wait()
-            said.seek(0)
-            if code != 0:
-                raise FileError(f"ffmpeg could not make an MP4: {said.read().decode(errors='replace').strip()}")
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=said)
+        try:
+            assert process.stdin is not None
+            for image in stay(images, round(pause * fps)):
+                process.stdin.write(image.crop((0, 0, width, height)).tobytes())
+            process.stdin.close()
+        except BrokenPipeError:
+            pass  # what it says follows
+        except BaseException:
+            process.kill()
+            raise
+        finally:
+            code = process.wait()
+        said.seek(0)
+        if code != 0:
+            raise FileError(f"ffmpeg could not make an MP4: {said.read().decode(errors='replace').strip()}")
         with open(made, "rb") as source:
             shutil.copyfileobj(source, file)
 
 
-def feed(stream: IO[bytes], image: Image, width: int, height: int) -> None:
-    stream.write(image.crop((0, 0, width, height)).tobytes())
+def stay(images: Iterator[Image], count: int) -> Iterator[Image]:
+    """The images, the last of them so many times more."""
+    for image in images:
+        yield image
+    for _ in range(count):
+        yield image
+
+
+def animated(
+    motion: Motion,
+    path: str | os.PathLike[str] | None,
+    *,
+    fps: float,
+    speed: float,
+    view: Any,
+    width: int,
+    pause: float,
+    trail: bool | None,
+    shown: Shown,
+    progress: bool | None,
+) -> Animation:
+    target = None if path is None else Path(path)
+    ending = ".html" if target is None else target.suffix.lower()
+    check_film(target, motion.duration, fps, speed)
+    checked(width=width)
+    if not NARROWEST <= width <= WIDEST:
+        raise ValueError(f"width is {width!r} (expected from {NARROWEST} to {WIDEST} pixels)")
+    if not (np.isfinite(pause) and pause >= 0.0):
+        raise ValueError(f"pause is {pause!r} (expected seconds, not negative)")
+    skeleton = skeleton_of(motion.robot)
+    times = motion.frame_times(fps, speed)
+    poses = poses_at(motion.robot, motion.at(times))
+    scene = scene_of(skeleton, poses[:1], shown)
+    framing = framing_of(scene, poses)
+    sampled = framing.of(poses)[np.unique(np.linspace(0, len(poses) - 1, SAMPLED).astype(int))]
+    points = world(skeleton.points(), sampled).reshape(-1, 3)
+    camera = camera_of(view, skeleton, poses[0], points)
+    result = Animation(motion, scene, camera, times, poses, framing, fps, speed, target)
+    if target is None:
+        return result
+    with saving(target) as file:
+        if ending == ".html":
+            file.write(result.html.encode())
+            return result
+        film = Film(result, sampled, width, trail)
+        images = shown_progress(film, len(times), f"{target.name}", progress)
+        if ending == ".gif":
+            write_gif(file, film, images, times / speed, fps, pause)
+        else:
+            write_mp4(file, film, images, fps, pause)
+    return result
+
+
+def check_film(target: Path | None, duration: float, fps: float, speed: float) -> None:
+    """Whether a film of so many seconds can be made at all, before anything is computed for it."""
+    ending = ".html" if target is None else target.suffix.lower()
+    if ending not in ENDINGS:
+        given = ending or "files without an ending"
+        raise FileError(f"{target}: cannot write {given} (expected {', '.join(ENDINGS)})")
+    if ending == ".mp4":
+        encoder()
+    checked(fps=fps, speed=speed)
+    frame_count(duration, fps, speed)
+
+
+def checked(**values: float) -> None:
+    for name, value in values.items():
+        if not is_real(value):
+            raise TypeError(f"{name} is {value!r} (expected a number)")
+        if not (np.isfinite(value) and value > 0.0):
+            raise ValueError(f"{name} is {value!r} (expected a number above zero)")
+
+
+def shown_progress(film: Film, count: int, name: str, shown: bool | None) -> Iterator[Any]:
+    """The images of a film, one after the other; long work says on stderr how far it is."""
+    display = None
+    if on_terminal() if shown is None else shown:
+        display = ProgressDisplay(PATIENCE, PATIENCE, PATIENCE, RARELY)
+    try:
+        for k in range(count):
+            yield film.image(k)
+            if display is not None:
+                line = f"{name}: {k + 1} of {count} frames after {display.seconds:.0f} s"
+                display.update(k + 1, count, name, line)
+    finally:
+        if display is not None:
+            display.close()

@@ -19,6 +19,7 @@ from .skeleton import Floats, Skeleton
 
 MOST_FRAMES = 20_000
 FAR = 2.0
+MOST_TRAILS = 6
 
 
 def frame_count(duration: float, fps: float, speed: float) -> int:

@@ -10,16 +10,18 @@ import base64
 import html
 import json
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..robot import KINDS
-from .camera import Camera, orbit, plane_normal, straight
-from .film import MOST_TRAILS
-from .motion import Framing, Motion
+from .camera import orbit, plane_normal, straight
+from .motion import MOST_TRAILS
 from .scene import Scene, up_of, world
 from .skeleton import Floats, Point
+
+if TYPE_CHECKING:
+    from .film import Animation
 
 DIGITS = 6  # of lengths in the scene, relative to the robot's size
 PAGE = """<!doctype html>
@@ -51,39 +53,36 @@ style-src 'unsafe-inline'">
 """
 
 
-def page_of(
-    motion: Motion, scene: Scene, camera: Camera, framing: Framing, times: Floats, poses: Floats, speed: float
-) -> str:
-    values = scene_data(motion, scene, camera, framing, times, poses, speed)
-    data = json.dumps(values, separators=(",", ":"), allow_nan=False)
+def page_of(animation: Animation) -> str:
+    data = json.dumps(scene_data(animation), separators=(",", ":"), allow_nan=False)
+    title = animation.motion.title
     here = files(__package__)
     return PAGE.format(
-        title=html.escape(motion.title),
-        heading=html.escape(framing.titled(motion.title)),
+        title=html.escape(title),
+        heading=html.escape(animation.framing.titled(title)),
         style=(here / "player.css").read_text(encoding="utf-8"),
         script=(here / "player.js").read_text(encoding="utf-8"),
         scene=data.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"),
     )
 
 
-def scene_data(
-    motion: Motion, scene: Scene, camera: Camera, framing: Framing, times: Floats, poses: Floats, speed: float
-) -> dict[str, Any]:
+def scene_data(animation: Animation) -> dict[str, Any]:
+    scene, framing, poses = animation.scene, animation.framing, animation.poses
     skeleton = scene.skeleton
     points = world(tuple(outline(scene)), poses).reshape(-1, 3)
     low, high = points.min(axis=0), points.max(axis=0)
     centre = (low + high) / 2
     up = up_of(skeleton)
     normal = plane_normal(skeleton, poses[0])
-    views = [camera] + [straight(up, name) for name in ("front", "side", "top")]
-    if normal is not None and camera.name == "plane":
+    views = [animation.camera] + [straight(up, name) for name in ("front", "side", "top")]
+    if normal is not None and animation.camera.name == "plane":
         views.append(orbit(up, -60.0, 22.0))
     return {
         "robot": skeleton.robot.name,
         "links": list(skeleton.robot.names),
-        "note": motion.note,
-        "times": times.tolist(),
-        "speed": speed,
+        "note": animation.motion.note,
+        "times": animation.times.tolist(),
+        "speed": animation.speed,
         "centre": centre.tolist(),
         "radius": number(scene.radius, scene.size),
         "outline": [spot(point, scene.size) for point in outline(scene)],

@@ -1,18 +1,18 @@
 """What a picture consists of: solids in the frames of a skeleton, rods between them, mass centres and labels.
 
 A scene belongs to a robot, not to a configuration. matplotlib (`painter`) and the page of an animation (`player.js`)
-draw the same scene from the same poses.
+draw the same scene from the same poses. Solids are made of flat faces: outlines seen from outside, counter-clockwise.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from ..robot import KINDS
-from .shapes import Solid, along, arrow, ball, box, cylinder, thread
 from .skeleton import DrawnJoint, Floats, Point, Skeleton
 
 LINKS = ("#9fb3c8", "#7d95ae")  # by turns from joint to joint
@@ -23,6 +23,17 @@ AXES = ("#d62728", "#2ca02c", "#1f5fd0")
 MOST_NAMED = 10  # links that are labelled, and whose frames are shown, by default
 MOST_CENTRES = 40  # links whose mass centres are shown by default
 COINCIDENT = 1e-6  # relative to the robot's size
+Face = tuple[int, ...]
+SIDES = 14  # of what is round
+TURNS = 3  # of the thread of a screw
+
+
+class Solid(NamedTuple):
+    points: Floats  # (n, 3)
+    faces: tuple[Face, ...]
+
+    def placed(self, pose: Floats) -> Solid:
+        return Solid(self.points @ pose[:3, :3].T + pose[:3, 3], self.faces)
 
 
 class Part(NamedTuple):
@@ -177,39 +188,29 @@ def joint_parts(skeleton: Skeleton, poses: Floats, size: float, radius: float) -
 
 
 def symbol(joint: DrawnJoint, r: float, stacked: int) -> list[Part]:
-    """The symbol of a joint; a frame where there is none."""
-    colour = KINDS[joint.kind].colour
+    """The symbol of a joint, what is on its parent and what is on its link; a frame where there is none."""
     wide, long = 1.9 * r * 0.78**stacked, 4.2 * r * 1.22**stacked
-    at_parent, at_link = joint.parent, joint.frame
-    before, after = joint.before, joint.after
-    if joint.symbol == "revolute":
-        return [Part(at_link, cylinder(wide, long).placed(after), colour)]
-    if joint.symbol == "prismatic":
-        return [Part(at_parent, box(wide, wide, long / 1.7).placed(before), colour)]
-    if joint.symbol == "cylindrical":
-        return [
-            Part(at_parent, cylinder(wide, long * 1.2).placed(before), colour),
-            Part(at_link, cylinder(wide * 0.75, long * 0.5).placed(after), colour),
-        ]
-    if joint.symbol == "screw":
-        return [
-            Part(at_parent, box(wide, wide, long / 4).placed(before), colour),
-            Part(at_link, thread(wide * 0.8, long * 1.3).placed(after), colour),
-        ]
-    if joint.symbol == "ball":
-        return [Part(at_link, ball(wide * 1.15).placed(after), colour)]
-    if joint.symbol == "universal":
-        across = before @ along(np.array([1.0, 0.0, 0.0]))
-        return [
-            Part(at_parent, cylinder(wide * 0.62, long).placed(across), colour),
-            Part(at_link, cylinder(wide * 0.62, long).placed(after), colour),
-        ]
-    if joint.symbol == "planar":
-        return [
-            Part(at_parent, box(4.5 * r, 4.5 * r, 0.25 * r).placed(before), colour, True),
-            Part(at_link, cylinder(wide, r).placed(after), colour),
-        ]
-    return frame_parts(at_link, 1.3 * r)
+    below, above = None, None
+    match joint.symbol:
+        case "revolute":
+            above = cylinder(wide, long)
+        case "prismatic":
+            below = box(wide, wide, long / 1.7)
+        case "cylindrical":
+            below, above = cylinder(wide, long * 1.2), cylinder(wide * 0.75, long * 0.5)
+        case "screw":
+            below, above = box(wide, wide, long / 4), thread(wide * 0.8, long * 1.3)
+        case "ball":
+            above = ball(wide * 1.15)
+        case "universal":
+            below, above = cylinder(wide * 0.62, long).placed(along(np.eye(3)[0])), cylinder(wide * 0.62, long)
+        case "planar":
+            below, above = box(4.5 * r, 4.5 * r, 0.25 * r), cylinder(wide, r)
+        case _:
+            return frame_parts(joint.frame, 1.3 * r)
+    both = (joint.parent, below, joint.before), (joint.frame, above, joint.after)
+    colour, clear = KINDS[joint.kind].colour, joint.symbol == "planar"
+    return [Part(frame, solid.placed(pose), colour, clear and solid is below) for frame, solid, pose in both if solid]
 
 
 def frame_parts(frame: int, radius: float) -> list[Part]:
@@ -271,3 +272,82 @@ def labels_of(skeleton: Skeleton, poses: Floats, size: float) -> tuple[Label, ..
             labels.append(Label(point, short))
             places.append(place)
     return tuple(labels)
+
+
+def joined(solids: Iterable[Solid]) -> Solid:
+    points, faces, count = [np.empty((0, 3))], [], 0
+    for solid in solids:
+        points.append(solid.points)
+        faces += [tuple(k + count for k in face) for face in solid.faces]
+        count += len(solid.points)
+    return Solid(np.concatenate(points), tuple(faces))
+
+
+def circle(radius: float, z: float, sides: int = SIDES) -> Floats:
+    angles = 2.0 * np.pi * np.arange(sides) / sides
+    return np.stack([radius * np.cos(angles), radius * np.sin(angles), np.full(sides, z)], axis=-1)
+
+
+def cylinder(radius: float, length: float, sides: int = SIDES, centre: float = 0.0) -> Solid:
+    """About z, its middle at `centre`."""
+    bottom, top = (circle(radius, centre + end, sides) for end in (-length / 2, length / 2))
+    walls = [(k, (k + 1) % sides, sides + (k + 1) % sides, sides + k) for k in range(sides)]
+    caps = [tuple(range(sides))[::-1], tuple(range(sides, 2 * sides))]
+    return Solid(np.concatenate([bottom, top]), (*walls, *caps))
+
+
+def box(x: float, y: float, z: float) -> Solid:
+    """About the origin; half of each side is given."""
+    signs = np.array([(i, j, k) for k in (-1, 1) for j in (-1, 1) for i in (-1, 1)], float)
+    faces = ((0, 2, 3, 1), (4, 5, 7, 6), (0, 1, 5, 4), (2, 6, 7, 3), (0, 4, 6, 2), (1, 3, 7, 5))
+    return Solid(signs * (x, y, z), faces)
+
+
+def ball(radius: float, rings: int = 7, sides: int = SIDES) -> Solid:
+    latitudes = np.pi * np.arange(1, rings) / rings
+    points = [circle(radius * np.sin(a), -radius * np.cos(a), sides) for a in latitudes]
+    poles = np.array([[0.0, 0.0, -radius], [0.0, 0.0, radius]])
+    faces: list[Face] = []
+    for ring in range(rings - 2):
+        low, high = ring * sides, (ring + 1) * sides
+        faces += [(low + k, low + (k + 1) % sides, high + (k + 1) % sides, high + k) for k in range(sides)]
+    south, north, top = (rings - 1) * sides, (rings - 1) * sides + 1, (rings - 2) * sides
+    faces += [(south, (k + 1) % sides, k) for k in range(sides)]
+    faces += [(north, top + k, top + (k + 1) % sides) for k in range(sides)]
+    return Solid(np.concatenate([*points, poles]), tuple(faces))
+
+
+def thread(radius: float, length: float) -> Solid:
+    """A rod with a thread about z: the discs follow each other in turns that grow and shrink."""
+    count = 2 * TURNS + 1
+    step = length / count
+    discs = [
+        cylinder(radius * (1.0 if k % 2 == 0 else 0.72), step, centre=(k + 0.5) * step - length / 2)
+        for k in range(count)
+    ]
+    return joined(discs)
+
+
+def arrow(length: float, radius: float, sides: int = 8) -> Solid:
+    """Along z from the origin: a shaft and a cone."""
+    head = min(3.2 * radius, 0.4 * length) * 1.6
+    shaft = cylinder(radius, length - head, sides, centre=(length - head) / 2)
+    base = circle(2.2 * radius, length - head, sides)
+    cone = Solid(
+        np.concatenate([base, [[0.0, 0.0, length]]]),
+        (tuple(range(sides))[::-1], *((k, (k + 1) % sides, sides) for k in range(sides))),
+    )
+    return joined([shaft, cone])
+
+
+def along(direction: Floats, at: Floats | None = None) -> Floats:
+    """A pose whose z has a direction."""
+    z = np.asarray(direction, float) / np.linalg.norm(direction)
+    helper = np.eye(3)[int(np.argmin(np.abs(z)))]
+    x = np.cross(helper, z)
+    x /= np.linalg.norm(x)
+    pose = np.eye(4)
+    pose[:3, :3] = np.stack([x, np.cross(z, x), z], axis=-1)
+    if at is not None:
+        pose[:3, 3] = at
+    return pose

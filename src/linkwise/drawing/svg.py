@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..robot import Robot
-from .camera import camera_of
-from .faces import SEEN_THROUGH, Mesh, paleness
+from .camera import SEEN_THROUGH, Mesh, camera_of, paleness
 from .painter import INK
 from .pictures import poses_at
 from .scene import Shown, scene_of, world

@@ -230,7 +230,7 @@ def film_of(out: Files, duration: float) -> dict[str, float]:
         if given:
             raise ValueError(f"--{' and --'.join(given)}: of which film? (expected --animate too)")
         return {}
-    from ...drawing.animation import check_film
+    from ...drawing.film import check_film
 
     options = {"fps": 30.0, "speed": 1.0} | given
     with writing():
