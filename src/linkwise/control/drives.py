@@ -26,7 +26,7 @@ from ..errors import one_of
 from ..robot import Robot, from_table, require_robot
 from ..robot.configurations import neutral
 from ..robot.layout import no_orientation
-from ..robot.named_arrays import refuse_gradients, refuse_labels
+from ..robot.named_arrays import plain_numbers
 from ..spatial import sign
 from .errors import PositionError
 
@@ -244,12 +244,7 @@ def counted(count: int) -> str:
 
 def numbers(name: str, value: Any, *, least: float = -math.inf, infinite: bool = False) -> JointNumbers:
     """A number or a tuple of them, checked."""
-    refuse_labels(name, value)
-    refuse_gradients(name, value)
-    try:
-        array = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} is {value!r} (expected a number, or one for each joint)") from None
+    array = plain_numbers(name, value, "a number, or one for each joint")
     fine = ~np.isnan(array) if infinite else np.isfinite(array)
     if array.ndim > 1 or not (fine & (array >= least)).all():
         kind = "numbers" if infinite else "finite numbers"

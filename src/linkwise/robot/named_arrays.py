@@ -74,6 +74,16 @@ def gradient_error(error: Exception, name: str) -> TypeError | None:
     return told.with_traceback(error.__traceback__)
 
 
+def plain_numbers(name: str, value: Any, expected: str, hint: str = "") -> np.ndarray:
+    """An array of floats, without named columns and gradients."""
+    refuse_labels(name, value, hint)
+    refuse_gradients(name, value)
+    try:
+        return np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} is {value!r} (expected {expected})") from None
+
+
 def is_tracer(value: Any) -> bool:
     """Whether a number or an array is one that JAX traces."""
     kind = getattr(getattr(sys.modules.get("jax"), "core", None), "Tracer", None)

@@ -3,8 +3,7 @@
 from .csv_reader import trajectory_from_csv
 from .loads import Loads, Peaks, torque_along
 from .pieces import JointMotion
-from .profiles import cubic, cycloid, fourier, quintic, septic, trapezoid
-from .splines import spline
+from .profiles import cubic, cycloid, fourier, quintic, septic, spline, trapezoid
 from .trajectory import Trajectory, held
 
 __all__ = [

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import is_integer
-from ..robot.named_arrays import refuse_gradients, refuse_labels
+from ..robot.named_arrays import plain_numbers
 
 Floats = NDArray[np.float64]
 ROUNDING = 1e-12  # of a duration: an end that lies so far behind a sample is at it
@@ -27,12 +27,7 @@ def both_ends(start: Any, end: Any) -> tuple[Floats, Floats]:
 
 def numbers(value: Any, name: str, dims: int = 1) -> Floats:
     """A frozen array of finite numbers with one axis for joints, or with one for times before it."""
-    refuse_labels(name, value, "; or arm=..., the robot that has them")
-    refuse_gradients(name, value)
-    try:
-        array = np.array(value, dtype=np.float64, ndmin=1)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} is {value!r} (expected {NUMBERS[dims]})") from None
+    array = np.atleast_1d(plain_numbers(name, value, NUMBERS[dims], "; or arm=..., the robot that has them"))
     if array.ndim == 1 and dims == 2:
         array = array[:, None]  # one joint needs no brackets
     if array.ndim != dims or 0 in array.shape:

@@ -23,9 +23,8 @@ from ..robot.layout import (
 )
 from ..tables import Table, read_table, refuse_separator
 from .checks import Floats, counted
-from .orientations import configurations, layout_of, with_rates
-from .pieces import hermite
-from .splines import spline, through
+from .pieces import configurations, hermite, layout_of, with_rates
+from .profiles import spline, through
 from .trajectory import Trajectory
 
 FEWEST = 20  # rows: fewer are points on the way of a motion, not samples of one

@@ -1,21 +1,23 @@
-"""The limits of a motion: positions, rates, accelerations and torques, from the robot's table or from the user."""
+"""The limits of a motion: positions, rates, accelerations and torques, from the robot's table or from the user.
+
+And what motions ask of a robot beside the limits of its table: effort, velocity and travel.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import one_of
 from ..robot import Robot
 from ..robot.description import grid
-from ..robot.layout import Layout, places
-from ..robot.named_arrays import refuse_gradients, refuse_labels
+from ..robot.layout import Layout, angles, places
+from ..robot.named_arrays import plain_numbers
+from .checks import Floats as Floats
 
-Floats = NDArray[np.float64]
 KINDS = ("position", "velocity", "acceleration", "effort")
 UNITS = {  # of joints that turn, and of joints that slide
     "position": ("rad", "m"),
@@ -23,6 +25,8 @@ UNITS = {  # of joints that turn, and of joints that slide
     "acceleration": ("rad/s²", "m/s²"),
     "effort": ("N m", "N"),
 }
+WORDS = ("effort", "velocity", "travel")
+SLACK = 1e-9  # of the limit: a motion that ends at a limit does not pass it
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -165,12 +169,7 @@ def numbers(value: Any, name: str, width: int, n: int) -> Floats:
     """Rows of `width` numbers, one or n; infinite ones are allowed, NaN is not."""
     each = "a pair (lower, upper)" if width == 2 else "a number"
     expected = f"{each}{f' for all joints, or one for each of {n}' if n > 1 else ''}"
-    refuse_labels(name, value)
-    refuse_gradients(name, value)
-    try:
-        array = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} is {value!r} (expected {expected})") from None
+    array = plain_numbers(name, value, expected)
     rows = array.reshape(-1, 1) if width == 1 and array.ndim < 2 else np.atleast_2d(array)
     if rows.ndim != 2 or rows.shape[1] != width or len(rows) not in (1, n) or np.isnan(rows).any():
         raise ValueError(f"{name} is {value!r} (expected {expected})")
@@ -207,3 +206,77 @@ class Margins:
         table = np.array([getattr(self, kind) for kind in KINDS])
         row, column = np.unravel_index(int(np.nanargmin(table)), table.shape)
         return KINDS[row], self.joints[column], float(table[row, column])
+
+
+@dataclass(frozen=True)
+class Passed:
+    """A limit that is passed: whose, which, the limit or both ends of travel, the first sample, and the largest."""
+
+    joint: str
+    what: str
+    limits: tuple[float, float]  # below and above; -x and x for efforts and velocities
+    first: int
+    largest: float  # the value that is furthest beyond, with its sign
+    slides: bool
+
+    @property
+    def share(self) -> float | None:
+        """Of an effort or a velocity: the largest magnitude, where the limit is 1."""
+        return None if self.what == "travel" else abs(self.largest) / self.limits[1]
+
+
+def ends_of(arm: Robot) -> dict[str, tuple[Floats, Floats]]:
+    """Of efforts, velocities and travel the lower and the upper ends; those that are zero are infinite."""
+    both = {}
+    for what, ratings in (("effort", arm.effort_limits), ("velocity", arm.velocity_limits)):
+        upper = np.array([limit or np.inf for limit in ratings], dtype=float)
+        both[what] = (-upper, upper)
+    travel = np.array(arm.limits, dtype=float).reshape(-1, 2)
+    return both | {"travel": (travel[:, 0], travel[:, 1])}
+
+
+def of_limits(arm: Robot, tau: Any) -> list[float | None] | None:
+    """The share of each drive's effort limit that torques (n,) take; None where there is no limit at all."""
+    upper = ends_of(arm)["effort"][1]
+    if not np.isfinite(upper).any():
+        return None
+    return [float(abs(x) / end) if np.isfinite(end) else None for x, end in zip(tau, upper, strict=True)]
+
+
+def known_limits(arm: Robot) -> list[str]:
+    """Which kinds of limits the robot has."""
+    return [what for what, ends in ends_of(arm).items() if np.isfinite(ends).any()]
+
+
+def zero_limits(arm: Robot) -> dict[str, list[str]]:
+    """Joints whose limit is zero, as programs write it where none was given: they are not compared."""
+    ratings = {"effort": arm.effort_limits, "velocity": arm.velocity_limits}
+    found = {what: [arm.v_names[k] for k, x in enumerate(limits) if x == 0.0] for what, limits in ratings.items()}
+    return {what: names for what, names in found.items() if names}
+
+
+def outside_travel(arm: Robot, q: Any) -> list[Passed]:
+    """Joints that configurations, (nq,) or (rows, nq), put outside their travel."""
+    rows = np.atleast_2d(np.asarray(q, dtype=float))
+    still = np.zeros((len(rows), arm.n))
+    return [each for each in passed_limits(arm, rows, still, still) if each.what == "travel"]
+
+
+def passed_limits(arm: Robot, q: Any, qd: Any, tau: Any) -> Iterator[Passed]:
+    """The limits that samples pass: q (samples, nq), qd and tau (samples, n), joint by joint."""
+    slides, names = {}, {}
+    for what, word in zip(WORDS, ("qd", "qd", "q"), strict=True):
+        slides[what] = [not turns for turns in angles(arm, word)]
+        names[what] = arm.q_names if word == "q" else arm.v_names
+    values = dict(zip(WORDS, (tau, qd, q), strict=True))
+    for what, (low, high) in ends_of(arm).items():
+        for k, name in enumerate(names[what]):
+            x, below, above = np.asarray(values[what])[:, k], float(low[k]), float(high[k])
+            finite = [abs(end) for end in (below, above) if np.isfinite(end)]
+            if not finite:
+                continue
+            beyond = np.maximum(below - x, x - above)
+            out = beyond > SLACK * max(finite)
+            if out.any():
+                largest = float(x[int(np.argmax(beyond))])
+                yield Passed(name, what, (below, above), int(np.argmax(out)), largest, slides[what][k])

@@ -183,7 +183,7 @@ def start_of(arm: Robot, given: Any, follow: str | None, degrees: bool) -> Any:
 def brought_to_limits(arm: Robot, start: Any) -> list[str]:
     """Joints that stand at a limit since zero is outside their travel, in words."""
     from ...robot.configurations import neutral
-    from ...trajectories.ratings import outside_travel
+    from ...trajectories.limits import outside_travel
     from ..limits import shown as in_units
     from ..limits import unit_of
     from ..motion import motion_of_paper

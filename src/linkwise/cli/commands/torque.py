@@ -75,7 +75,7 @@ def arrays(along: Loads) -> dict[str, Any]:
 
 
 def peaks(along: Loads) -> list[dict[str, Any]]:
-    from ...trajectories.ratings import of_limits
+    from ...trajectories.limits import of_limits
 
     found = along.peaks()
     shares = of_limits(along.arm, found.tau) or [None] * along.arm.n
