@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 
 import linkwise as lw
 from effort import examples, rest_slow
-from linkwise.recording import file_formats, files
+from linkwise.recording import files
 from linkwise.recording.plot import IMBALANCE, LABELS, MOST_LINES
 from linkwise.robot.layout import Layout
 from robots import ALL, QUICK, states
@@ -292,9 +292,9 @@ def test_archives_of_other_things_are_refused(tmp_path):
 def test_a_file_of_later_fields_is_refused_by_name(tmp_path, fall):
     values = {**files.values_of(fall), "colour": "red"}
     robot = files.robot_entry(fall.robot)
-    about = {file_formats.HEAD: file_formats.VERSION, "sha256": file_formats.digest({**values, **robot}), **robot}
+    about = {files.HEAD: files.VERSION, "sha256": files.digest({**values, **robot}), **robot}
     with (tmp_path / "later.npz").open("wb") as file:
-        file_formats.write_npz(file, about, values, Layout.of(fall.robot))
+        files.write_npz(file, about, values, Layout.of(fall.robot))
     with pytest.raises(lw.FileError, match="holds unknown colour"):
         lw.load_recording(tmp_path / "later.npz")
 
@@ -315,10 +315,10 @@ def test_another_robot_is_refused_and_the_difference_named(tmp_path, fall):
 
 def test_nested_numbers_of_fields_to_come_keep_their_kinds():
     value = [1, ("a", {"at": np.array([[1.5, np.nan]]), "names": np.array(["x", "yy"])}), None, True, -0.0]
-    found = file_formats.unpacked(json.loads(json.dumps(file_formats.packed(value, "events"))))
+    found = files.unpacked(json.loads(json.dumps(files.packed(value, "events"))))
     assert repr(found) == repr(value)
     with pytest.raises(TypeError, match=r"recording\.events holds a object"):
-        file_formats.packed((object(),), "events")
+        files.packed((object(),), "events")
 
 
 def test_saving_is_refused_where_it_cannot_succeed(tmp_path, fall):

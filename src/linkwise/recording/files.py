@@ -2,26 +2,267 @@
 
 A file holds the robot's own table, torques, accelerations and energy, so that nothing else is needed to read it, and a
 checksum (SHA-256) of all of that: a file that was changed, cut or damaged is refused. Nothing in a file is executed.
+
+.npz       every array under its own name; the rest, as JSON, in the bytes of `about`
+.csv       a row for each sample; the rest in lines that begin with #, the values in JSON
+.parquet   a row for each sample; the rest, as JSON, in the metadata of the schema
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
+from collections.abc import Callable, Iterable
 from dataclasses import MISSING, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, NamedTuple, NoReturn
 
 import numpy as np
 
+from ..array_files import read_npz, read_parquet, write_parquet
 from ..errors import FileError, RobotError
 from ..extras import imported
 from ..files import saving
 from ..robot import Robot, toml
 from ..robot.layout import Layout
-from .file_formats import COLUMNS, FORMATS, HEAD, VERSION, Values, digest, fail, refuse_comments, robot_of, table
+from ..tables import comments_of, decoded, table_of, write_table
 from .recording import EventRecord, Recording
 
+VERSION = 1
+HEAD = "Linkwise recording"
+RESERVED = (HEAD, "sha256", "robot", "regrouped", "batch")
+PER_JOINT = ("q", "qd", "qdd", "tau")
+COLUMNS = (*PER_JOINT, "energy", "work", "heat")  # of a table, after t
 DERIVED = ("tau", "qdd", "energy", "wrench", "point")  # what a recording computes from what acted, which no file holds
+KINDS = "biufU"  # of arrays that files may hold: numbers, truth values and text
+PARSING = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
+Values = dict[str, Any]  # the fields of a recording by name, and what is derived
+
+
+def digest(values: Values) -> str:
+    """A checksum of names, shapes and bits; all NaNs count as equal."""
+    total = hashlib.sha256()
+    for name in sorted(values):
+        value = values[name]
+        if isinstance(value, np.ndarray) and value.dtype.kind in KINDS:
+            total.update(f"{name} {value.dtype.newbyteorder('<').str} {value.shape}\n".encode())
+            plain = np.where(np.isnan(value), np.nan, value) if value.dtype.kind == "f" else value
+            total.update(np.ascontiguousarray(plain, plain.dtype.newbyteorder("<")).tobytes())
+        else:
+            total.update(f"{name} {json.dumps(packed(value, name))}\n".encode())
+    return total.hexdigest()
+
+
+def packed(value: Any, name: str) -> Any:
+    """A value as JSON; tuples, dictionaries and arrays are marked as such. Floats keep every bit there."""
+    if isinstance(value, np.ndarray) and value.dtype.kind in KINDS:
+        return {"array": value.tolist(), "dtype": value.dtype.str, "shape": list(value.shape)}
+    if isinstance(value, (list, tuple)):
+        items = [packed(item, name) for item in value]
+        return {"tuple": items} if isinstance(value, tuple) else items
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        return {"dict": {key: packed(item, name) for key, item in value.items()}}
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    raise TypeError(f"recording.{name} holds a {type(value).__name__}, which files cannot hold (expected numbers)")
+
+
+def unpacked(value: Any) -> Any:
+    if isinstance(value, list):
+        return [unpacked(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if "array" in value:
+        dtype = np.dtype(value["dtype"])
+        if dtype.kind not in KINDS:
+            raise ValueError(f"an array of {dtype} (expected numbers or text)")
+        return np.array(value["array"], dtype).reshape(value["shape"])
+    if "tuple" in value:
+        return tuple(unpacked(value["tuple"]))
+    return {key: unpacked(item) for key, item in value["dict"].items()}
+
+
+def described(path: Path, text: bytes) -> tuple[dict[str, Any], Values]:
+    """The entries of a JSON text: about the file, and values."""
+    try:
+        entries = json.loads(text)
+        return checked(path, {name: x if name in RESERVED else unpacked(x) for name, x in entries.items()})
+    except PARSING as problem:
+        if isinstance(problem, FileError):
+            raise
+        fail(path, f"has no valid description of a recording ({problem})")
+
+
+def checked(path: Path, entries: dict[str, Any]) -> tuple[dict[str, Any], Values]:
+    if HEAD not in entries:
+        fail(path, "is not a recording (expected a file that Recording.save wrote)")
+    if entries[HEAD] != VERSION:
+        fail(path, f"is a recording of version {entries[HEAD]} (this Linkwise reads version {VERSION})")
+    about = {name: entries[name] for name in RESERVED if name in entries}
+    return about, {name: value for name, value in entries.items() if name not in RESERVED}
+
+
+def table(values: Values, layout: Layout) -> dict[str, np.ndarray]:
+    """Columns in order: [trajectory,] t, q1, q2, ..., qd1, ..., energy and, if integrated, work and heat.
+
+    Where joints have several degrees of freedom the columns are q.base.x, ..., qd.base.wx, ...
+    """
+    t, q = values["t"], values["q"]
+    batch, count = q.shape[:-2], int(np.prod(q.shape[:-2], dtype=int))
+    columns = {"trajectory": np.repeat(np.arange(count), len(t))} if batch else {}
+    columns["t"] = np.tile(t, count)
+    for name in COLUMNS:
+        if name in PER_JOINT:
+            by_joint = values[name].reshape(-1, values[name].shape[-1]).T
+            columns |= dict(zip(layout.columns(name), by_joint, strict=True))
+        elif name in values:
+            columns[name] = values[name].ravel()
+    return columns
+
+
+def beside(about: dict[str, Any], values: Values) -> dict[str, Any]:
+    """What a table cannot hold; the times too if it has no rows to hold them."""
+    batch = values["q"].shape[:-2]
+    inside = COLUMNS if 0 in batch else ("t", *COLUMNS)
+    rest = {name: packed(value, name) for name, value in values.items() if name not in inside}
+    return {**about, "batch": list(batch), **rest}
+
+
+def untabled(path: Path, about: dict[str, Any], values: Values, columns: dict[str, np.ndarray]) -> Values:
+    """Values from the columns of a table, which must be those that `table` makes."""
+    named = any(label.startswith("q.") for label in columns)
+    layout = Layout.of(robot_of(path, about)) if named else Layout.numbered(sum(word_of(x) == "q" for x in columns))
+    try:
+        batch = tuple(map(int, about["batch"]))
+        count = int(np.prod(batch, dtype=int))
+        t = columns["t"] if not count or not batch else columns["t"].reshape(count, -1)[0]
+        restored = dict(values) if not count else {**values, "t": np.array(t, float)}
+        shape = (*batch, len(restored["t"]))
+        for name in COLUMNS:
+            if name in PER_JOINT:
+                joints = [column for label, column in columns.items() if word_of(label) == name]
+                restored[name] = np.stack(joints, axis=-1).reshape((*shape, len(joints)))
+            elif name in columns:
+                restored[name] = columns[name].reshape(shape)
+        expected = table(restored, layout)
+    except (KeyError, ValueError, TypeError) as problem:
+        fail(path, f"its rows and columns do not make a recording ({problem})")
+    if list(expected) != list(columns):
+        fail(path, f"has columns {', '.join(columns)} (expected {', '.join(expected)})")
+    for name in ("trajectory", "t"):
+        if name in expected and not np.array_equal(expected[name], columns[name]):
+            fail(path, f"column {name} does not run through the same times for each trajectory")
+    return restored
+
+
+def word_of(label: str) -> str:
+    """What a column holds: the q of q1 or of q.base.x."""
+    return label.partition(".")[0].rstrip("0123456789")
+
+
+def robot_of(path: Path, about: dict[str, Any]) -> Robot:
+    try:
+        robot = toml.from_text(about["robot"], Path(f"{path}, the robot in it"))
+    except (KeyError, TypeError, AttributeError):
+        fail(path, "holds no robot")
+    return robot.regrouped() if about.get("regrouped") else robot
+
+
+def fail(path: Path, message: str, line: int | None = None) -> NoReturn:
+    raise FileError(f"{path}{'' if line is None else f':{line}'}: {message}") from None
+
+
+def write_npz(file: BinaryIO, about: dict[str, Any], values: Values, _: Layout) -> None:
+    arrays: Values = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
+    text = json.dumps({**about, **{name: packed(values[name], name) for name in values if name not in arrays}})
+    np.savez(file, about=np.frombuffer(text.encode(), np.uint8), **arrays)
+
+
+def read_npz_file(path: Path, content: bytes) -> tuple[dict[str, Any], Values]:
+    if not content.startswith(b"PK"):
+        fail(path, "is no NumPy archive (expected a .npz file that Recording.save wrote)")
+    try:
+        arrays = read_npz(content)
+    except ValueError as problem:
+        fail(path, f"is a damaged archive ({problem})")
+    if "about" not in arrays:
+        fail(path, "is an archive of something else: it holds no 'about' (expected what Recording.save writes)")
+    about, values = described(path, arrays.pop("about").tobytes())
+    return about, {**values, **arrays}
+
+
+def write_parquet_file(file: BinaryIO, about: dict[str, Any], values: Values, layout: Layout) -> None:
+    write_parquet(file, table(values, layout), {HEAD: json.dumps(beside(about, values))})
+
+
+def read_parquet_file(path: Path, content: bytes) -> tuple[dict[str, Any], Values]:
+    try:
+        columns, metadata = read_parquet(content)
+    except ValueError as problem:
+        fail(path, f"is no Parquet file, or a damaged one ({problem})")
+    if HEAD not in metadata:
+        fail(path, f"is a table of something else: no {HEAD!r} in its metadata (expected what Recording.save writes)")
+    about, values = described(path, metadata[HEAD].encode())
+    return about, untabled(path, about, values, {name: np.array(column) for name, column in columns.items()})
+
+
+def write_csv(file: BinaryIO, about: dict[str, Any], values: Values, layout: Layout) -> None:
+    entries = beside(about, values)
+    comments = [f"{HEAD}: {entries.pop(HEAD)}"]
+    comments += [f"robot: {line}" for line in entries.pop("robot").rstrip("\n").split("\n")]
+    comments += [f"{name}: {json.dumps(value)}" for name, value in entries.items()]
+    write_table(file, table(values, layout), comments)
+
+
+def refuse_comments(path: Path, columns: Iterable[str]) -> None:
+    """Raise an error for columns that others would cut short: read_csv(comment="#") does, even within quotes."""
+    name = next((name for name in columns if "#" in name), None)
+    if name is not None:
+        fail(path, f"column {name!r} has a '#', which begins a comment (expected .npz or .parquet, or another name)")
+
+
+def read_csv(path: Path, content: bytes) -> tuple[dict[str, Any], Values]:
+    text = decoded(path, content)
+    if not text.startswith(f"# {HEAD}:"):
+        fail(path, f"begins with {text[:40].partition(chr(10))[0]!r} (expected '# {HEAD}: {VERSION}')", 1)
+    entries: dict[str, Any] = {}
+    robot: list[str] = []
+    for number, comment in comments_of(text):
+        key, _, value = comment.partition(":")
+        if key == "robot":
+            robot.append(value.strip())
+            continue
+        try:
+            entries[key] = json.loads(value) if key in RESERVED else unpacked(json.loads(value))
+        except PARSING as problem:
+            fail(path, f"is not '# key: value', the value in JSON ({problem})", number)
+    about, values = checked(path, {**entries, "robot": "\n".join(robot) + "\n"})
+    return about, untabled(path, about, values, columns_of(path, text))
+
+
+def columns_of(path: Path, text: str) -> dict[str, np.ndarray]:
+    samples = table_of(path, text, strip=False)
+    if "t" not in samples.names or not any(name == "q1" or name.startswith("q.") for name in samples.names):
+        fail(path, "has no line with the columns' names (expected t,q1,...)", samples.line)
+    if not text.endswith("\n"):
+        fail(path, "ends in the middle of a line", text.count("\n") + 1)
+    array = np.array(samples.numbers(finite=False), float).reshape(-1, len(samples.names))
+    return {name: np.ascontiguousarray(column) for name, column in zip(samples.names, array.T, strict=True)}
+
+
+class Format(NamedTuple):
+    write: Callable[[BinaryIO, dict[str, Any], Values, Layout], None]
+    read: Callable[[Path, bytes], tuple[dict[str, Any], Values]]
+
+
+FORMATS = {
+    ".npz": Format(write_npz, read_npz_file),
+    ".csv": Format(write_csv, read_csv),
+    ".parquet": Format(write_parquet_file, read_parquet_file),
+}
 
 
 def save(recording: Recording, path: str | os.PathLike[str]) -> None:
