@@ -11,7 +11,6 @@ import numpy as np
 
 from ..api.functions import forward_dynamics, joint_wrenches, kinetic_energy, potential_energy
 from ..lazy import cached_property
-from ..ode.trajectories import CHATTERING, DONE, NOT_FINITE, RUNNING, STEP_TOO_SMALL, STOPPED, TOO_MANY_STEPS
 from ..printing import Description, notebook_html
 from ..robot import Robot
 
@@ -20,15 +19,7 @@ if TYPE_CHECKING:
 
     from ..drawing import Animation
 
-STATUS = {
-    RUNNING: "interrupted",
-    DONE: "done",
-    STEP_TOO_SMALL: "step too small",
-    NOT_FINITE: "lost",
-    STOPPED: "stopped",
-    TOO_MANY_STEPS: "too many steps",
-    CHATTERING: "chattering",
-}
+STATUS = ("done", "interrupted", "step too small", "lost", "stopped", "too many steps", "chattering")
 FAILED = ("step too small", "lost", "too many steps", "chattering")
 
 
@@ -119,7 +110,7 @@ class Recording:
             return str(self.status) if self.status == "done" else f"{self.status} at {self.reached:.6g} s"
         kinds, counts = np.unique(self.status, return_counts=True)
         count = dict(zip(kinds.tolist(), counts.tolist(), strict=True))
-        known = [kind for kind in ("done", *STATUS.values()) if kind in count]
+        known = [kind for kind in STATUS if kind in count]
         return ", ".join(f"{count[kind]} {kind}" for kind in dict.fromkeys([*known, *count])) or "none"
 
     @property

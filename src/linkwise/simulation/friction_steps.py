@@ -26,6 +26,7 @@ from ..api import functions
 from ..graph import Program, evaluate
 from ..notices import warn
 from ..ode.methods import stability_limit
+from ..ode.registry import integrator as integrator_of
 from ..robot import Friction, Robot
 from ..robot.configurations import neutral
 from ..robot.symbols import symbols_of
@@ -64,6 +65,13 @@ def warn_of_long_steps(
     if message:
         warn(message)
     return bool(message)
+
+
+def warn_of_options(arm: Robot, options: Mapping[str, Any]) -> None:
+    """The same for the options of `simulate`."""
+    friction = Friction.of(options["friction"])
+    if friction is not None and integrator_of(options["integrator"]).fixed:
+        warn_of_long_steps(arm, friction, float(options["step"]), options["integrator"])
 
 
 def extremes(symbols: Mapping[str, np.ndarray]) -> Values:

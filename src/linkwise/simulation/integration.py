@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..control import Sampled
-from ..kernels.target import Target, this_machine
+from ..kernels.target import Target, target_named, this_machine
 from ..ode.chattering import Chattering
 from ..ode.interface import Integrator, Task
+from ..ode.registry import integrator
 from ..ode.trajectories import Trajectories
 from ..progress import ProgressDisplay, on_terminal
 from .backend import backend_for
 from .breaks import breaks_of, with_breaks
 from .mode_changes import with_mode_changes
+from .prepared import checked_numbers, sample_times
 from .problem import Problem
 from .sampling import Sampler
 
@@ -58,6 +60,21 @@ class Run(NamedTuple):
     interrupted: BaseException | None
     given_up: dict[int, str]  # trajectories in which joints neither stick nor slide, and why
     held: np.ndarray | None = None  # (count, times, n): torques of sampled laws at the sample times
+
+
+def integrated_as(
+    problem: Problem, options: Mapping[str, Any], duration: float, start: np.ndarray, parameters: np.ndarray
+) -> Run:
+    """By the options of `simulate`; always compiled."""
+    scheme, names = integrator(options["integrator"]), ("rtol", "atol", "step", "max_steps")
+    numbers = checked_numbers(scheme, duration, *(options[name] for name in names))
+    times, target = sample_times(options["samples"], duration), target_named(options["target"])
+    run = integrated(
+        problem, scheme, start, parameters, times, numbers, options["threads"], True, False, target=target
+    )  # fmt: skip
+    if run.interrupted is not None:
+        raise run.interrupted
+    return run
 
 
 def integrated(

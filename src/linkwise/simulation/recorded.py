@@ -11,12 +11,24 @@ from ..api.functions import forward_dynamics
 from ..ode.chattering import WINDOW
 from ..ode.driver import SHORTEST_AT_0
 from ..ode.interface import Integrator
-from ..ode.trajectories import CHATTERING, DONE, NOT_FINITE, RUNNING, STEP_TOO_SMALL, TOO_MANY_STEPS, Trajectories
+from ..ode.trajectories import (
+    CHATTERING,
+    DONE,
+    NOT_FINITE,
+    RUNNING,
+    STEP_TOO_SMALL,
+    STOPPED,
+    TOO_MANY_STEPS,
+    Trajectories,
+)
 from ..recording.recording import STATUS, End, EventRecord, Recording
 from .integration import Run
 from .parameters import called
 from .problem import Problem
 from .traced import TracedFunction
+
+CODES = DONE, RUNNING, STEP_TOO_SMALL, NOT_FINITE, STOPPED, TOO_MANY_STEPS, CHATTERING
+STATUS_OF = dict(zip(CODES, STATUS, strict=True))
 
 # The message of a trajectory that ended early.
 
@@ -136,7 +148,7 @@ def recorded(
     each: dict[str, Any] = {"reached": now.t, "steps": now.steps, "rejected": now.rejected}
     each["evaluations"] = scheme.evaluations(now)
     each = {name: column.copy().reshape(batch) if batch else column.item() for name, column in each.items()}
-    words = [STATUS[code] for code in now.status.tolist()]
+    words = [STATUS_OF[code] for code in now.status.tolist()]
     each["status"] = np.array(words).reshape(batch) if batch else words[0]
     records = [event_records(problem, now, k) for k in range(len(now.met))] if problem.events else []
     work, heat = (shaped[..., problem.rest + k].copy() if problem.has_energy_balance else None for k in range(2))

@@ -16,18 +16,14 @@ import numpy as np
 from ..api.functions import kinetic_energy, potential_energy
 from ..errors import SingularError
 from ..kernels.dispatch import use_kernels
-from ..kernels.target import target_named
-from ..ode.registry import integrator as integrator_of
-from ..ode.trajectories import Trajectories
-from ..recording.recording import STATUS, EventRecord, Recording
+from ..recording.recording import EventRecord, Recording
 from ..robot import Friction, Robot
 from ..simulation.events import events_of
 from ..simulation.friction_steps import told_already
-from ..simulation.integration import integrated
+from ..simulation.integration import Run, integrated_as
 from ..simulation.parameters import PerTrajectory, checked_parameters, parameters_of, torque_parameters
-from ..simulation.prepared import checked_numbers, sample_times
 from ..simulation.problem import COORDINATES, Problem
-from ..simulation.recorded import event_records
+from ..simulation.recorded import STATUS_OF, event_records
 from ..simulation.simulation import simulate
 from ..version import __version__
 from .family import Errors, Family, FamilyChunk, check_motion, chunk_of_table, chunks_of_robots
@@ -199,30 +195,13 @@ def simulate_family(
 ) -> TrajectoryResults:
     """As `simulate` with the options of a sweep, each trajectory with a row of numbers; always compiled."""
     count = len(q0)
-    scheme = integrator_of(options["integrator"])
-    checked = checked_numbers(scheme, duration, options["rtol"], options["atol"], options["step"], options["max_steps"])
-    times = sample_times(options["samples"], duration)
     loads = loads_of(options, count)
     problem = family_problem(family, options, loads)
     quasi = COORDINATES[problem.coordinates]
     v = qd0 if quasi is None else family.evaluated(quasi.velocity, numbers, q=q0[:, None], qd=qd0[:, None])[:, 0]
     start = np.concatenate([problem.normalized(q0), v, np.zeros((count, problem.size - problem.rest))], axis=1)
     parameters = np.concatenate([*(load.reshape(count, -1) for load in loads.values()), numbers], axis=1)
-    run = integrated(
-        problem,
-        scheme,
-        start,
-        parameters,
-        times,
-        checked,
-        options["threads"],
-        True,
-        False,
-        (),
-        target_named(options["target"]),
-    )
-    if run.interrupted is not None:
-        raise run.interrupted
+    run = integrated_as(problem, options, duration, start, parameters)
     now = run.trajectories
     y = np.concatenate([run.out, now.y[:, None]], axis=1)  # the end, wherever it is, comes last
     reached = np.isfinite(run.out[:, -1]).all(axis=1)
@@ -235,7 +214,7 @@ def simulate_family(
         work, heat = (y[:, [0, -1], problem.rest + k] for k in range(2))
         kept = kept - (work - heat)
     columns = {
-        "status": np.array([STATUS[int(code)] for code in now.status]),
+        "status": np.array([STATUS_OF[code] for code in now.status.tolist()]),
         "reached": now.t,
         "steps": now.steps,
         "rejected": now.rejected,
@@ -245,7 +224,7 @@ def simulate_family(
         "q": q[:, :-1],
         "qd": qd[:, :-1],
     }
-    return TrajectoryResults(times, columns, family_events(family, problem, now, numbers))
+    return TrajectoryResults(options["samples"], columns, family_events(family, problem, run, numbers))
 
 
 def family_problem(family: Family, options: Mapping[str, Any], loads: Mapping[str, np.ndarray]) -> Problem:
@@ -274,14 +253,14 @@ def loads_of(options: Mapping[str, Any], count: int) -> dict[str, np.ndarray]:
 
 
 def family_events(
-    family: Family, problem: Problem, now: Trajectories, numbers: np.ndarray
+    family: Family, problem: Problem, run: Run, numbers: np.ndarray
 ) -> tuple[tuple[EventRecord, ...], ...]:
     """The events of each trajectory; the rates of quasi-velocities are those of its own robot."""
     if not problem.events:
         return ()
     quasi, events = COORDINATES[problem.coordinates], []
-    for k in range(len(now.log)):
-        records = event_records(replace(problem, coordinates="joint"), now, k)
+    for k in range(len(numbers)):
+        records = event_records(replace(problem, coordinates="joint"), run.trajectories, k)
         if quasi is not None and records:
             q, v = (np.array([getattr(record, name) for record in records])[None] for name in ("q", "qd"))
             rates = family.evaluated(quasi.joint_rates, numbers[[k]], q=q, velocity=v)[0]

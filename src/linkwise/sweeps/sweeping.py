@@ -13,12 +13,11 @@ import numpy as np
 from ..errors import ErrorWithFields
 from ..extras import imported
 from ..kernels.target import target_named
-from ..ode.registry import integrator as integrator_of
 from ..progress import ProgressDisplay
 from ..recording import EventRecord
-from ..robot import Friction, Robot, from_table
+from ..robot import Robot, from_table
 from ..robot.layout import Layout
-from ..simulation.friction_steps import told_already, warn_of_long_steps
+from ..simulation.friction_steps import told_already, warn_of_options
 from .effects import check_effects
 from .engines import outcomes
 from .family import Vary
@@ -156,7 +155,7 @@ class Sweep:
             return self
         if engine is None:
             target_named(self._inputs.options["target"]).check_there()  # an error here is no failure of a chunk
-        look_at_friction(self._inputs)
+        warn_of_options(self._inputs.arm, self._inputs.options)
         display, messages = ChunkProgress(progress, self.chunks, self.chunks - len(waiting)), set()
         try:
             with closing(outcomes(engine, jobs(self._inputs, waiting))) as arriving:
@@ -211,13 +210,6 @@ class ChunkProgress:
 
     def close(self) -> None:
         self.display.close()
-
-
-def look_at_friction(inputs: Inputs) -> None:
-    """Warn once, for the robot as it is given, where the steps of all are too long for friction."""
-    options, scheme = inputs.options, integrator_of(inputs.options["integrator"])
-    if scheme.fixed and (friction := Friction.of(options["friction"])) is not None:
-        warn_of_long_steps(inputs.arm, friction, float(options["step"]), scheme.name)
 
 
 def components(
