@@ -113,14 +113,8 @@ def table(values: Values, layout: Layout) -> dict[str, np.ndarray]:
     t, q = values["t"], values["q"]
     batch, count = q.shape[:-2], int(np.prod(q.shape[:-2], dtype=int))
     columns = {"trajectory": np.repeat(np.arange(count), len(t))} if batch else {}
-    columns["t"] = np.tile(t, count)
-    for name in COLUMNS:
-        if name in PER_JOINT:
-            by_joint = values[name].reshape(-1, values[name].shape[-1]).T
-            columns |= dict(zip(layout.columns(name), by_joint, strict=True))
-        elif name in values:
-            columns[name] = values[name].ravel()
-    return columns
+    columns |= layout.table(np.tile(t, count), **{x: values[x].reshape(-1, values[x].shape[-1]) for x in PER_JOINT})
+    return columns | {name: values[name].ravel() for name in COLUMNS if name in values and name not in PER_JOINT}
 
 
 def beside(about: dict[str, Any], values: Values) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,21 +15,29 @@ from .recording import Recording
 def motion_of(recording: Recording, trajectory: Any = None) -> Motion:
     """What was reached of a trajectory; the first of several, unless another is asked for."""
     index = index_of(recording, trajectory)
-    t, q, qd = recording.t, recording.q[index], recording.qd[index]
-    finite = np.isfinite(q).all(axis=-1) & np.isfinite(qd).all(axis=-1)
-    count = len(t) if finite.all() else int(np.argmin(finite))
+    parts = reached_parts(recording, index, ("t", "q", "qd"))
     status, reached = str(np.asarray(recording.status)[index]), float(np.asarray(recording.reached)[index])
-    t, q, qd = t[:count], q[:count], qd[:count]
-    if recording.end is not None and count and reached > t[-1]:
-        end_q, end_qd = recording.end.q[index], recording.end.qd[index]
-        if np.isfinite(end_q).all() and np.isfinite(end_qd).all():
-            t, q, qd = np.append(t, reached), np.vstack([q, end_q]), np.vstack([qd, end_qd])
     name = recording.robot.name
     which = f", trajectory {index[0] if len(index) == 1 else index}" if index else ""
-    if not count:
+    if not len(parts["t"]):
         raise ValueError(f"{name}{which} has no sample with finite numbers: {status} at {reached:g} s")
     note = "" if status == "done" else f"{status} at {reached:.4g} s"
-    return Motion(recording.robot, t, q, qd, name + which, note)
+    return Motion(recording.robot, **parts, title=name + which, note=note)
+
+
+def reached_parts(recording: Recording, index: tuple[int, ...], names: Sequence[str]) -> dict[str, Any]:
+    """What these hold of one trajectory while it is finite, and then the state in which it ended, where it is later."""
+    held = {name: getattr(recording, name) for name in names}
+    parts = {name: x if name == "t" else x[index] for name, x in held.items() if x is not None}
+    finite = np.isfinite(parts["q"]).all(axis=-1) & np.isfinite(parts["qd"]).all(axis=-1)
+    count = len(finite) if finite.all() else int(np.argmin(finite))
+    parts = {name: x[:count] for name, x in parts.items()}
+    end = {} if recording.end is None else recording.end._asdict()
+    last = {name: x[index] for name, x in end.items() if x is not None} | {"t": np.asarray(recording.reached)[index]}
+    complete = all(name in last and np.isfinite(last[name]).all() for name in parts)
+    if count and complete and last["t"] > parts["t"][-1]:
+        parts = {name: np.concatenate([x, np.asarray(last[name])[None]]) for name, x in parts.items()}
+    return parts
 
 
 def index_of(recording: Recording, trajectory: Any) -> tuple[int, ...]:
@@ -64,14 +73,4 @@ def until_end(recording: Recording) -> Recording:
     finite = np.isfinite(recording.q).all(axis=-1) & np.isfinite(recording.qd).all(axis=-1)
     if recording.batch or finite.all() or not finite.any():
         return recording
-    count, end = int(np.argmin(finite)), recording.end
-    parts = {
-        name: value[:count]
-        for name in ("t", "q", "qd", "work", "heat")
-        if (value := getattr(recording, name)) is not None
-    }
-    last = {"t": recording.reached} | ({} if end is None else end._asdict())
-    complete = all(last.get(name) is not None and np.isfinite(last[name]).all() for name in parts)
-    if complete and float(recording.reached) > parts["t"][-1]:
-        parts = {name: np.concatenate([value, np.asarray(last[name])[None]]) for name, value in parts.items()}
-    return replace(recording, **parts)
+    return replace(recording, **reached_parts(recording, (), ("t", "q", "qd", "work", "heat")))

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+import numpy as np
+
 from ..errors import FileError
 from .joint_space import CONFIGURATIONS, QUATERNION, label
 from .model import Robot
@@ -103,6 +105,13 @@ class Layout:
         """The columns of q, qd, qdd or tau in a table: q1, q2, ...; or q.base.x, ... where numbers do not tell."""
         names = self.q_names if word in (*CONFIGURATIONS, "q_end") else self.v_names
         return [f"{word}.{name}" if self.labelled else f"{word}{k}" for k, name in enumerate(names, 1)]
+
+    def table(self, t: np.ndarray, **motion: np.ndarray) -> dict[str, np.ndarray]:
+        """The columns of a table: t, then those of q, qd, qdd or tau, arrays (samples, n); of q (samples, nq)."""
+        columns = {"t": t}
+        for word, values in motion.items():
+            columns |= dict(zip(self.columns(word), values.T, strict=True))
+        return columns
 
 
 def canonical_names(where: str, names: Sequence[str], arm: Robot | None, bare: str = "q") -> list[str]:

@@ -17,7 +17,6 @@ from ..robot.layout import Layout
 from ..robot.symbols import refuse_symbols
 from ..tables import save_table
 from .checks import Floats, counted, even_times
-from .pieces import JointMotion
 from .trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -155,9 +154,7 @@ class Loads:
 
     def columns(self) -> dict[str, Floats]:
         """What `to_csv` writes, by the names of its columns."""
-        layout = Layout.of(self.arm)
-        columns = JointMotion(self.q, self.qd, self.qdd).columns(self.t, layout)
-        columns |= dict(zip(layout.columns("tau"), self.tau.T, strict=True))
+        columns = Layout.of(self.arm).table(self.t, q=self.q, qd=self.qd, qdd=self.qdd, tau=self.tau)
         if self.loads is not None and self.bearings is not None:
             columns |= load_columns(self.arm, self.loads, self.bearings)
         return columns

@@ -63,13 +63,6 @@ class JointMotion(NamedTuple):
     qd: Any
     qdd: Any
 
-    def columns(self, t: Floats, layout: Layout) -> dict[str, Floats]:
-        """The columns of a table: t, q1, q2, ..., qd1, ..., qdd1, ..."""
-        columns = {"t": t}
-        for word, values in self._asdict().items():
-            columns |= dict(zip(layout.columns(word), values.T, strict=True))
-        return columns
-
 
 class Piece(Protocol):
     """A stretch of a trajectory with a formula of its own, in its own time from 0 to its duration."""

@@ -168,7 +168,7 @@ class Trajectory:
         qd.base.wx.
         """
         t, layout = even_times(self.duration, samples, rate), self.layout or Layout.numbered(self.n)
-        columns = self(t).columns(t, layout)
+        columns = layout.table(t, **self(t)._asdict())
         for word in JointMotion._fields:
             own = layout.columns(word)
             if degrees:
