@@ -13,6 +13,7 @@ from ..api.functions import forward_dynamics, joint_wrenches, kinetic_energy, po
 from ..lazy import cached_property
 from ..printing import Description, notebook_html
 from ..robot import Robot
+from ..robot.description import size_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from ..drawing import Animation
 
 STATUS = ("done", "interrupted", "step too small", "lost", "stopped", "too many steps", "chattering")
+MOST_EVENTS = 20  # in the summary of one trajectory
 FAILED = ("step too small", "lost", "too many steps", "chattering")
 
 
@@ -172,10 +174,36 @@ class Recording:
         return np.asarray(joint_wrenches(self.robot, *motion, wrench, point=self.point, frame=frame))
 
     def summary(self) -> Description:
-        """The time reached, the number of steps, the energy balance and the events, as text."""
-        from .summary import summary
+        """The time reached, the number of steps, the energy balance and the events, as text.
 
-        return summary(self)
+        >>> import linkwise as lw
+        >>> print(lw.simulate(lw.load("planar3"), [0, 0, 0], [0, 0, 0], 1.0, samples=11).summary())
+        planar3: 3 joints (RRR)
+        samples            11, from 0 to 1 s
+        status             done
+        steps              ...
+        rejected           ...
+        evaluations        ...
+        integrator         ..., rtol 1e-08, atol 1e-10, compiled
+        largest imbalance  ... J at ... s; kinetic energy up to ... J
+        """
+        robot = self.robot
+        t = self.t
+        rows = {"trajectories": " x ".join(map(str, self.batch))} if self.batch else {}
+        rows |= {
+            "samples": f"{len(t)}, from {t[0]:g} to {t[-1]:g} s",
+            "status": self.ends,
+            "steps": counted(self.steps),
+            "rejected": counted(self.rejected),
+            "evaluations": counted(self.evaluations),
+            "integrator": f"{self.integrator}, rtol {self.rtol:g}, atol {self.atol:g}, "
+            + ("compiled" if self.compiled else "in Python"),
+            "largest imbalance": worst(self),
+        }
+        width = max(map(len, rows))
+        title = f"{robot.name}: {size_of(robot)}"
+        lines = [title, *(f"{name:{width}}  {text}" for name, text in rows.items()), *event_lines(self)]
+        return Description("\n".join(lines))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to a .npz, .csv or .parquet file, which `lw.load_recording` reads back to the last bit."""
@@ -270,3 +298,45 @@ def same(a: Any, b: Any) -> bool:
     if isinstance(a, tuple):
         return isinstance(b, tuple) and len(a) == len(b) and all(map(same, a, b))
     return type(a) is type(b) and bool(a == b or (a != a and b != b))
+
+
+def event_lines(recording: Recording) -> list[str]:
+    """A table of the events: all of one trajectory; of several, how often each name occurs."""
+    events = recording.event_list
+    if not events:
+        return []
+    if not recording.batch:
+        shown = [(f"{t:.6g} s", name) for _, t, name in events[:MOST_EVENTS]]
+        more = [f"and {len(events) - MOST_EVENTS} more"] if len(events) > MOST_EVENTS else []
+        return [f"events: {len(events)}", *aligned([("time", "name"), *shown]), *more]
+    rows = [("name", "met", "trajectories", "first", "last")]
+    for name in dict.fromkeys(name for _, _, name in events):
+        same = [(index, t) for index, t, other in events if other == name]
+        times = [t for _, t in same]
+        ends = f"{min(times):.6g} s", f"{max(times):.6g} s"
+        rows.append((name, str(len(same)), str(len({index for index, _ in same})), *ends))
+    return [f"events: {len(events)}", *aligned(rows)]
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def counted(counts: Any) -> str:
+    array = np.asarray(counts)
+    if not array.ndim or not array.size:
+        return f"{int(array.sum())}"
+    return f"{array.min()} to {array.max()}, median {np.median(array):g}, {array.sum()} in all"
+
+
+def worst(recording: Recording) -> str:
+    size = np.abs(recording.imbalance)
+    if not np.isfinite(size).any():
+        return "unknown"
+    worst_at = np.unravel_index(int(np.nanargmax(size)), size.shape)
+    batch = worst_at[:-1]
+    where = f" of trajectory {batch[0] if len(batch) == 1 else tuple(map(int, batch))}" if batch else ""
+    kinetic = np.nanmax(kinetic_energy(recording.robot, recording.q[batch], recording.qd[batch]))
+    when = f"at {recording.t[worst_at[-1]]:g} s{where}"
+    return f"{size[worst_at]:.2g} J {when}; kinetic energy up to {kinetic:.3g} J"
