@@ -371,7 +371,7 @@ def test_a_film_as_mp4(tmp_path: Path) -> None:
 def test_long_work_says_how_far_it_is(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("linkwise.drawing.film.PATIENCE", 0.0)
+    monkeypatch.setattr("linkwise.progress.PATIENCE", 0.0)
     run = recording(lw.load("planar3"))
     run.animate(tmp_path / "motion.gif", fps=5, width=160, progress=True)
     assert "motion.gif: 1 of 3 frames" in capsys.readouterr().err

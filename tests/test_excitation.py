@@ -192,7 +192,7 @@ def test_control_c_keeps_the_best_so_far() -> None:
 
 
 def test_progress_in_lines(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("linkwise.identification.excitation.starts.PATIENCE", 0.0)
+    monkeypatch.setattr("linkwise.progress.PATIENCE", 0.0)
     lw.excitation(ARMS[3], 2, 4.0, LIMITS, starts=2, progress=True)
     first = capsys.readouterr().err.splitlines()[0]
     assert first.startswith("excitation:")

@@ -10,7 +10,6 @@ from effort import rest_slow
 from linkwise.spatial import sign
 
 chattering = importlib.import_module("linkwise.ode.chattering")
-progress = importlib.import_module("linkwise.simulation.integration")
 machine = importlib.import_module("linkwise.targets.cpu.solver")
 
 PLANAR = lw.load("planar3")
@@ -100,7 +99,7 @@ def test_bounds_that_cannot_be_kept_are_refused(change, error, said):
 
 def test_how_far_a_run_is_can_be_seen_in_a_pipe(monkeypatch, capsys):
     monkeypatch.setattr(machine, "SLICE", 100_000)
-    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr("linkwise.progress.PATIENCE", 0.0)
     lw.simulate(PLANAR, [0] * 3, [0] * 3, 2.0, progress=True)
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) > 3

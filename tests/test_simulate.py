@@ -281,7 +281,7 @@ def test_limits_of_travel_are_events():
 
 def test_long_runs_show_how_far_they_are(monkeypatch, capsys):
     monkeypatch.setattr(machine, "SLICE", 1_000_000)
-    monkeypatch.setattr(integration, "PATIENCE", 0.0)
+    monkeypatch.setattr("linkwise.progress.PATIENCE", 0.0)
     lw.simulate(PLANAR, [0] * 3, [0] * 3, 2.0, progress=True)
     assert "%" in capsys.readouterr().err
     lw.simulate(PLANAR, [0] * 3, [0] * 3, 2.0, progress=False)

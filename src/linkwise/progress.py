@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
-from typing import Any
+from typing import Any, Self
 
 from .errors import printable
 
@@ -12,6 +13,10 @@ from .errors import printable
 def on_terminal() -> bool:
     """Whether a person sees stderr, which a process need not have."""
     return sys.stderr is not None and sys.stderr.isatty()
+
+
+PATIENCE = 1.0  # seconds before long work shows anything
+RARELY = 60.0  # seconds between its lines, after some time
 
 
 class ProgressDisplay:
@@ -25,6 +30,24 @@ class ProgressDisplay:
         self.bar_from, self.line_from = self.started + bar_after, self.started + line_after
         self.wait, self.longest = wait, longest
         self.bar: Any = None
+
+    @classmethod
+    def of_long_work(cls, shown: bool | None = None, patience: float | None = None) -> Self:
+        """Shown on a terminal after a second; elsewhere in lines, ever more rarely, if asked for."""
+        wait = PATIENCE if patience is None else patience
+        first = wait if (on_terminal() if shown is None else shown) else math.inf
+        return cls(first, first, PATIENCE, RARELY)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def silent(self) -> bool:
+        """Whether nothing will be shown, however long it takes."""
+        return self.bar is None and self.bar_from == self.line_from == math.inf
 
     @property
     def seconds(self) -> float:

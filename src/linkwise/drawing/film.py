@@ -22,7 +22,7 @@ import numpy as np
 from ..errors import FileError, is_real
 from ..figures import new_figure
 from ..files import saving
-from ..progress import ProgressDisplay, on_terminal
+from ..progress import ProgressDisplay
 from .camera import Camera, Mesh, camera_of
 from .motion import MOST_TRAILS, Framing, Motion, frame_count, framing_of
 from .page import page_of
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 ENDINGS = (".gif", ".mp4", ".html")
 NARROWEST, WIDEST = 40, 8000  # pixels
 SAMPLED = 60  # frames that decide how much a picture must show
-PATIENCE, RARELY = 1.0, 60.0  # seconds before progress is shown, and between its lines after some time
 DPI = 100
 FAILED = "#b00020"
 PIECES, MOST_POINTS = 8, 10_000  # of a trail: from frame to frame, and in all
@@ -304,15 +303,7 @@ def checked(**values: float) -> None:
 
 def shown_progress(film: Film, count: int, name: str, shown: bool | None) -> Iterator[Any]:
     """The images of a film, one after the other; long work says on stderr how far it is."""
-    display = None
-    if on_terminal() if shown is None else shown:
-        display = ProgressDisplay(PATIENCE, PATIENCE, PATIENCE, RARELY)
-    try:
+    with ProgressDisplay.of_long_work(shown) as display:
         for k in range(count):
             yield film.image(k)
-            if display is not None:
-                line = f"{name}: {k + 1} of {count} frames after {display.seconds:.0f} s"
-                display.update(k + 1, count, name, line)
-    finally:
-        if display is not None:
-            display.close()
+            display.update(k + 1, count, name, f"{name}: {k + 1} of {count} frames after {display.seconds:.0f} s")

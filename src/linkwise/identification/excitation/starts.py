@@ -9,14 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...progress import ProgressDisplay, on_terminal
+from ...progress import ProgressDisplay
 from ...trajectories.limits import Floats
 from .minimise import minimise
 from .problem import ExcitationProblem
 
 DRAWS = 50  # random motions that are tried for one start
-PATIENCE = 1.0  # seconds before anything is shown
-RARELY = 60.0  # seconds between lines, after some time
 
 
 class Stage(NamedTuple):
@@ -37,17 +35,14 @@ class SearchProgress:
 
     def __init__(self, shown: bool | None, starts: int) -> None:
         self.starts, self.total = starts, starts * FIRST.steps + sum(stage.steps for stage in REFINED)
-        shown = on_terminal() if shown is None else shown
-        self.display = ProgressDisplay(PATIENCE, PATIENCE, PATIENCE, RARELY) if shown else None
+        self.display = ProgressDisplay.of_long_work(shown)
 
     def update(self, done: int, what: str) -> None:
-        if self.display is not None:
-            line = f"excitation: {done / self.total:6.1%} after {self.display.seconds:.0f} s, {what}"
-            self.display.update(done, self.total, what, line)
+        line = f"excitation: {done / self.total:6.1%} after {self.display.seconds:.0f} s, {what}"
+        self.display.update(done, self.total, what, line)
 
     def close(self) -> None:
-        if self.display is not None:
-            self.display.close()
+        self.display.close()
 
 
 @dataclass
