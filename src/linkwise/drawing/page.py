@@ -24,45 +24,22 @@ if TYPE_CHECKING:
     from .film import Animation
 
 DIGITS = 6  # of lengths in the scene, relative to the robot's size
-PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'unsafe-inline'; \
-style-src 'unsafe-inline'">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>
-{style}</style>
-</head>
-<body>
-<header><h1>{heading}</h1><p id="legend"></p><p id="note" role="status"></p></header>
-<canvas id="picture" tabindex="0" aria-label="{title}: drag to turn, wheel to zoom"></canvas>
-<form id="controls">
-<button type="button" id="play" aria-label="play or pause">Pause</button>
-<input type="range" id="time" min="0" max="1" value="0" step="any" aria-label="time">
-<output id="clock"></output>
-<label>speed <select id="speed"></select></label>
-<span id="views"></span>
-</form>
-<script type="application/json" id="scene">{scene}</script>
-<script>
-{script}</script>
-</body>
-</html>
-"""
 
 
 def page_of(animation: Animation) -> str:
     data = json.dumps(scene_data(animation), separators=(",", ":"), allow_nan=False)
     title = animation.motion.title
     here = files(__package__)
-    return PAGE.format(
-        title=html.escape(title),
-        heading=html.escape(animation.framing.titled(title)),
-        style=(here / "player.css").read_text(encoding="utf-8"),
-        script=(here / "player.js").read_text(encoding="utf-8"),
-        scene=data.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"),
+    return (
+        (here / "player.html")
+        .read_text(encoding="utf-8")
+        .format(
+            title=html.escape(title),
+            heading=html.escape(animation.framing.titled(title)),
+            style=(here / "player.css").read_text(encoding="utf-8"),
+            script=(here / "player.js").read_text(encoding="utf-8"),
+            scene=data.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"),
+        )
     )
 
 

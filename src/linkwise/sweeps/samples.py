@@ -221,21 +221,14 @@ def sample_shape(
         if array.shape[1:] not in ((6,), (links, 6)):
             raise ValueError(f"wrench has shape {array.shape} (expected (count, 6) or (count, {links}, 6))")
         return array.shape[1:]
-    if name in STATE:
-        shape: tuple[int, ...] = (arm.size_of(name),)
-    elif name == "gravity":
-        shape = (3,)
-    elif name == "duration":
-        shape = ()
-    elif dot and name in entry_names(arm):
-        shape = VECTORS.get(key, ())
-    elif name in parameters or (any_name and not dot):
+    shape = known_shapes(arm).get(name)
+    if shape is None and (name in parameters or (any_name and (marked or not dot))):
         return array.shape[marked:]
-    elif any_name:
-        return array.shape[1:] if marked else array.shape[array.ndim - len(VECTORS.get(key, ())) :]
-    elif dot and link in table_names(arm) and key == "limits":
+    if shape is None and any_name:
+        return array.shape[array.ndim - len(VECTORS.get(key, ())) :]
+    if shape is None and dot and link in table_names(arm) and key == "limits":
         raise ValueError(f"the samples have {name!r} (limits act through events=...; those of a sweep are one for all)")
-    else:
+    if shape is None:
         known = [*parameters, *KNOWN, *entry_names(arm)]
         of_joint = [f"{joint.name}.{key}" for joint in arm.moving if joint.joint == link]
         near = f", did you mean {of_joint[0]!r}?" if of_joint and of_joint[0] in known else near_miss(name, known)
@@ -248,6 +241,12 @@ def sample_shape(
         wanted = ", ".join(map(str, ("count", *shape)))
         raise ValueError(f"{name} has shape {array.shape} (expected ({wanted}), or {shape} for the same in all)")
     return shape
+
+
+def known_shapes(arm: Robot) -> dict[str, tuple[int, ...]]:
+    """The shapes of one sample, but for the wrench."""
+    shapes: dict[str, tuple[int, ...]] = {"gravity": (3,), "duration": (), **{x: (arm.size_of(x),) for x in STATE}}
+    return shapes | {name: VECTORS.get(name.rpartition(".")[2], ()) for name in entry_names(arm)}
 
 
 def table_names(arm: Robot) -> list[str]:
