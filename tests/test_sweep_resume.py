@@ -18,16 +18,15 @@ import pytest
 import linkwise as lw
 from effort import rest_slow
 from linkwise.sweeps import chunk as working
-from linkwise.sweeps import engines
 from linkwise.sweeps import folder as sweep_files
 from short_sweeps import KINDS, PLANAR, SEVEN, STARTS, every_kind, files_of, quick, same, short, unix
 
 SCRIPT = """
 import signal, sys, time, numpy as np, linkwise as lw
-from linkwise.sweeps import engines
+from linkwise.sweeps import chunk as working
 signal.signal(signal.SIGINT, signal.default_int_handler)  # which a run in the background may have been started without
-work = engines.compute_chunk
-engines.compute_chunk = lambda job: (time.sleep(0.1), work(job))[1]  # time for a blow to fall
+work = working.compute_chunk
+working.compute_chunk = lambda job: (time.sleep(0.1), work(job))[1]  # time for a blow to fall
 samples = lw.monte_carlo(240, 2, q0=([-1.0] * 3, [1.0] * 3), **{name: (0.3, 0.6) for name in sys.argv[2:]})
 lw.sweep(lw.load("planar3"), samples, sys.argv[1], 2.0, chunk=4, samples=7, rtol=1e-10, progress=False)
 """
@@ -76,13 +75,15 @@ def test_killed_and_interrupted_sweeps_lose_and_repeat_nothing(varied, tmp_path)
 
 
 def test_an_interrupt_keeps_what_is_finished_and_says_how_to_go_on(tmp_path, monkeypatch):
+    work = working.compute_chunk
+
     def stopping(job):
         if job.index == 2:
             raise KeyboardInterrupt
-        return working.compute_chunk(job)
+        return work(job)
 
     with monkeypatch.context() as patch:
-        patch.setattr(engines, "compute_chunk", stopping)
+        patch.setattr(working, "compute_chunk", stopping)
         with pytest.raises(lw.SweepInterrupted, match=r"2 done, 0 failed, 3 missing.*resume\(\)") as caught:
             quick(folder=tmp_path)
     before = files_of(tmp_path)

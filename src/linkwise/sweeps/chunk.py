@@ -1,37 +1,56 @@
 """One chunk of a sweep, computed: rows of samples in, columns of results out. This runs in any process.
 
 The members of a family are simulated side by side by one compiled program; each has its numbers as parameters.
+
+Chunks are computed in the process that asks, or on a Dask cluster; results always come back. Dask pickles tasks and
+results between its own processes. What a lost worker was computing, the scheduler gives to another one, some three
+times before it gives up on all that was waiting there.
 """
 
 from __future__ import annotations
 
 import itertools
+import os
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple
+from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 
 from ..api.functions import kinetic_energy, potential_energy
 from ..errors import SingularError
+from ..extras import imported
 from ..kernels.dispatch import use_kernels
+from ..kernels.target import target_named
 from ..recording.recording import EventRecord, Recording
-from ..robot import Friction, Robot
-from ..simulation.events import events_of
+from ..robot import Robot
 from ..simulation.friction_steps import told_already
 from ..simulation.integration import Run, integrated_as
-from ..simulation.parameters import PerTrajectory, checked_parameters, parameters_of, torque_parameters
+from ..simulation.parameters import PerTrajectory, parameters_of, torque_parameters
 from ..simulation.problem import COORDINATES, Problem
 from ..simulation.recorded import STATUS_OF, event_records
 from ..simulation.simulation import simulate
 from ..version import __version__
-from .family import Errors, Family, FamilyChunk, check_motion, chunk_of_table, chunks_of_robots
+from .family import (
+    Errors,
+    Family,
+    FamilyChunk,
+    check_motion,
+    chunk_of_table,
+    chunks_of_robots,
+    family_problem,
+    loads_of,
+)
 from .folder import Columns, event_columns, has_events
 from .inputs import LOADS, Job, Outcome, kept_times, most_times
 from .samples import KNOWN
 
 FAILED = "failed"  # the status of a trajectory that could not be begun
+EXPECTED = "expected None, 'dask://host:port', 'dask://local?workers=2' or a dask.distributed.Client"
+RETRIES = 2  # of a task that Dask itself could not run
 
 
 class TrajectoryResults(NamedTuple):
@@ -227,31 +246,6 @@ def simulate_family(
     return TrajectoryResults(options["samples"], columns, family_events(family, problem, run, numbers))
 
 
-def family_problem(family: Family, options: Mapping[str, Any], loads: Mapping[str, np.ndarray]) -> Problem:
-    torque = options["torque"]
-    return Problem(
-        family.robot,
-        torque if callable(torque) else None,
-        "tau" in loads,
-        loads["wrench"].shape[1:] if "wrench" in loads else None,
-        Friction.of(options["friction"]),
-        options["coordinates"],
-        options["method"],
-        events_of(options["events"]),
-        family.symbols,
-        tuple((name, loads[name].shape[1:]) for name in loads if name not in ("tau", "wrench")),
-        None if options["point"] is None else tuple(map(plain_tuple, options["point"])),
-    )
-
-
-def loads_of(options: Mapping[str, Any], count: int) -> dict[str, np.ndarray]:
-    """What acts on each trajectory, and the parameters of the torque function, in the order of `Problem.loads`."""
-    torque = options["torque"]
-    constant = {"tau": None if callable(torque) else torque, "wrench": options["wrench"]}
-    loads = {name: spread(load, count) for name, load in constant.items() if load is not None}
-    return {**loads, **checked_parameters(torque, options.get("parameters"), (count,))}
-
-
 def family_events(
     family: Family, problem: Problem, run: Run, numbers: np.ndarray
 ) -> tuple[tuple[EventRecord, ...], ...]:
@@ -269,16 +263,92 @@ def family_events(
     return tuple(events)
 
 
-def plain_tuple(x: Any) -> Any:
-    """A number as a float, a row of them as a tuple."""
-    return tuple(map(float, x)) if np.ndim(x) else float(x)
-
-
-def spread(load: Any, count: int) -> np.ndarray:
-    """A load for each trajectory, from such, or from one for all."""
-    array = np.asarray(load, dtype=float)
-    return np.broadcast_to(array, (count, *(array.shape if array.ndim == 1 else array.shape[1:])))
-
-
 def energy(arm: Robot, q: Any, qd: Any) -> Any:
     return kinetic_energy(arm, q, qd) + potential_energy(arm, q)
+
+
+def outcomes(engine: Any, jobs: Iterator[Job]) -> Generator[Outcome, None, None]:
+    """The results of the jobs, in the order in which they end."""
+    if engine is None:
+        yield from map(compute_chunk, jobs)
+        return
+    with cluster(engine) as client:
+        yield from on_cluster(client, jobs)
+
+
+@contextmanager
+def cluster(engine: Any) -> Iterator[Any]:
+    """A client of the cluster; a client or cluster that is started here is closed at the end."""
+    if not isinstance(engine, str) and not hasattr(engine, "submit"):
+        raise TypeError(f"engine is {engine!r} ({EXPECTED})")
+    distributed = imported("distributed")
+    if isinstance(engine, distributed.Client):
+        if engine.asynchronous:
+            raise TypeError("engine is an asynchronous Client (expected one made with asynchronous=False)")
+        yield engine
+        return
+    parts = urlsplit(engine) if isinstance(engine, str) else None
+    if parts is None or parts.scheme != "dask" or not parts.netloc:
+        raise ValueError(f"engine is {engine!r} ({EXPECTED})")
+    with ExitStack() as stack:
+        address: Any = f"tcp://{parts.netloc}"
+        if parts.netloc == "local":
+            options = parse_qs(parts.query)
+            workers = int(options.pop("workers", [str(os.cpu_count())])[0])
+            if options or workers < 1:
+                raise ValueError(f"engine is {engine!r} ({EXPECTED})")
+            local = distributed.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None)
+            address = stack.enter_context(local)
+        yield stack.enter_context(distributed.Client(address, set_as_default=False))
+
+
+def on_cluster(client: Any, jobs: Iterator[Job]) -> Generator[Outcome, None, None]:
+    """All jobs; those during which Dask lost workers again, one by one: the cause may have been another."""
+    suspects: list[Job] = []
+    yield from tasks(client, jobs, suspects)
+    for job in suspects:
+        yield from tasks(client, iter([job]), None)
+
+
+def tasks(client: Any, jobs: Iterator[Job], suspects: list[Job] | None) -> Generator[Outcome, None, None]:
+    """A task for each job, never many more than there are threads, so that results do not pile up."""
+    from distributed import KilledWorker, as_completed
+
+    run, waiting = os.urandom(8).hex(), as_completed(loop=client.loop)
+    job_of: dict[Any, Job] = {}
+
+    def submit() -> None:
+        while len(job_of) < 2 * sum(client.nthreads().values()) + 2:
+            job = next(jobs, None)
+            if job is None:
+                return
+            options = job.inputs.options
+            if options["threads"] is None and target_named(options["target"]).has_threads:
+                # Dask runs a task on each thread of its workers
+                job = replace(job, inputs=replace(job.inputs, options={**options, "threads": 1}))
+            future = client.submit(
+                compute_chunk, job, key=f"linkwise-sweep-{run}-{job.index}", pure=False, retries=RETRIES
+            )
+            job_of[future] = job
+            waiting.add(future)
+
+    try:
+        submit()
+        for future in waiting:
+            job = job_of[future]
+            try:
+                outcome = future.result()
+            except Exception as error:  # a worker without Linkwise, a task that killed several, a cluster that is gone
+                outcome = None
+                if suspects is None or not isinstance(error, KilledWorker):
+                    outcome = Outcome(job.index, error=traceback.format_exc())
+                else:
+                    suspects.append(job)
+            del job_of[future]
+            future.release()
+            if outcome is not None:
+                yield outcome
+            submit()
+    finally:
+        if job_of:
+            client.cancel(list(job_of))

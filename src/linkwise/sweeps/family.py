@@ -21,10 +21,13 @@ import numpy as np
 from ..errors import RobotError
 from ..graph import Graph, Node, Port, Program, check, evaluate
 from ..lazy import cached_property
-from ..robot import Robot, before_regrouping
+from ..robot import Friction, Robot, before_regrouping
 from ..robot.entries import TENSOR, TURNS
 from ..robot.layout import no_orientation
 from ..robot.tables import DRIVE
+from ..simulation.events import events_of
+from ..simulation.parameters import checked_parameters
+from ..simulation.problem import Problem
 from ..tracing import trace
 from ..tracing.columns import Column, Columns
 from ..tracing.loop_tracing import Column, Columns
@@ -82,6 +85,42 @@ def robot_of(family: Family) -> Robot:
 @lru_cache(maxsize=64)
 def traced(function: Callable[..., Any], family: Family) -> Program:
     return trace(function, family.robot)
+
+
+def family_problem(family: Family, options: Mapping[str, Any], loads: Mapping[str, np.ndarray]) -> Problem:
+    torque = options["torque"]
+    return Problem(
+        family.robot,
+        torque if callable(torque) else None,
+        "tau" in loads,
+        loads["wrench"].shape[1:] if "wrench" in loads else None,
+        Friction.of(options["friction"]),
+        options["coordinates"],
+        options["method"],
+        events_of(options["events"]),
+        family.symbols,
+        tuple((name, loads[name].shape[1:]) for name in loads if name not in ("tau", "wrench")),
+        None if options["point"] is None else tuple(map(plain_tuple, options["point"])),
+    )
+
+
+def loads_of(options: Mapping[str, Any], count: int) -> dict[str, np.ndarray]:
+    """What acts on each trajectory, and the parameters of the torque function, in the order of `Problem.loads`."""
+    torque = options["torque"]
+    constant = {"tau": None if callable(torque) else torque, "wrench": options["wrench"]}
+    loads = {name: spread(load, count) for name, load in constant.items() if load is not None}
+    return {**loads, **checked_parameters(torque, options.get("parameters"), (count,))}
+
+
+def plain_tuple(x: Any) -> Any:
+    """A number as a float, a row of them as a tuple."""
+    return tuple(map(float, x)) if np.ndim(x) else float(x)
+
+
+def spread(load: Any, count: int) -> np.ndarray:
+    """A load for each trajectory, from such, or from one for all."""
+    array = np.asarray(load, dtype=float)
+    return np.broadcast_to(array, (count, *(array.shape if array.ndim == 1 else array.shape[1:])))
 
 
 class FamilyMembers(NamedTuple):

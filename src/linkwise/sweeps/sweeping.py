@@ -18,11 +18,10 @@ from ..recording import EventRecord
 from ..robot import Robot, from_table
 from ..robot.layout import Layout
 from ..simulation.friction_steps import told_already, warn_of_options
-from .effects import check_effects
-from .engines import outcomes
+from .chunk import outcomes
 from .family import Vary
 from .folder import FLAT, Columns, Folder, check_kind, chunk_kind, event_records, event_table, samples_name, warn
-from .inputs import Inputs, checked_inputs, jobs, kept_times, most_times, try_options
+from .inputs import Inputs, check_effects, checked_inputs, jobs, kept_times, most_times, try_options
 from .plan import differences, plan_of, restored
 from .samples import Samples
 
