@@ -15,10 +15,9 @@ import linkwise as lw
 from effort import rest_slow
 from joint_kinds import COUPLED, EVERY, EVERY_KIND, TREE
 from linkwise.drawing.camera import VIEWS, Mesh, camera_of
-from linkwise.drawing.pictures import poses_at
+from linkwise.drawing.pictures import poses_at, robot_svg
 from linkwise.drawing.scene import Shown, scene_of, world
 from linkwise.drawing.skeleton import Point, skeleton_of
-from linkwise.drawing.svg import robot_svg
 from linkwise.robot import KINDS
 from robots import CHAINS, FREE, TEXTBOOK, TREES, ids
 

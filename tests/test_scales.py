@@ -12,7 +12,7 @@ from command_line import linkwise
 from disguise import disguised, placed
 from effort import rest_slow
 from joint_kinds import CHAIN, COUPLED
-from linkwise.drawing.svg import Curve, curves_svg
+from linkwise.drawing.pictures import Curve, curves_svg
 from linkwise.formats.agreement import require_agreement
 from linkwise.robot.scales import torque_scales
 from linkwise.spatial import Placement, Rotation, Vector

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .drawing.svg import Curve, curves_svg, robot_svg
+from .drawing.pictures import Curve, curves_svg, robot_svg
 from .figures import COLOURS
 from .recording import Recording
 from .robot import Robot
