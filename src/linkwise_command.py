@@ -17,7 +17,7 @@ def main() -> int:
     before = signal.getsignal(signal.SIGINT)
     if before is signal.default_int_handler:  # it is ignored in processes that run in the background
         signal.signal(signal.SIGINT, leave)
-    import linkwise.cli.app  # with NumPy and the robots: most of the time of a short command
+    import linkwise.cli.app  # with typer
 
     if before is signal.default_int_handler:
         signal.signal(signal.SIGINT, before)

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 from contextlib import redirect_stdout
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -18,17 +17,17 @@ import pytest
 import linkwise as lw
 from command_line import heed_control_c, linkwise, unix
 from effort import rest_slow
-from linkwise.cli import COMMANDS, SECTIONS, app, encoding, main
+from linkwise.cli import COMMANDS, MODULE_OF, MODULES, SECTIONS, app, main, screen
 from linkwise.formats.files import FOLDER
 from linkwise.kernels import cache
 
-MODULES = {name: import_module(f"linkwise.cli.commands.{name}") for name in COMMANDS}
 CODES = re.compile(r"\x1b\[")
 
 
-def test_every_command_is_a_module() -> None:
+def test_every_command_is_in_a_module() -> None:
     files = {path.stem for path in Path(app.__file__).parent.joinpath("commands").glob("[a-z]*.py")}
-    assert files == set(COMMANDS)
+    assert files == set(MODULES)
+    assert set(MODULE_OF) == set(COMMANDS)
     assert sum(map(len, SECTIONS.values())) == len(COMMANDS)
 
 
@@ -47,8 +46,9 @@ def test_help_of_a_command(name: str) -> None:
     shown = linkwise(f"{name} --help")
     assert (shown.code, shown.err) == (0, "")
     assert shown.out.startswith(f"Usage: linkwise {name}")
-    assert MODULES[name].EXAMPLES
-    for line, about in MODULES[name].EXAMPLES:
+    examples = app.command(name).examples
+    assert examples
+    for line, about in examples:
         assert line.startswith(f"linkwise {name}") or name in ("budget", "compare", "identify")  # of what another wrote
         assert f"  {line}" in shown.out
         assert about in " ".join(shown.out.split())
@@ -160,7 +160,7 @@ def test_a_fault_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> None:
         raise ZeroDivisionError("within")
 
-    monkeypatch.setattr("linkwise.formats.load", broken)
+    monkeypatch.setattr(lw, "load", broken)
     result = linkwise("robots")
     assert result.code == 1
     assert "Traceback" in result.err
@@ -184,7 +184,7 @@ def test_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
     def stopped(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("linkwise.formats.load", stopped)
+    monkeypatch.setattr(lw, "load", stopped)
     result = linkwise("robots")
     assert (result.code, result.out, result.err) == (130, "", "\ninterrupted\n")
 
@@ -196,7 +196,7 @@ def test_interrupted_simulation_is_written(tmp_path: Path, monkeypatch: pytest.M
     def stopped(*_: object, **__: object) -> None:
         raise lw.SimulationInterrupted(half)
 
-    monkeypatch.setattr(sys.modules["linkwise.simulation"], "simulate", stopped)
+    monkeypatch.setattr(lw, "simulate", stopped)
     monkeypatch.chdir(tmp_path)
     result = linkwise("simulate planar3 --duration 9 --csv part.csv")
     assert result.code == 130
@@ -216,7 +216,7 @@ def test_encodings(name: str) -> None:
 
 
 def test_spelling() -> None:
-    assert "".join(map(encoding.spelled, "ψ̂ θ̇ D^½ U⁻¹ – é ł 漢")) == "psi^ theta' D^1/2 U^-1 - e l ?"
+    assert "".join(map(screen.spelled, "ψ̂ θ̇ D^½ U⁻¹ – é ł 漢")) == "psi^ theta' D^1/2 U^-1 - e l ?"
 
 
 def test_colours() -> None:

@@ -5,7 +5,6 @@ import io
 import json
 import shlex
 import sys
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +17,7 @@ from linkwise.cli import COMMANDS, app
 
 PICTURES = ("--plot", "linkwise draw", "linkwise demo")
 LONG = (*PICTURES, "linkwise bench", "simulate puma560", "--follow", "loads puma560", "excite ur5e")
-EXAMPLES = {name: [line for line, _ in import_module(f"linkwise.cli.commands.{name}").EXAMPLES] for name in COMMANDS}
+EXAMPLES = {name: [line for line, _ in app.command(name).examples] for name in COMMANDS}
 
 
 @pytest.fixture(autouse=True)
@@ -332,7 +331,7 @@ def test_equations_give_the_numbers(robot: str, function: str) -> None:
 @pytest.mark.parametrize("robot", ["planar3", "stanford", "puma560"])
 def test_equations_in_symbols(robot: str) -> None:
     """With the robot's own numbers for the symbols they are its torques."""
-    from linkwise.cli.symbols import with_symbols
+    from linkwise.cli.commands.equations import with_symbols
 
     arm = lw.load(robot)
     symbolic = with_symbols(arm)
@@ -384,10 +383,10 @@ def test_robots_are_written_and_compared() -> None:
 
 
 def test_doctor_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    from linkwise.cli.commands import doctor
+    from linkwise.cli.commands import machine
 
-    monkeypatch.setitem(doctor.GIVES, "no-such-package", "nothing")
-    monkeypatch.setitem(doctor.EXTRAS, "no-such-package", "plot")
+    monkeypatch.setitem(machine.GIVES, "no-such-package", "nothing")
+    monkeypatch.setitem(machine.EXTRAS, "no-such-package", "plot")
     shown = linkwise("doctor")
     assert shown.code == 0
     assert "pip install 'linkwise[" in shown.out

@@ -1,7 +1,6 @@
 """At the prompt: what passes the limits of a robot is said; joints go by their own names or by those of their links."""
 
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -190,7 +189,7 @@ def test_lengths_are_not_in_degrees() -> None:
 )
 def test_a_start_outside_the_travel(words: str, warned: str, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("starts.csv").write_text("slew,luff,extend\n0,0,0.1\n0,-1,0.1\n0,-2,0.5\n")
-    monkeypatch.setattr(sys.modules["linkwise.simulation"], "simulate", lambda *_, **__: FALL)
+    monkeypatch.setattr(lw, "simulate", lambda *_, **__: FALL)
     shown = linkwise(f"simulate crane.urdf --duration 0.01 --samples 2 {words}")
     assert (shown.code, shown.err) == (0, warned and f"warning: {warned}\n")
 
@@ -198,7 +197,7 @@ def test_a_start_outside_the_travel(words: str, warned: str, monkeypatch: pytest
 def test_a_start_that_was_brought_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where zero is outside the travel, as of the Panda's elbow."""
     Path("crane.urdf").write_text(CRANE.replace('lower="-0.2"', 'lower="0.2"'))
-    monkeypatch.setattr(sys.modules["linkwise.simulation"], "simulate", lambda *_, **__: FALL)
+    monkeypatch.setattr(lw, "simulate", lambda *_, **__: FALL)
     shown = linkwise("simulate crane.urdf --limits --duration 0.01 --samples 2")
     assert "let go from the zero position, luff brought to its limit of 11.46 deg" in " ".join(shown.out.split())
     assert shown.err == "warning: luff starts at its limit: --q0 starts elsewhere\n"
@@ -209,9 +208,7 @@ def test_several_films_of_one_simulation(monkeypatch: pytest.MonkeyPatch) -> Non
     pytest.importorskip("matplotlib")
     count = []
     real = lw.simulate
-    monkeypatch.setattr(
-        sys.modules["linkwise.simulation"], "simulate", lambda *a, **k: count.append(1) or real(*a, **k)
-    )
+    monkeypatch.setattr(lw, "simulate", lambda *a, **k: count.append(1) or real(*a, **k))
     line = "simulate planar3 --duration 0.05 --samples 3 --fps 20"
     done = linkwise(f"{line} --animate fall.html --animate again.html")
     assert (done.code, done.err) == (0, "wrote fall.html\nwrote again.html\n")

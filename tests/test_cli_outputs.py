@@ -66,8 +66,8 @@ def test_folders_are_looked_for_first(line: str, monkeypatch: pytest.MonkeyPatch
     def worked(*_: object, **__: object) -> None:
         pytest.fail("the work was done")
 
-    monkeypatch.setattr("linkwise.trajectories.torque_along", worked)
-    monkeypatch.setattr(sys.modules["linkwise.simulation"], "simulate", worked)
+    monkeypatch.setattr(lw, "torque_along", worked)
+    monkeypatch.setattr(lw, "simulate", worked)
     result = linkwise(line)
     assert (result.code, result.out) == (1, "")
     assert result.err.startswith("error: no/x.")
@@ -113,7 +113,7 @@ def test_not_enough_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     def large(*_: object, **__: object) -> None:
         raise MemoryError("Unable to allocate 745. GiB")
 
-    monkeypatch.setattr(sys.modules["linkwise.simulation"], "simulate", large)
+    monkeypatch.setattr(lw, "simulate", large)
     result = linkwise("simulate planar3")
     assert (result.code, result.out) == (1, "")
     assert result.err.startswith("error: there is not enough memory (Unable to allocate 745. GiB)")
@@ -123,7 +123,7 @@ def test_a_demo_stops(monkeypatch: pytest.MonkeyPatch) -> None:
     def stopped(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("linkwise.drawing.draw", stopped)
+    monkeypatch.setattr(lw, "draw", stopped)
     result = linkwise("demo")
     assert result.code == 130
     assert result.out.count("$ linkwise") == 1
@@ -150,7 +150,7 @@ def test_interrupted_with_a_film(rows: int, monkeypatch: pytest.MonkeyPatch) -> 
     def impossible(*_: object, **__: object) -> None:
         raise ValueError("no film")
 
-    monkeypatch.setattr(sys.modules["linkwise.simulation"], "simulate", stopped)
+    monkeypatch.setattr(lw, "simulate", stopped)
     where = "interrupted at 0.1 s of 9 s" if rows == 1 else "interrupted; of 3 trajectories of 9 s: 3 done"
     done = linkwise("simulate planar3 --duration 9 --animate fall.html")
     assert done.code == 130
@@ -168,7 +168,7 @@ def test_films_are_checked_first(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.fail("the work was done")
 
     with monkeypatch.context() as patched:
-        patched.setattr(sys.modules["linkwise.simulation"], "simulate", worked)
+        patched.setattr(lw, "simulate", worked)
         for words, message in {
             "--duration 2000 --animate x.html": "60000 frames (expected less than 20000: a larger --speed",
             "--animate x.html --fps 0": "fps is 0.0",

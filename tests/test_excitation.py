@@ -13,7 +13,7 @@ import pytest
 import linkwise as lw
 from command_line import linkwise
 from effort import in_turn, rest_slow
-from linkwise.cli.typed_limits import limits_of
+from linkwise.cli.inputs import limits_of
 from linkwise.identification.excitation.minimise import Barrier, minimise, newton_direction
 from linkwise.identification.excitation.optimization import compiled_regressor, default_harmonics
 from linkwise.identification.excitation.peaks import MotionPeaks

@@ -1,7 +1,6 @@
-"""The command line, `linkwise`: one file per command in `commands/`, each imported when it is used.
+"""The command line, `linkwise`: its commands are functions in `commands/`, imported when one is used.
 
-A command is a module with `command`, a function whose annotations are its arguments and options (typer) and whose
-docstring is its help, and with `EXAMPLES`, command lines that a test runs as they stand. It returns its exit code.
+How a command is declared is in `declare`. It returns its exit code.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ import gc
 import sys
 from collections.abc import Sequence
 
-SECTIONS = {  # of the help; a command is a module of the same name in `commands/`
+SECTIONS = {  # of the help: commands, each a function of its name
     "Robots": {
         "robots": "list the robots that come with Linkwise",
         "describe": "a robot's table: joints, bodies, drives",
@@ -41,6 +40,18 @@ SECTIONS = {  # of the help; a command is a module of the same name in `commands
     },
 }
 COMMANDS = {name: about for section in SECTIONS.values() for name, about in section.items()}
+MODULES = {  # in `commands/`
+    "robots": ("robots", "describe", "draw", "compare", "convert"),
+    "loads": ("torque", "loads"),
+    "budget": ("budget",),
+    "simulate": ("simulate", "sweep"),
+    "identify": ("excite", "identify"),
+    "equations": ("equations", "explain"),
+    "export": ("count", "export"),
+    "bench": ("bench",),
+    "machine": ("demo", "doctor", "cache"),
+}
+MODULE_OF = {command: module for module, commands in MODULES.items() for command in commands}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -14,13 +14,12 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+import linkwise as lw
+
 from ..errors import FileError, RobotError, SingularError, near_miss
-from ..version import __version__
-from . import COMMANDS, screen
-from .declare import declared
-from .encoding import never_fail
-from .help import Command, WithHelp, arguments_of, usage_of
-from .screen import complain, emit, gap, silence_stdout, warn
+from . import COMMANDS, MODULE_OF, screen
+from .declare import WithHelp, arguments_of, made, usage_of
+from .screen import complain, emit, gap, never_fail, silence_stdout, warn
 from .wording import at_the_prompt
 
 PROGRAM = "linkwise"
@@ -48,7 +47,10 @@ class Group(WithHelp, TyperGroup):
         return list(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        return None if cmd_name not in COMMANDS else command(cmd_name)
+        try:
+            return command(cmd_name) if cmd_name in COMMANDS else None
+        except KeyboardInterrupt:  # while modules are imported: nothing was begun
+            raise typer.Exit(INTERRUPTED) from None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
@@ -57,18 +59,14 @@ class Group(WithHelp, TyperGroup):
 
 
 def command(name: str) -> Any:
-    """The command of a module in `commands/`."""
-    module = import_module(f".commands.{name}", __package__)
-    app = typer.Typer(add_completion=False, rich_markup_mode=None)
-    app.command(name, cls=Command, short_help=COMMANDS[name])(declared(module.command))
-    made = typer.main.get_command(app)
-    made.examples = module.EXAMPLES  # type: ignore[attr-defined]
-    return made
+    """The command of this name; its module is imported."""
+    module = import_module(f".commands.{MODULE_OF[name]}", __package__)
+    return made(getattr(module, name), name, COMMANDS[name])
 
 
 def show_version(asked: bool) -> None:
     if asked:
-        emit(f"{PROGRAM} {__version__}")
+        emit(f"{PROGRAM} {lw.__version__}")
         raise typer.Exit
 
 
@@ -157,15 +155,13 @@ def reported(error: BaseException, debug: bool) -> int:
 
 def exit_code(error: BaseException) -> int | None:
     """What an expected error means; None: it was not expected."""
-    from ..simulation import SimulationError
-
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED
     if isinstance(error, ClickError):
         return NOT_UNDERSTOOD
     if isinstance(error, (FileError, RobotError)):
         return BAD_FILE
-    if isinstance(error, (SingularError, SimulationError, ImportError, OSError, MemoryError)):
+    if isinstance(error, (SingularError, lw.SimulationError, ImportError, OSError, MemoryError)):
         return FAILED
     return NOT_UNDERSTOOD if isinstance(error, ValueError) else None
 

@@ -1,7 +1,8 @@
-"""How a command is declared: an option in a line, and groups of options that several commands share.
+"""How a command is declared, and its help.
 
-A group is a dataclass whose fields are arguments and options. A parameter of a command that is annotated with it stands
-for its fields, and a parameter that is a `Robot` for the name of a robot with the options of `load`.
+A command is a function whose annotations are its arguments and options (typer) and whose docstring is its help. Options
+that several commands share are a dataclass: a parameter that is annotated with it stands for its fields, and one that
+is a `Robot` for the name of a robot with the options of `lw.load`.
 """
 
 from __future__ import annotations
@@ -9,19 +10,33 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, TypeVar, get_type_hints
 
 import typer
+from typer.core import TyperCommand
+
+import linkwise as lw
+
+from ..tables import is_number
+from . import SECTIONS
+from .screen import encodable, styled
 
 Completion = Callable[[str], list[str]]
+Function = TypeVar("Function", bound=Callable[..., int])
+ROBOT, STATE, MOTION, OUTPUT = "Robot", "State", "Trajectory", "Output"  # subjects of options
+NUMBERS = ("float", "int", "integer")  # types of options, also with a range
+EXIT_CODES = "0 done   1 failed, or different   2 not understood   3 bad file   130 Ctrl-C"
+BESIDE, COLUMN = 44, 24  # columns of examples, and of names of options, that leave room for a text beside them
+HYPHEN = "\N{NON-BREAKING HYPHEN}"  # in place of others while lines are broken: options stay whole
 
 
 def opt(
     metavar: str, about: str, panel: str | None = None, *names: str, known: Sequence[str] | Completion = (), **more: Any
 ) -> Any:
     """An option with a value; its name is that of the parameter. `known` are words for shells to complete."""
-    complete = known if callable(known) else words(*known) if known else None
-    return typer.Option(*names, metavar=metavar, help=about, rich_help_panel=panel, autocompletion=complete, **more)
+    return typer.Option(
+        *names, metavar=metavar, help=about, rich_help_panel=panel, autocompletion=completion(known), **more
+    )
 
 
 def flag(name: str, about: str, panel: str | None = None) -> Any:
@@ -29,12 +44,12 @@ def flag(name: str, about: str, panel: str | None = None) -> Any:
 
 
 def arg(metavar: str, about: str, known: Sequence[str] | Completion = ()) -> Any:
-    complete = known if callable(known) else words(*known) if known else None
-    return typer.Argument(metavar=metavar, help=about, autocompletion=complete, show_default=False)
+    return typer.Argument(metavar=metavar, help=about, autocompletion=completion(known), show_default=False)
 
 
-def words(*known: str) -> Completion:
-    """A completion of these words."""
+def completion(known: Sequence[str] | Completion) -> Completion | None:
+    if callable(known) or not known:
+        return known or None  # type: ignore[return-value]
     return lambda incomplete: [word for word in known if word.startswith(incomplete)]
 
 
@@ -46,28 +61,130 @@ def files(incomplete: str, *endings: str) -> list[str]:
     return [f"{path}{'/' * path.is_dir()}" for path in found if path.is_dir() or path.suffix in endings]
 
 
-def declared(command: Callable[..., int]) -> Callable[..., int]:
-    """The command as typer reads it: with the fields of its groups in place of the groups."""
-    from ..robot import Robot
-    from .robot import Source
+def command(*examples: tuple[str, str]) -> Callable[[Function], Function]:
+    """A function is a command; `examples` are command lines, which a test runs as they stand, and what they show."""
+
+    def marked(function: Function) -> Function:
+        function.examples = examples  # type: ignore[attr-defined]
+        return function
+
+    return marked
+
+
+def made(function: Callable[..., int], name: str, about: str) -> Any:
+    """The command as typer runs it."""
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    app.command(name, cls=Command, short_help=about)(ungrouped(function))
+    found = typer.main.get_command(app)
+    found.examples = function.examples  # type: ignore[attr-defined]
+    return found
+
+
+def ungrouped(function: Callable[..., int]) -> Callable[..., int]:
+    """The function as typer reads it: with the fields of its groups in place of the groups."""
+    from .options import Source  # late: it is declared by what stands here
 
     groups: dict[str, tuple[list[str], Callable[..., Any]]] = {}
     own: list[Parameter] = []
-    for name, parameter in signature(command, eval_str=True).parameters.items():
-        group = Source if parameter.annotation is Robot else parameter.annotation
+    for name, parameter in signature(function, eval_str=True).parameters.items():
+        group = Source if parameter.annotation is lw.Robot else parameter.annotation
         if not (isinstance(group, type) and hasattr(group, "__dataclass_fields__")):
             own.append(parameter.replace(kind=Parameter.KEYWORD_ONLY))
             continue
         hints, fields = get_type_hints(group, include_extras=True), list(signature(group).parameters.values())
         own += [p.replace(annotation=hints[p.name], kind=Parameter.KEYWORD_ONLY) for p in fields]
-        make = Source.loaded if parameter.annotation is Robot else group
+        make = Source.loaded if parameter.annotation is lw.Robot else group
         groups[name] = [p.name for p in fields], make
 
     def run(**given: Any) -> int:
-        made = {name: make(**{field: given.pop(field) for field in taken}) for name, (taken, make) in groups.items()}
-        return command(**made, **given)
+        grouped = {name: make(**{field: given.pop(field) for field in taken}) for name, (taken, make) in groups.items()}
+        return function(**grouped, **given)
 
     run.__signature__ = Signature(own, return_annotation=int)  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in own}
-    run.__doc__, run.__name__ = command.__doc__, command.__name__
+    run.__doc__, run.__name__ = function.__doc__, function.__name__
     return run
+
+
+class WithHelp:
+    """A command or group with examples; its options stand under their subjects."""
+
+    examples: tuple[tuple[str, str], ...] = ()
+    help: Any
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        group = hasattr(self, "list_commands")
+        formatter.write_usage(ctx.command_path, f"{'COMMAND' if group else usage_of(ctx)} [OPTIONS]".strip())
+        formatter.write_paragraph()
+        formatter.write_text(unbroken(self.help))
+        with formatter.section(heading("Examples")):
+            if max(len(line) for line, _ in self.examples) <= BESIDE:
+                formatter.write_dl([(styled(line, "cyan"), unbroken(about)) for line, about in self.examples], BESIDE)
+            else:
+                for line, about in self.examples:
+                    formatter.write(f"  {styled(line, 'cyan')}\n")
+                    with formatter.indentation():
+                        formatter.write_text(unbroken(about))
+        commands = {title: list(entries.items()) for title, entries in SECTIONS.items()} if group else {}
+        for title, entries in (commands | by_subject(ctx)).items():
+            rows = [(styled(unbroken(name), "cyan"), unbroken(about)) for name, about in entries]
+            with formatter.section(heading(title)):
+                formatter.write_dl(rows, COLUMN)
+        with formatter.section(heading("Exit codes")):
+            formatter.write(f"  {EXIT_CODES}\n")
+
+    def get_help(self, ctx: Any) -> str:
+        text: str = super().get_help(ctx)  # type: ignore[misc]
+        return encodable(text.replace(HYPHEN, "-"))
+
+
+class Command(WithHelp, TyperCommand):
+    """One command. An option that has one value cannot be given twice, as the last would win silently."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if not ctx.resilient_parsing:
+            given, _, order = self.make_parser(ctx).parse_args(list(args))
+            for param in order:
+                if param.type.name.split()[0] in NUMBERS:
+                    values = given[str(param.name)]
+                    for value in values if isinstance(values, list) else [values]:
+                        if not is_number(value, finite=False):  # to other programs, though Python may read it: 1_0
+                            ctx.fail(f"{param.opts[0]} is {value!r} (expected a number)")
+                single = param.param_type_name == "option" and not (param.is_flag or param.multiple)  # type: ignore[attr-defined]
+                if single and order.count(param) > 1:
+                    ctx.fail(f"{param.opts[0]} is given twice (expected once)")
+        return super().parse_args(ctx, args)
+
+
+def heading(text: str) -> str:
+    return styled(text, "bold green")
+
+
+def unbroken(text: str) -> str:
+    return text.replace("-", HYPHEN)
+
+
+def usage_of(ctx: Any) -> str:
+    """The arguments of a command."""
+    names = {param: param.human_readable_name.upper() + "..." * (param.nargs == -1) for param in arguments_of(ctx)}
+    return " ".join(name if param.required else f"[{name}]" for param, name in names.items())
+
+
+def arguments_of(ctx: Any) -> list[Any]:
+    return [param for param in ctx.command.params if param.param_type_name == "argument"]
+
+
+def by_subject(ctx: Any) -> dict[str, list[tuple[str, str]]]:
+    """Arguments, options, and further options by their subject: what is written and of which robot come last."""
+    subjects: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+    for param in ctx.command.get_params(ctx):
+        if param.param_type_name == "argument":
+            subjects["Arguments"].append((param.human_readable_name.upper(), param.help))
+        else:
+            names = ", ".join(sorted(param.opts, key=len)) + "".join(f" / {name}" for name in param.secondary_opts)
+            subject = getattr(param, "rich_help_panel", None) or "Options"
+            subjects.setdefault(subject, []).append(
+                (names if param.is_flag else f"{names} {param.metavar}", param.help)
+            )
+    last = {title: subjects.pop(title, []) for title in (OUTPUT, ROBOT)}
+    return {title: entries for title, entries in (subjects | last).items() if entries}

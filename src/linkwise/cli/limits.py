@@ -6,8 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ..robot import Robot
-from ..trajectories.limits import Passed, known_limits, of_limits, outside_travel, passed_limits, zero_limits
+import linkwise as lw
+
+from ..trajectories.ratings import Passed, known_limits, of_limits, outside_travel, passed_limits, zero_limits
 from .screen import Cell, number, sentence, table, warn
 
 UNITS = {  # of a joint that turns, and of one that slides
@@ -18,7 +19,7 @@ UNITS = {  # of a joint that turns, and of one that slides
 OF_LIMIT = "of limit (%)"
 
 
-def with_shares(arm: Robot, head: list[str], rows: Sequence[Sequence[Cell]], tau: Any) -> None:
+def with_shares(arm: lw.Robot, head: list[str], rows: Sequence[Sequence[Cell]], tau: Any) -> None:
     """A table of torques, with a column of what they take of the drives' limits, if there are some."""
     shares = of_limits(arm, tau)
     if shares is None:
@@ -28,7 +29,7 @@ def with_shares(arm: Robot, head: list[str], rows: Sequence[Sequence[Cell]], tau
     table([*head, OF_LIMIT], [[*row, percent] for row, percent in zip(rows, percents, strict=True)])
 
 
-def show_limits(arm: Robot, q: Any, qd: Any, tau: Any, where: Sequence[float] | None, heading: str) -> None:
+def show_limits(arm: lw.Robot, q: Any, qd: Any, tau: Any, where: Sequence[float] | None, heading: str) -> None:
     """Which limits are passed; `where` has the time or row of each sample, which `heading` names."""
     known, found = known_limits(arm), list(passed_limits(arm, q, qd, tau))
     if known and not found:
@@ -42,7 +43,7 @@ def show_limits(arm: Robot, q: Any, qd: Any, tau: Any, where: Sequence[float] | 
         sentence(f"Limits of zero are not compared: {listed}.")
 
 
-def warn_of_start(arm: Robot, q: Any) -> None:
+def warn_of_start(arm: lw.Robot, q: Any) -> None:
     """A start outside the travel of joints, which is no event: one line."""
     rows = len(q) if q.ndim > 1 else 0
     said = [
@@ -75,7 +76,7 @@ def shown(passed: Passed, x: float) -> str:
     return number(math.degrees(x) if unit_of(passed) == "deg" else x)
 
 
-def as_json(arm: Robot, q: Any, qd: Any, tau: Any, where: Sequence[float] | None, key: str) -> list[dict[str, Any]]:
+def as_json(arm: lw.Robot, q: Any, qd: Any, tau: Any, where: Sequence[float] | None, key: str) -> list[dict[str, Any]]:
     """The limits that are passed, in radians and metres."""
     return [
         {

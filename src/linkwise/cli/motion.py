@@ -1,127 +1,192 @@
-"""The trajectory that a command line names: a table, or a profile between two configurations."""
+"""Where a robot is: along a trajectory, at a state that is typed, or at the rows of a table."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from ..errors import one_of
-from ..formats import LIBRARY
-from ..robot import Robot
-from ..robot.layout import angles
-from ..trajectories import Trajectory, cubic, cycloid, quintic, septic, trajectory_from_csv, trapezoid
-from .options import PAPER
-from .states import state, warn_of_unread
+import linkwise as lw
 
+from ..errors import one_of
+from ..robot.layout import Layout, angles
+from .declare import MOTION, arg, opt
+from .inputs import states
+from .limits import as_json, show_limits
+from .options import PAPER, PROFILES, Degrees, Q, Qd, Qdd, motions
+
+WORDS = ("q", "qd", "qdd")
+NAMES = (PAPER, *PROFILES)
+BY_NAME = f"A .csv file, or by name: {', '.join(PROFILES)}, {PAPER}"
 SECONDS = 10.0
-TURN, SLIDE = math.pi / 3, 0.1  # of the default motion: 60 degrees, 0.1 m
 THIRD = math.pi / 3
+TURN, SLIDE = THIRD, 0.1  # of the default motion: 60 degrees, 0.1 m
 OF_PAPERS = {  # start, end, and where it is from
     "stanford": ((0, math.pi / 2, 0, 0, 0, 0), (THIRD, THIRD, 0.1, THIRD, THIRD, THIRD), "(39)"),
     "planar3": ((0, 0, 0), (math.pi, math.pi, math.pi), "(38)"),
 }
-PROFILES: Mapping[str, Callable[..., Trajectory]] = {
-    "cycloid": cycloid,
-    "cubic": cubic,
-    "quintic": quintic,
-    "septic": septic,
-    "trapezoid": lambda start, end, duration, arm: trapezoid(
-        start, end, duration=duration, speed=1.5 * largest(start, end, arm) / duration, arm=arm
-    ),
-}
-NAMES = (PAPER, *PROFILES)
 
 
-def largest(start: Any, end: Any, arm: Robot) -> float:
-    """The longest way of a degree of freedom, by which a trapezoid cruises for a third of the time."""
-    from ..api.integration import difference
+@dataclass(frozen=True)
+class Where:
+    """Options of commands that follow a trajectory, or look at states."""
 
-    return float(np.abs(difference(arm, start, end)).max()) or 1.0
+    trajectory: Annotated[str | None, arg("trajectory", BY_NAME, motions)] = None
+    start: Annotated[str | None, opt("STATE", "Where it starts; default: zero.", MOTION, "--from")] = None
+    end: Annotated[str | None, opt("STATE", "Where it ends; default: 60 deg, 0.1 m on.", MOTION, "--to")] = None
+    duration: Annotated[float | None, opt("SECONDS", "How long it takes; default: 10.", MOTION)] = None
+    ends: Annotated[
+        str | None, opt("NAME", "Of a .csv file without rates: clamped (default), natural, ...", MOTION)
+    ] = None
+    samples: Annotated[int, opt("COUNT", "Evenly spaced times; default: 501.", MOTION, min=2)] = 501
+    q: Q = None
+    qd: Qd = None
+    qdd: Qdd = None
+    degrees: Degrees = False
+
+    @property
+    def way(self) -> list[str]:
+        """What was given that belongs to a trajectory, by its name at the prompt."""
+        given: dict[str, object] = {"trajectory": self.trajectory, "--from": self.start, "--to": self.end}
+        given |= {"--duration": self.duration, "--ends": self.ends}
+        return [name for name, value in given.items() if value is not None]
+
+    @property
+    def state(self) -> list[str]:
+        """What was given that belongs to a state."""
+        return [f"--{word}" for word in WORDS if getattr(self, word) is not None]
+
+    def is_state(self, method: str | None = None, plot: str | None = None) -> bool:
+        """Whether the command line is about states; `method` goes with --q alone, and `plot` does not go with it."""
+        if self.q is None:
+            for name in [*self.state, *(["--method"] if method is not None else [])]:
+                raise ValueError(f"{name} belongs to a state (expected --q too)")
+            return False
+        for name in [*self.way, *(["--plot"] if plot is not None else [])]:
+            raise ValueError(f"--q is a state (expected no {name} beside it)")
+        return True
+
+    def path(self, arm: lw.Robot) -> tuple[lw.Trajectory, str]:
+        """The trajectory, and in words what it is. Without a name it is that of the paper, or a cycloid."""
+        name, degrees = self.trajectory, self.degrees
+        if name and name not in NAMES and (Path(name).suffix or Path(name).exists()):
+            if (self.start, self.end, self.duration) != (None, None, None):
+                wrong = "(expected no --from, --to or --duration)"
+                raise ValueError(f"{name} says where the motion starts and ends {wrong}")
+            read = lw.trajectory_from_csv(name, arm=arm, degrees=degrees, ends=self.ends)
+            return read, f"along {name}, {joined(read, name)}{unit(arm, degrees)}, {read.duration:g} s"
+        if self.ends is not None:
+            expected = "(expected such a file)"
+            raise ValueError(f"--ends {self.ends} says how a .csv file without rates begins and ends {expected}")
+        if name is not None:
+            one_of(name, NAMES, "the trajectory (a .csv file, or one by name)")
+        q0, q1 = states(arm, {"--from": ("q", self.start), "--to": ("q", self.end)}, degrees)
+        for q, option in ((q0, "--from"), (q1, "--to")):
+            if q is not None and q.ndim != 1:
+                raise ValueError(f"{option} has {len(q)} rows (expected one configuration)")
+        of_paper = motion_of_paper(arm)
+        seconds = SECONDS if self.duration is None else self.duration
+        if name == PAPER and of_paper is None:
+            raise ValueError(f"no paper gives a trajectory of robot {arm.name!r} (they do for {', '.join(OF_PAPERS)})")
+        if name in (None, PAPER) and of_paper is not None and q0 is None and q1 is None:
+            first, last, equation = of_paper
+            return lw.cycloid(first, last, seconds), f"along the cycloid of Saha (1999), eq. {equation}, {seconds:g} s"
+        if name == PAPER:
+            raise ValueError("the trajectory 'paper' has its own ends (expected no --from and --to)")
+        first, last, words = ends(arm, q0, q1)
+        kind = name or "cycloid"
+        typed = "" if q0 is q1 is None else unit(arm, degrees)
+        return profile(arm, kind, first, last, seconds), f"along a {kind} {words}{typed}, {seconds:g} s"
 
 
-def trajectory_of(
-    arm: Robot,
-    name: str | None,
-    start: str | None,
-    end: str | None,
-    duration: float | None,
-    degrees: bool,
-    at_ends: str | None = None,
-) -> tuple[Trajectory, str]:
-    """The trajectory, and in words what it is. Without a name it is that of the paper, or a cycloid."""
-    if name and name not in NAMES and (Path(name).suffix or Path(name).exists()):
-        if start is not None or end is not None or duration is not None:
-            raise ValueError(f"{name} says where the motion starts and ends (expected no --from, --to or --duration)")
-        read = trajectory_from_csv(name, arm=arm, degrees=degrees, ends=at_ends)
-        return read, f"along {name}, {joined(read, name)}{unit(arm, degrees)}, {read.duration:g} s"
-    if at_ends is not None:
-        raise ValueError(f"--ends {at_ends} says how a .csv file without rates begins and ends (expected such a file)")
-    if name is not None:
-        one_of(name, NAMES, "the trajectory (a .csv file, or one by name)")
-    q0 = state(arm, start, "q", "--from", degrees)
-    q1 = state(arm, end, "q", "--to", degrees)
-    warn_of_unread(arm, {"--from": ("q", start), "--to": ("q", end)})
-    for q, option in ((q0, "--from"), (q1, "--to")):
-        if q is not None and q.ndim != 1:
-            raise ValueError(f"{option} has {len(q)} rows (expected one configuration)")
-    of_paper = motion_of_paper(arm)
-    seconds = SECONDS if duration is None else duration
-    if name == PAPER and of_paper is None:
-        raise ValueError(f"no paper gives a trajectory of robot {arm.name!r} (they do for {', '.join(OF_PAPERS)})")
-    if name in (None, PAPER) and of_paper is not None and q0 is None and q1 is None:
-        first, last, equation = of_paper
-        words = f"along the cycloid of Saha (1999), eq. {equation}, {seconds:g} s"
-        return cycloid(first, last, seconds), words
-    if name == PAPER:
-        raise ValueError("the trajectory 'paper' has its own ends (expected no --from and --to)")
-    first, last, words = ends(arm, q0, q1)
-    profile = "cycloid" if name is None else name
-    needed = arm if arm.quaternions else None
-    made = PROFILES[profile](first, last, seconds, arm=arm if profile == "trapezoid" else needed)
-    return made, f"along a {profile} {words}{'' if q0 is q1 is None else unit(arm, degrees)}, {seconds:g} s"
+def profile(arm: lw.Robot, name: str, start: Any, end: Any, duration: float) -> lw.Trajectory:
+    """A motion between two configurations; a trapezoid cruises for a third of the time of its longest way."""
+    if name == "trapezoid":
+        longest = float(np.abs(lw.difference(arm, start, end)).max()) or 1.0
+        return lw.trapezoid(start, end, duration=duration, speed=1.5 * longest / duration, arm=arm)
+    made: lw.Trajectory = getattr(lw, name)(start, end, duration, arm=arm if arm.quaternions else None)
+    return made
 
 
-def joined(read: Trajectory, name: str) -> str:
+def joined(read: lw.Trajectory, name: str) -> str:
     """How the rows of a table were joined."""
     words = read.name.removesuffix(f" of {Path(name).name}")
     return f"a {words.removeprefix('clamped ')}, at rest at both ends" if words.startswith("clamped ") else words
 
 
-def unit(arm: Robot, degrees: bool) -> str:
+def unit(arm: lw.Robot, degrees: bool) -> str:
     """In what the angles that were given are, if there are angles."""
     return f", angles in {'degrees' if degrees else 'radians'}" if any(angles(arm, "q")) else ""
 
 
-def motion_of_paper(arm: Robot) -> tuple[Any, Any, str] | None:
+def motion_of_paper(arm: lw.Robot) -> tuple[Any, Any, str] | None:
     """Start, end and equation, for a robot of the library on its own base."""
-    found = OF_PAPERS.get(arm.name) if arm.name in LIBRARY else None
+    found = OF_PAPERS.get(arm.name) if arm.name in lw.LIBRARY else None
     return found if found is not None and len(found[0]) == arm.nq else None
 
 
-def ends(arm: Robot, q0: Any, q1: Any) -> tuple[Any, Any, str]:
+def ends(arm: lw.Robot, q0: Any, q1: Any) -> tuple[Any, Any, str]:
     """Where the motion starts and ends, and in words; what is not given is a way of 60 degrees or 0.1 m."""
-    from ..api.integration import integrate
-    from ..robot.configurations import neutral
-
-    first = within(arm, np.array(neutral(arm), dtype=float)) if q0 is None else q0
+    first, start = (zero_within(arm), "the zero position") if q0 is None else (q0, "--from")
     if q1 is not None:
-        return first, q1, f"from {'the zero position' if q0 is None else '--from'} to --to"
+        return first, q1, f"from {start} to --to"
     base = {k for joint in arm.free_joints for k in range(joint.v.start, joint.v.stop)}
     turning = angles(arm, "qd")
     way = np.array([0.0 if k in base else TURN if turning[k] else SLIDE for k in range(arm.n)])
-    last = within(arm, np.asarray(integrate(arm, first, way)))
-    start = "the zero position" if q0 is None else "--from"
-    limits = ", within the limits" if not np.allclose(last, integrate(arm, first, way)) else ""
+    there = np.asarray(lw.integrate(arm, first, way))
+    last = within(arm, there.copy())
+    limits = "" if np.allclose(last, there) else ", within the limits"
     return first, last, f"from {start}, each joint by 60 deg or 0.1 m{limits}"
 
 
-def within(arm: Robot, q: Any) -> Any:
+def zero_within(arm: lw.Robot) -> Any:
+    """The zero position, within the limits."""
+    return within(arm, np.array(lw.neutral(arm), dtype=float))
+
+
+def within(arm: lw.Robot, q: Any) -> Any:
     """The configuration with joints that are beyond a limit of the table brought back to it."""
     for link, slot in arm.driving:
         if link.joint.limits is not None and link.joint.width == 1:
             q[slot.q] = np.clip(q[slot.q], float(link.joint.limits[0]), float(link.joint.limits[1]))
     return q
+
+
+class AtStates:
+    """The states and the torques there; arrays of one state have no axis of states."""
+
+    def __init__(self, arm: lw.Robot, where: Where, friction: bool = False, method: str | None = None) -> None:
+        typed = states(arm, {f"--{word}": (word, getattr(where, word)) for word in WORDS}, where.degrees)
+        self.arm = arm
+        self.motion = [np.zeros(arm.n) if part is None else part for part in typed]
+        self.tau = np.asarray(lw.inverse_dynamics(arm, *self.motion, method=method, friction=friction))
+        self.one = self.tau.ndim == 1
+        count = 1 if self.one else len(self.tau)
+        self.count = f"{count} states" if count > 1 else "one state"
+        self.rows = None if self.one else list(range(1, count + 1))
+        q, qd, _ = self.motion
+        q, qd, tau = (np.broadcast_to(x, (count, x.shape[-1])) for x in (q, qd, self.tau))
+        self.batch = q, qd, tau
+
+    def arrays(self) -> dict[str, Any]:
+        """For JSON."""
+        names = {"robot": self.arm.name, "v_names": self.arm.v_names, "units": self.arm.effort_units}
+        return {**names, **dict(zip(WORDS, self.motion, strict=True)), "tau": self.tau}
+
+    def passed(self) -> dict[str, Any]:
+        """For JSON: the limits that states pass."""
+        return {"passed": as_json(self.arm, *self.batch, self.rows, "row")}
+
+    def show_limits(self) -> None:
+        show_limits(self.arm, *self.batch, self.rows, "in row")
+
+    def columns(self) -> dict[str, Any]:
+        """For tables, a row for each state."""
+        layout, columns = Layout.of(self.arm), dict[str, Any]()
+        for word, part in zip((*WORDS, "tau"), (*self.motion, self.tau), strict=True):
+            full = np.broadcast_to(part, (*self.tau.shape[:-1], part.shape[-1]))
+            columns |= dict(zip(layout.columns(word), np.atleast_2d(full).T, strict=True))
+        return columns

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import math
 import os
@@ -11,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -19,8 +18,9 @@ from ..errors import RobotError
 from ..extras import imported
 from ..figures import require_matplotlib
 from ..files import check_target, saving
-from ..tables import write_table
-from .options import PICTURES, Csv, Json, Parquet, Plot
+from ..tables import save_table
+from .declare import OUTPUT, opt
+from .options import PICTURES, Json, Plot
 from .screen import emit, note, shown
 
 STDOUT = "-"
@@ -62,8 +62,8 @@ class Tables:
     """JSON, and tables of columns; what is asked for is checked before anything is computed."""
 
     json: Json = False
-    csv: Csv = None
-    parquet: Parquet = None
+    csv: Annotated[str | None, opt("FILE", "Write a table of comma-separated numbers; - is stdout.", OUTPUT)] = None
+    parquet: Annotated[str | None, opt("FILE", "Write the same table as Parquet (pyarrow).", OUTPUT)] = None
 
     def __post_init__(self) -> None:
         check_outputs(self.json, self.csv, self.parquet)
@@ -82,19 +82,9 @@ class Tables:
             return
         arrays = {name: np.asarray(column) for name, column in columns().items()}
         if self.csv is not None:
-            content = io.BytesIO()
-            write_table(content, arrays)
-            if self.csv == STDOUT:
-                emit(content.getvalue().decode(), end="")
-            else:
-                with writing(), saving(Path(self.csv)) as file:
-                    file.write(content.getvalue())
-                wrote(self.csv)
+            write_by(lambda path: save_table(path, arrays), self.csv, ".csv")
         if self.parquet is not None:
-            pyarrow, parquet = imported("pyarrow"), imported("pyarrow.parquet")
-            with writing(), saving(Path(self.parquet)) as file:
-                parquet.write_table(pyarrow.table(arrays), file)
-            wrote(self.parquet)
+            write_by(lambda path: save_parquet(path, arrays), self.parquet, "")
 
 
 @dataclass(frozen=True)
@@ -111,6 +101,12 @@ class Outputs(Tables):
     def draw(self, plot: Callable[[Path], Any]) -> None:
         if self.plot is not None:
             write_by(plot, self.plot, "")
+
+
+def save_parquet(path: Path, columns: Mapping[str, Any]) -> None:
+    pyarrow, parquet = imported("pyarrow"), imported("pyarrow.parquet")
+    with saving(path) as file:
+        parquet.write_table(pyarrow.table(columns), file)
 
 
 def write_by(save: Callable[[Path], Any], path: str, ending: str) -> None:

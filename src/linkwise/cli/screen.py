@@ -1,7 +1,12 @@
-"""What a command shows: sentences and tables; rich lays tables out on a terminal, elsewhere they are plain text."""
+"""What a command shows: sentences and tables; rich lays tables out on a terminal, elsewhere they are plain text.
+
+What a terminal or pipe cannot hold, as under many Windows encodings, is spelled out in ASCII.
+"""
 
 from __future__ import annotations
 
+import codecs
+import io
 import math
 import os
 import shutil
@@ -20,8 +25,14 @@ DIGITS = 4
 NOTHING = 1e-12  # of what a number is small beside
 FOLDED = 30  # columns that a text which may be broken needs
 Cell = str | float | int | None
-
-
+HANDLER = "linkwise.spell"
+SPELLED = {
+    "τ": "tau", "θ": "theta", "ν": "nu", "ξ": "xi", "ψ": "psi", "Ψ": "Psi", "λ": "lambda", "ω": "omega", "π": "pi",
+    "α": "alpha", "Δ": "d", "Σ": "sum", "·": "*", "×": "x", "–": "-", "—": "-", "−": "-", "…": "...", "≤": "<=",
+    "≥": ">=", "±": "+-", "→": "->", "µ": "u", "μ": "u", "°": " deg", "ł": "l", "Ł": "L", "✓": "ok", "✗": "no",
+    "⁻": "^-", "ᵀ": "'", "‘": "'", "’": "'", "“": '"', "”": '"', "─": "-", "━": "-", "│": "|", "½": "1/2",
+    "\u0302": "^", "\u0303": "~", "\u0304": "-", "\u0307": "'", "\u0308": "''",
+}  # fmt: skip
 colourless = False  # by --no-color
 
 
@@ -41,7 +52,7 @@ gap = Gap()
 
 def on_terminal(stream: IO[str]) -> bool:
     """Whether a person reads it."""
-    return bool(os.environ.get("FORCE_COLOR")) or (hasattr(stream, "isatty") and stream.isatty())
+    return bool(os.environ.get("FORCE_COLOR")) or stream.isatty()
 
 
 def coloured(stream: IO[str]) -> bool:
@@ -69,11 +80,17 @@ def echo(text: str = "") -> None:
     emit(text)
 
 
+def wrapped(text: str, first: str = "", others: str = "") -> list[str]:
+    """Lines as wide as the terminal, with these indents; one line in a pipe."""
+    width = room()
+    if width is None:
+        return [first + text]
+    return textwrap.wrap(text, width, initial_indent=first, subsequent_indent=others, break_on_hyphens=False)
+
+
 def sentence(text: str, others: str = "") -> None:
     """A line of the result that may be broken where a terminal is narrow; `others` indents later lines."""
-    width = room()
-    lines = textwrap.wrap(text, width, subsequent_indent=others, break_on_hyphens=False) if width else [text]
-    echo("\n".join(lines))
+    echo("\n".join(wrapped(text, others=others)))
 
 
 def below(text: str, others: str = "") -> None:
@@ -86,7 +103,7 @@ def below(text: str, others: str = "") -> None:
 def title(text: str) -> None:
     """The heading of what follows."""
     gap.close()
-    for line in textwrap.wrap(text, room() or 1000, break_on_hyphens=False):
+    for line in wrapped(text):
         emit(line, "bold")
 
 
@@ -240,3 +257,32 @@ def silence_stdout() -> None:
     devnull = os.open(os.devnull, os.O_WRONLY)
     os.dup2(devnull, stream)
     os.close(devnull)
+
+
+def spelled(character: str) -> str:
+    """ASCII that says the same; ? where there is none."""
+    if character in SPELLED:
+        return SPELLED[character]
+    parts = unicodedata.normalize("NFKD", character)
+    return "".join(part if part.isascii() else SPELLED.get(part, "") for part in parts) or "?"
+
+
+def spell(error: UnicodeError) -> tuple[str, int]:
+    """The error handler: what cannot be encoded is spelled out."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(map(spelled, error.object[error.start : error.end])), error.end
+
+
+def encodable(text: str) -> str:
+    """The text as stdout will show it; for what others print there, who would choose another encoding."""
+    name = getattr(sys.stdout, "encoding", None) or "utf-8"
+    return text.encode(name, HANDLER).decode(name)
+
+
+def never_fail() -> None:
+    """From now on nothing that is printed raises a UnicodeEncodeError."""
+    codecs.register_error(HANDLER, spell)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=HANDLER)

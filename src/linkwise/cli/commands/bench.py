@@ -1,25 +1,31 @@
-"""`linkwise bench`: how fast the dynamics of a robot are here."""
+"""`linkwise bench`: how fast the dynamics of a robot are here, beside Pinocchio and MuJoCo where they are installed."""
 
 from __future__ import annotations
 
+import tempfile
 import time
-from typing import Annotated, Any
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
 
-from ...robot import Robot
-from .. import peers
-from ..declare import opt
+import numpy as np
+
+import linkwise as lw
+
+from ..declare import command, opt
 from ..results import Tables
 from ..screen import echo, note, table
 
-EXAMPLES = (
+AGREE = 1e-6  # of peers: relative
+GRAVITY = (0.0, 0.0, -9.81)
+
+
+@command(
     ("linkwise bench stanford", "inverse and forward dynamics, one state and batches"),
     ("linkwise bench puma560 --batch 100000 --json", "a larger batch"),
 )
-AGREE = 1e-6  # of peers: relative
-
-
-def command(
-    arm: Robot,
+def bench(
+    arm: lw.Robot,
     batch: Annotated[int, opt("COUNT", "States of a batch; default: 10000.", min=1)] = 10_000,
     seconds: Annotated[float, opt("SECONDS", "For each measurement; default: 0.2.", min=0.001)] = 0.2,
     *,
@@ -41,16 +47,9 @@ def command(
     return 0
 
 
-def measured(arm: Robot, batch: int, seconds: float) -> list[dict[str, Any]]:
-    import numpy as np
-
-    from ...api import compiling
-    from ...api.functions import forward_dynamics, inverse_dynamics
-    from ...kernels.dispatch import use_kernels
-    from ...robot.configurations import random_configuration
-
+def measured(arm: lw.Robot, batch: int, seconds: float) -> list[dict[str, Any]]:
     rng = np.random.default_rng(0)
-    q, qd, qdd = random_configuration(arm, rng, batch), *rng.normal(size=(2, batch, arm.n))
+    q, qd, qdd = lw.random_configuration(arm, rng, batch), *rng.normal(size=(2, batch, arm.n))
     one = q[0], qd[0], qdd[0]
     rows = []
 
@@ -58,19 +57,20 @@ def measured(arm: Robot, batch: int, seconds: float) -> list[dict[str, Any]]:
         times = [1e6 * best_time(call, seconds) / states for call in (inverse, forward)]
         rows.append({"how": how, "inverse_dynamics": times[0], "forward_dynamics": times[1]})
 
-    with use_kernels("never"):
-        tau = np.asarray(inverse_dynamics(arm, *one))
+    with lw.use_kernels("never"):
+        tau = np.asarray(lw.inverse_dynamics(arm, *one))
+        ahead = q[0], qd[0], tau
         add(
             "plain Python, one state",
-            lambda: inverse_dynamics(arm, *one),
-            lambda: forward_dynamics(arm, q[0], qd[0], tau),
+            lambda: lw.inverse_dynamics(arm, *one),
+            lambda: lw.forward_dynamics(arm, *ahead),
             1,
         )
-    inverse, forward = compiling.compile(inverse_dynamics, arm), compiling.compile(forward_dynamics, arm)
+    inverse, forward = lw.compile(lw.inverse_dynamics, arm), lw.compile(lw.forward_dynamics, arm)
     torques = inverse(q, qd, qdd)
-    add("compiled, one state", lambda: inverse(*one), lambda: forward(q[0], qd[0], tau), 1)
+    add("compiled, one state", lambda: inverse(*one), lambda: forward(*ahead), 1)
     add(f"compiled, batch of {batch}", lambda: inverse(q, qd, qdd), lambda: forward(q, qd, torques), batch)
-    for name, peer in peers.on(arm):
+    for name, peer in peers(arm):
         if isinstance(peer, str):
             note(f"{name} is left out: {peer}")
             continue
@@ -78,12 +78,7 @@ def measured(arm: Robot, batch: int, seconds: float) -> list[dict[str, Any]]:
         if off > AGREE:
             note(f"{name} is left out: its torques differ by {off:.1e}")
             continue
-        add(
-            f"{name}, one state",
-            lambda peer=peer: peer.inverse(*one),
-            lambda peer=peer: peer.forward(q[0], qd[0], tau),
-            1,
-        )
+        add(f"{name}, one state", lambda peer=peer: peer.inverse(*one), lambda peer=peer: peer.forward(*ahead), 1)
     return rows
 
 
@@ -100,3 +95,64 @@ def best_time(call: Any, seconds: float, rounds: int = 7) -> float:
             call()
         times.append((time.perf_counter() - begin) / each)
     return min(times)
+
+
+class Peer(NamedTuple):
+    inverse: Callable[..., Any]  # (q, qd, qdd) -> tau
+    forward: Callable[..., Any]  # (q, qd, tau) -> qdd
+
+
+def peers(arm: lw.Robot) -> Iterator[tuple[str, Peer | str]]:
+    """Each peer that is installed, or why it is left out."""
+    for name, make in (("Pinocchio", pinocchio), ("MuJoCo", mujoco)):
+        try:
+            yield name, make(arm)
+        except ImportError:
+            yield name, "it is not installed: pip install 'linkwise[peers]'"
+        except (lw.RobotError, ValueError, RuntimeError) as error:
+            yield name, str(error).splitlines()[0].rpartition("robot.urdf: ")[2]
+
+
+def urdf(arm: lw.Robot) -> str:
+    if arm.nq != arm.n or arm.couplings:
+        raise ValueError("its joints are not all of one degree of freedom")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "robot.urdf"
+        lw.save(arm.without_rotors().with_gravity(GRAVITY), path)  # URDF has no rotors, and one gravity
+        text = path.read_text(encoding="utf-8")
+    # without limits a joint would have two coordinates in Pinocchio
+    limit = '<limit lower="-1000" upper="1000" effort="0" velocity="0"/>'
+    return text.replace('type="continuous">', f'type="revolute">{limit}')
+
+
+def pinocchio(arm: lw.Robot) -> Peer:
+    import pinocchio as pin
+
+    model = pin.buildModelFromXML(urdf(arm))
+    model.gravity.linear = np.array([float(x) for x in arm.gravity])
+    model.armature = np.array([float(link.joint.rotor_inertia) for link, _ in arm.driving])
+    data = model.createData()
+    return Peer(lambda *state: pin.rnea(model, data, *state), lambda *state: pin.aba(model, data, *state))
+
+
+def mujoco(arm: lw.Robot) -> Peer:
+    import mujoco as mj
+
+    model = mj.MjModel.from_xml_string(urdf(arm))
+    model.opt.gravity[:] = [float(x) for x in arm.gravity]
+    model.opt.disableflags |= mj.mjtDisableBit.mjDSBL_CONSTRAINT
+    model.dof_armature[:] = [float(link.joint.rotor_inertia) for link, _ in arm.driving]
+    model.dof_damping[:] = 0.0
+    data = mj.MjData(model)
+
+    def inverse(q: Any, qd: Any, qdd: Any) -> Any:
+        data.qpos[:], data.qvel[:], data.qacc[:] = q, qd, qdd
+        mj.mj_inverse(model, data)
+        return np.array(data.qfrc_inverse)
+
+    def forward(q: Any, qd: Any, tau: Any) -> Any:
+        data.qpos[:], data.qvel[:], data.qfrc_applied[:] = q, qd, tau
+        mj.mj_forward(model, data)
+        return np.array(data.qacc)
+
+    return Peer(inverse, forward)

@@ -3,40 +3,30 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+import linkwise as lw
+
 from ...errors import one_of
-from ...robot import Robot
-from ..declare import flag, opt
+from ...robot.layout import places
+from ..declare import MOTION, OUTPUT, command, flag, opt
+from ..inputs import named_columns
 from ..limits import OF_LIMIT
-from ..options import MOTION, OUTPUT, Friction
+from ..motion import AtStates, Where
+from ..options import Friction, Source
 from ..results import Outputs
-from ..robot import Source
-from ..screen import Cell, echo, note, number, room, sentence, table
-from ..where import AtStates, Where
+from ..screen import Cell, echo, note, number, room, sentence, table, wrapped
 
-if TYPE_CHECKING:
-    from ...api.budgets.result import Budget
-    from ...api.budgets.text import JointBudget
-
-EXAMPLES = (
-    ("linkwise budget puma560 --q 0,0,pi/2,0,0,0", "what holds the arm, link by link"),
-    ("linkwise budget stanford --joint 2 --plot budget.png", "one joint along the motion of Saha's paper"),
-    ("linkwise budget ur5e --payload 5 --joint 2 --why", "in words: what takes the drive to its limit"),
-    ("linkwise torque gantry --csv run.csv", "a motion with torques, in place of a measurement"),
-    ("linkwise budget gantry --measured run.csv --joint 3", "along a recording, beside its torques"),
-    ("linkwise budget ur5e quintic --to 2,-1,1,0,1,0 --duration 1 --by kinds", "gravity, Coriolis, ... of each joint"),
-    ("linkwise budget planar3 --q 0,0,0 --qd 1,2,3 --by links", "bias accelerations and forces of the links"),
-)
 FEW, MANY = 4, 12  # terms of each joint, and of joints that were asked for
 PAYLOAD, MEASURED = "in this, the payload", "measured there"
 KEYS = {PAYLOAD: "payload", MEASURED: "measured"}  # in JSON
 VIEWS = ("joints", "links", "terms", "kinds")
+BY = "Rates by joints (default) or by links; terms: both; kinds: gravity, Coriolis, ..."
+SHOWN = "To show: by name, or 1 for the first; may be given again."
 
 
 @dataclass(frozen=True)
@@ -48,19 +38,23 @@ class Measured:
     cutoff: Annotated[float | None, opt("HZ", "Of --measured; default: by the motion's band.", MOTION)] = None
 
 
-def command(
+@command(
+    ("linkwise budget puma560 --q 0,0,pi/2,0,0,0", "what holds the arm, link by link"),
+    ("linkwise budget stanford --joint 2 --plot budget.png", "one joint along the motion of Saha's paper"),
+    ("linkwise budget ur5e --payload 5 --joint 2 --why", "in words: what takes the drive to its limit"),
+    ("linkwise torque gantry --csv run.csv", "a motion with torques, in place of a measurement"),
+    ("linkwise budget gantry --measured run.csv --joint 3", "along a recording, beside its torques"),
+    ("linkwise budget ur5e quintic --to 2,-1,1,0,1,0 --duration 1 --by kinds", "gravity, Coriolis, ... of each joint"),
+    ("linkwise budget planar3 --q 0,0,0 --qd 1,2,3 --by links", "bias accelerations and forces of the links"),
+)
+def budget(
     source: Source,
     where: Where,
     run: Measured,
     out: Outputs,
     friction: Friction = False,
-    joint: Annotated[
-        list[str] | None, opt("JOINT", "To show: by name, or 1 for the first; may be given again.")
-    ] = None,
-    by: Annotated[
-        str,
-        opt("VIEW", "Rates by joints (default) or by links; terms: both; kinds: gravity, Coriolis, ...", known=VIEWS),
-    ] = "joints",
+    joint: Annotated[list[str] | None, opt("JOINT", SHOWN)] = None,
+    by: Annotated[str, opt("VIEW", BY, known=VIEWS)] = "joints",
     most: Annotated[int | None, opt("COUNT", "Terms of each joint to name, the others as one.", OUTPUT, min=1)] = None,
     why: Annotated[bool, flag("--why", "In words: what drives each torque, what is against it.", OUTPUT)] = False,
     latex: Annotated[bool, flag("--latex", "As equations, with the terms as the paper writes them.", OUTPUT)] = False,
@@ -78,12 +72,10 @@ def command(
     arm = source.with_payload(bare)
     chosen = [number_of(arm, name) for name in joint] if joint else list(range(arm.n))
     motion = motion_of(arm, where, run)
-    from ...api.budgets.budget import budget
-
-    found = budget(arm, *motion.state, friction=friction, t=motion.t)
+    found = lw.budget(arm, *motion.state, friction=friction, t=motion.t)
     others: dict[str, np.ndarray] = {}
     if source.payload is not None:
-        others |= {PAYLOAD: np.asarray((found - budget(bare, *motion.state, friction=friction, t=motion.t)).tau)}
+        others |= {PAYLOAD: np.asarray((found - lw.budget(bare, *motion.state, friction=friction, t=motion.t)).tau)}
     if motion.tau is not None:
         others[MEASURED] = motion.tau
     each = most or (MANY if joint else FEW)
@@ -118,29 +110,24 @@ class Motion(NamedTuple):
     tau: np.ndarray | None = None
 
 
-def motion_of(arm: Robot, where: Where, run: Measured) -> Motion:
+def motion_of(arm: lw.Robot, where: Where, run: Measured) -> Motion:
     if run.measured is not None:
         return recorded(arm, run, where)
     if run.columns or run.cutoff is not None:
         raise ValueError("--columns and --cutoff belong to a recording (expected --measured FILE)")
     if where.is_state():
         at = AtStates(arm, where)
-        return Motion(at.motion, "at one state" if at.one else f"{len(at.tau)} states")
-    from ...trajectories import torque_along
-
+        return Motion(at.motion, f"at {at.count}" if at.one else at.count)
     path, about = where.path(arm)
-    along = torque_along(arm, path, where.samples, loads=False)
+    along = lw.torque_along(arm, path, where.samples, loads=False)
     return Motion((along.q, along.qd, along.qdd), f"{about}, {where.samples} samples", along.t)
 
 
-def recorded(arm: Robot, asked: Measured, where: Where) -> Motion:
-    from ...identification.measured_motion import measured_motion
-    from .identify import named_columns
-
-    for name in {**where.way, **where.state}:
+def recorded(arm: lw.Robot, asked: Measured, where: Where) -> Motion:
+    for name in [*where.way, *where.state]:
         raise ValueError(f"--measured says how the robot moves (expected no {name})")
     columns = named_columns(asked.columns)
-    run = measured_motion(arm, asked.measured, columns=columns, degrees=where.degrees, cutoff=asked.cutoff)
+    run = lw.measured_motion(arm, asked.measured, columns=columns, degrees=where.degrees, cutoff=asked.cutoff)
     for text in run.notes:
         note(text)
     filtered = "as recorded" if run.cutoff is None else f"below {run.cutoff:.3g} Hz"
@@ -148,18 +135,18 @@ def recorded(arm: Robot, asked: Measured, where: Where) -> Motion:
     return Motion((run.q, run.qd, run.qdd), about, run.t, run.tau)
 
 
-def number_of(arm: Robot, joint: str) -> int:
+def number_of(arm: lw.Robot, joint: str) -> int:
     """Where a joint is in tau; the first one is 1 at the prompt."""
-    from ...api.budgets.result import index_of
+    if joint.isdecimal() and joint not in arm.v_names:
+        if not 1 <= int(joint) <= arm.n:
+            raise ValueError(f"--joint is {joint} (expected a name, or a number from 1 to {arm.n})")
+        return int(joint) - 1
+    known = places(arm, "qd")
+    one_of(joint, {**dict.fromkeys(arm.v_names), **known}, "--joint")
+    return known[joint]
 
-    if not joint.isdecimal() or joint in arm.v_names:
-        return index_of(arm, joint, "--joint")
-    if not 1 <= int(joint) <= arm.n:
-        raise ValueError(f"--joint is {joint} (expected a name, or a number from 1 to {arm.n})")
-    return int(joint) - 1
 
-
-def say(own: JointBudget, beside: list[tuple[str, float]], most: int) -> None:
+def say(own: Any, beside: list[tuple[str, float]], most: int) -> None:
     """Why the torque of one joint is as it is, in words."""
     lines = own.why(most).splitlines()
     for label, x in beside:
@@ -168,15 +155,12 @@ def say(own: JointBudget, beside: list[tuple[str, float]], most: int) -> None:
         lines.append(f"  {label}: {x:.4g} {own.unit}{of}")
     for line in lines:
         unbroken = line.replace(" %", "\N{NO-BREAK SPACE}%").replace(" N", "\N{NO-BREAK SPACE}N")
-        first = "  " if line.startswith("  ") else ""
-        folded = textwrap.wrap(
-            unbroken.lstrip(), room() or 1000, initial_indent=first, subsequent_indent="    ", break_on_hyphens=False
-        )
+        folded = wrapped(unbroken.lstrip(), "  " if line.startswith("  ") else "", "    ")
         echo("\n".join(folded).replace("\N{NO-BREAK SPACE}", " "))
     echo()
 
 
-def show(own: JointBudget, beside: list[tuple[str, float]], most: int) -> None:
+def show(own: Any, beside: list[tuple[str, float]], most: int) -> None:
     """The terms of one joint as a table; what a term is comes last, where it may be broken."""
     if not own.largest:
         echo(f"{own.name}: nothing acts on it\n")
@@ -202,7 +186,7 @@ def share(x: float, whole: float) -> float | None:
     return 100.0 * x / whole if whole else None
 
 
-def as_json(found: Budget, others: Mapping[str, np.ndarray], chosen: list[int], by: str) -> dict[str, Any]:
+def as_json(found: lw.Budget, others: Mapping[str, np.ndarray], chosen: list[int], by: str) -> dict[str, Any]:
     labels, values = found.view(by)
     arm, names = found.arm, [found.arm.v_names[k] for k in chosen]
     return {

@@ -1,26 +1,27 @@
-"""`linkwise equations`: a function of a robot as formulas."""
+"""`linkwise equations`: a function of a robot as formulas; `linkwise explain`: intermediates of the formulations."""
 
 from __future__ import annotations
 
+import inspect
 import re
+import shlex
 from collections.abc import Iterator
 from typing import Annotated, Any
 
-from ...errors import one_of
-from ...robot import Robot
-from ..declare import flag, opt
-from ..functions import Function, function_of, known
-from ..options import OUTPUT, Json
-from ..results import print_json
-from ..screen import echo, room
-from ..symbols import with_symbols
+import numpy as np
 
-EXAMPLES = (
-    ("linkwise equations planar3", "the inertia matrix"),
-    ("linkwise equations planar3 gravity_torque --symbols", "in m1, a1, ... in place of numbers"),
-    ("linkwise equations stanford inertia_matrix --format latex", "for a paper; needs amsmath"),
-    ("linkwise equations planar3 inverse_dynamics --format python", "assignments, as few operations as possible"),
-)
+import linkwise as lw
+
+from ...errors import is_real, one_of
+from ...robot.layout import Layout
+from ...symbolic.expressions import Expressions
+from ..declare import OUTPUT, arg, command, flag, opt
+from ..inputs import states
+from ..options import Degrees, Json, Q, Qd, Qdd, Source
+from ..results import print_json
+from ..screen import echo, room, sentence, table
+from .export import FUNCTION, function_of, known
+
 NOISE = 1e-13  # of the largest coefficient: what rounding leaves of terms that cancel
 FORMATS = ("text", "latex", "python", "sympy")
 LETTERS = {
@@ -29,11 +30,19 @@ LETTERS = {
     "jacobian": "J", "udu": "UD", "regressor": "Y", "slotine_li_regressor": "Y",
     "energy_regressor": "Y",
 }  # fmt: skip
+SYMBOLS = {"mass": "m", "a": "a", "b": "b", "rotor_inertia": "J", "viscous_friction": "v", "coulomb_friction": "c"}
+AXES = "xyz"
 
 
-def command(
-    arm: Robot,
-    function: Annotated[str, Function] = "inertia_matrix",
+@command(
+    ("linkwise equations planar3", "the inertia matrix"),
+    ("linkwise equations planar3 gravity_torque --symbols", "in m1, a1, ... in place of numbers"),
+    ("linkwise equations stanford inertia_matrix --format latex", "for a paper; needs amsmath"),
+    ("linkwise equations planar3 inverse_dynamics --format python", "assignments, as few operations as possible"),
+)
+def equations(
+    arm: lw.Robot,
+    function: Annotated[str, FUNCTION] = "inertia_matrix",
     symbols: Annotated[bool, flag("--symbols", "Symbols for masses, lengths, inertias and g, not numbers.")] = False,
     form: Annotated[
         str, opt("FORMAT", "text (default), latex, python or sympy.", OUTPUT, "--format", known=FORMATS)
@@ -51,71 +60,56 @@ def command(
     traced = function_of(function)
     robot = with_symbols(arm) if symbols else arm
     if json:
-        written = dict(equations(robot, traced, function, digits))
+        written = dict(formulas(robot, traced, function, digits))
         print_json({"robot": arm.name, "function": function, "equations": written})
         return 0
     if form == "text":
         echo(f"{function} of {arm.name}{meaning(arm, function)}\n")
-        lines = [folded(f"{left} = {right}") for left, right in equations(robot, traced, function, digits)]
+        lines = [folded(f"{left} = {right}") for left, right in formulas(robot, traced, function, digits)]
         echo("\n".join(lines) or "zero, whatever the state")
         return 0
-    from ...export import latex, python_source, sympy
-
     if form == "sympy":
-        matrix = sympy(traced, robot, simplify=True)  # an error says how to install SymPy
+        matrix = lw.sympy(traced, robot, simplify=True)  # an error says how to install SymPy
         from sympy import sstr
 
         echo(sstr(matrix))
         return 0
-    echo((latex(traced, robot, digits=digits) if form == "latex" else python_source(traced, robot)).rstrip())
+    echo((lw.latex(traced, robot, digits=digits) if form == "latex" else lw.python_source(traced, robot)).rstrip())
     return 0
 
 
-def meaning(arm: Robot, function: str) -> str:
+def meaning(arm: lw.Robot, function: str) -> str:
     """What the letters are, where they are not plainly the joints' numbers."""
     several = any(joint.kind.degrees > 1 for joint in arm.moving)
     return "" if several or function == "potential_energy" else "; q1, q2, ... are the joints' coordinates"
 
 
-def equations(arm: Robot, traced: Any, name: str, digits: int) -> Iterator[tuple[str, str]]:
+def formulas(arm: lw.Robot, traced: Any, name: str, digits: int) -> Iterator[tuple[str, str]]:
     """What stands left and right of =, intermediates first; without zeros, rounding, and doubles below a diagonal."""
-    import inspect
-
-    import numpy as np
-
-    from ...graph import Node
-    from ...symbolic import symbols
-    from ...symbolic.expressions import Expressions
-
     required = [p for p in inspect.signature(traced).parameters.values() if p.default is p.empty][1:]
-    arrays = [np.atleast_1d(np.array(symbols(" ".join(letters(arm, p.name))))) for p in required]
+    arrays = [np.atleast_1d(np.array(lw.symbols(" ".join(letters(arm, p.name))))) for p in required]
     found = traced(arm, *arrays)
     results = found if isinstance(found, tuple) else (found,)
     letter = LETTERS.get(name, "out")
     named = list(entries(results, letter))
-    nodes = [value for _, value in named if isinstance(value, Node)]
-    written_out = Expressions(nodes, digits, NOISE) if nodes else None
-    shared, texts = written_out.texts() if written_out is not None else ([], [])
+    nodes = [value for _, value in named if not is_real(value)]
+    shared, texts = Expressions(nodes, digits, NOISE).texts() if nodes else ([], [])
     yield from shared
     written = iter(texts)
     for left, value in named:
-        text = next(written) if isinstance(value, Node) else f"{float(value) + 0.0:.{digits}g}"
+        text = f"{value + 0.0:.{digits}g}" if is_real(value) else next(written)
         if text != "0":
             yield left, text
 
 
-def letters(arm: Robot, word: str) -> list[str]:
+def letters(arm: lw.Robot, word: str) -> list[str]:
     """Symbols for one argument: q1, q2, ..., or q_base_x, ... where joints have several degrees of freedom."""
-    from ...robot.layout import Layout
-
     if Layout.of(arm).labelled:
         return [re.sub(r"\W", "_", f"{word}.{label}") for label in arm.labels_of(word)]
     return [f"{word}{'_' * word[-1].isdigit()}{k}" for k in range(1, arm.size_of(word) + 1)]
 
 
 def entries(results: Any, letter: str) -> Iterator[tuple[str, Any]]:
-    import numpy as np
-
     fields = getattr(results, "_fields", letter if letter == "UD" else [f"{letter}{k}" for k in range(1, 99)])
     for k, result in enumerate(map(np.asarray, results)):
         own = letter if len(results) == 1 else fields[k]
@@ -139,3 +133,88 @@ def folded(line: str) -> str:
         else:
             lines[-1] = f"{lines[-1]} {term}".strip() if len(lines) == 1 else f"{lines[-1]} {term}"
     return "\n".join(lines)
+
+
+def with_symbols(arm: lw.Robot) -> lw.Robot:
+    """Symbols in place of masses (m1), lengths (a1, b1, lx1), mass centres (cx1), inertias (Ixx1) and gravity (g).
+
+    Angles stay numbers, zeros stay zero, and so the formulas stay short.
+    """
+    rows = [symbolic_row(dict(row), k) for k, row in enumerate(arm.rows, 1)]
+    from ...robot import from_table
+
+    return from_table(rows, arm.convention, gravity(arm), arm.name)
+
+
+def symbolic_row(row: dict[str, Any], k: int) -> dict[str, Any]:
+    for key, letter in SYMBOLS.items():
+        if row.get(key):
+            row[key] = lw.symbols(f"{letter}{k}")
+    for key, letter in (("com", "c"), ("translation", "l")):
+        if key in row:
+            row[key] = tuple(lw.symbols(f"{letter}{AXES[i]}{k}") if x else 0.0 for i, x in enumerate(row[key]))
+    if "inertia" in row:
+        row["inertia"] = [
+            [lw.symbols(f"I{''.join(sorted(AXES[i] + AXES[j]))}{k}") if row["inertia"][i][j] else 0.0 for j in range(3)]
+            for i in range(3)
+        ]
+    return row
+
+
+def gravity(arm: lw.Robot) -> tuple[Any, ...]:
+    """g along the axis in which gravity acts, if it is one."""
+    components = [float(x) for x in arm.gravity]
+    if sum(x != 0.0 for x in components) != 1:
+        return tuple(components)
+    g = lw.symbols("g")
+    return tuple(-g if x < 0.0 else g if x > 0.0 else 0.0 for x in components)
+
+
+@command(
+    ("linkwise explain planar3", "what there is: names, meanings, equations of the papers"),
+    ("linkwise explain planar3 m_hat U D --q 0,0,0", "some of them at a state"),
+    ("linkwise explain stanford nu C_nu --q 0,pi/2,0.1,0,0,0 --qd 1,0,0,0,0,0", "with rates: Kozlowski's velocities"),
+    ("linkwise explain planar3 I --latex", "as LaTeX"),
+)
+def explain(
+    source: Source,
+    names: Annotated[list[str] | None, arg("names", "Quantities by name, such as M_hat, U, I; all: all.")] = None,
+    q: Q = None,
+    qd: Qd = None,
+    qdd: Qdd = None,
+    degrees: Degrees = False,
+    latex: Annotated[bool, flag("--latex", "As LaTeX display equations.", OUTPUT)] = False,
+    digits: Annotated[int, opt("COUNT", "Of numbers; default: 5.", min=1, max=17)] = 5,
+    json: Json = False,
+) -> int:
+    """Every intermediate of the formulations at one state, by link, with the equation of the paper it is from.
+
+    Saha's B, p, M, N_l, N_d, U, D, ..., Angeles' K and T, Kozlowski's P, D, G; with --qd also C, nu and xi; with --qdd
+    also tau. Without names it is a list of them. The state is the zero position unless --q says otherwise.
+    """
+    arm = source.load()
+    at, rates, accelerations = states(arm, {"--q": ("q", q), "--qd": ("qd", qd), "--qdd": ("qdd", qdd)}, degrees)
+    at, rest = lw.neutral(arm) if at is None else at, np.zeros(arm.n)
+    moving = rest if rates is None else rates
+    found = every = lw.explain(arm, at, moving, rest if accelerations is None else accelerations)
+    if names:
+        found = lw.explain(arm, at, rates if accelerations is None else moving, accelerations)
+    for name in names or ():
+        if name in every and name not in found:
+            what = "accelerations" if name == "tau" else "rates"
+            raise ValueError(f"{name} depends on {what} (expected --qd, --qdd)")
+    chosen = tuple(found) if names == ["all"] else tuple(names or ())
+    if json:
+        found._chosen(chosen)
+        print_json({"robot": arm.name, "q": at, "quantities": {name: found[name] for name in chosen or found}})
+    elif not chosen:
+        rows = [
+            [x.name, x.symbol, f"{x.source} {x.equation}", x.meaning.split(";")[0]] for x in found.quantities.values()
+        ]
+        line = f"linkwise explain {shlex.quote(source.name)} NAME ..."
+        sentence(f"{arm.name}: {len(rows)} quantities at a state; their values: {line}")
+        echo()
+        table(["name", "symbol", "paper, equation", "what it is"], rows)
+    else:
+        echo(found.latex(*chosen, digits=digits) if latex else found.text(*chosen, digits=digits))
+    return 0

@@ -1,24 +1,146 @@
-"""`linkwise export`: text of a robot for other programs."""
+"""`linkwise count`: operations of every method; `linkwise export`: text of a robot for other programs."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from ...errors import one_of
-from ...robot import Robot
-from ..declare import arg, flag, opt
-from ..functions import function_of, known, method_keywords, names
-from ..options import OUTPUT, Friction, UrdfRotors
-from ..results import STDOUT, check_outputs, write_by, writing, wrote
-from ..screen import echo, note
+import linkwise as lw
 
+from ... import progress
+from ...errors import one_of
+from ...files import saving
+from ..declare import OUTPUT, arg, command, flag, opt
+from ..options import Friction, UrdfRotors
+from ..results import STDOUT, Tables, check_outputs, write_by, writing, wrote
+from ..screen import echo, note, sentence, table
+
+FUNCTIONS = (
+    "inverse_dynamics", "budget", "forward_dynamics", "inertia_matrix", "inverse_inertia_matrix",
+    "coriolis_matrix", "gravity_torque", "bias_torque", "kinetic_energy", "potential_energy", "regressor",
+    "slotine_li_regressor", "energy_regressor", "jacobian", "poses", "udu", "joint_wrenches", "centre_of_mass",
+    "momentum", "inverse_dynamics_derivatives", "forward_dynamics_derivatives",
+    "inverse_dynamics_second_derivatives", "forward_dynamics_second_derivatives", "linearize",
+    "momentum_matrix", "momentum_bias", "mass_centres", "mass_factor", "mass_factor_rate", "kinetic_gradient",
+    "constraint_wrenches", "denoc_matrices", "complement_matrices", "operators", "operator_rates",
+    "base_wrench", "floating_dynamics", "generalized_jacobian", "configuration_rate", "integrate", "difference",
+    "normalize",
+)  # fmt: skip
+CHOSEN = ', by the method "fewest", as in compiled code; linkwise count ROBOT FUNCTION shows every method'
+LONG = 20  # degrees of freedom from which on one row may take seconds
+PATIENCE, RARELY = 1.0, 60.0  # seconds before progress is shown, and between its lines after some time
+KEYS = ("multiplications", "additions", "divisions", "functions")
+MAIN = ("inverse_dynamics", "forward_dynamics", "inertia_matrix", "gravity_torque", "coriolis_matrix", "jacobian")
 CODE, FILES = ("c", "python", "latex"), ("urdf", "toml")
-ENDINGS = {"python": ".py", "latex": ".tex"}
 FLAGS = {"friction": "--friction", "base": "--base-parameters"}
-EXAMPLES = (
+SEVERAL = "Of c, python, latex: one or several by their names in Python; default: inverse_dynamics."
+
+
+def completed(incomplete: str) -> list[str]:
+    """For shells."""
+    return [name for name in FUNCTIONS if name.startswith(incomplete.replace("-", "_"))]
+
+
+BY_NAME = "By its name in Python: inverse_dynamics, inertia_matrix, gravity_torque, forward_dynamics_derivatives, ..."
+FUNCTION = arg("function", BY_NAME, completed)
+
+
+def keywords_of(name: str, method: str | None, **flags: bool) -> dict[str, Any]:
+    """What was asked for, as keywords of the function, which must have them."""
+    taken = inspect.signature(function_of(name)).parameters
+    if method is not None and "method" not in taken:
+        raise ValueError(f"--method {method}: {name} is computed in one way (expected no method)")
+    for key, given in flags.items():
+        if given and key not in taken:
+            raise ValueError(f"{FLAGS[key]}: {name} has no such option (expected none)")
+    return {key: True for key, given in flags.items() if given} | ({} if method is None else {"method": method})
+
+
+def function_of(name: str) -> Callable[..., Any]:
+    """A public function by its name."""
+    function: Callable[..., Any] = getattr(lw, known(name))
+    return function
+
+
+def known(name: str) -> str:
+    """The name of a function; - and _ are the same."""
+    wanted = name.replace("-", "_")
+    one_of(wanted, FUNCTIONS, "the function")
+    return wanted
+
+
+@command(
+    ("linkwise count stanford", "the main functions, by the method with the fewest operations"),
+    ("linkwise count stanford forward_dynamics", "every method of one function"),
+    ("linkwise count planar3 inertia_matrix --method denoc --json", "one method"),
+)
+def count(
+    arm: lw.Robot,
+    function: Annotated[str | None, FUNCTION] = None,
+    method: Annotated[str | None, opt("NAME", "One formulation only.")] = None,
+    *,
+    out: Tables,
+) -> int:
+    """Operations that a function takes on this robot, its zeros and ones for free: as published tables count them.
+
+    The last column is sines, cosines and square roots. Changes of sign are not counted.
+    """
+    if function is None and method is not None:
+        raise ValueError("--method belongs to a function (expected its name: linkwise count ROBOT inverse_dynamics)")
+    asked: list[tuple[str, str | None]] = []
+    for name in MAIN if function is None else (known(function),):
+        offered = methods_on(arm, name)
+        methods = [method] if method is not None else offered[-1:] if function is None else offered
+        asked += [(name, each) for each in methods or [None]]
+    rows = counts(arm, asked)
+
+    def on_screen() -> None:
+        sentence(f"{arm.name}, {arm.n} degrees of freedom: operations of one call{CHOSEN if function is None else ''}")
+        echo()
+        head = ["function", "method", "multiplications", "additions", "divisions", "sin, cos, sqrt"]
+        table(head, [[row["function"], row["method"], *(row[key] for key in KEYS)] for row in rows])
+
+    out.show(lambda: {"robot": arm.name, "counts": rows}, on_screen)
+    out.write(lambda: {key: [row[key] for row in rows] for key in ("function", "method", *KEYS)})
+    return 0
+
+
+def methods_on(arm: lw.Robot, name: str) -> list[str | None]:
+    """The methods of a function on this robot; none where it is computed in one way."""
+    from ...api.method_table import methods_of
+
+    function = function_of(name)
+    return [*methods_of(function).on(arm)] if "method" in inspect.signature(function).parameters else []
+
+
+def counts(arm: lw.Robot, asked: list[tuple[str, str | None]]) -> list[dict[str, Any]]:
+    """Rows of the table; on a terminal a bar says which one is counted."""
+    display = None
+    if progress.on_terminal():
+        wait = 0.0 if arm.n > LONG else PATIENCE
+        display = progress.ProgressDisplay(wait, wait, PATIENCE, RARELY)
+    rows = []
+    try:
+        for k, (name, method) in enumerate(asked):
+            if display is not None:
+                label = name if method is None else f"{name}, {method}"
+                display.update(k, len(asked), label, f"counting {label}, {k + 1} of {len(asked)}")
+            rows.append(counted(arm, name, method))
+    finally:
+        if display is not None:
+            display.close()
+    return rows
+
+
+def counted(arm: lw.Robot, name: str, method: str | None) -> dict[str, Any]:
+    """A row of the table."""
+    found = lw.count(function_of(name), arm, **keywords_of(name, method))
+    return {"function": name, "method": method or "-", **{key: getattr(found, key) for key in KEYS}}
+
+
+@command(
     ("linkwise export stanford c --out code", "inverse_dynamics.c and .h in the folder code"),
     ("linkwise export stanford c gravity_torque --self-test", "to stdout, with a main that tests it"),
     ("linkwise export planar3 c jacobian forward_dynamics_derivatives --out code", "several functions"),
@@ -31,17 +153,12 @@ EXAMPLES = (
     ("linkwise export puma560 toml --out puma.toml", "the robot itself, to change its numbers"),
     ("linkwise export stanford urdf --out arm.urdf", "the robot for ROS, Pinocchio, MuJoCo"),
 )
-
-
-SEVERAL = "Of c, python, latex: one or several by their names in Python; default: inverse_dynamics."
-
-
-def command(
-    arm: Robot,
+def export(
+    arm: lw.Robot,
     form: Annotated[
         str, arg("format", "c, python or latex: a function of the robot; urdf or toml: the robot", (*CODE, *FILES))
     ],
-    function: Annotated[list[str] | None, arg("function", SEVERAL, names)] = None,
+    function: Annotated[list[str] | None, arg("function", SEVERAL, completed)] = None,
     method: Annotated[str | None, opt("NAME", "The formulation; default: the fewest operations.")] = None,
     friction: Friction = False,
     base_parameters: Annotated[
@@ -67,40 +184,21 @@ def command(
         raise ValueError(f"--single and --self-test belong to C (expected none with {form})")
     if form != "c":
         check_outputs(False, None, out)
-    options = {"friction": friction, "base": base_parameters}
     asked = {
-        name: {**method_keywords(name, method), **options_of(name, options)}
+        name: keywords_of(name, method, friction=friction, base=base_parameters)
         for name in map(known, function or ["inverse_dynamics"])
     }
     if form == "c":
         return export_c(arm, asked, single, self_test, out)
-    from ...export import latex, python_source
-
-    write = latex if form == "latex" else python_source
+    write = lw.latex if form == "latex" else lw.python_source
     texts = [write(function_of(name), arm, **keywords).rstrip() + "\n" for name, keywords in asked.items()]
     return written("\n".join(texts), out)
 
 
-def options_of(name: str, options: Mapping[str, bool]) -> dict[str, Any]:
-    """Those that were given, as keywords of the function, which must have them."""
-    taken = inspect.signature(function_of(name)).parameters
-    for key, option in FLAGS.items():
-        if options[key] and key not in taken:
-            raise ValueError(f"{option}: {name} has no such option (expected none)")
-    return {key: True for key, given in options.items() if given}
-
-
-def export_c(arm: Robot, asked: Mapping[str, dict[str, Any]], single: bool, self_test: bool, out: str | None) -> int:
-    from ...export import c_source
-
+def export_c(arm: lw.Robot, asked: Mapping[str, dict[str, Any]], single: bool, self_test: bool, out: str | None) -> int:
+    dtype = "float32" if single else "float64"
     for name, keywords in asked.items():
-        source = c_source(
-            function_of(name),
-            arm,
-            dtype="float32" if single else "float64",
-            self_test=self_test,
-            **keywords,
-        )
+        source = lw.c_source(function_of(name), arm, dtype=dtype, self_test=self_test, **keywords)
         if out is None:
             echo(source.rstrip())
         else:
@@ -111,18 +209,14 @@ def export_c(arm: Robot, asked: Mapping[str, dict[str, Any]], single: bool, self
     return 0
 
 
-def export_robot(arm: Robot, form: str, out: str | None, urdf_rotors: str) -> int:
-    from ...formats import save
-
+def export_robot(arm: lw.Robot, form: str, out: str | None, urdf_rotors: str) -> int:
     if out is not None and Path(out).suffix.lower() != f".{form}":
         raise ValueError(f"--out {out} does not end with .{form}")
-    write_by(lambda path: save(arm, path, urdf_rotors=urdf_rotors), out or STDOUT, f".{form}")
+    write_by(lambda path: lw.save(arm, path, urdf_rotors=urdf_rotors), out or STDOUT, f".{form}")
     return 0
 
 
 def written(text: str, out: str | None) -> int:
-    from ...files import saving
-
     if out is None:
         echo(text.rstrip())
         return 0

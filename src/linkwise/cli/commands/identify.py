@@ -1,40 +1,138 @@
-"""`linkwise identify`: a robot's parameters from recorded motions and torques."""
+"""`linkwise excite`: a motion to identify a robot by; `linkwise identify`: its parameters from recorded motions."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
+
+import linkwise as lw
 
 from ...errors import one_of
-from ...formats.files import ROTORS
-from ...robot import Robot
-from ..declare import arg, flag, opt
-from ..options import OUTPUT, PICTURES, Json, Plot, UrdfRotors
-from ..results import check_outputs, print_json, refuse_ending, write_by
-from ..screen import below, echo, facts, gap, shown, table, title
-from ..states import numbers
+from ..declare import OUTPUT, arg, command, flag, opt
+from ..inputs import KINDS, limits_of, named_columns, noise_of, numbers
+from ..options import PICTURES, ROTORS, Friction, Json, Plot, UrdfRotors
+from ..results import Outputs, check_outputs, print_json, refuse_ending, write_by
+from ..screen import below, complain, echo, facts, gap, number, sentence, shown, table, title
 from ..wording import at_the_prompt
 
-if TYPE_CHECKING:
-    from ...identification.result import Identification
-
-DATA, FIT = "Data", "Fit"
-EXAMPLES = (
-    ("linkwise excite gantry --velocity 0.5 --csv measured.csv", "a motion with torques, in place of a measurement"),
-    ("linkwise identify gantry measured.csv", "masses, rotors and friction, with their errors"),
-    ("linkwise identify gantry measured.csv --save mine.toml --plot fit.png", "the robot as identified; a picture"),
-    ("linkwise identify gantry measured.csv --cutoff 10 --offset --json", "another filter; sensors with offsets"),
-    ("linkwise identify gantry measured.csv --columns q=q1,q2,q3 --no-rates", "which columns to take"),
-    ("linkwise identify gantry measured.csv --free hoist", "what the last link carries; all else is known"),
-)
-
-
+LIMITS, SEARCH, DATA, FIT = "Limits", "Search", "Data", "Fit"
+SERIES = "Of the Fourier series; default: 5, in more than 10 s one for every 2 s, at most 15."
+IN_DEGREES = "Limits of angles, rates and accelerations are typed, shown, drawn in degrees; tables have radians."
+DEVIATION = "Standard deviation of measured torques, N m or N: one for all joints, or one for each; default: 1."
 SLOW = "Slower rows are left out; default: by their errors."
 ALONE = "Identify the bodies of these links alone, as of one with a tool; all else, friction and rotors too, is kept."
 
 
+def per_joint(what: str, example: str) -> Any:
+    about = f"{what}: one for all joints, one for each, or by name ({example}); default: the robot's own."
+    return opt("LIMITS", about, LIMITS)
+
+
+@command(
+    ("linkwise excite gantry --velocity 0.5 --csv move.csv --rate 250", "the motion as a table, for a controller"),
+    ("linkwise excite planar3 --position -2:2 --velocity 2 --harmonics 3", "limits that its table does not have"),
+    ("linkwise excite ur5e --acceleration 10 --plot move.png", "the curves as a picture"),
+    ("linkwise excite ur5e --position shoulder_lift_joint=-150:-30 --degrees", "to keep the arm above its table"),
+    ("linkwise excite gantry --velocity 0.5 --starts 20 --json", "a longer search; coefficients of the series"),
+)
+def excite(
+    arm: lw.Robot,
+    out: Outputs,
+    harmonics: Annotated[int | None, opt("COUNT", SERIES, SEARCH)] = None,
+    duration: Annotated[float, opt("SECONDS", "The period; default: 10.", SEARCH)] = 10.0,
+    position: Annotated[str | None, per_joint("Ends of travel, LOWER:UPPER", "link2=-1:1")] = None,
+    velocity: Annotated[str | None, per_joint("The largest rates", "link2=1.5")] = None,
+    acceleration: Annotated[str | None, opt("LIMITS", "The largest accelerations; default: none.", LIMITS)] = None,
+    effort: Annotated[str | None, per_joint("The largest torques or forces", "link2=40")] = None,
+    margin: Annotated[float, opt("SHARE", "Fraction of each limit kept in reserve; default: 0.1.", LIMITS)] = 0.1,
+    degrees: Annotated[bool, flag("--degrees", IN_DEGREES, LIMITS)] = False,
+    friction: Friction = False,
+    criterion: Annotated[
+        str, opt("NAME", "condition (default), or logdet: better in the mean, not at worst.", SEARCH)
+    ] = "condition",
+    noise: Annotated[str | None, opt("NUMBERS", DEVIATION, SEARCH)] = None,
+    starts: Annotated[int, opt("COUNT", "Random motions to begin with; default: 8.", SEARCH)] = 8,
+    seed: Annotated[int, opt("NUMBER", "Seed for the random starts; default: 0.", SEARCH)] = 0,
+    samples: Annotated[int | None, opt("COUNT", "Rows of the table; default: 501.", OUTPUT, min=2)] = None,
+    rate: Annotated[float | None, opt("HZ", "Rows of the table in a second.", OUTPUT)] = None,
+) -> int:
+    """A motion from rest to rest, within all limits, along which the inertial parameters can be identified well.
+
+    The table that --csv writes has t, q1, ..., qd1, ..., qdd1, ... and the torques tau1, ...; linkwise torque and
+    simulate --follow read it. Collisions are not known: look at the motion before an arm runs it. Ctrl-C ends the
+    search; the best motion until then is shown and written.
+    """
+    if samples is not None and rate is not None:
+        raise ValueError("--samples and --rate exclude each other")
+    typed = dict(zip(KINDS, (position, velocity, acceleration, effort), strict=True))
+    code = 0
+    try:
+        move = lw.excitation(
+            arm, harmonics, duration, limits_of(arm, typed, degrees), margin=margin, criterion=criterion,
+            friction=friction, noise=noise_of(arm, noise), starts=starts, seed=seed,
+        )  # fmt: skip
+    except lw.ExcitationInterrupted as error:
+        move, code = error.excitation, 130
+    out.show(lambda: excitation_as_json(move), lambda: show_excitation(move, degrees))
+    out.write(lambda: columns_of(move, samples or 501, rate))
+    out.draw(lambda path: move.plot(path, degrees=degrees))
+    if code:
+        complain("interrupted: this is the best motion until then")
+    return code
+
+
+def show_excitation(move: lw.Excitation, degrees: bool) -> None:
+    sentence(
+        f"{move.arm.name}: {move.name}, {move.duration:g} s, at rest at both ends; condition number"
+        f" {move.condition:.3g} of {len(move.parameters)} base parameters. Standard deviations to expect of them, as"
+        f" torques, from 1000 samples: {move.typical_sigma:.2g} of the noise (geometric mean),"
+        f" {move.worst_sigma:.2g} in the worst direction. They compare motions under the same limits."
+    )
+    echo()
+    efforts = move.arm.effort_units
+    lengths = [word for word, unit in (("deg" if degrees else "rad", "N m"), ("m", "N")) if unit in efforts]
+    units = ", ".join([*lengths, "s", *sorted(set(efforts), reverse=True)])
+    table(["joint", *KINDS], limit_rows(move, degrees), f"Limits, in {units}")
+    margins = move.margins
+    shares = (100.0 * getattr(margins, kind) for kind in KINDS)
+    rows = [[joint, *map(float, row)] for joint, *row in zip(margins.joints, *shares, strict=True)]
+    table(["joint", *KINDS], rows, "What the motion leaves of each, in %")
+    if move.left_out:
+        sentence(f"Hidden by others, and left out: {', '.join(move.left_out)}")
+
+
+def limit_rows(move: lw.Excitation, degrees: bool) -> list[list[str | float]]:
+    """As they were used, the robot's own or typed; - where there is none."""
+    limits = move.limits
+    rows: list[list[str | float]] = []
+    for k, joint in enumerate(move.margins.joints):
+        scale = math.degrees(1.0) if degrees and move.arm.effort_units[k] == "N m" else 1.0
+        ends = [number(scale * float(end[k])) for end in (limits.lower, limits.upper)]
+        sizes = [scale * limits.velocity[k], scale * limits.acceleration[k], limits.effort[k]]
+        rows.append([joint, ":".join(ends), *(float(x) if math.isfinite(x) else math.nan for x in sizes)])
+    return rows
+
+
+def excitation_as_json(move: lw.Excitation) -> dict[str, Any]:
+    own = ("condition", "log_det", "criterion", "parameters", "left_out", "sigma", "typical_sigma", "worst_sigma")
+    return {
+        "robot": move.arm.name,
+        "q_names": move.arm.q_names,
+        **{key: getattr(move, key) for key in own},
+        "limits": {kind: getattr(move.limits, kind) for kind in ("lower", "upper", *list(KINDS)[1:])},
+        "margins": {kind: getattr(move.margins, kind) for kind in KINDS},
+        **move.coefficients,
+    }
+
+
+def columns_of(move: lw.Excitation, samples: int, rate: float | None) -> dict[str, Any]:
+    along = lw.torque_along(move.arm, move, samples, rate=rate, friction=move.friction or False, loads=False)
+    return dict(along.columns())
+
+
 @dataclass(frozen=True)
-class Reading:
+class Recorded:
     """How recordings are read: arguments of `lw.identify` by their own names."""
 
     period: Annotated[float | None, opt("SECONDS", "Between rows, if there is no t.", DATA)] = None
@@ -47,10 +145,18 @@ class Reading:
     validation: Annotated[str | None, opt("FILE", "Another recording to judge by.", DATA)] = None
 
 
-def command(
-    arm: Robot,
+@command(
+    ("linkwise excite gantry --velocity 0.5 --csv measured.csv", "a motion with torques, in place of a measurement"),
+    ("linkwise identify gantry measured.csv", "masses, rotors and friction, with their errors"),
+    ("linkwise identify gantry measured.csv --save mine.toml --plot fit.png", "the robot as identified; a picture"),
+    ("linkwise identify gantry measured.csv --cutoff 10 --offset --json", "another filter; sensors with offsets"),
+    ("linkwise identify gantry measured.csv --columns q=q1,q2,q3 --no-rates", "which columns to take"),
+    ("linkwise identify gantry measured.csv --free hoist", "what the last link carries; all else is known"),
+)
+def identify(
+    arm: lw.Robot,
     data: Annotated[list[str], arg("data", "Recordings, .csv or .npz: t, q1, ..., tau1, ...")],
-    reading: Reading,
+    recorded: Recorded,
     columns: Annotated[list[str] | None, opt("Q=NAMES", "Names of columns: q=a,b, tau=c,d, t=e.", DATA)] = None,
     gains: Annotated[str | None, opt("FACTORS", "From what was recorded to torques, one or n.", DATA)] = None,
     no_rates: Annotated[bool, flag("--no-rates", "Pass over rates and accelerations.", DATA)] = False,
@@ -86,16 +192,13 @@ def command(
     kept = no_rotors if chosen is None else not any(name.endswith(".rotor") for name in chosen)
     check_rotors(arm, save, kept, urdf_rotors)
     check_outputs(json, None, save, plot)
-    from ...formats import save as save_robot
-    from ...identification.fitting import identify
-
     factors: Any = None if gains is None else numbers(gains, "--gains")
     if factors is not None and len(factors) == 1:
         factors = factors[0]
-    fit = identify(
+    fit = lw.identify(
         arm, list(data), columns=named_columns(columns), gains=factors, recorded_rates=not no_rates, offset=offset,
         friction=not no_friction, rotors=not no_rotors, physical=not no_physical, regularization=regularization,
-        free=chosen, **vars(reading),
+        free=chosen, **vars(recorded),
     )  # fmt: skip
     with shown():
         if json:
@@ -103,13 +206,13 @@ def command(
         else:
             show(fit, frame)
     if save is not None:
-        write_by(lambda path: save_robot(fit.robot, path, urdf_rotors=urdf_rotors), save, "")
+        write_by(lambda path: lw.save(fit.robot, path, urdf_rotors=urdf_rotors), save, "")
     if plot is not None:
         write_by(fit.plot, plot, "")
     return 0
 
 
-def check_frame(arm: Robot, frame: str, free: list[str] | None) -> None:
+def check_frame(arm: lw.Robot, frame: str, free: list[str] | None) -> None:
     """Before the fit, which takes its time."""
     if free is None:
         raise ValueError(f"--frame {frame}: the frame of a payload (expected --free too: the link that carries it)")
@@ -119,7 +222,7 @@ def check_frame(arm: Robot, frame: str, free: list[str] | None) -> None:
         raise ValueError(f"--frame {frame}: is fixed to {link} (expected a frame of {', '.join(free)})")
 
 
-def show(fit: Identification, frame: str | None) -> None:
+def show(fit: lw.Identification, frame: str | None) -> None:
     """The report, as wide as the terminal."""
     from ...identification.report import sections
 
@@ -135,7 +238,7 @@ def show(fit: Identification, frame: str | None) -> None:
             below(at_the_prompt(f"{section.bullet}{text}"), "  ")
 
 
-def check_rotors(arm: Robot, save: str | None, kept: bool, urdf_rotors: str) -> None:
+def check_rotors(arm: lw.Robot, save: str | None, kept: bool, urdf_rotors: str) -> None:
     """URDF has no inertias of rotors: said before the fit, which takes its time."""
     one_of(urdf_rotors, ROTORS, "--urdf-rotors")
     if save is None or not save.lower().endswith(".urdf"):
@@ -154,20 +257,7 @@ def check_rotors(arm: Robot, save: str | None, kept: bool, urdf_rotors: str) -> 
         )
 
 
-def named_columns(texts: list[str] | None) -> dict[str, list[str]] | None:
-    """Of q=left,right and t=stamp."""
-    found: dict[str, list[str]] = {}
-    for text in texts or []:
-        quantity, equals, names = text.partition("=")
-        quantity = quantity.strip()
-        if not equals or not names.strip() or quantity in found:
-            twice = " again" if quantity in found else ""
-            raise ValueError(f"--columns: {text!r}{twice} (expected q=NAME,NAME,..., and likewise t, qd, qdd or tau)")
-        found[quantity] = [name.strip() for name in names.split(",")]
-    return found or None
-
-
-def as_json(fit: Identification, frame: str | None) -> dict[str, Any]:
+def as_json(fit: lw.Identification, frame: str | None) -> dict[str, Any]:
     def estimates(of: Any) -> dict[str, Any]:
         columns = zip(of.names, of.values, of.sigma, of.nominal, of.units, strict=True)
         return {name: {"value": x, "sigma": s, "nominal": n, "unit": u} for name, x, s, n, u in columns}
@@ -191,7 +281,7 @@ def as_json(fit: Identification, frame: str | None) -> dict[str, Any]:
     }
 
 
-def bodies_as_json(fit: Identification) -> dict[str, Any]:
+def bodies_as_json(fit: lw.Identification) -> dict[str, Any]:
     """Of each link mass, mass centre in its table frame, and whether it can exist."""
     from ...identification.report import centre_of
 
@@ -208,7 +298,7 @@ def bodies_as_json(fit: Identification) -> dict[str, Any]:
     }
 
 
-def payloads_as_json(fit: Identification, frame: str | None) -> dict[str, Any]:
+def payloads_as_json(fit: lw.Identification, frame: str | None) -> dict[str, Any]:
     """What each free link has more than the nominal robot; empty without --free."""
     links = [fit.nominal.names[k] for k in fit.model.links] if fit.model.chosen else []
     loads = [fit.payload(link) for link in links] if frame is None else [fit.payload(frame)]

@@ -1,35 +1,132 @@
-"""`linkwise loads`: what the joints carry along a trajectory."""
+"""`linkwise torque` and `linkwise loads`: what drives give and joints carry along a trajectory, or at states."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from ...robot import Robot
+import linkwise as lw
+
+from ...robot.scales import torque_scales
 from ...trajectories.loads import BEARING, COMPONENTS, load_columns, loads_at
-from ..declare import opt
-from ..limits import with_shares
+from ...trajectories.ratings import of_limits
+from ..declare import command, opt
+from ..limits import as_json, show_limits, with_shares
+from ..motion import AtStates, Where
 from ..options import Friction
 from ..results import Outputs
-from ..screen import echo, sentence, table, title
-from ..where import AtStates, Where
-from .torque import arrays, passed, show_peaks
+from ..screen import echo, number, sentence, table, title
 
-if TYPE_CHECKING:
-    from ...trajectories import Loads
 
-EXAMPLES = (
+@command(
+    ("linkwise torque stanford", "the motion of Saha's paper"),
+    ("linkwise torque puma560 quintic --to 0,-90,90,0,0,0 --degrees --duration 2", "from the zero position to --to"),
+    ("linkwise torque stanford --plot torques.png", "the curves as a picture"),
+    ("linkwise torque stanford --csv motion.csv", "all samples as a table"),
+    ("linkwise torque stanford motion.csv --payload 2.5", "the same motion with 2.5 kg in the hand"),
+    ("linkwise torque puma560 --q 0,0,pi/2,0,0,0 --json", "at one state: what holds it against gravity"),
+)
+def torque(
+    arm: lw.Robot,
+    where: Where,
+    out: Outputs,
+    friction: Friction = False,
+    method: Annotated[str | None, opt("NAME", "The formulation, at states: newton-euler, denoc, ...")] = None,
+) -> int:
+    """Torques and forces that the drives must give.
+
+    Along a trajectory, a .csv file with columns t, q1, q2, ... (or the joints' names) or one by name, the peaks are
+    shown; --csv has every sample. With --q it is at a state, or at every row of a table. Without either, the trajectory
+    is that of the paper from which the robot is, or a cycloid of 60 degrees (0.1 m) from the zero position.
+    """
+    how = ", with friction" if friction else ""
+    if where.is_state(method, out.plot):
+        at = AtStates(arm, where, friction, method)
+        out.show(lambda: {**at.arrays(), **at.passed()}, lambda: show_states(at, how))
+        out.write(at.columns)
+        return 0
+    motion, words = where.path(arm)
+    along = lw.torque_along(arm, motion, where.samples, friction=friction, loads=False)
+
+    def on_screen() -> None:
+        sentence(f"{arm.name} {words}, {where.samples} samples{how}; the largest of each drive:")
+        echo()
+        show_peaks(along)
+        if arm.free_joints:
+            bases = ", ".join(joint.joint for joint in arm.free_joints)
+            sentence(f"The rows of {bases} are what must be given to the base, as by the ground; no drive does.")
+
+    out.show(
+        lambda: {"robot": arm.name, "trajectory": words, **arrays(along), "peaks": peaks(along), **passed(along)},
+        on_screen,
+    )
+    out.write(along.columns)
+    out.draw(lambda path: along.plot(path, loads=False))
+    return 0
+
+
+def arrays(along: lw.Loads) -> dict[str, Any]:
+    names = {"q_names": along.arm.q_names, "v_names": along.arm.v_names, "units": along.units}
+    return names | {name: getattr(along, name) for name in ("t", "q", "qd", "qdd", "tau")}
+
+
+def peaks(along: lw.Loads) -> list[dict[str, Any]]:
+    found = along.peaks()
+    shares = of_limits(along.arm, found.tau) or [None] * along.arm.n
+    columns = zip(found.joints, found.units, found.tau, found.when, found.rms, found.power, shares, strict=True)
+    keys = ("joint", "unit", "torque", "time", "rms", "power", "of_limit")
+    return [dict(zip(keys, row, strict=True)) for row in columns]
+
+
+def passed(along: lw.Loads) -> dict[str, Any]:
+    return {"passed": as_json(along.arm, along.q, along.qd, along.tau, along.t.tolist(), "time")}
+
+
+def show_peaks(along: lw.Loads) -> None:
+    head = ["joint", "unit", "torque", "at (s)", "rms", "power (W)"]
+    rows = [list(row.values())[: len(head)] for row in peaks(along)]
+    fastest = np.abs(along.qd).max(axis=0)
+    for row, size, rate in zip(rows, sizes(along.arm, along.q, along.qd), fastest, strict=True):
+        row[2], row[4], row[5] = (number(row[k], size=of) for k, of in ((2, size), (4, size), (5, size * rate)))
+    with_shares(along.arm, head, rows, along.peaks().tau)
+    show_limits(along.arm, along.q, along.qd, along.tau, along.t.tolist(), "first at (s)")
+
+
+def sizes(arm: lw.Robot, q: Any, qd: Any) -> list[float]:
+    """What torques of each joint are small beside: the magnitudes of all that acts on it, at rest or in motion."""
+    scales = torque_scales(arm, np.reshape(q, (-1, arm.nq)), np.reshape(qd, (-1, arm.n))).max(axis=0)
+    return [float(x) or 1.0 for x in scales]
+
+
+def show_states(at: AtStates, how: str) -> None:
+    sentence(f"{at.arm.name}: torques and forces at {at.count}{how}")
+    echo()
+    small = sizes(at.arm, *at.batch[:2])
+    texts = [
+        [number(x, size=size) for x, size in zip(row, small, strict=True)] for row in np.atleast_2d(at.tau).tolist()
+    ]
+    if at.one:
+        show_drives(at, texts[0], at.tau)
+    else:
+        table(["row", *at.arm.v_names], [[k, *row] for k, row in enumerate(texts, 1)])
+    at.show_limits()
+
+
+def show_drives(at: AtStates, torques: Sequence[Any], tau: Any) -> None:
+    rows = [list(row) for row in zip(at.arm.v_names, at.arm.effort_units, torques, strict=True)]
+    with_shares(at.arm, ["joint", "unit", "torque"], rows, tau)
+
+
+@command(
     ("linkwise loads stanford", "the largest loads of each bearing and drive"),
     ("linkwise loads stanford --csv loads.csv --plot loads.svg", "six components at every joint, over time"),
     ("linkwise loads puma560 trapezoid --to 1,-1,1,0,0,0 --duration 1 --payload 2.5", "a fast move with a payload"),
     ("linkwise loads puma560 --q 0,0,pi/2,0,0,0", "at one state, here at rest"),
 )
-
-
-def command(
-    arm: Robot,
+def loads(
+    arm: lw.Robot,
     where: Where,
     out: Outputs,
     friction: Friction = False,
@@ -45,37 +142,26 @@ def command(
     if where.is_state(plot=out.plot):
         at_states(AtStates(arm, where, friction), friction, frame, out)
         return 0
-    from ...trajectories import torque_along
-
     motion, words = where.path(arm)
-    along = torque_along(arm, motion, where.samples, friction=friction, frame=frame)
+    along = lw.torque_along(arm, motion, where.samples, friction=friction, frame=frame)
 
-    def as_json() -> dict[str, Any]:
+    def borne() -> dict[str, Any]:
         head = {"robot": arm.name, "trajectory": words, "frame": frame}
-        return {**head, **arrays(along), **borne(along), **passed(along)}
+        own = {name: getattr(along, name) for name in ("loads", *BEARING)}
+        return {**head, **arrays(along), "joints": along.joints, "links": arm.names, **own, **passed(along)}
 
     def on_screen() -> None:
         sentence(f"{arm.name} {words}, {where.samples} samples; the largest magnitudes:")
         echo()
-        show_bearings(along)
+        found = along.peaks()
+        bearings = np.column_stack([getattr(found, name) for name in BEARING])
+        show_loads(along.joints, found.loads, bearings, frame, magnitudes=True)
         show_peaks(along)
 
-    out.show(as_json, on_screen)
+    out.show(borne, on_screen)
     out.write(along.columns)
     out.draw(along.plot)
     return 0
-
-
-def borne(along: Loads) -> dict[str, Any]:
-    names = ("loads", "radial", "axial", "tilting")
-    return {"joints": along.joints, "links": along.arm.names, **{name: getattr(along, name) for name in names}}
-
-
-def show_bearings(along: Loads) -> None:
-    peaks = along.peaks()
-    assert peaks.loads is not None
-    bearings = np.column_stack([getattr(peaks, name) for name in BEARING])
-    show_loads(along.joints, peaks.loads, bearings, along.frame, magnitudes=True)
 
 
 def show_loads(joints: Sequence[str], loads: Any, bearings: Any, frame: str, magnitudes: bool) -> None:
@@ -94,31 +180,26 @@ def rows(joints: Sequence[str], values: Any) -> list[list[Any]]:
 
 def at_states(at: AtStates, friction: bool, frame: str, out: Outputs) -> None:
     arm = at.arm
-    loads, bearings = loads_at(arm, at.motion, frame)
+    found, bearings = loads_at(arm, at.motion, frame)
     joints = [joint.joint for joint in arm.moving]
 
-    def as_json() -> dict[str, Any]:
-        own = {"frame": frame, "joints": joints, "links": arm.names, "loads": loads}
+    def borne() -> dict[str, Any]:
+        own = {"frame": frame, "joints": joints, "links": arm.names, "loads": found}
         return {**at.arrays(), **own, **at.passed(), **dict(zip(BEARING, np.moveaxis(bearings, -1, 0), strict=True))}
 
     def on_screen() -> None:
-        where = "one state" if at.one else f"{len(loads)} states, the largest magnitudes"
+        where = at.count if at.one else f"{at.count}, the largest magnitudes"
         sentence(f"{arm.name}: loads at {where}{'; drives with friction' if friction else ''}")
         echo()
-        shown, borne, tau = (loads, bearings, at.tau) if at.one else largest(loads, bearings, at.tau)
-        show_loads(joints, shown, borne, frame, magnitudes=not at.one)
-        drives = [list(row) for row in zip(arm.v_names, at.units, tau.tolist(), strict=True)]
-        with_shares(arm, ["joint", "unit", "torque"], drives, tau)
+        every = (found, bearings, at.tau)
+        shown, of_bearings, tau = every if at.one else (np.abs(array).max(axis=0) for array in every)
+        show_loads(joints, shown, of_bearings, frame, magnitudes=not at.one)
+        show_drives(at, tau.tolist(), tau)
         at.show_limits()
 
     def columns() -> dict[str, Any]:
-        flat = loads.reshape(-1, len(joints), 6), bearings.reshape(-1, len(joints), 3)
+        flat = found.reshape(-1, len(joints), 6), bearings.reshape(-1, len(joints), 3)
         return {**at.columns(), **load_columns(arm, *flat)}
 
-    out.show(as_json, on_screen)
+    out.show(borne, on_screen)
     out.write(columns)
-
-
-def largest(*arrays: Any) -> list[Any]:
-    """The largest magnitudes of all states."""
-    return [np.abs(array).max(axis=0) for array in arrays]

@@ -1,50 +1,47 @@
-"""`linkwise robots`: the library."""
+"""Robots: the library, a robot's table and picture, two models compared, other formats."""
 
 from __future__ import annotations
 
 import itertools
 from typing import Annotated, Any
 
-from ..declare import arg
-from ..results import Tables
-from ..screen import echo, sentence, table
+import linkwise as lw
 
-EXAMPLES = (
+from ...errors import one_of
+from ..declare import OUTPUT, arg, command, flag, opt
+from ..inputs import numbers, states
+from ..options import PICTURES, Degrees, Json, Q, Reading, RobotArgument, UrdfRotors, robot_names
+from ..results import Tables, check_outputs, print_json, refuse_ending, write_by
+from ..screen import echo, facts, note, room, sentence, table, title
+
+
+@command(
     ("linkwise robots", "all of them"),
     ("linkwise robots arm --json", "those with a word in their name or description"),
 )
-
-
-def command(word: Annotated[str | None, arg("word", "Only robots with this word.")] = None, *, out: Tables) -> int:
+def robots(word: Annotated[str | None, arg("word", "Only robots with this word.")] = None, *, out: Tables) -> int:
     """The robots that come with Linkwise: their joints, mass, and where their numbers come from.
 
     Letters of joints, 2R for two of a kind: R revolute, P prismatic, H screw, C cylindrical, U universal, E planar,
     S ball, F free.
     """
-    from ...api.momentum import total_mass
-    from ...formats import LIBRARY, load
-
-    arms = [load(name) for name in LIBRARY]
+    arms = [lw.load(name) for name in lw.LIBRARY]
     if word is not None:
         arms = [arm for arm in arms if word.lower() in f"{arm.name} {arm.about}".lower()]
-    rows: list[dict[str, Any]] = [
-        {"name": arm.name, "joints": arm.joints, "dof": arm.n, "mass": float(total_mass(arm)), "about": arm.about}
-        for arm in arms
-    ]
+    keys = ("name", "joints", "dof", "mass", "about")
+    found: list[tuple[Any, ...]] = [(arm.name, arm.joints, arm.n, float(lw.total_mass(arm)), arm.about) for arm in arms]
 
     def on_screen() -> None:
-        if not rows:
+        if not found:
             echo(f"No robot of the library has the word {word!r}.")
             return
-        table(
-            ["name", "joints", "dof", "mass (kg)", "what it is"],
-            [[x["name"], counted(x["joints"]), x["dof"], x["mass"], first_sentence(x["about"])] for x in rows],
-        )
+        rows = [[name, counted(joints), n, mass, first_sentence(about)] for name, joints, n, mass, about in found]
+        table(["name", "joints", "dof", "mass (kg)", "what it is"], rows)
         sentence("Another robot: the name of a file in place of a name. More on one: linkwise describe NAME")
 
-    out.show(lambda: {"robots": rows}, on_screen)
-    out.write(lambda: {key: [row[key] for row in rows] for key in ("name", "joints", "dof", "mass", "about")})
-    return 0 if rows else 1
+    out.show(lambda: {"robots": [dict(zip(keys, row, strict=True)) for row in found]}, on_screen)
+    out.write(lambda: {key: [row[k] for row in found] for k, key in enumerate(keys)})
+    return 0 if found else 1
 
 
 def counted(joints: str) -> str:
@@ -63,3 +60,149 @@ def first_sentence(text: str, most: int = 76) -> str:
     while len(" ".join(words[:kept])) > most - 4:
         kept -= 1
     return " ".join(words) if kept == len(words) else " ".join(words[:kept]).rstrip(",;") + " ..."
+
+
+@command(
+    ("linkwise describe stanford", "joints, bodies, drives"),
+    ("linkwise describe planar3 --json", "the same for another program"),
+    ("linkwise describe stanford --base free", "its base floats"),
+)
+def describe(arm: lw.Robot, json: Json = False) -> int:
+    """A robot's table: where each joint sits, the bodies, drives, friction and limits, and what q is made of."""
+    if json:
+        keys = ("name", "about", "convention", "gravity", "joints", "n", "q_names", "v_names")
+        own = {{"n": "dof"}.get(key, key): getattr(arm, key) for key in keys}
+        print_json({**own, "mass": float(lw.total_mass(arm)), "links": [dict(row) for row in arm.rows]})
+    elif room() is None:
+        echo(lw.describe(arm))
+    else:
+        on_screen(arm)
+    return 0
+
+
+OFTEN_EMPTY = ("Ixy", "Ixz", "Iyz", "rotation (rows)")
+EMPTY = ("0", "none")
+
+
+def on_screen(arm: lw.Robot) -> None:
+    """A robot's table in tables that fit the terminal."""
+    from ...robot.description import size_of, tables
+    from ...robot.tables import CONVENTIONS
+
+    title(f"{arm.name}: {size_of(arm)}, {float(lw.total_mass(arm)):g} kg")
+    sentence(arm.about)
+    echo()
+    gravity = ", ".join(f"{float(x):g}" for x in arm.gravity)
+    facts([("convention", CONVENTIONS[arm.convention].meaning), ("gravity", f"({gravity}) m/s², base frame")])
+    echo()
+    for heading, (head, rows) in tables(arm).items():
+        kept = [k for k, name in enumerate(head) if name not in OFTEN_EMPTY or any(row[k] not in EMPTY for row in rows)]
+        picked = [[row[k] if head[k] not in OFTEN_EMPTY else row[k].replace(", ", ",") for k in kept] for row in rows]
+        table([head[k] for k in kept], picked, heading=heading[0].upper() + heading[1:])
+
+
+VIEWS = ("3d", "front", "side", "top", "plane")
+SIDES = "3d, front, side, top, plane, or azimuth,elevation in degrees; can be given several times."
+
+
+@command(
+    ("linkwise draw stanford", "stanford.png"),
+    ("linkwise draw puma560 --q 0,-45,90,0,45,0 --degrees --out puma.svg", "at a configuration"),
+    ("linkwise draw stanford --view 30,20 --out oblique.png", "from azimuth 30 and elevation 20 degrees"),
+    ("linkwise draw quadruped --view 3d --view top --out views.png", "several views side by side"),
+)
+def draw(
+    arm: lw.Robot,
+    q: Q = None,
+    degrees: Degrees = False,
+    view: Annotated[list[str] | None, opt("VIEW", SIDES, known=VIEWS)] = None,
+    frames: Annotated[bool | None, flag("--frames/--no-frames", "The links' frames.")] = None,
+    labels: Annotated[bool | None, flag("--labels/--no-labels", "The links' names.")] = None,
+    centres: Annotated[bool | None, flag("--centres/--no-centres", "Centres of mass.")] = None,
+    bodies: Annotated[bool | None, flag("--bodies/--no-bodies", "Boxes of the links' inertia.")] = None,
+    out: Annotated[str | None, opt("FILE", "Default: the robot's name and .png", OUTPUT, "--out", "-o")] = None,
+) -> int:
+    """A picture of the robot: links, joint axes, frames, centres of mass.
+
+    At the zero position, or at --q; of several rows (@file.csv) the last is drawn in full and the others pale.
+    """
+    views = [view_of(each) for each in view or ()] or None
+    target = f"{arm.name}.png" if out is None else out
+    refuse_ending(target, "--out", *PICTURES)
+    check_outputs(False, None, target)
+    (at,) = states(arm, {"--q": ("q", q)}, degrees)
+    shown: dict[str, Any] = {"frames": frames, "labels": labels, "centres": centres, "bodies": bodies}
+    write_by(lambda path: lw.draw(arm, at, path, views=views, **shown), target, "")
+    return 0
+
+
+def view_of(text: str) -> str | tuple[float, float]:
+    """One by name, or azimuth and elevation."""
+    if "," in text:
+        angles = numbers(text.replace("deg", ""), "--view")
+        if len(angles) != 2:
+            raise ValueError(f"--view {text} has {len(angles)} numbers (expected azimuth,elevation in degrees)")
+        return angles[0], angles[1]
+    one_of(text, VIEWS, "--view (or azimuth,elevation)")
+    return text
+
+
+NARROW = 80  # columns in a pipe
+
+
+@command(
+    ("linkwise compare stanford stanford", "the same: exit code 0"),
+    ("linkwise export stanford urdf --out arm.urdf", "another model of the same robot"),
+    ("linkwise compare stanford arm.urdf --json", "in other frames, and the same"),
+)
+def compare(
+    a: RobotArgument,
+    b: Annotated[str, arg("other", "The other robot.", robot_names)],
+    reading: Reading,
+    json: Json = False,
+) -> int:
+    """Whether two models of a robot have the same dynamics; if not, why.
+
+    Joints are matched and their coordinates aligned, whatever the frames; then differences of base, tool, joint sign
+    and zero, rotor inertia, masses and inertias are named in the order of their effect on torques. The exit code is 0
+    where all torques agree, 1 where they do not.
+    """
+    result = lw.compare(reading.robot(a), reading.robot(b))
+    if json:
+        keys = ("a", "b", "same", "verdict", "first", "coordinates", "remaining")
+        differences = [vars(difference) for difference in result.differences]
+        found = {key: getattr(result, key) for key in keys}
+        print_json({**found, "findings": result.table(), "differences": differences})
+    else:
+        echo(result.text(room() or NARROW))
+    return 0 if result.same else 1
+
+
+CONVENTIONS = ("standard", "modified", "frames")
+TABLE = "Of a .toml: standard or modified DH, or frames; default: as it is."
+
+
+@command(
+    ("linkwise convert stanford arm.urdf", "for ROS, Pinocchio, MuJoCo"),
+    ("linkwise convert puma560 puma.urdf --urdf-rotors drop", "without its rotors, as the file says"),
+    ("linkwise convert arm.urdf arm.toml", "and back, in frames"),
+    ("linkwise convert stanford craig.toml --to modified", "Craig's DH parameters"),
+)
+def convert(
+    arm: lw.Robot,
+    file: Annotated[str, arg("file", "What to write: .toml or .urdf")],
+    to: Annotated[str | None, opt("CONVENTION", TABLE, known=CONVENTIONS)] = None,
+    urdf_rotors: UrdfRotors = "refuse",
+) -> int:
+    """A robot's file in another format, or its table in another convention.
+
+    What is written is compared with the robot at random states first; what a format cannot say is an error.
+    """
+    refuse_ending(file, "the file", ".toml", ".urdf")
+    check_outputs(False, None, file)
+    if to is not None:
+        one_of(to, CONVENTIONS, "--to")
+        arm = lw.convert(arm, to)
+    write_by(lambda path: lw.save(arm, path, urdf_rotors=urdf_rotors), file, "")
+    note(f"{arm.name}: {arm.joints}, {arm.convention} table, {len(arm.rows)} rows")
+    return 0

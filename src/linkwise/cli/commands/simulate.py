@@ -1,40 +1,39 @@
-"""`linkwise simulate`: the motion in time."""
+"""`linkwise simulate`: the motion in time; `linkwise sweep`: many of them, in a folder."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
-from ...robot import Robot
-from ..declare import flag, opt
-from ..options import OUTPUT, STATE, Degrees, motions
-from ..results import STDOUT, Outputs, check_outputs, refuse_ending, write_by, writing
-from ..screen import complain, echo, sentence, table, warn
-from ..wording import failed_simulation
+import numpy as np
 
-if TYPE_CHECKING:
-    from ...recording import Recording
+import linkwise as lw
+
+from ...trajectories.ratings import outside_travel
+from ..declare import OUTPUT, STATE, arg, command, flag, opt
+from ..inputs import states
+from ..limits import shown as in_units
+from ..limits import unit_of, warn_of_start
+from ..motion import NAMES, Where, motion_of_paper, profile, zero_within
+from ..options import PROFILES, Degrees, Json, motions
+from ..results import STDOUT, Outputs, check_outputs, print_json, refuse_ending, write_by, writing
+from ..screen import complain, echo, emit, sentence, table, warn
+from ..wording import at_the_prompt
 
 CONTROL, INTEGRATION = "Control", "Integration"
-EXAMPLES = (
-    ("linkwise simulate stanford", "let go at rest, 1 s"),
-    ("linkwise simulate planar3 --duration 2 --csv fall.csv --plot fall.png", "keep the motion, draw it"),
-    ("linkwise simulate puma560 --target 0,-45,90,0,0,0 --degrees --friction", "controlled to a target"),
-    ("linkwise simulate stanford --follow paper --duration 10 --json", "controlled along a trajectory"),
-)
 KP, KD = 100.0, 20.0
+START = "Start: numbers (0.1,pi/2,...), joints or links by name (link2=0.5), or @file.csv."
+ALONG = "Computed torque along a .csv file, or a trajectory by name, from the start to --target."
+
+ADVICE = re.compile(r" If a torque jumps there.*| The recording until then.*", re.DOTALL)  # for who writes Python
+STATES = re.compile(r", q = \[[^\]]*\], qd = \[[^\]]*\]")  # which the table shows, in fewer digits
 
 
 def integrators(incomplete: str) -> list[str]:
     """For shells to complete; the modules of integrators are imported when one asks."""
-    import linkwise as lw
-
     return [name for name in lw.integrators() if name.startswith(incomplete)]
-
-
-START = "Start: numbers (0.1,pi/2,...), joints or links by name (link2=0.5), or @file.csv."
-ALONG = "Computed torque along a .csv file, or a trajectory by name, from the start to --target."
 
 
 @dataclass(frozen=True)
@@ -86,8 +85,14 @@ class Files(Outputs):
         return [path for path in (self.csv, self.parquet, self.save, self.plot, *self.films) if path]
 
 
-def command(
-    arm: Robot,
+@command(
+    ("linkwise simulate stanford", "let go at rest, 1 s"),
+    ("linkwise simulate planar3 --duration 2 --csv fall.csv --plot fall.png", "keep the motion, draw it"),
+    ("linkwise simulate puma560 --target 0,-45,90,0,0,0 --degrees --friction", "controlled to a target"),
+    ("linkwise simulate stanford --follow paper --duration 10 --json", "controlled along a trajectory"),
+)
+def simulate(
+    arm: lw.Robot,
     control: Control,
     integration: Integration,
     out: Files,
@@ -105,28 +110,20 @@ def command(
     Ctrl-C ends a simulation; what was computed until then is shown and written. The exit code is 1 where the end was
     not reached, unless --limits stopped it. A table of starts (--q0 @starts.csv) is simulated side by side.
     """
-    film = film_of(out, duration)
-    from ...control import computed_torque
     from ...recording.one_trajectory import until_end
-    from ...robot import Friction
-    from ...simulation import SimulationError, SimulationInterrupted, joint_limits, simulate
-    from ..app import message
-    from ..limits import warn_of_start
-    from ..states import state, warn_of_unread
 
-    given = state(arm, q0, "q", "--q0", degrees)
+    film = film_of(out, duration)
+    typed = {"--q0": ("q", q0), "--qd0": ("qd", qd0), "--torque": ("tau", control.torque)}
+    given, rates, law = states(arm, typed, degrees)
     start = start_of(arm, given, control.follow, degrees)
-    rates = state(arm, qd0, "qd", "--qd0", degrees)
-    wanted, said = reference(arm, start, control.target, control.follow, duration, degrees)
-    if control.torque is not None and wanted is not None:
+    wanted, said = reference(arm, start, control, duration, degrees)
+    if law is not None and wanted is not None:
         raise ValueError("--torque, and a controller by --target or --follow (expected one of them)")
     if wanted is None and (control.kp is not None or control.kd is not None):
         raise ValueError("--kp and --kd belong to a controller (expected --target or --follow too)")
-    law: Any = state(arm, control.torque, "tau", "--torque", False)
-    warn_of_unread(arm, {"--q0": ("q", q0), "--qd0": ("qd", qd0), "--torque": ("tau", control.torque)})
     if wanted is not None:
         gains = KP if control.kp is None else control.kp, KD if control.kd is None else control.kd
-        law = computed_torque(wanted, *gains, passive=[joint.joint for joint in arm.free_joints])
+        law = lw.computed_torque(wanted, *gains, passive=[joint.joint for joint in arm.free_joints])
     said = said if control.torque is None else "with constant torques"
     brought = [] if given is not None or control.follow is not None else brought_to_limits(arm, start)
     said += f" from the zero position, {' and '.join(brought)}" if brought else ""
@@ -137,14 +134,14 @@ def command(
             warn(f"{names} starts at its limit: --q0 starts elsewhere")
     code, ended = 0, ""
     try:
-        run = simulate(
-            arm, start, rates, duration, law, friction=Friction(smooth=0) if stick else friction, samples=samples,
-            events=joint_limits(arm) if limits else (), **vars(integration),
+        run = lw.simulate(
+            arm, start, rates, duration, law, friction=lw.Friction(smooth=0) if stick else friction, samples=samples,
+            events=lw.joint_limits(arm) if limits else (), **vars(integration),
         )  # fmt: skip
-    except SimulationError as error:
+    except lw.SimulationError as error:
         stiff = friction or stick or wanted is not None
-        run, code, ended = error.recording, 1, failed_simulation(str(error), integration.integrator, stiff)
-    except SimulationInterrupted as error:
+        run, code, ended = error.recording, 1, failed(str(error), integration.integrator, stiff)
+    except lw.SimulationInterrupted as error:
         run, code, ended = error.recording, 130, where_interrupted(error.recording, duration)
     run = until_end(run)
     out.show(lambda: as_json(run, said), lambda: show(run, said))
@@ -153,6 +150,8 @@ def command(
     except (ValueError, OSError, ImportError) as error:
         if not ended:
             raise
+        from ..app import message
+
         complain(f"{ended}\n{message(error)}")
         return code
     if ended:
@@ -162,61 +161,40 @@ def command(
     return 1 if run.batch and not all(status in ("done", "stopped") for status in run.status.flat) else 0
 
 
-def start_of(arm: Robot, given: Any, follow: str | None, degrees: bool) -> Any:
+def start_of(arm: lw.Robot, given: Any, follow: str | None, degrees: bool) -> Any:
     """The start that was given; otherwise that of the paper's motion, or the zero position."""
     if given is not None:
         return given
-    import numpy as np
-
-    from ...robot.configurations import neutral
-    from ..motion import NAMES, motion_of_paper, within
-
     if follow is not None and follow not in NAMES:
-        from ..motion import trajectory_of
-
-        return trajectory_of(arm, follow, None, None, None, degrees)[0](0.0).q
+        return Where(follow, degrees=degrees).path(arm)[0](0.0).q
     if (of_paper := motion_of_paper(arm)) is not None:
         return np.array(of_paper[0], dtype=float)
-    return within(arm, np.array(neutral(arm), dtype=float))
+    return zero_within(arm)
 
 
-def brought_to_limits(arm: Robot, start: Any) -> list[str]:
+def brought_to_limits(arm: lw.Robot, start: Any) -> list[str]:
     """Joints that stand at a limit since zero is outside their travel, in words."""
-    from ...robot.configurations import neutral
-    from ...trajectories.limits import outside_travel
-    from ..limits import shown as in_units
-    from ..limits import unit_of
-    from ..motion import motion_of_paper
-
     if motion_of_paper(arm) is not None:
         return []
-    outside = outside_travel(arm, neutral(arm))
     at = dict(zip(arm.q_names, start.tolist(), strict=True))
+    outside = outside_travel(arm, lw.neutral(arm))
     return [f"{x.joint} brought to its limit of {in_units(x, at[x.joint])} {unit_of(x)}" for x in outside]
 
 
-def reference(
-    arm: Robot, start: Any, target: str | None, follow: str | None, duration: float, degrees: bool
-) -> tuple[Any, str]:
+def reference(arm: lw.Robot, start: Any, control: Control, duration: float, degrees: bool) -> tuple[Any, str]:
     """What the controller follows, and in words; None: nothing."""
-    if follow is None and target is None:
+    follow = control.follow
+    if follow is None and control.target is None:
         return None, "let go"
-    from ..motion import NAMES, PROFILES, trajectory_of
-    from ..states import state, warn_of_unread
-
-    goal = state(arm, target, "q", "--target", degrees)
-    warn_of_unread(arm, {"--target": ("q", target)})
+    (goal,) = states(arm, {"--target": ("q", control.target)}, degrees)
     if follow is None:
         return goal, "under computed torque, to --target"
-    if goal is not None and follow not in PROFILES:
-        raise ValueError(f"--follow {follow} has an end of its own (expected no --target)")
     if goal is None:
-        seconds = duration if follow in NAMES else None
-        motion, words_ = trajectory_of(arm, follow, None, None, seconds, degrees)
-        return motion, f"under computed torque, {words_}"
-    needed = arm if arm.quaternions or follow == "trapezoid" else None
-    motion = PROFILES[follow](start, goal, duration, arm=needed)
-    return motion, f"under computed torque, along a {follow} to --target"
+        motion, words = Where(follow, duration=duration if follow in NAMES else None, degrees=degrees).path(arm)
+        return motion, f"under computed torque, {words}"
+    if follow not in PROFILES:
+        raise ValueError(f"--follow {follow} has an end of its own (expected no --target)")
+    return profile(arm, follow, start, goal, duration), f"under computed torque, along a {follow} to --target"
 
 
 def film_of(out: Files, duration: float) -> dict[str, float]:
@@ -230,7 +208,7 @@ def film_of(out: Files, duration: float) -> dict[str, float]:
         if given:
             raise ValueError(f"--{' and --'.join(given)}: of which film? (expected --animate too)")
         return {}
-    from ...drawing.film import check_film
+    from ...drawing.animation import check_film
 
     options = {"fps": 30.0, "speed": 1.0} | given
     with writing():
@@ -239,13 +217,28 @@ def film_of(out: Files, duration: float) -> dict[str, float]:
     return options
 
 
-def where_interrupted(run: Recording, duration: float) -> str:
+def failed(text: str, integrator: str, stiff: bool) -> str:
+    """Why a simulation ended early, and below that which options can help. `stiff`: with friction or a controller."""
+    why = STATES.sub("", ADVICE.sub("", at_the_prompt(text)))
+    options = []
+    if "--max-steps allows" in why:
+        options.append("a larger --max-steps for a longer run")
+    if integrator == "rk4":
+        options.append("a smaller --step, or another --integrator, which chooses its own steps")
+    else:
+        if integrator != "radau" and stiff:
+            options.append("--integrator radau for stiff friction and gains")
+        options.append("--integrator rk4 with a fixed --step")
+    return f"{why}\nTo go on: {'; '.join(options)}."
+
+
+def where_interrupted(run: lw.Recording, duration: float) -> str:
     if run.batch:
         return f"interrupted; of {run.q[..., 0, 0].size} trajectories of {duration:g} s: {run.ends}"
     return f"interrupted at {float(run.reached):.6g} s of {duration:g} s"
 
 
-def write(run: Recording, out: Files, film: dict[str, Any]) -> None:
+def write(run: lw.Recording, out: Files, film: dict[str, Any]) -> None:
     for path in (out.csv, out.parquet, out.save):
         if path is not None:
             write_by(run.save, path, ".csv" if path == STDOUT else Path(path).suffix)
@@ -254,14 +247,14 @@ def write(run: Recording, out: Files, film: dict[str, Any]) -> None:
         write_by(lambda path: run.animate(path, **film), each, "")
 
 
-def as_json(run: Recording, said: str) -> dict[str, Any]:
+def as_json(run: lw.Recording, said: str) -> dict[str, Any]:
     keys = ("status", "reached", "steps", "rejected", "integrator", "rtol", "t", "q", "qd", "qdd", "tau", "energy")
     names = {"robot": run.robot.name, "motion": said, "q_names": run.robot.q_names, "v_names": run.robot.v_names}
     events = [{"trajectory": index, "t": t, "name": name} for index, t, name in run.event_list]
     return names | {key: getattr(run, key) for key in keys} | {"imbalance": run.imbalance, "events": events}
 
 
-def show(run: Recording, said: str) -> None:
+def show(run: lw.Recording, said: str) -> None:
     summary = str(run.summary())
     head, _, rest = summary.partition("\n")
     sentence(f"{head}, {said}")
@@ -278,3 +271,56 @@ def show(run: Recording, said: str) -> None:
             ["coordinate", "at start", f"at {run.t[last]:g} s"],
             [[q[k], float(run.q[0, k]), float(run.q[last, k])] for k in range(len(q))],
         )
+
+
+@command(
+    ("linkwise sweep falls", "the counts, and the last line of each error"),
+    ("linkwise sweep falls --errors", "the errors in full"),
+    ("linkwise sweep falls --resume", "compute what is missing or failed"),
+)
+def sweep(
+    folder: Annotated[str, arg("folder", "The folder of the sweep")],
+    errors: Annotated[bool, flag("--errors", "Show the errors in full.")] = False,
+    resume: Annotated[bool, flag("--resume", "Compute the chunks that are missing or failed.")] = False,
+    json: Json = False,
+) -> int:
+    """The state of a sweep, as lw.sweep left it in its folder: chunks that are done, failed and missing.
+
+    Every file is verified; without --resume nothing is computed and nothing changed. Ctrl-C leaves what was computed,
+    and --resume goes on from there. A sweep with functions (torque, events, vary) is resumed from Python. With
+    --resume the exit code is 1 where chunks failed.
+    """
+    try:
+        found = lw.open_sweep(folder)
+    except lw.RobotError:
+        raise
+    except ValueError as problem:
+        raise OSError(str(problem)) from None  # the folder holds no sweep, or another version's
+    if resume:
+        try:
+            found = found.resume()
+        except lw.SweepInterrupted as interrupted:
+            progress(folder, interrupted.sweep, errors, json)
+            complain(f"interrupted; finished chunks are kept: linkwise sweep {folder} --resume goes on")
+            return 130
+    progress(folder, found, errors, json)
+    return 1 if resume and found.failed else 0
+
+
+def progress(folder: str, sweep: lw.Sweep, errors: bool, json: bool) -> None:
+    done, failed = len(sweep.done), sweep.failed
+    counts: dict[str, Any] = {
+        "folder": folder,
+        "trajectories": sweep.count,
+        "chunks": sweep.chunks,
+        "done": done,
+        "failed": len(failed),
+        "missing": sweep.chunks - done - len(failed),
+    }
+    if json:
+        print_json({**counts, "errors": failed})
+        return
+    for name, value in counts.items():
+        emit(f"{name:12}  {value}")
+    for chunk, text in failed.items():
+        emit(f"chunk {chunk}: {text if errors else text.strip().splitlines()[-1]}")

@@ -1,25 +1,46 @@
-"""`linkwise doctor`: what is installed, what works, what to install."""
+"""`linkwise demo`, `linkwise doctor` and `linkwise cache`: what works on this machine."""
 
 from __future__ import annotations
 
 import os
 import platform
+import shlex
 import sys
 import time
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import numpy as np
+
+import linkwise as lw
+
+from ...errors import one_of
 from ...extras import EXTRAS
+from ...figures import require_matplotlib
+from ..declare import arg, command, opt
 from ..options import Json
 from ..results import print_json
-from ..screen import echo, facts, table, title
+from ..screen import echo, emit, facts, gap, note, table, title
 from .bench import best_time
-from .cache import size
 
-EXAMPLES = (
-    ("linkwise doctor", "look at this machine"),
-    ("linkwise doctor --json", "the same for a bug report"),
+STEPS = (  # what it is, the command line, and its pictures, which need matplotlib; {0} is the folder
+    ("A robot of the library", "", "linkwise draw stanford --q 0.4,1.2,0.3,0,0.5,0 --out {0}/stanford.png"),
+    ("Its torques along the motion of Saha's paper", "linkwise torque stanford", "--plot {0}/torques.png"),
+    ("What its bearings carry", "linkwise loads stanford --csv {0}/loads.csv", "--plot {0}/loads.png"),
+    (
+        "An arm that is let go falls",
+        "linkwise simulate planar3 --duration 2",
+        "--plot {0}/fall.png --animate {0}/fall.gif",
+    ),
+    (
+        "Another arm moves to a target",
+        "linkwise simulate puma560 --target 1,-1,1.5,0,0.5,0",
+        "--plot {0}/control.png",
+    ),
+    ("Equations", "linkwise equations planar3 gravity_torque --symbols", ""),
+    ("Operations, by formulation", "linkwise count stanford inverse_dynamics", ""),
+    ("C for its controller", "linkwise export stanford c gravity_torque --self-test --out {0}", ""),
 )
 GIVES = {  # what an optional package is for
     "matplotlib": "pictures: --plot, linkwise draw",
@@ -40,7 +61,55 @@ SECONDS = 0.05  # for each timing
 WANTED = 1e-12  # how far compiled and plain results may be apart
 
 
-def command(json: Json = False) -> int:
+@command(
+    ("linkwise demo", "pictures in the folder linkwise-demo"),
+    ("linkwise demo --out here", "in another folder"),
+)
+def demo(
+    out: Annotated[str, opt("FOLDER", "Where pictures go.", None, "--out", "-o")] = "linkwise-demo",
+) -> int:
+    """The main jobs in less than a minute: every step is a command line, which is shown, run and can be changed."""
+    from .. import main
+    from ..app import INTERRUPTED
+
+    folder = Path(out)
+    folder.mkdir(parents=True, exist_ok=True)
+    begin, worst = time.perf_counter(), 0
+    missing = without_matplotlib()
+    if missing:
+        note(f"no pictures, as {missing}")
+    for heading, always, pictures in STEPS:
+        line = always if missing else f"{always} {pictures}".strip()
+        if not line:
+            continue
+        title(heading)
+        emit(f"$ {line.format(out)}", "cyan")
+        words = [word.format(out) for word in shlex.split(line)]
+        code = main(words[1:])
+        if code == INTERRUPTED:
+            return code
+        worst = max(worst, code)
+        gap.due = True
+    made = sorted(path.name for path in folder.iterdir())
+    note(f"{time.perf_counter() - begin:.0f} s; in the folder {folder}: {', '.join(made)}")
+    echo("Your own robot: a file in place of its name. All commands: linkwise --help")
+    return worst
+
+
+def without_matplotlib() -> str:
+    """Why there are no pictures, or nothing."""
+    try:
+        require_matplotlib()
+    except ImportError as error:
+        return str(error)
+    return ""
+
+
+@command(
+    ("linkwise doctor", "look at this machine"),
+    ("linkwise doctor --json", "the same for a bug report"),
+)
+def doctor(json: Json = False) -> int:
     """Versions, optional packages and what they give, the compiler, the cache, and a timing.
 
     A kernel is compiled and compared with plain Python; the exit code is 1 where that fails.
@@ -62,10 +131,8 @@ def command(json: Json = False) -> int:
 
 
 def versions() -> dict[str, str]:
-    from ...version import __version__
-
     return {
-        "linkwise": __version__,
+        "linkwise": lw.__version__,
         "source": str(Path(__file__).resolve().parents[2]),
         "python": f"{platform.python_version()} ({sys.executable})",
         "system": platform.platform(),
@@ -104,31 +171,24 @@ def processor() -> dict[str, Any]:
 
 def gpu() -> dict[str, Any]:
     """Whether target="cuda" works here: the driver, and the first GPU."""
-    from ...targets.cuda.driver import CudaError, device
+    from ...targets.cuda.driver import device
 
     try:
         return {"works": True, "name": device(0).name}
-    except CudaError as error:
+    except lw.CudaError as error:
         return {"works": False, "error": str(error)}
 
 
 def compiler() -> dict[str, Any]:
     """Compile the inverse dynamics of an arm, and compare it with plain Python."""
-    import numpy as np
-
-    from ...api import compiling
-    from ...api.functions import inverse_dynamics
-    from ...formats import load
-    from ...kernels.dispatch import use_kernels
-
-    arm = load("puma560")
+    arm = lw.load("puma560")
     states = np.random.default_rng(0).normal(size=(3, 1000, arm.n))
     begin = time.perf_counter()
     try:
-        kernel = compiling.compile(inverse_dynamics, arm)
+        kernel = lw.compile(lw.inverse_dynamics, arm)
         seconds = time.perf_counter() - begin
-        with use_kernels("never"):
-            exact = np.asarray(inverse_dynamics(arm, *states[:, :10]))
+        with lw.use_kernels("never"):
+            exact = np.asarray(lw.inverse_dynamics(arm, *states[:, :10]))
         off = float(np.abs(kernel(*states[:, :10]) - exact).max() / np.abs(exact).max())
     except (RuntimeError, OSError, ImportError) as error:
         return {"works": False, "error": str(error)}
@@ -191,3 +251,40 @@ def show(found: dict[str, Any]) -> None:
         if missing
         else "Nothing is missing."
     )
+
+
+@command(
+    ("linkwise cache", "the folder, the number of files and their size"),
+    ("linkwise cache clear", "remove them; code is compiled again when needed"),
+)
+def cache(
+    action: Annotated[str | None, arg("action", "clear: remove the files", ("clear",))] = None, json: Json = False
+) -> int:
+    """Compiled code is kept in a folder of yours, so that a second start need not compile.
+
+    LINKWISE_CACHE names another folder; LINKWISE_CACHE=off keeps nothing.
+    """
+    from ...kernels import cache as kept
+
+    if action is not None:
+        one_of(action, ("clear",), "the action")
+    folder = kept.folder()
+    removed = kept.clear() if action == "clear" and folder is not None else 0
+    files, bytes_ = kept.size() if folder is not None else (0, 0)
+    if json:
+        print_json({"folder": folder, "files": files, "bytes": bytes_, "removed": removed})
+    elif folder is None:
+        emit("The cache is off.")
+    elif action == "clear":
+        emit(f"Removed {counted(removed)} from {folder}{f'; {counted(files)} still there' if files else ''}.")
+    else:
+        emit(f"folder  {folder}\nfiles   {files}\nsize    {size(bytes_)}")
+    return 1 if action == "clear" and files else 0
+
+
+def counted(number: int) -> str:
+    return f"{number} file{'' if number == 1 else 's'}"
+
+
+def size(bytes_: int) -> str:
+    return f"{bytes_ / 1e6:,.1f} MB" if bytes_ >= 1e6 else f"{bytes_ / 1e3:.1f} kB"

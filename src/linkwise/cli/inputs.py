@@ -1,4 +1,4 @@
-"""Numbers as they are typed: `0.1,pi/2,-30deg`, `link2=0.5,link3=0.1`, `@states.csv`."""
+"""Numbers as they are typed: `0.1,pi/2,-30deg`, `link2=0.5`, `@states.csv`; limits: `1,2,3`, `link2=-90deg:90deg`."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import linkwise as lw
+
 from ..errors import FileError, near_miss
-from ..robot import Robot
 from ..robot.layout import Layout, angles, canonical_names, is_canonical, places, refuse_degrees
 from ..tables import comments_of, is_number, read_table, read_text, refuse_separator
 from .screen import warn
@@ -21,6 +22,8 @@ PLAIN = re.compile(rf"([+-]?)({NUMBER})\s*(deg|°)?")
 PI = re.compile(rf"([+-]?)(?:({NUMBER})\s*\*?\s*)?pi(?:\s*/\s*({NUMBER}))?")
 
 EXPECTED = {"q": "metres", "qd": "metres per second", "qdd": "m/s²"}
+KINDS = {"position": "q", "velocity": "qd", "acceleration": "qdd", "effort": "tau"}  # of limits; what has their units
+ENDLESS = {"inf": math.inf, "+inf": math.inf, "-inf": -math.inf}
 
 
 class Typed(NamedTuple):
@@ -58,32 +61,39 @@ def split(text: str) -> list[str]:
     return [part for part in re.split(r"[,\s]+", text.strip().strip("[]()")) if part]
 
 
-def state(arm: Robot, text: str | None, word: str, option: str, degrees: bool) -> Any:
-    """An array (nq,) or (n,), or (rows, ...) from a table; None where nothing was given."""
-    if text is None:
-        return None
+def states(arm: lw.Robot, given: Mapping[str, tuple[str, str | None]], degrees: bool) -> list[Any]:
+    """What was typed for each option, with the word that it reads; a warning of columns that none of them reads."""
+    found = [
+        None if text is None else state(arm, text, word, option, degrees and word != "tau")
+        for option, (word, text) in given.items()
+    ]
+    warn_of_unread(arm, given)
+    return found
+
+
+def state(arm: lw.Robot, text: str, word: str, option: str, degrees: bool) -> Any:
+    """An array (nq,) or (n,), or (rows, ...) from a table."""
     names = arm.q_names if word == "q" else arm.v_names
     turning = angles(arm, word)
     if text.startswith("@"):
-        return with_degrees(read_states(arm, Path(text[1:]), word, option, degrees), turning if degrees else None)
+        values = read_states(arm, Path(text[1:]), word, option, degrees)
+        return np.where(turning, np.radians(values), values) if degrees else values
     parts = split(text)
     if any("=" in part for part in parts):
         return named(arm, parts, word, option, degrees)
-    values = [number(part, option) for part in parts]
-    if len(values) != len(names):
+    typed = [number(part, option) for part in parts]
+    if len(typed) != len(names):
         raise ValueError(
-            f"{option} has {len(values)} numbers (expected {len(names)} for robot {arm.name!r}: {listed(names)};"
+            f"{option} has {len(typed)} numbers (expected {len(names)} for robot {arm.name!r}: {listed(names)};"
             f" or some by name, as in {option} {names[-1]}=0.1)"
         )
-    return np.array([converted(arm, word, k, typed, option, degrees) for k, typed in enumerate(values)])
+    return np.array([converted(arm, word, k, x, option, degrees) for k, x in enumerate(typed)])
 
 
-def named(arm: Robot, parts: Sequence[str], word: str, option: str, degrees: bool) -> Any:
+def named(arm: lw.Robot, parts: Sequence[str], word: str, option: str, degrees: bool) -> Any:
     """Some numbers by name; the others are as in the neutral configuration, or zero."""
-    from ..robot.configurations import neutral
-
     names = arm.q_names if word == "q" else arm.v_names
-    values = np.array(neutral(arm), dtype=float) if word == "q" else np.zeros(arm.n)
+    values = np.array(lw.neutral(arm), dtype=float) if word == "q" else np.zeros(arm.n)
     known = places(arm, word)
     given: dict[int, str] = {}
     for part in parts:
@@ -103,7 +113,7 @@ def named(arm: Robot, parts: Sequence[str], word: str, option: str, degrees: boo
     return values
 
 
-def converted(arm: Robot, word: str, k: int, typed: Typed, option: str, degrees: bool) -> float:
+def converted(arm: lw.Robot, word: str, k: int, typed: Typed, option: str, degrees: bool) -> float:
     """Number k of a state, in radians where it is an angle."""
     turns = angles(arm, word)[k]
     if typed.degrees and (word == "tau" or not turns):
@@ -116,28 +126,24 @@ def converted(arm: Robot, word: str, k: int, typed: Typed, option: str, degrees:
     return math.radians(typed.value) if degrees and turns and not typed.own else typed.value
 
 
-def slides(arm: Robot, word: str, k: int) -> bool:
+def slides(arm: lw.Robot, word: str, k: int) -> bool:
     """Whether a number is a length; those of quaternions are none."""
     places_ = {slot.q if word == "q" else slot.v for link, slot in arm.driving if not link.joint.angular}
     return k in places_
-
-
-def with_degrees(values: Any, turning: list[bool] | None) -> Any:
-    return values if turning is None else np.where(turning, np.radians(values), values)
 
 
 def listed(names: Sequence[str]) -> str:
     return ", ".join(names) if len(names) <= 12 else f"{', '.join(names[:10])}, ... {names[-1]}"
 
 
-def all_listed(arm: Robot, word: str) -> str:
+def all_listed(arm: lw.Robot, word: str) -> str:
     """The names of joints, and those of links where they are others."""
     names = arm.q_names if word == "q" else arm.v_names
     links = [name for name in places(arm, word) if name not in names]
     return listed(names) + (f", or their links {listed(links)}" if links else "")
 
 
-def read_states(arm: Robot, file: Path, word: str, option: str, degrees: bool) -> Any:
+def read_states(arm: lw.Robot, file: Path, word: str, option: str, degrees: bool) -> Any:
     """Rows of a table: columns q1, q2, ... (or names of joints or links, or no header and just the numbers)."""
     names = arm.q_names if word == "q" else arm.v_names
     table = read_table(file)
@@ -155,7 +161,7 @@ def read_states(arm: Robot, file: Path, word: str, option: str, degrees: bool) -
     return np.array(rows[0] if len(rows) == 1 else rows)
 
 
-def refuse_hidden_header(arm: Robot, file: Path, word: str) -> None:
+def refuse_hidden_header(arm: lw.Robot, file: Path, word: str) -> None:
     """Raise an error for names of columns in a comment, where np.savetxt writes them."""
     for line, names in comments_of(read_text(file)):
         cells = [cell.strip() for cell in names.split(",")]
@@ -166,7 +172,7 @@ def refuse_hidden_header(arm: Robot, file: Path, word: str) -> None:
             )
 
 
-def columns(arm: Robot, where: str, head: list[str], word: str, option: str) -> list[int]:
+def columns(arm: lw.Robot, where: str, head: list[str], word: str, option: str) -> list[int]:
     """Where the numbers of a state stand in a table with this header."""
     refuse_separator(where, head)
     wanted, known = Layout.of(arm).columns(word), places(arm, word)
@@ -188,12 +194,12 @@ def columns(arm: Robot, where: str, head: list[str], word: str, option: str) -> 
     raise FileError(f"{where}: the columns are {', '.join(head)} (expected {expected(arm, wanted, word)})")
 
 
-def own_names(arm: Robot, where: str, head: list[str], word: str) -> list[str]:
+def own_names(arm: lw.Robot, where: str, head: list[str], word: str) -> list[str]:
     """The header in our own names; joints alone are columns of this word, unless others have names of ours."""
     return canonical_names(where, head, arm, bare="q" if any(map(is_canonical, head)) else word)
 
 
-def warn_of_unread(arm: Robot, given: Mapping[str, tuple[str, str | None]]) -> None:
+def warn_of_unread(arm: lw.Robot, given: Mapping[str, tuple[str, str | None]]) -> None:
     """Say which columns of tables are not read. `given`: options, each with the word that it reads and its text."""
     files: dict[str, list[str]] = {}
     for option, (_, text) in given.items():
@@ -218,5 +224,67 @@ def warn_of_unread(arm: Robot, given: Mapping[str, tuple[str, str | None]]) -> N
         warn(f"{file}: {' and '.join(options)} {verb} not read {listed(list(map(repr, left)))}{would}")
 
 
-def expected(arm: Robot, wanted: Sequence[str], word: str) -> str:
+def expected(arm: lw.Robot, wanted: Sequence[str], word: str) -> str:
     return f"{', '.join(wanted)}, or the names {all_listed(arm, word)}"
+
+
+def named_columns(texts: list[str] | None) -> dict[str, list[str]] | None:
+    """Of q=left,right and t=stamp."""
+    found: dict[str, list[str]] = {}
+    for text in texts or []:
+        quantity, equals, names = text.partition("=")
+        quantity = quantity.strip()
+        if not equals or not names.strip() or quantity in found:
+            twice = " again" if quantity in found else ""
+            raise ValueError(f"--columns: {text!r}{twice} (expected q=NAME,NAME,..., and likewise t, qd, qdd or tau)")
+        found[quantity] = [name.strip() for name in names.split(",")]
+    return found or None
+
+
+def limits_of(arm: lw.Robot, typed: Mapping[str, str | None], degrees: bool) -> dict[str, Any]:
+    """For `limits=`, what was typed for each kind."""
+    return {kind: of_kind(arm, text, kind, degrees) for kind, text in typed.items() if text is not None}
+
+
+def noise_of(arm: lw.Robot, text: str | None) -> list[float] | None:
+    """One for each joint of what was typed for all, or for each."""
+    if text is None:
+        return None
+    values = [number(part, "--noise") for part in split(text)]
+    if len(values) not in (1, arm.n):
+        raise ValueError(f"--noise has {len(values)} numbers (expected one, or {arm.n}: {', '.join(arm.v_names)})")
+    return [converted(arm, "tau", k, values[k % len(values)], "--noise", False) for k in range(arm.n)]
+
+
+def of_kind(arm: lw.Robot, text: str, kind: str, degrees: bool) -> Any:
+    option, parts, where = f"--{kind}", split(text), places(arm, "qd")
+    if any("=" in part for part in parts):
+        given: dict[str, Any] = {}
+        for part in parts:
+            name, equals, value = part.partition("=")
+            if not equals or name not in where:
+                wrong = f"there is no {name!r}{near_miss(name, where)}" if equals else f"{part!r} has no name"
+                raise ValueError(f"{option}: {wrong} (expected such as {arm.v_names[-1]}={example(kind)})")
+            given[name] = limit(arm, value, kind, where[name], degrees)
+        return given
+    if len(parts) not in (1, arm.n):
+        counts = f"one for all joints, or {arm.n}: {', '.join(arm.v_names)}" if arm.n > 1 else "one"
+        raise ValueError(f"{option} has {len(parts)} limits (expected {counts})")
+    return [limit(arm, parts[k % len(parts)], kind, k, degrees) for k in range(arm.n)]
+
+
+def limit(arm: lw.Robot, text: str, kind: str, joint: int, degrees: bool) -> Any:
+    ends = text.split(":")
+    if len(ends) != (2 if kind == "position" else 1):
+        raise ValueError(f"--{kind}: {text!r} is no limit (expected such as {example(kind)})")
+    values = [end(arm, part, kind, joint, degrees) for part in ends]
+    return tuple(values) if kind == "position" else values[0]
+
+
+def end(arm: lw.Robot, text: str, kind: str, joint: int, degrees: bool) -> float:
+    typed = Typed(ENDLESS[text], True) if text in ENDLESS else number(text, f"--{kind}")
+    return converted(arm, KINDS[kind], joint, typed, f"--{kind}", degrees and kind != "effort")
+
+
+def example(kind: str) -> str:
+    return "-1.5:1.5" if kind == "position" else "1.5"
