@@ -344,6 +344,8 @@ def test_wrong_calls_say_what_is_expected(tmp_path: Path, monkeypatch: pytest.Mo
         (lambda: run.animate(speed=1e-9), ValueError, "larger speed or a smaller fps"),
         (lambda: run.animate(pause=-1), ValueError, "pause is -1"),
         (lambda: run.animate(tmp_path / "x.gif", fps=80), ValueError, "at most 50 in a GIF"),
+        (lambda: run.animate(tmp_path / "x.gif", fps=1e-4), ValueError, "10000 s .*at most 655.35 s in a GIF"),
+        (lambda: run.animate(tmp_path / "x.gif", pause=700), ValueError, "700 s .*at most 655.35 s in a GIF"),
     ):
         with pytest.raises(kind, match=message):
             call()

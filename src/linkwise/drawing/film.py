@@ -47,6 +47,7 @@ FASTEST = 50.0  # frames per second that browsers show as they are
 COLOURS = 255
 NEARLY_WHITE = 10  # steps of 255
 HUNDREDTH = 10  # milliseconds: the unit of time in a GIF
+LONGEST = 655.35  # seconds that a frame of a GIF can be shown: 16 bits of hundredths
 
 
 @dataclass(frozen=True)
@@ -168,12 +169,15 @@ def write_gif(file: BinaryIO, film: Film, images: Iterator[Image], seconds: Floa
 
     if fps > FASTEST:
         raise ValueError(f"fps is {fps:g} (expected at most {FASTEST:g} in a GIF, which browsers show in real time)")
+    shown_for = durations(seconds, fps, pause)
+    if max(shown_for) > 1000.0 * LONGEST:
+        what = f"a frame is shown for {max(shown_for) / 1000.0:g} s"
+        raise ValueError(f"{what} (expected at most {LONGEST:g} s in a GIF: a larger fps, or a shorter pause)")
     count = len(seconds)
     typical = [np.asarray(film.image(k)) for k in sorted({0, count // 2, count - 1})]
     palette = with_white(Image.fromarray(np.concatenate(typical)).quantize(COLOURS))
     flat = (image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images)
     first = next(flat)
-    shown_for = durations(seconds, fps, pause)
     first.save(file, "GIF", save_all=True, append_images=flat, duration=shown_for, loop=0, optimize=False, disposal=1)
 
 
