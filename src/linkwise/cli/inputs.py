@@ -61,137 +61,142 @@ def split(text: str) -> list[str]:
     return [part for part in re.split(r"[,\s]+", text.strip().strip("[]()")) if part]
 
 
+def listed(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) <= 12 else f"{', '.join(names[:10])}, ... {names[-1]}"
+
+
 def states(arm: lw.Robot, given: Mapping[str, tuple[str, str | None]], degrees: bool) -> list[Any]:
-    """What was typed for each option, with the word that it reads; a warning of columns that none of them reads."""
+    """What was typed for each option, with the word that it reads: (nq,), (n,), or (rows, ...) from a table.
+
+    Columns that none of the options reads are warned of.
+    """
     found = [
-        None if text is None else state(arm, text, word, option, degrees and word != "tau")
+        None if text is None else Quantity(arm, word, option, degrees and word != "tau").state(text)
         for option, (word, text) in given.items()
     ]
     warn_of_unread(arm, given)
     return found
 
 
-def state(arm: lw.Robot, text: str, word: str, option: str, degrees: bool) -> Any:
-    """An array (nq,) or (n,), or (rows, ...) from a table."""
-    names = arm.q_names if word == "q" else arm.v_names
-    turning = angles(arm, word)
-    if text.startswith("@"):
-        values = read_states(arm, Path(text[1:]), word, option, degrees)
-        return np.where(turning, np.radians(values), values) if degrees else values
-    parts = split(text)
-    if any("=" in part for part in parts):
-        return named(arm, parts, word, option, degrees)
-    typed = [number(part, option) for part in parts]
-    if len(typed) != len(names):
-        raise ValueError(
-            f"{option} has {len(typed)} numbers (expected {len(names)} for robot {arm.name!r}: {listed(names)};"
-            f" or some by name, as in {option} {names[-1]}=0.1)"
-        )
-    return np.array([converted(arm, word, k, x, option, degrees) for k, x in enumerate(typed)])
+class Quantity(NamedTuple):
+    """What the text of an option stands for: q, qd, qdd or tau of a robot, its angles in radians or in degrees."""
 
+    arm: lw.Robot
+    word: str
+    option: str
+    degrees: bool
 
-def named(arm: lw.Robot, parts: Sequence[str], word: str, option: str, degrees: bool) -> Any:
-    """Some numbers by name; the others are as in the neutral configuration, or zero."""
-    names = arm.q_names if word == "q" else arm.v_names
-    values = np.array(lw.neutral(arm), dtype=float) if word == "q" else np.zeros(arm.n)
-    known = places(arm, word)
-    given: dict[int, str] = {}
-    for part in parts:
-        name, equals, text = part.partition("=")
-        if not equals:
-            raise ValueError(f"{option}: {part!r} stands among joints by name (expected such as {names[-1]}=0.1)")
-        if name not in known:
+    @property
+    def names(self) -> Sequence[str]:
+        return self.arm.q_names if self.word == "q" else self.arm.v_names
+
+    @property
+    def places(self) -> dict[str, int]:
+        """Where the number of each joint is, or of its link."""
+        return places(self.arm, self.word)
+
+    @property
+    def every(self) -> str:
+        """The names of joints, and those of links where they are others."""
+        links = [name for name in self.places if name not in self.names]
+        return listed(self.names) + (f", or their links {listed(links)}" if links else "")
+
+    def state(self, text: str) -> Any:
+        names, option = self.names, self.option
+        if text.startswith("@"):
+            values = self.rows(Path(text[1:]))
+            return np.where(angles(self.arm, self.word), np.radians(values), values) if self.degrees else values
+        parts = split(text)
+        if any("=" in part for part in parts):
+            return self.by_name(parts)
+        typed = [number(part, option) for part in parts]
+        if len(typed) != len(names):
             raise ValueError(
-                f"{option}: there is no {name!r}{near_miss(name, known)} (expected one of {all_listed(arm, word)})"
+                f"{option} has {len(typed)} numbers (expected {len(names)} for robot {self.arm.name!r}:"
+                f" {listed(names)}; or some by name, as in {option} {names[-1]}=0.1)"
             )
-        k = known[name]
-        if k in given:
-            before = f", by its link {name!r} too" if given[k] != name else ""
-            raise ValueError(f"{option}: {names[k]!r} is given twice{before} (expected once)")
-        given[k] = name
-        values[k] = converted(arm, word, k, number(text, f"{option} {name}"), option, degrees)
-    return values
+        return np.array([self.value(k, x) for k, x in enumerate(typed)])
 
+    def by_name(self, parts: Sequence[str]) -> Any:
+        """Some numbers by name; the others are as in the neutral configuration, or zero."""
+        values = np.array(lw.neutral(self.arm), dtype=float) if self.word == "q" else np.zeros(self.arm.n)
+        known, given = self.places, dict[int, str]()
+        for part in parts:
+            name, equals, text = part.partition("=")
+            if not equals:
+                example = f"{self.names[-1]}=0.1"
+                raise ValueError(f"{self.option}: {part!r} stands among joints by name (expected such as {example})")
+            if name not in known:
+                wrong = f"there is no {name!r}{near_miss(name, known)}"
+                raise ValueError(f"{self.option}: {wrong} (expected one of {self.every})")
+            k = known[name]
+            if k in given:
+                before = f", by its link {name!r} too" if given[k] != name else ""
+                raise ValueError(f"{self.option}: {self.names[k]!r} is given twice{before} (expected once)")
+            given[k] = name
+            values[k] = self.value(k, number(text, f"{self.option} {name}"))
+        return values
 
-def converted(arm: lw.Robot, word: str, k: int, typed: Typed, option: str, degrees: bool) -> float:
-    """Number k of a state, in radians where it is an angle."""
-    turns = angles(arm, word)[k]
-    if typed.degrees and (word == "tau" or not turns):
-        name = (arm.q_names if word == "q" else arm.v_names)[k]
-        what = (
-            "is a torque or force, no angle" if word == "tau" else "slides" if slides(arm, word, k) else "is no angle"
-        )
-        expected = EXPECTED.get(word, "a number") if what == "slides" else "a number"
-        raise ValueError(f"{option}: {name!r} {what} (expected {expected}, without deg)")
-    return math.radians(typed.value) if degrees and turns and not typed.own else typed.value
+    def value(self, k: int, typed: Typed) -> float:
+        """Number k, in radians where it is an angle."""
+        turns = angles(self.arm, self.word)[k]
+        if typed.degrees and (self.word == "tau" or not turns):
+            lengths = [s.q if self.word == "q" else s.v for link, s in self.arm.driving if not link.joint.angular]
+            what, wanted = "is no angle", "a number"
+            if self.word == "tau":
+                what = "is a torque or force, no angle"
+            elif k in lengths:
+                what, wanted = "slides", EXPECTED[self.word]
+            raise ValueError(f"{self.option}: {self.names[k]!r} {what} (expected {wanted}, without deg)")
+        return math.radians(typed.value) if self.degrees and turns and not typed.own else typed.value
 
+    def rows(self, file: Path) -> Any:
+        """Rows of a table: columns q1, q2, ... (or names of joints or links, or no header and just the numbers)."""
+        table = read_table(file)
+        if not table.names:
+            raise FileError(f"{file}: has no rows (expected {len(self.names)} columns of numbers)")
+        if self.degrees:
+            refuse_degrees(file, table.names)
+        if all(map(is_number, table.names)):
+            self.refuse_hidden_header(file)
+            rows = table._replace(names=list(self.names), rows=[(table.line, table.names), *table.rows]).numbers()
+        else:
+            rows = table.numbers(picked=self.columns(table.where, table.names))
+        if not rows:
+            raise FileError(f"{file}: has a header and no rows")
+        return np.array(rows[0] if len(rows) == 1 else rows)
 
-def slides(arm: lw.Robot, word: str, k: int) -> bool:
-    """Whether a number is a length; those of quaternions are none."""
-    places_ = {slot.q if word == "q" else slot.v for link, slot in arm.driving if not link.joint.angular}
-    return k in places_
+    def refuse_hidden_header(self, file: Path) -> None:
+        """Raise an error for names of columns in a comment, where np.savetxt writes them."""
+        for line, names in comments_of(read_text(file)):
+            cells = [cell.strip() for cell in names.split(",")]
+            if any(map(is_canonical, canonical_names(f"{file}:{line}", cells, self.arm, self.word))):
+                raise FileError(
+                    f"{file}:{line}: {names!r} stands in a comment (expected a header without '#', or no names and the"
+                    " numbers in the robot's order)"
+                )
 
-
-def listed(names: Sequence[str]) -> str:
-    return ", ".join(names) if len(names) <= 12 else f"{', '.join(names[:10])}, ... {names[-1]}"
-
-
-def all_listed(arm: lw.Robot, word: str) -> str:
-    """The names of joints, and those of links where they are others."""
-    names = arm.q_names if word == "q" else arm.v_names
-    links = [name for name in places(arm, word) if name not in names]
-    return listed(names) + (f", or their links {listed(links)}" if links else "")
-
-
-def read_states(arm: lw.Robot, file: Path, word: str, option: str, degrees: bool) -> Any:
-    """Rows of a table: columns q1, q2, ... (or names of joints or links, or no header and just the numbers)."""
-    names = arm.q_names if word == "q" else arm.v_names
-    table = read_table(file)
-    if not table.names:
-        raise FileError(f"{file}: has no rows (expected {len(names)} columns of numbers)")
-    if degrees:
-        refuse_degrees(file, table.names)
-    if all(map(is_number, table.names)):
-        refuse_hidden_header(arm, file, word)
-        rows = table._replace(names=list(names), rows=[(table.line, table.names), *table.rows]).numbers()
-    else:
-        rows = table.numbers(picked=columns(arm, table.where, table.names, word, option))
-    if not rows:
-        raise FileError(f"{file}: has a header and no rows")
-    return np.array(rows[0] if len(rows) == 1 else rows)
-
-
-def refuse_hidden_header(arm: lw.Robot, file: Path, word: str) -> None:
-    """Raise an error for names of columns in a comment, where np.savetxt writes them."""
-    for line, names in comments_of(read_text(file)):
-        cells = [cell.strip() for cell in names.split(",")]
-        if any(map(is_canonical, canonical_names(f"{file}:{line}", cells, arm, word))):
+    def columns(self, where: str, head: list[str]) -> list[int]:
+        """Where the numbers stand in a table with this header."""
+        refuse_separator(where, head)
+        wanted = Layout.of(self.arm).columns(self.word)
+        own = own_names(self.arm, where, head, self.word)
+        expected = f"{', '.join(wanted)}, or the names {self.every}"
+        if "t" in own and self.option != f"--{self.word}":  # which is computed at every row
             raise FileError(
-                f"{file}:{line}: {names!r} stands in a comment (expected a header without '#', or no names and the"
-                " numbers in the robot's order)"
+                f"{where}: column {head[own.index('t')]!r} shows that the rows are a motion in time (expected states"
+                f" for {self.option}, a row for each, without times: {expected})"
             )
-
-
-def columns(arm: lw.Robot, where: str, head: list[str], word: str, option: str) -> list[int]:
-    """Where the numbers of a state stand in a table with this header."""
-    refuse_separator(where, head)
-    wanted, known = Layout.of(arm).columns(word), places(arm, word)
-    own = own_names(arm, where, head, word)
-    if "t" in own and option != f"--{word}":  # which is computed at every row
-        raise FileError(
-            f"{where}: column {head[own.index('t')]!r} shows that the rows are a motion in time (expected states for"
-            f" {option}, a row for each, without times: {expected(arm, wanted, word)})"
-        )
-    for k, name in enumerate(own):
-        if not is_canonical(name):
-            close = near_miss(name, (*wanted, *known))
-            raise FileError(f"{where}: column {name!r} is of no joint{close} (expected {expected(arm, wanted, word)})")
-        if name in own[:k]:
-            also = "" if head[k] == name else f", as {head[k]!r} too"
-            raise FileError(f"{where}: column {head[own.index(name)]!r} occurs twice{also}")
-    if set(wanted) <= set(own):
-        return [own.index(name) for name in wanted]
-    raise FileError(f"{where}: the columns are {', '.join(head)} (expected {expected(arm, wanted, word)})")
+        for k, name in enumerate(own):
+            if not is_canonical(name):
+                close = near_miss(name, (*wanted, *self.places))
+                raise FileError(f"{where}: column {name!r} is of no joint{close} (expected {expected})")
+            if name in own[:k]:
+                also = "" if head[k] == name else f", as {head[k]!r} too"
+                raise FileError(f"{where}: column {head[own.index(name)]!r} occurs twice{also}")
+        if set(wanted) <= set(own):
+            return [own.index(name) for name in wanted]
+        raise FileError(f"{where}: the columns are {', '.join(head)} (expected {expected})")
 
 
 def own_names(arm: lw.Robot, where: str, head: list[str], word: str) -> list[str]:
@@ -200,7 +205,7 @@ def own_names(arm: lw.Robot, where: str, head: list[str], word: str) -> list[str
 
 
 def warn_of_unread(arm: lw.Robot, given: Mapping[str, tuple[str, str | None]]) -> None:
-    """Say which columns of tables are not read. `given`: options, each with the word that it reads and its text."""
+    """Say which columns of tables are not read."""
     files: dict[str, list[str]] = {}
     for option, (_, text) in given.items():
         if text is not None and text.startswith("@"):
@@ -213,19 +218,11 @@ def warn_of_unread(arm: lw.Robot, given: Mapping[str, tuple[str, str | None]]) -
         read = {"t", "trajectory", *(name for word in words for name in layout.columns(word))}
         own = own_names(arm, table.where, table.names, words[0])
         left = [head for head, name in zip(table.names, own, strict=True) if name not in read]
-        if not left:
-            continue
-        free = [
-            option for option, (word, text) in given.items() if text is None and set(layout.columns(word)) <= {*own}
-        ]
-        others = [f"{option} @{file}" for option in free]
-        would = f"; {' and '.join(others)} would" if others else ""
-        verb = "do" if options[1:] else "does"
-        warn(f"{file}: {' and '.join(options)} {verb} not read {listed(list(map(repr, left)))}{would}")
-
-
-def expected(arm: lw.Robot, wanted: Sequence[str], word: str) -> str:
-    return f"{', '.join(wanted)}, or the names {all_listed(arm, word)}"
+        if left:
+            free = [name for name, (word, x) in given.items() if x is None and {*layout.columns(word)} <= {*own}]
+            would = f"; {' and '.join(f'{option} @{file}' for option in free)} would" if free else ""
+            verb = "do" if options[1:] else "does"
+            warn(f"{file}: {' and '.join(options)} {verb} not read {listed(list(map(repr, left)))}{would}")
 
 
 def named_columns(texts: list[str] | None) -> dict[str, list[str]] | None:
@@ -241,11 +238,6 @@ def named_columns(texts: list[str] | None) -> dict[str, list[str]] | None:
     return found or None
 
 
-def limits_of(arm: lw.Robot, typed: Mapping[str, str | None], degrees: bool) -> dict[str, Any]:
-    """For `limits=`, what was typed for each kind."""
-    return {kind: of_kind(arm, text, kind, degrees) for kind, text in typed.items() if text is not None}
-
-
 def noise_of(arm: lw.Robot, text: str | None) -> list[float] | None:
     """One for each joint of what was typed for all, or for each."""
     if text is None:
@@ -253,38 +245,41 @@ def noise_of(arm: lw.Robot, text: str | None) -> list[float] | None:
     values = [number(part, "--noise") for part in split(text)]
     if len(values) not in (1, arm.n):
         raise ValueError(f"--noise has {len(values)} numbers (expected one, or {arm.n}: {', '.join(arm.v_names)})")
-    return [converted(arm, "tau", k, values[k % len(values)], "--noise", False) for k in range(arm.n)]
+    torques = Quantity(arm, "tau", "--noise", False)
+    return [torques.value(k, values[k % len(values)]) for k in range(arm.n)]
 
 
-def of_kind(arm: lw.Robot, text: str, kind: str, degrees: bool) -> Any:
-    option, parts, where = f"--{kind}", split(text), places(arm, "qd")
+def limits_of(arm: lw.Robot, typed: Mapping[str, str | None], degrees: bool) -> dict[str, Any]:
+    """For `limits=`, what was typed for each kind."""
+    return {
+        kind: limits(Quantity(arm, KINDS[kind], f"--{kind}", degrees and kind != "effort"), text)
+        for kind, text in typed.items()
+        if text is not None
+    }
+
+
+def limits(of: Quantity, text: str) -> Any:
+    """One for each joint of what was typed for all, or for each; or some by name."""
+    arm, option, parts, where = of.arm, of.option, split(text), places(of.arm, "qd")
+    example = "-1.5:1.5" if of.word == "q" else "1.5"
+
+    def limit(text: str, joint: int) -> Any:
+        ends = text.split(":")
+        if len(ends) != (2 if of.word == "q" else 1):
+            raise ValueError(f"{option}: {text!r} is no limit (expected such as {example})")
+        values = [of.value(joint, Typed(ENDLESS[x], True) if x in ENDLESS else number(x, option)) for x in ends]
+        return tuple(values) if of.word == "q" else values[0]
+
     if any("=" in part for part in parts):
         given: dict[str, Any] = {}
         for part in parts:
             name, equals, value = part.partition("=")
             if not equals or name not in where:
                 wrong = f"there is no {name!r}{near_miss(name, where)}" if equals else f"{part!r} has no name"
-                raise ValueError(f"{option}: {wrong} (expected such as {arm.v_names[-1]}={example(kind)})")
-            given[name] = limit(arm, value, kind, where[name], degrees)
+                raise ValueError(f"{option}: {wrong} (expected such as {arm.v_names[-1]}={example})")
+            given[name] = limit(value, where[name])
         return given
     if len(parts) not in (1, arm.n):
         counts = f"one for all joints, or {arm.n}: {', '.join(arm.v_names)}" if arm.n > 1 else "one"
         raise ValueError(f"{option} has {len(parts)} limits (expected {counts})")
-    return [limit(arm, parts[k % len(parts)], kind, k, degrees) for k in range(arm.n)]
-
-
-def limit(arm: lw.Robot, text: str, kind: str, joint: int, degrees: bool) -> Any:
-    ends = text.split(":")
-    if len(ends) != (2 if kind == "position" else 1):
-        raise ValueError(f"--{kind}: {text!r} is no limit (expected such as {example(kind)})")
-    values = [end(arm, part, kind, joint, degrees) for part in ends]
-    return tuple(values) if kind == "position" else values[0]
-
-
-def end(arm: lw.Robot, text: str, kind: str, joint: int, degrees: bool) -> float:
-    typed = Typed(ENDLESS[text], True) if text in ENDLESS else number(text, f"--{kind}")
-    return converted(arm, KINDS[kind], joint, typed, f"--{kind}", degrees and kind != "effort")
-
-
-def example(kind: str) -> str:
-    return "-1.5:1.5" if kind == "position" else "1.5"
+    return [limit(parts[k % len(parts)], k) for k in range(arm.n)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import shlex
+import textwrap
 from collections.abc import Iterator
 from typing import Annotated, Any
 
@@ -32,6 +33,7 @@ LETTERS = {
 }  # fmt: skip
 SYMBOLS = {"mass": "m", "a": "a", "b": "b", "rotor_inertia": "J", "viscous_friction": "v", "coulomb_friction": "c"}
 AXES = "xyz"
+SPACE = "\N{NO-BREAK SPACE}"  # within what stays on one line
 
 
 @command(
@@ -126,13 +128,10 @@ def folded(line: str) -> str:
     if len(line) <= width:
         return line
     indent = " " * (line.index("=") + 2)
-    lines = [""]
-    for term in re.split(r" (?=[+-] )(?![^(]*\))", line):
-        if lines[-1] and len(lines[-1]) + 1 + len(term) > width:
-            lines.append(indent + term)
-        else:
-            lines[-1] = f"{lines[-1]} {term}".strip() if len(lines) == 1 else f"{lines[-1]} {term}"
-    return "\n".join(lines)
+    terms = re.split(r" (?=[+-] )(?![^(]*\))", line)
+    whole = " ".join(term.replace(" ", SPACE) for term in terms)
+    lines = textwrap.wrap(whole, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(lines).replace(SPACE, " ")
 
 
 def with_symbols(arm: lw.Robot) -> lw.Robot:

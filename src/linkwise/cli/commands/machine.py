@@ -75,11 +75,14 @@ def demo(
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
     begin, worst = time.perf_counter(), 0
-    missing = without_matplotlib()
-    if missing:
-        note(f"no pictures, as {missing}")
+    drawn = True
+    try:
+        require_matplotlib()
+    except ImportError as error:
+        drawn = False
+        note(f"no pictures, as {error}")
     for heading, always, pictures in STEPS:
-        line = always if missing else f"{always} {pictures}".strip()
+        line = f"{always} {pictures}".strip() if drawn else always
         if not line:
             continue
         title(heading)
@@ -94,15 +97,6 @@ def demo(
     note(f"{time.perf_counter() - begin:.0f} s; in the folder {folder}: {', '.join(made)}")
     echo("Your own robot: a file in place of its name. All commands: linkwise --help")
     return worst
-
-
-def without_matplotlib() -> str:
-    """Why there are no pictures, or nothing."""
-    try:
-        require_matplotlib()
-    except ImportError as error:
-        return str(error)
-    return ""
 
 
 @command(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import textwrap
 from typing import Annotated, Any
 
 import linkwise as lw
@@ -55,11 +56,7 @@ def first_sentence(text: str, most: int = 76) -> str:
     for end in (". ", ": ", " ("):
         text = text.split(end)[0]
     text = text if len(text) <= most else text.split(", ")[0]
-    words = text.rstrip(".").split()
-    kept = len(words)
-    while len(" ".join(words[:kept])) > most - 4:
-        kept -= 1
-    return " ".join(words) if kept == len(words) else " ".join(words[:kept]).rstrip(",;") + " ..."
+    return textwrap.shorten(text.rstrip("."), most, placeholder=" ...")
 
 
 @command(
