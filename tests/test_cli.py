@@ -1,5 +1,6 @@
 """The command line as a whole: help, errors and exit codes, encodings, colours, completion."""
 
+import inspect
 import io
 import os
 import re
@@ -8,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import redirect_stdout
 from pathlib import Path
 
@@ -56,6 +58,20 @@ def test_help_of_a_command(name: str) -> None:
     assert shown.out.isprintable() or shown.out.replace("\n", "").isprintable()
     for narrow in linkwise(f"{name} --help", {"COLUMNS": "60"}).out.splitlines():
         assert len(narrow) <= 60 or "linkwise" in narrow or narrow.startswith(("  0 done", "Usage"))
+
+
+OF_FUNCTIONS = {"describe": lw.load, "draw": lw.draw, "excite": lw.excitation, "identify": lw.identify}
+OTHER_MEANING = ("duration", "ignore", "samples", "target")  # at the prompt
+
+
+@pytest.mark.parametrize(("name", "function"), [*OF_FUNCTIONS.items(), ("simulate", lw.simulate)])
+def test_defaults_are_those_of_the_functions(name: str, function: Callable[..., object]) -> None:
+    taken = inspect.signature(function).parameters
+    params = [p for p in app.command(name).params if p.name in taken and p.name not in OTHER_MEANING]
+    assert len(params) >= 3
+    for param in params:
+        default = taken[param.name].default
+        assert default in (inspect.Parameter.empty, param.default), param.name
 
 
 def test_version() -> None:

@@ -7,7 +7,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -16,7 +16,7 @@ from typer.core import TyperGroup
 
 import linkwise as lw
 
-from ..errors import FileError, RobotError, SingularError, near_miss
+from ..errors import RobotError, SingularError, near_miss
 from . import COMMANDS, MODULE_OF, screen
 from .declare import WithHelp, arguments_of, made, usage_of
 from .screen import complain, emit, gap, never_fail, silence_stdout, warn
@@ -26,6 +26,13 @@ PROGRAM = "linkwise"
 DONE, FAILED, NOT_UNDERSTOOD, BAD_FILE, INTERRUPTED = 0, 1, 2, 3, 130
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # of the click that typer itself uses
 ClickError: type[Exception] = typer.BadParameter.__mro__[2]
+CODES: tuple[tuple[Any, int], ...] = (  # of errors, by the first kind that they are
+    (KeyboardInterrupt, INTERRUPTED),
+    (ClickError, NOT_UNDERSTOOD),
+    (RobotError, BAD_FILE),
+    ((SingularError, ImportError, OSError, MemoryError), FAILED),
+    (ValueError, NOT_UNDERSTOOD),
+)
 EVERYWHERE = {"--debug": "debug", "--no-color": "no_color", "--no-colour": "no_color"}
 SETTINGS = {"help_option_names": ["-h", "--help"], "color": True}  # styled where colours are wanted, and nowhere else
 EXAMPLES = (
@@ -91,8 +98,12 @@ def group() -> Any:
 
 
 def run(arguments: list[str]) -> int:
-    """Run one command line; the exit code."""
-    with both_streams():
+    """Run one command line; the exit code. What goes to a stream that the process was started without is lost."""
+    with ExitStack() as stack:
+        for name, redirected in (("stdout", redirect_stdout), ("stderr", redirect_stderr)):
+            if getattr(sys, name) is None:
+                nowhere = stack.enter_context(open(os.devnull, "w", encoding="utf-8"))
+                stack.enter_context(redirected(nowhere))
         return run_with_streams(arguments)
 
 
@@ -155,15 +166,8 @@ def reported(error: BaseException, debug: bool) -> int:
 
 def exit_code(error: BaseException) -> int | None:
     """What an expected error means; None: it was not expected."""
-    if isinstance(error, KeyboardInterrupt):
-        return INTERRUPTED
-    if isinstance(error, ClickError):
-        return NOT_UNDERSTOOD
-    if isinstance(error, (FileError, RobotError)):
-        return BAD_FILE
-    if isinstance(error, (SingularError, lw.SimulationError, ImportError, OSError, MemoryError)):
-        return FAILED
-    return NOT_UNDERSTOOD if isinstance(error, ValueError) else None
+    expected = next((code for kinds, code in CODES if isinstance(error, kinds)), None)
+    return FAILED if expected is None and isinstance(error, lw.SimulationError) else expected
 
 
 def message(error: BaseException) -> str:
@@ -201,20 +205,3 @@ def quiet_warnings() -> Iterator[None]:
         warnings.simplefilter("always", UserWarning)
         warnings.showwarning = show  # type: ignore[assignment]
         yield
-
-
-@contextmanager
-def both_streams() -> Iterator[None]:
-    """A process may be started with stdout or stderr closed: what goes there is then lost."""
-    closed = [name for name in ("stdout", "stderr") if getattr(sys, name) is None]
-    if not closed:
-        yield
-        return
-    with open(os.devnull, "w", encoding="utf-8") as nowhere:
-        for name in closed:
-            setattr(sys, name, nowhere)
-        try:
-            yield
-        finally:
-            for name in closed:
-                setattr(sys, name, None)

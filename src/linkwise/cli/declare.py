@@ -17,6 +17,7 @@ from typer.core import TyperCommand
 
 import linkwise as lw
 
+from ..errors import is_real
 from ..tables import is_number
 from . import SECTIONS
 from .screen import encodable, styled
@@ -174,6 +175,14 @@ def arguments_of(ctx: Any) -> list[Any]:
     return [param for param in ctx.command.params if param.param_type_name == "argument"]
 
 
+def with_default(param: Any) -> str:
+    """What is said of an option, with its default where that is a number and the text has none."""
+    about: str = param.help
+    if not is_real(param.default) or "default" in about:
+        return about
+    return f"{about.removesuffix('.')}; default: {param.default:g}."
+
+
 def by_subject(ctx: Any) -> dict[str, list[tuple[str, str]]]:
     """Arguments, options, and further options by their subject: what is written and of which robot come last."""
     subjects: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
@@ -183,8 +192,7 @@ def by_subject(ctx: Any) -> dict[str, list[tuple[str, str]]]:
         else:
             names = ", ".join(sorted(param.opts, key=len)) + "".join(f" / {name}" for name in param.secondary_opts)
             subject = getattr(param, "rich_help_panel", None) or "Options"
-            subjects.setdefault(subject, []).append(
-                (names if param.is_flag else f"{names} {param.metavar}", param.help)
-            )
+            name = names if param.is_flag else f"{names} {param.metavar}"
+            subjects.setdefault(subject, []).append((name, with_default(param)))
     last = {title: subjects.pop(title, []) for title in (OUTPUT, ROBOT)}
     return {title: entries for title, entries in (subjects | last).items() if entries}

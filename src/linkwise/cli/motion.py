@@ -41,7 +41,7 @@ class Where:
     ends: Annotated[
         str | None, opt("NAME", "Of a .csv file without rates: clamped (default), natural, ...", MOTION)
     ] = None
-    samples: Annotated[int, opt("COUNT", "Evenly spaced times; default: 501.", MOTION, min=2)] = 501
+    samples: Annotated[int, opt("COUNT", "Evenly spaced times.", MOTION, min=2)] = 501
     q: Q = None
     qd: Qd = None
     qdd: Qdd = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-import time
+import timeit
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -26,8 +26,8 @@ GRAVITY = (0.0, 0.0, -9.81)
 )
 def bench(
     arm: lw.Robot,
-    batch: Annotated[int, opt("COUNT", "States of a batch; default: 10000.", min=1)] = 10_000,
-    seconds: Annotated[float, opt("SECONDS", "For each measurement; default: 0.2.", min=0.001)] = 0.2,
+    batch: Annotated[int, opt("COUNT", "States of a batch.", min=1)] = 10_000,
+    seconds: Annotated[float, opt("SECONDS", "For each measurement.", min=0.001)] = 0.2,
     *,
     out: Tables,
 ) -> int:
@@ -84,17 +84,10 @@ def measured(arm: lw.Robot, batch: int, seconds: float) -> list[dict[str, Any]]:
 
 def best_time(call: Any, seconds: float, rounds: int = 7) -> float:
     """Seconds for one call, in rounds that take so long together."""
-    call()
-    begin = time.perf_counter()
-    call()
-    each = max(1, int(seconds / rounds / max(time.perf_counter() - begin, 1e-9)))
-    times = []
-    for _ in range(rounds):
-        begin = time.perf_counter()
-        for _ in range(each):
-            call()
-        times.append((time.perf_counter() - begin) / each)
-    return min(times)
+    timer = timeit.Timer(call)
+    timer.timeit(1)  # the first call may compile
+    each = max(1, int(seconds / rounds / max(timer.timeit(1), 1e-9)))
+    return min(timer.repeat(rounds, each)) / each
 
 
 class Peer(NamedTuple):

@@ -49,7 +49,7 @@ def equations(
     form: Annotated[
         str, opt("FORMAT", "text (default), latex, python or sympy.", OUTPUT, "--format", known=FORMATS)
     ] = "text",
-    digits: Annotated[int, opt("COUNT", "Of numbers; default: 6.", min=1, max=17)] = 6,
+    digits: Annotated[int, opt("COUNT", "Of numbers.", min=1, max=17)] = 6,
     json: Json = False,
 ) -> int:
     """Formulas of a robot: the inertia matrix, gravity, torques, Jacobian and others.
@@ -183,7 +183,7 @@ def explain(
     qdd: Qdd = None,
     degrees: Degrees = False,
     latex: Annotated[bool, flag("--latex", "As LaTeX display equations.", OUTPUT)] = False,
-    digits: Annotated[int, opt("COUNT", "Of numbers; default: 5.", min=1, max=17)] = 5,
+    digits: Annotated[int, opt("COUNT", "Of numbers.", min=1, max=17)] = 5,
     json: Json = False,
 ) -> int:
     """Every intermediate of the formulations at one state, by link, with the equation of the paper it is from.

@@ -40,20 +40,20 @@ def excite(
     arm: lw.Robot,
     out: Outputs,
     harmonics: Annotated[int | None, opt("COUNT", SERIES, SEARCH)] = None,
-    duration: Annotated[float, opt("SECONDS", "The period; default: 10.", SEARCH)] = 10.0,
+    duration: Annotated[float, opt("SECONDS", "The period.", SEARCH)] = 10.0,
     position: Annotated[str | None, per_joint("Ends of travel, LOWER:UPPER", "link2=-1:1")] = None,
     velocity: Annotated[str | None, per_joint("The largest rates", "link2=1.5")] = None,
     acceleration: Annotated[str | None, opt("LIMITS", "The largest accelerations; default: none.", LIMITS)] = None,
     effort: Annotated[str | None, per_joint("The largest torques or forces", "link2=40")] = None,
-    margin: Annotated[float, opt("SHARE", "Fraction of each limit kept in reserve; default: 0.1.", LIMITS)] = 0.1,
+    margin: Annotated[float, opt("SHARE", "Fraction of each limit kept in reserve.", LIMITS)] = 0.1,
     degrees: Annotated[bool, flag("--degrees", IN_DEGREES, LIMITS)] = False,
     friction: Friction = False,
     criterion: Annotated[
         str, opt("NAME", "condition (default), or logdet: better in the mean, not at worst.", SEARCH)
     ] = "condition",
     noise: Annotated[str | None, opt("NUMBERS", DEVIATION, SEARCH)] = None,
-    starts: Annotated[int, opt("COUNT", "Random motions to begin with; default: 8.", SEARCH)] = 8,
-    seed: Annotated[int, opt("NUMBER", "Seed for the random starts; default: 0.", SEARCH)] = 0,
+    starts: Annotated[int, opt("COUNT", "Random motions to begin with.", SEARCH)] = 8,
+    seed: Annotated[int, opt("NUMBER", "Seed for the random starts.", SEARCH)] = 0,
     samples: Annotated[int | None, opt("COUNT", "Rows of the table; default: 501.", OUTPUT, min=2)] = None,
     rate: Annotated[float | None, opt("HZ", "Rows of the table in a second.", OUTPUT)] = None,
 ) -> int:
@@ -137,7 +137,7 @@ class Recorded:
 
     period: Annotated[float | None, opt("SECONDS", "Between rows, if there is no t.", DATA)] = None
     degrees: Annotated[bool, flag("--degrees", "Angles are in degrees.", DATA)] = False
-    delay: Annotated[float, opt("SECONDS", "Torques lag by this much; default: 0.", DATA)] = 0.0
+    delay: Annotated[float, opt("SECONDS", "Torques lag by this much.", DATA)] = 0.0
     cutoff: Annotated[float | None, opt("HZ", "Of the motion; default: by its band.", DATA)] = None
     torque_cutoff: Annotated[float | None, opt("HZ", "Of the torques; default: likewise.", DATA)] = None
     decimate: Annotated[int | None, opt("ROWS", "One row in so many is kept.", DATA)] = None
@@ -172,7 +172,7 @@ def identify(
     no_physical: Annotated[
         bool, flag("--no-physical", "Least squares, also if bodies are not physically consistent.", FIT)
     ] = False,
-    regularization: Annotated[float, opt("NUMBER", "Pull to the robot; default: 0.1.", FIT)] = 0.1,
+    regularization: Annotated[float, opt("NUMBER", "Pull to the robot.", FIT)] = 0.1,
     save: Annotated[str | None, opt("FILE", "Write the robot: .toml or .urdf.", OUTPUT)] = None,
     urdf_rotors: UrdfRotors = "refuse",
     json: Json = False,

@@ -99,11 +99,11 @@ def simulate(
     q0: Annotated[str | None, opt("STATE", START, STATE)] = None,
     qd0: Annotated[str | None, opt("STATE", "Its rates; default: at rest.", STATE)] = None,
     degrees: Degrees = False,
-    duration: Annotated[float, opt("SECONDS", "How long; default: 1.")] = 1.0,
+    duration: Annotated[float, opt("SECONDS", "How long.")] = 1.0,
     friction: Annotated[bool, flag("--friction", "The joints' friction acts, smoothed.")] = False,
     stick: Annotated[bool, flag("--stick", "The joints' friction acts, and they can stick.")] = False,
     limits: Annotated[bool, flag("--limits", "Stop where a joint reaches a limit of travel.")] = False,
-    samples: Annotated[int, opt("COUNT", "Of the result; default: 501.", OUTPUT, min=2)] = 501,
+    samples: Annotated[int, opt("COUNT", "Of the result.", OUTPUT, min=2)] = 501,
 ) -> int:
     """The motion of a robot in time: let go, pushed by constant torques, or controlled.
 
