@@ -8,6 +8,9 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
+# Processes that tests start, and the next run, find the source and the tests compiled
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: demo test test-slow fuzz bench counts study docs clean
 .DEFAULT_GOAL := demo
 

@@ -1,7 +1,10 @@
 """For the tests, and for the examples in the source, README and docs."""
 
 import gc
+import os
 from collections.abc import Generator, Iterator
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # each process has one core; NumPy reads this once
 
 import pytest
 from hypothesis import settings
