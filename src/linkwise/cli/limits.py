@@ -8,7 +8,7 @@ from typing import Any
 
 import linkwise as lw
 
-from ..trajectories.ratings import Passed, known_limits, of_limits, outside_travel, passed_limits, zero_limits
+from ..trajectories.limits import Passed, known_limits, of_limits, outside_travel, passed_limits, zero_limits
 from .screen import Cell, number, sentence, table, warn
 
 UNITS = {  # of a joint that turns, and of one that slides

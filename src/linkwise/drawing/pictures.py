@@ -14,10 +14,8 @@ from ..api.functions import poses
 from ..figures import new_figure, save_figure
 from ..robot import KINDS, Robot, require_robot
 from ..robot.configurations import neutral
-from ..robot.labels import in_order
 from ..robot.layout import in_order, no_orientation
 from .camera import SEEN_THROUGH, Camera, Mesh, camera_of, cameras_of, paleness
-from .faces import Mesh, paleness
 from .painter import INK, Painter, show_window, window_of
 from .scene import Scene, Shown, scene_of, world
 from .skeleton import Floats, skeleton_of

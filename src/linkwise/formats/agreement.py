@@ -12,8 +12,6 @@ from ..errors import RobotError
 from ..robot import Robot
 from ..robot.symbols import symbols_of, unchecked
 from ..spatial import Placement
-from ..tracing import symbols_of
-from ..tracing.binding import unchecked
 
 STATES = 4
 SLACK = 1e-9  # relative

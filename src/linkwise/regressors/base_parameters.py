@@ -1,8 +1,9 @@
 """Base inertial parameters: the least set of numbers that torques depend on, and what each is made of.
 
-How freely each link moves decides which inertial numbers torques depend on, and is seen in random states. Whether axes are parallel, whether a point stands still, whether gravity pulls: such questions have no answer in
-symbols. They are asked of the robot with random values for its symbols, several times, and the least special answer is
-taken: it holds for all values but special ones.
+How freely each link moves decides which inertial numbers torques depend on, and is seen in random states. Whether axes
+are parallel, whether a point stands still, whether gravity pulls: such questions have no answer in symbols. They are
+asked of the robot with random values for its symbols, several times, and the least special answer is taken: it holds
+for all values but special ones.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ from ..errors import RobotError
 from ..robot import Link, LinkMobility, Robot, outward, require_robot
 from ..robot.configurations import neutral
 from ..robot.link import own_numbers
-from ..robot.mapping import own_numbers
 from ..robot.regroup import TEN, body_of, identifiable_parameters, ten_numbers
 from ..robot.scales import length_unit, with_lengths_in
 from ..robot.symbols import random_bindings, refuse_symbols

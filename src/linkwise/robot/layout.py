@@ -14,8 +14,6 @@ from typing import Any
 
 import numpy as np
 
-import numpy as np
-
 from ..errors import FileError
 from .joint_space import CONFIGURATIONS, QUATERNION, label
 from .model import Robot

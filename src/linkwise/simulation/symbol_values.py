@@ -16,10 +16,9 @@ import numpy as np
 from ..graph import Program, evaluate
 from ..robot import PerRobot, Robot
 from ..robot.entries import RESIDUE, TENSOR, impossible_body, is_symbol
-from ..robot.rows import size_of
 from ..robot.symbols import symbols_of
 from ..robot.tables import DRIVE, size_of
-from ..tracing import symbols_of, trace
+from ..tracing import trace
 
 NOT_NEGATIVE = ("mass", *DRIVE[:3])
 Place = tuple[int, str]  # of an entry: row and key

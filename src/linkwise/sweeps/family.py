@@ -29,7 +29,6 @@ from ..simulation.events import events_of
 from ..simulation.parameters import checked_parameters
 from ..simulation.problem import Problem
 from ..tracing import trace
-from ..tracing.columns import Column, Columns
 from ..tracing.loop_tracing import Column, Columns
 from .samples import STATE, Samples, table_entries, varied
 

@@ -23,7 +23,6 @@ from ..robot import Robot, require_robot
 from ..robot.joint_space import CONFIGURATIONS
 from ..robot.named_arrays import gradient_error
 from ..robot.symbols import symbols_of
-from ..symbolic import Transplant
 
 ONE_NUMBER = ("t",)  # parameters that are one number per state, not one per joint: the time
 FEWEST_PREFERRED: ContextVar[bool] = ContextVar("fewest_preferred", default=False)  # see `prefer_fewest`

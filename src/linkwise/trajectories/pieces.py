@@ -31,8 +31,7 @@ import numpy as np
 from ..api.integration import difference
 from ..graph import rules
 from ..robot import Robot, require_robot
-from ..robot.labels import in_order
-from ..robot.layout import Layout, no_orientation
+from ..robot.layout import Layout, in_order, no_orientation
 from ..spatial import cos, dot_product, quaternion_product, quaternion_rate, sin, sqrt
 from .checks import Floats, both_ends, frozen, numbers
 

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...figures import COLOURS, new_figure, plain, save_figure, themed
-from ..figures import COLOURS, new_figure, plain, save_figure, themed, tidy
+from ...figures import COLOURS, new_figure, plain, save_figure, themed, tidy
 from .text import check_most, number
 
 OTHERS = "0.8"

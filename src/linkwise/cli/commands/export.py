@@ -30,7 +30,6 @@ FUNCTIONS = (
 )  # fmt: skip
 CHOSEN = ', by the method "fewest", as in compiled code; linkwise count ROBOT FUNCTION shows every method'
 LONG = 20  # degrees of freedom from which on one row may take seconds
-PATIENCE, RARELY = 1.0, 60.0  # seconds before progress is shown, and between its lines after some time
 KEYS = ("multiplications", "additions", "divisions", "functions")
 MAIN = ("inverse_dynamics", "forward_dynamics", "inertia_matrix", "gravity_torque", "coriolis_matrix", "jacobian")
 CODE, FILES = ("c", "python", "latex"), ("urdf", "toml")
@@ -117,20 +116,12 @@ def methods_on(arm: lw.Robot, name: str) -> list[str | None]:
 
 def counts(arm: lw.Robot, asked: list[tuple[str, str | None]]) -> list[dict[str, Any]]:
     """Rows of the table; on a terminal a bar says which one is counted."""
-    display = None
-    if progress.on_terminal():
-        wait = 0.0 if arm.n > LONG else PATIENCE
-        display = progress.ProgressDisplay(wait, wait, PATIENCE, RARELY)
     rows = []
-    try:
+    with progress.ProgressDisplay.of_long_work(patience=0.0 if arm.n > LONG else None) as display:
         for k, (name, method) in enumerate(asked):
-            if display is not None:
-                label = name if method is None else f"{name}, {method}"
-                display.update(k, len(asked), label, f"counting {label}, {k + 1} of {len(asked)}")
+            label = name if method is None else f"{name}, {method}"
+            display.update(k, len(asked), label, f"counting {label}, {k + 1} of {len(asked)}")
             rows.append(counted(arm, name, method))
-    finally:
-        if display is not None:
-            display.close()
     return rows
 
 

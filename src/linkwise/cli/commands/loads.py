@@ -10,8 +10,8 @@ import numpy as np
 import linkwise as lw
 
 from ...robot.scales import torque_scales
+from ...trajectories.limits import of_limits
 from ...trajectories.loads import BEARING, COMPONENTS, load_columns, loads_at
-from ...trajectories.ratings import of_limits
 from ..declare import command, opt
 from ..limits import as_json, show_limits, with_shares
 from ..motion import AtStates, Where

@@ -11,7 +11,7 @@ import numpy as np
 
 import linkwise as lw
 
-from ...trajectories.ratings import outside_travel
+from ...trajectories.limits import outside_travel
 from ..declare import OUTPUT, STATE, arg, command, flag, opt
 from ..inputs import states
 from ..limits import shown as in_units
@@ -208,7 +208,7 @@ def film_of(out: Files, duration: float) -> dict[str, float]:
         if given:
             raise ValueError(f"--{' and --'.join(given)}: of which film? (expected --animate too)")
         return {}
-    from ...drawing.animation import check_film
+    from ...drawing.film import check_film
 
     options = {"fps": 30.0, "speed": 1.0} | given
     with writing():
