@@ -234,3 +234,37 @@ def test_names_that_do_not_fit_are_singled_out() -> None:
     ):
         with pytest.raises(TypeError, match=said):
             lw.gravity_torque(ARM, pandas.DataFrame(np.zeros((2, len(columns))), columns=columns))
+
+
+@pytest.mark.parametrize("library", ["torch", "jax"])
+def test_robots_keep_numbers_not_tensors(library: str) -> None:
+    """What is kept of a robot would neither follow a tensor that changes nor carry its gradient."""
+    xp, arm = pytest.importorskip(library), lw.load("planar3")
+
+    def places(x: Any) -> dict[str, Callable[[], lw.Robot]]:
+        rows = arm.rows
+        rows[1]["mass"] = x
+        return {
+            "mass": lambda: lw.Robot.from_dh(rows, convention="standard", gravity=arm.gravity),
+            "payload": lambda: arm.with_payload(x),
+            "gravity": lambda: arm.with_gravity([0.0, x, 0.0]),
+        }
+
+    def refused(x: Any) -> None:
+        for make in places(x).values():
+            with pytest.raises(lw.RobotError, match=r"(requires a gradient|is traced by JAX).*lw\.symbols"):
+                make()
+
+    if library == "torch":
+        plain = xp.tensor(0.75, dtype=xp.float64)
+        refused(plain.clone().requires_grad_())
+        with pytest.raises(TypeError, match=r"^q requires a gradient"):
+            lw.draw(arm, xp.zeros(3, requires_grad=True))
+    else:
+        plain = xp.numpy.asarray(0.75)
+        xp.jit(refused)(plain)
+    for name, make in places(plain).items():
+        robot, same = make(), places(0.75)[name]()
+        assert robot.rows == same.rows
+        assert robot.gravity == same.gravity
+        assert all(type(x) is float for x in (*robot.gravity, robot.rows[1]["mass"]))

@@ -15,6 +15,7 @@ from ..figures import new_figure, save_figure
 from ..robot import KINDS, Robot, require_robot
 from ..robot.configurations import neutral
 from ..robot.layout import in_order, no_orientation
+from ..robot.named_arrays import refuse_gradients
 from .camera import SEEN_THROUGH, Camera, Mesh, camera_of, cameras_of, paleness
 from .painter import INK, Painter, show_window, window_of
 from .scene import Scene, Shown, scene_of, world
@@ -72,6 +73,7 @@ def draw(
 def numbers(q: Any) -> Floats:
     if isinstance(q, (str, os.PathLike)):
         raise TypeError(f"q is {os.fspath(q)!r} (expected numbers; the name of a picture comes after them: path=...)")
+    refuse_gradients("q", q)
     try:
         given = np.asarray(q)
         if given.dtype.kind not in "biufO":

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import ErrorWithFields, RobotError
 from ..spatial import Scalar
-from .named_arrays import labels_of, reprs
+from .named_arrays import is_tracer, labels_of, reprs
 
 ANGLE = re.compile(r"\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s*(deg|rad)\s*")
 TURNS = 4.0 * math.pi  # a larger angle in a DH row must have been meant in degrees
@@ -32,9 +32,23 @@ class EntryError(ErrorWithFields, RobotError):
 
 
 def number(value: Any, key: str, expected: str = "a number") -> Scalar:
-    """A Python float, or a symbol or a number of another library left as it is."""
+    """A Python float, or a symbol or a number of many digits left as it is.
+
+    Tensors may change and may carry a gradient, which what is kept of a robot would not: they become floats.
+    """
     if type(value) is float and math.isfinite(value):  # most are
         return value
+    if is_tracer(value) or getattr(value, "requires_grad", False) is True:
+        what = "is traced by JAX" if is_tracer(value) else "requires a gradient"
+        symbols = "lw.symbols() for a number to differentiate by, with lw.derivative or lw.jvp"
+        raise EntryError(key, f"{what}, which robots do not keep (expected {expected}, or {symbols})")
+    if (
+        hasattr(value, "__array__")
+        and hasattr(value, "item")
+        and not isinstance(value, np.ndarray)
+        and not shape_of(value)
+    ):
+        value = value.item()
     calculates = all(hasattr(value, op) for op in ("__add__", "__sub__", "__mul__"))
     if not calculates or isinstance(value, (bool, np.bool_, complex, np.ndarray)) or shape_of(value):
         raise EntryError(key, f"is {value!r} (expected {expected})")
