@@ -52,7 +52,7 @@ def disguised(
             "mass": mass,
             "com": com,
             "inertia": inertia,
-            "rotor_inertia": unit.rotor,
+            "rotor_inertia": unit.joint.rotor_inertia,
             **unit.numbers,
         }
     g = X[:3, :3].T @ np.array(robot.gravity, dtype=float) if gravity is None else gravity

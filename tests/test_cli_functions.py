@@ -13,7 +13,7 @@ from functions import NAMES
 from linkwise.cli.commands.export import FUNCTIONS
 
 OTHERS = {  # of the public functions of robots, those without formulas in q, qd, ...
-    "base_parameters", "compile", "convert_force", "convert_state", "equilibrium", "methods", "neutral", "normalized",
+    "base_parameters", "cite", "compile", "convert_force", "convert_state", "equilibrium", "methods", "neutral", "normalized",
     "parameters", "ptx_source", "random_configuration", "total_mass", "unnormalized",
     "wasm", "wasm_interface", "wasm_robot",
 }  # fmt: skip
