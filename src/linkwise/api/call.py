@@ -122,7 +122,8 @@ def public(
         return call(*arguments, **keywords).plain()
 
     vars(public)["plain"] = plain  # what kernels are traced from
-    vars(public)["__signature__"] = inspect.signature(function).replace(return_annotation="Array")
+    signature = inspect.signature(function)
+    vars(public)["__signature__"] = signature.replace(return_annotation="Array") if function is call else signature
     return dispatch.with_fast_path(public) if fast else public
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..dynamics import quasi
@@ -24,22 +25,6 @@ def refuse_foreign(arm: Robot) -> None:
         )
 
 
-def quasi_velocity(self: QuasiCoordinates, states: States) -> list[Any]:
-    return self._kind.velocity(states.links, states.positions(), states.rates())
-
-
-def rates_of_joints(self: QuasiCoordinates, states: States) -> list[Any]:
-    return self._kind.joint_rates(states.links, states.positions(), states.scalars("velocity"))
-
-
-def quasi_force(self: QuasiCoordinates, states: States) -> list[Any]:
-    return self._kind.force(states.links, states.positions(), states.scalars("tau"))
-
-
-def torques_of_joints(self: QuasiCoordinates, states: States) -> list[Any]:
-    return self._kind.joint_torque(states.links, states.positions(), states.scalars("force"))
-
-
 def quasi_coriolis(self: QuasiCoordinates, states: States, gravity: bool, method: str) -> list[Any]:
     arm, external = states.robot, external_wrenches(states)
     angles, own = states.positions(), states.scalars("velocity")
@@ -53,6 +38,9 @@ def quasi_acceleration(self: QuasiCoordinates, states: States) -> list[Any]:
     own, torques = states.scalars("velocity"), states.scalars("tau")
     rates = self._kind.acceleration(arm, angles, own, torques, external_wrenches(states))
     return sums(rates, quasi_rates(self._kind, arm, angles, own)[0]) if arm.balls else rates
+
+
+of_quasi_coordinates = partial(Declared, ("n",), divides=True, refuse=refuse_foreign)
 
 
 class QuasiCoordinates:
@@ -70,23 +58,29 @@ class QuasiCoordinates:
     def __repr__(self) -> str:
         return f"linkwise.{self._kind.name}"
 
-    @Declared(("n",), quasi_velocity, divides=True, refuse=refuse_foreign)
+    @of_quasi_coordinates(lambda self, states: self._kind.velocity(states.links, states.positions(), states.rates()))
     def velocity(self, arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
         """The quasi-velocities of the joint rates qd: (..., n)."""
 
-    @Declared(("n",), rates_of_joints, divides=True, refuse=refuse_foreign)
+    @of_quasi_coordinates(
+        lambda self, states: self._kind.joint_rates(states.links, states.positions(), states.scalars("velocity"))
+    )
     def joint_rates(self, arm: Robot, q: Array, velocity: Array, *, check: bool = False) -> Array:
         """The joint rates of quasi-velocities: (..., n)."""
 
-    @Declared(("n",), quasi_force, divides=True, refuse=refuse_foreign)
+    @of_quasi_coordinates(
+        lambda self, states: self._kind.force(states.links, states.positions(), states.scalars("tau"))
+    )
     def force(self, arm: Robot, q: Array, tau: Array, *, check: bool = False) -> Array:
         """The quasi-forces of the torques tau: (..., n)."""
 
-    @Declared(("n",), torques_of_joints, divides=True, refuse=refuse_foreign)
+    @of_quasi_coordinates(
+        lambda self, states: self._kind.joint_torque(states.links, states.positions(), states.scalars("force"))
+    )
     def joint_torque(self, arm: Robot, q: Array, force: Array, *, check: bool = False) -> Array:
         """The torques of quasi-forces: (..., n)."""
 
-    @Declared(("n",), quasi_coriolis, divides=True, refuse=refuse_foreign)
+    @of_quasi_coordinates(quasi_coriolis)
     def coriolis(
         self,
         arm: Robot,
@@ -105,7 +99,7 @@ class QuasiCoordinates:
         of Kozłowski's equation (48).
         """
 
-    @Declared(("n",), quasi_acceleration, divides=True, refuse=refuse_foreign)
+    @of_quasi_coordinates(quasi_acceleration)
     def acceleration(
         self,
         arm: Robot,

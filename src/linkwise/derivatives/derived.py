@@ -241,9 +241,32 @@ class DerivedFunction(Prepared):
         first = first_own(xp, list(values.values()))
         return of_one_dtype(xp, [as_array(xp, values[name], name, first) for name in names])
 
-    def _evaluated_tensors(self, xp: Any, arrays: Sequence[Any]) -> Any:
-        """On arrays of torch and JAX, which can differentiate what is done here."""
-        batch, finite = batch_of(self.inputs, arrays), True
+    def _evaluated(self, arrays: Sequence[Any]) -> Any:
+        """By the interpreter; a state with a number that is not finite gives NaN throughout.
+
+        torch and JAX can differentiate what is done here.
+        """
+        xp, batch = library_of(arrays), batch_of(self.inputs, arrays)
+        with np.errstate(all="ignore"):
+            results = evaluate(self.program, *arrays)
+        if xp is not np or all(array.dtype.kind == "f" for array in arrays):
+            finite = xp.broadcast_to(self._finite(xp, arrays), batch)
+            masked = []
+            for port, result in zip(self.program.outputs, results, strict=True):
+                nan = xp.asarray(float("nan"), dtype=result.dtype)
+                masked.append(xp.where(finite.reshape((*batch, *(1,) * len(port.shape))), result, nan))
+            results = tuple(masked)
+            if xp is np:
+                dtype = np.result_type(*arrays)
+                results = tuple(result.astype(dtype, copy=False) for result in results)
+                self._explain(arrays, batch, finite, results)
+        if xp is np:
+            results = tuple(result[()] for result in results)
+        return results[0] if len(results) == 1 else results
+
+    def _finite(self, xp: Any, arrays: Sequence[Any]) -> Any:
+        """Which states have finite numbers only, and quaternions of some length."""
+        finite = True
         for port, array in zip(self.inputs, arrays, strict=True):
             good = xp.isfinite(array)
             for _ in port.shape:
@@ -251,37 +274,6 @@ class DerivedFunction(Prepared):
             for start in port.quaternions:
                 good = good & has_length(xp, array, start)
             finite = good & finite
-        results = []
-        for port, result in zip(self.program.outputs, evaluate(self.program, *arrays), strict=True):
-            mask = xp.broadcast_to(finite, batch).reshape((*batch, *(1,) * len(port.shape)))
-            results.append(xp.where(mask, result, xp.asarray(float("nan"), dtype=result.dtype)))
-        return results[0] if len(results) == 1 else tuple(results)
-
-    def _evaluated(self, arrays: Sequence[Any]) -> Any:
-        """By the interpreter; a state with a number that is not finite gives NaN throughout."""
-        xp = library_of(arrays)
-        if xp is not np:
-            return self._evaluated_tensors(xp, arrays)
-        batch = batch_of(self.inputs, arrays)
-        with np.errstate(all="ignore"):
-            results = evaluate(self.program, *arrays)
-        if all(array.dtype.kind == "f" for array in arrays):
-            finite = self._finite(batch, arrays)
-            dtype = np.result_type(*arrays)
-            results = tuple(
-                np.where(finite.reshape((*batch, *(1,) * len(port.shape))), result, np.nan).astype(dtype, copy=False)
-                for port, result in zip(self.program.outputs, results, strict=True)
-            )
-            self._explain(arrays, batch, finite, results)
-        return results[0][()] if len(results) == 1 else tuple(result[()] for result in results)
-
-    def _finite(self, batch: tuple[int, ...], arrays: Sequence[np.ndarray]) -> np.ndarray:
-        """Which states have finite numbers only, and quaternions of some length."""
-        finite = np.ones(batch, dtype=bool)
-        for port, array in zip(self.inputs, arrays, strict=True):
-            finite &= np.isfinite(array).all(axis=own_axes(port, array))
-            for start in port.quaternions:
-                finite &= has_length(np, array, start)
         return finite
 
     def _explain(

@@ -9,7 +9,7 @@ does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -56,6 +56,7 @@ class MethodAccuracy:
         return float(np.median(self.relative))
 
 
+@dataclass(frozen=True, repr=False, eq=False)
 class Accuracy(Mapping[str, MethodAccuracy]):
     """Errors by method, the smallest worst error first. Prints as a table.
 
@@ -64,38 +65,26 @@ class Accuracy(Mapping[str, MethodAccuracy]):
     `left_out` are methods whose code would have been too long to compile without being asked for.
     """
 
-    def __init__(
-        self,
-        robot: Robot,
-        results: Iterable[MethodAccuracy],
-        *,
-        exact: np.ndarray,
-        condition: np.ndarray,
-        digits: int,
-        asked: int,
-        agreement: float,
-        compiled: bool,
-        left_out: Sequence[str] = (),
-    ) -> None:
-        self.robot, self.exact, self.condition = robot, exact, condition
-        self.digits, self.asked, self.agreement = digits, asked, agreement
-        self.compiled, self.left_out = compiled, tuple(left_out)
-        best_first = sorted(results, key=lambda result: (result.worst, result.median))
-        self._by_method = {result.method: result for result in best_first}
+    robot: Robot
+    results: dict[str, MethodAccuracy]
+    exact: np.ndarray
+    condition: np.ndarray
+    digits: int
+    asked: int
+    agreement: float
+    compiled: bool
+    left_out: tuple[str, ...]
 
     def __getitem__(self, method: str) -> MethodAccuracy:
-        if method not in self._by_method:
-            raise KeyError(f"{method!r} was not measured (these were: {', '.join(self._by_method)})")
-        return self._by_method[method]
-
-    def __contains__(self, method: object) -> bool:
-        return method in self._by_method
+        if method not in self.results:
+            raise KeyError(f"{method!r} was not measured (these were: {', '.join(self.results)})")
+        return self.results[method]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._by_method)
+        return iter(self.results)
 
     def __len__(self) -> int:
-        return len(self._by_method)
+        return len(self.results)
 
     def __repr__(self) -> str:
         return str(self)
@@ -178,18 +167,10 @@ def accuracy(
             run = partial(plain, arm, name)
         result = finite_or_nan(run, arrays)
         results.append(compared(context, name, result, exact, condition))
+    results.sort(key=lambda result: (result.worst, result.median))
+    named = {result.method: result for result in results}
     rounded = np.array([float(x) for x in exact.flat]).reshape(exact.shape).astype(arrays["q"].dtype)
-    return Accuracy(
-        arm,
-        results,
-        exact=rounded,
-        condition=condition,
-        digits=context.dps,
-        asked=int(digits),
-        agreement=agreement,
-        compiled=compiled,
-        left_out=left_out,
-    )
+    return Accuracy(arm, named, rounded, condition, context.dps, int(digits), agreement, compiled, tuple(left_out))
 
 
 def many_digits() -> Any:
