@@ -28,7 +28,7 @@ MAY_IMPORT = {  # each room: the rooms below it that it uses
     "api": {"dynamics", "errors", "figures", "kernels", "lazy", "printing", "robot", "spatial", "symbolic", "tracing"},
     "derivatives": {"api", "dynamics", "errors", "graph", "kernels", "lazy", "notices", "robot", "spatial", "tracing"},
     "regressors": {"api", "dynamics", "errors", "robot", "spatial", "symbolic"},
-    "explanation": {"api", "dynamics", "errors", "extras", "robot", "spatial", "symbolic"},
+    "explanation": {"api", "dynamics", "errors", "extras", "printing", "robot", "spatial", "symbolic"},
     "export": {"api", "codegen", "errors", "graph", "printing", "robot", "symbolic", "tracing", "version"},
     "control": {"api", "errors", "robot", "spatial"},
     "trajectories": {"api", "errors", "figures", "graph", "notices", "robot", "spatial", "tables"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from importlib import import_module
 from typing import Any, Self
 
@@ -18,6 +19,13 @@ class Description(str):
 
     def __repr__(self) -> str:
         return str(self)
+
+
+def aligned(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> list[str]:
+    """Rows of cells as lines, each column at the left, or at the right where it is in `right`."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    put = [str.rjust if k in right else str.ljust for k in range(len(widths))]
+    return ["  ".join(side(x, w) for side, x, w in zip(put, row, widths, strict=True)).rstrip() for row in rows]
 
 
 def notebook_html(value: Any) -> str:

@@ -23,8 +23,8 @@ from ..api.method_table import methods
 from ..api.states import REAL, Array, States
 from ..errors import RobotError, SingularError, is_integer, one_of
 from ..extras import imported
+from ..printing import aligned
 from ..robot import Robot
-from .explanation import table as aligned
 
 PLAIN_ACCELERATIONS: Any = vars(forward_dynamics)["plain"]
 PLAIN_INERTIA: Any = vars(inertia_matrix)["plain"]
@@ -116,12 +116,7 @@ class Accuracy(Mapping[str, MethodAccuracy]):
         head = ["method", "relative error", "in κ(I) ε", "absolute", "worst joint"]
         if batch:
             head = ["method", "median", "in κ(I) ε", "worst", "in κ(I) ε", "absolute", "worst joint"]
-        rows = [head, *shown]
-        for k in (0, -1):  # words to the left, numbers to the right
-            width = max(len(row[k]) for row in rows)
-            for row in rows:
-                row[k] = row[k].ljust(width)
-        return [line.rstrip() for line in aligned(rows, digits=0)]
+        return aligned([head, *shown], right=range(1, len(head) - 1))
 
 
 def accuracy(

@@ -12,6 +12,7 @@ from ..api.quasi import refuse_foreign
 from ..api.singular import explained
 from ..api.states import Array, States
 from ..errors import near_miss, one_of
+from ..printing import aligned
 from ..robot import Robot
 from ..robot.symbols import is_expression
 from ..symbolic.expressions import Expressions, as_sympy
@@ -186,7 +187,7 @@ def table(value: Any, digits: int, texts: Texts = NO_TEXTS) -> list[str]:
             (f"{i + 1},{j + 1}" if matrix else f"{j + 1}", x) for i, row in enumerate(cells) for j, x in enumerate(row)
         ]
         return [f"[{index}] = {x}" for index, x in elements if x != "0"]
-    return ["  ".join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)) for row in cells]
+    return aligned(cells, right=range(len(widths)))
 
 
 def latex_value(value: Any, digits: int, texts: Texts) -> str:

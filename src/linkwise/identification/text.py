@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..printing import aligned
+
 MARK = "*"  # at a number that the data do not tell by itself
 FEWEST, MOST = 0, 6  # decimals of a value with its σ; beyond these both are in powers of ten
 
@@ -46,13 +48,8 @@ def rounded(x: float, sigma: float) -> tuple[str, str]:
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], indent: str = "") -> list[str]:
     """Aligned: the first column at the left, numbers at the right, words at the left."""
-    widths = [max(len(row[k]) for row in [head, *rows]) for k in range(len(head))]
-    right = [k > 0 and all(is_number(row[k]) for row in rows) for k in range(len(head))]
-    lines = []
-    for row in [head, *rows]:
-        cells = [c.rjust(w) if r else c.ljust(w) for c, w, r in zip(row, widths, right, strict=True)]
-        lines.append((indent + "  ".join(cells)).rstrip())
-    return lines
+    right = [k for k in range(1, len(head)) if all(is_number(row[k]) for row in rows)]
+    return [(indent + line).rstrip() for line in aligned([head, *rows], right)]
 
 
 def is_number(cell: str) -> bool:

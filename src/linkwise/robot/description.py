@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
-from ..printing import Description
+from ..printing import Description, aligned
 from ..spatial import Rotation
 from .coordinates import size_in_words
 from .entries import is_symbol
@@ -138,9 +138,8 @@ def bodies(robot: Robot) -> Cells:
     return head, body
 
 
-def grid(head: list[str], body: list[list[str]]) -> list[str]:
-    widths = [max(len(row[k]) for row in [head, *body]) for k in range(len(head))]
-    rows = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in [head, *body]]
+def grid(head: list[str], body: list[list[str]], right: Collection[int] = ()) -> list[str]:
+    rows = aligned([head, *body], right)
     return [rows[0], "-" * max(map(len, rows)), *rows[1:]]
 
 

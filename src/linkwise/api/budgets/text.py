@@ -115,7 +115,7 @@ class JointBudget:
             head.append("through the body from")
             for row in rows:
                 row.append(self.through.get(row[0], ""))
-        lines = grid(*aligned(head, rows, range(1, 3 + limited)))
+        lines = grid(head, rows, right=range(1, 3 + limited))
         if limited:
             lines.append(f"limit {number(self.limit)} {self.unit}")
         return "\n".join(([f"{self.name}{self._at}"] if self.when else []) + lines)
@@ -141,13 +141,6 @@ def shortened(terms: Sequence[tuple[str, float]], most: int | None) -> list[tupl
 def check_most(most: int) -> None:
     if not is_integer(most) or most < 1:
         raise ValueError(f"most is {most!r} (expected how many terms are to be named, 1 or more)")
-
-
-def aligned(head: list[str], rows: list[list[str]], columns: range) -> tuple[list[str], list[list[str]]]:
-    """The same with these columns aligned at the right."""
-    widths = {k: max(len(row[k]) for row in (head, *rows)) for k in columns}
-    first, *others = ([cell.rjust(widths.get(k, 0)) for k, cell in enumerate(row)] for row in (head, *rows))
-    return first, others
 
 
 def number(x: float) -> str:
