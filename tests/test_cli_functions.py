@@ -10,12 +10,11 @@ import linkwise as lw
 from command_line import linkwise
 from effort import rest_slow
 from functions import NAMES
-from linkwise.cli.commands.export import FUNCTIONS
+from linkwise.cli.functions import FUNCTIONS
 
 OTHERS = {  # of the public functions of robots, those without formulas in q, qd, ...
-    "base_parameters", "cite", "compile", "convert_force", "convert_state", "equilibrium", "methods", "neutral", "normalized",
-    "parameters", "ptx_source", "random_configuration", "total_mass", "unnormalized",
-    "wasm", "wasm_interface", "wasm_robot",
+    "base_parameters", "cite", "compile", "convert_force", "convert_state", "equilibrium", "methods", "neutral",
+    "normalized", "parameters", "ptx_source", "random_configuration", "total_mass", "unnormalized", "wasm",
 }  # fmt: skip
 FREE = ("base_wrench", "floating_dynamics", "generalized_jacobian")
 QUICK = ("forward_dynamics_derivatives",)
