@@ -154,12 +154,12 @@ def test_batches_broadcast_and_a_bad_state_is_blank_plain_and_compiled() -> None
 def test_it_runs_compiled_by_the_rule_of_the_public_functions(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[str] = []
 
-    def spied(self: lw.Derivative, dtype: str) -> Any:
+    def spied(self: lw.Derivative, dtype: str, kernel: Any) -> None:
         made.append(dtype)
-        return compiled(self, dtype)
+        keep(self, dtype, kernel)
 
-    compiled = lw.Derivative.compiled
-    monkeypatch.setattr(lw.Derivative, "compiled", spied)
+    keep = lw.Derivative._keep
+    monkeypatch.setattr(lw.Derivative, "_keep", spied)
     monkeypatch.setenv("LINKWISE_CACHE", "off")
     q = states(PLANAR)[0]
     with lw.use_kernels("auto"):

@@ -300,24 +300,12 @@ class DerivedFunction(Prepared):
             asked = self._counts.setdefault(dtype, dispatch.Asked())
             if asked.counted(math.prod(batch_of(self.inputs, arrays))) or mode == "always":
                 with LOCK:
-                    self._compile(dtype, asked)
+                    request = dispatch.Request(self, (), dtype, None)
+                    if dtype not in self._kernels:  # otherwise another thread was first
+                        kernel = dispatch.compiled(self.robot, request, asked, explain_non_finite)
+                        if kernel is not dispatch.UNDECIDED:
+                            self._keep(dtype, kernel)
         return self._kernels.get(dtype)
-
-    def _compile(self, dtype: str, asked: dispatch.Asked) -> None:
-        """If it pays."""
-        from ..kernels.spec import KernelSpec, too_long  # imported only when something is compiled
-
-        if dtype in self._kernels:
-            return  # another thread was first
-        try:
-            spec = KernelSpec(self, self.robot, dtype, {})
-            if too_long(spec):
-                self._keep(dtype, None)
-            elif asked.enough_for(spec):
-                self.compiled(dtype)
-        except ImportError:
-            dispatch.warn_without_llvm()
-            self._keep(dtype, None)
 
     def compiled(self, dtype: str) -> Compiled:
         """The compiled function, of whatever length."""

@@ -268,7 +268,7 @@ def kernel_for(robot: Robot, request: Request, states: int) -> Compiled | None:
     return kernel
 
 
-def compiled(robot: Robot, request: Request, asked: Asked) -> Any:
+def compiled(robot: Robot, request: Request, asked: Asked, explain: Function | None = None) -> Any:
     """The kernel; None where the code is too long to be compiled by itself, UNDECIDED where that may pay later."""
     from .compiler import Compiled  # imported only when something is compiled
     from .spec import spec_for, too_long
@@ -278,7 +278,7 @@ def compiled(robot: Robot, request: Request, asked: Asked) -> Any:
         spec = spec_for(function, robot, dtype, dict(keywords), loop_method)
         if too_long(spec):
             return None
-        return Compiled(spec) if asked.enough_for(spec) else UNDECIDED
+        return Compiled(spec, explain) if asked.enough_for(spec) else UNDECIDED
     except ImportError:
         warn_without_llvm()
         return None
