@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..api.functions import inertia_matrix, inverse_dynamics, poses
+from ..api import functions
 from ..errors import RobotError
 from ..robot import Robot
 from ..robot.symbols import symbols_of, unchecked
@@ -16,6 +16,9 @@ from ..spatial import Placement
 STATES = 4
 SLACK = 1e-9  # relative
 SMALL = 1e-6  # beside the largest torque: of smaller ones fewer digits are compared
+torques, inertias, poses = (  # by the algorithms themselves: calls of our own do not count for what is compiled
+    vars(function)["plain"] for function in (functions.inverse_dynamics, functions.inertia_matrix, functions.poses)
+)
 
 
 def require_agreement(arm: Robot, other: Robot, offsets: Mapping[str, Placement], what: str) -> None:
@@ -53,8 +56,8 @@ def difference(arm: Robot, other: Robot, offsets: Mapping[str, Placement]) -> st
     moved = q[:, in_q], qd[:, back], qdd[:, back]
     return (
         of_frames(frames_of(arm, q), frames_of(other, moved[0]), offsets)
-        or of_numbers("torques", arm, inverse_dynamics(arm, q, qd, qdd), inverse_dynamics(other, *moved)[:, in_v])
-        or of_numbers("inertias", arm, inertia_matrix(arm, q), inertia_matrix(other, moved[0])[:, in_v][:, :, in_v])
+        or of_numbers("torques", arm, torques(arm, q, qd, qdd), torques(other, *moved)[:, in_v])
+        or of_numbers("inertias", arm, inertias(arm, q), inertias(other, moved[0])[:, in_v][:, :, in_v])
     )
 
 
