@@ -56,32 +56,31 @@ def compare(a: Any, b: Any, *, states: int = 20, seed: int = 0, tolerance: float
     whole_a, whole_b = skeleton_of(robot_of(a, "a")), skeleton_of(robot_of(b, "b"))
     if states < 1:
         raise ValueError(f"states is {states} (expected at least 1)")
-    names = label(whole_a), label(whole_b)
+    result = Comparison(label(whole_a), label(whole_b), states=states, seed=seed)
     elsewhere, on_other_rows = parent_findings(whole_a.robot, whole_b.robot)
     pair, hows = best_hung(whole_a, whole_b, elsewhere, on_other_rows)
     if pair is None:
-        findings = tuple(missing_findings(whole_a, whole_b, {}))
         verdict = "Not the same: no joint of one has the kind of a joint of the other."
-        return Comparison(*names, False, findings, (), (), (), float("inf"), verdict, None, states, seed)
+        return replace(result, findings=tuple(missing_findings(whole_a, whole_b, {})), verdict=verdict)
     pairs = {i: j for i, (j, _) in hows.items()}
     sample = random_states(pair.a, pair.shared, states, seed, pair.size)
     pair, explained = best_explained(pair, pairs, sample, tolerance)
-    missing = list(missing_findings(pair.whole_a, whole_b, pairs))
-    couplings = list(coupling_findings(pair, pairs))
-    notes = [*base_finding(pair), *order_finding(pair, pairs), *tool_findings(pair), *drive_findings(pair)]
     others = () if pair.elsewhere else elsewhere
-    found = [*explained.findings, *others, *missing, *couplings, *notes]
-    findings = tuple(f for f in found if f.share is not None) + tuple(f for f in found if f.share is None)
+    missing = [*missing_findings(pair.whole_a, whole_b, pairs), *coupling_findings(pair, pairs)]
+    notes = [*base_finding(pair), *order_finding(pair, pairs), *tool_findings(pair), *drive_findings(pair)]
+    found = [*explained.findings, *others, *missing, *notes]
     differences = compared(pair, sample)
-    inertia, torque = differences[0], differences[-1].relative
-    same = not missing and not couplings and max(inertia.relative, torque) <= tolerance
-    first = None if explained.first is None else pair.a.units[explained.first].name
-    matches = tuple(Match(pair.whole_a.units[i].name, whole_b.units[j].name, how) for i, (j, how) in hows.items())
-    coordinates = tuple(coordinate(pair, k) for k in range(len(pair.a.units)))
-    verdict = verdict_of(same, inertia, torque, explained, first, findings, missing, couplings, coordinates, tolerance)
-    return Comparison(
-        *names, same, findings, matches, coordinates, differences, explained.worst, verdict, first, states, seed
+    result = replace(
+        result,
+        same=not missing and max(differences[0].relative, differences[-1].relative) <= tolerance,
+        findings=tuple(sorted(found, key=lambda f: f.share is None)),
+        matches=tuple(Match(pair.whole_a.units[i].name, whole_b.units[j].name, how) for i, (j, how) in hows.items()),
+        coordinates=tuple(coordinate(pair, k) for k in range(len(pair.a.units))),
+        differences=differences,
+        remaining=explained.worst,
+        first=None if explained.first is None else pair.a.units[explained.first].name,
     )
+    return replace(result, verdict=verdict_of(result, tolerance))
 
 
 def robot_of(model: Any, which: str) -> Robot:
@@ -236,31 +235,21 @@ def coupling_hint(couplings: list[Finding]) -> str:
     return ' (lw.load(..., mimic="independent") reads them as joints of their own)'
 
 
-def verdict_of(
-    same: bool,
-    inertia: Difference,
-    torque: float,
-    explained: Explained,
-    first: str | None,
-    findings: tuple[Finding, ...],
-    missing: list[Finding],
-    couplings: list[Finding],
-    coordinates: tuple[str, ...],
-    tolerance: float,
-) -> str:
-    changed = [text for text in coordinates if text != "q_b = q_a"]
-    under = (
-        "" if not changed else f", with the coordinates of {len(changed)} of {len(coordinates)} joints changed as below"
-    )
-    if same:
+def verdict_of(result: Comparison, tolerance: float) -> str:
+    inertia, torque = result.differences[0], result.differences[-1].relative
+    changed = sum(text != "q_b = q_a" for text in result.coordinates)
+    whole = len(result.coordinates)
+    under = f", with the coordinates of {changed} of {whole} joints changed as below" if changed else ""
+    if result.same:
         digits = f"to {torque:.0e}" if torque else "to the last bit"
-        differ = [f.kind for f in findings]
+        differ = [f.kind for f in result.findings]
         aside = [name for name, which in (("friction", FRICTION), ("springs", SPRINGS)) if set(which) & set(differ)]
         but = f", {' and '.join(aside)} aside" if aside else ""
         return f"The same dynamics{but}: torques agree {digits}{under}."
-    effective = [f for f in findings if f.share is not None]
+    effective = [f for f in result.findings if f.share is not None]
     main = max(effective, key=lambda f: f.share or 0.0, default=None)
-    parts = [f.message for f in findings if f.kind == "parent" and f is not main]
+    missing, couplings = ([f for f in result.findings if f.kind == kind] for kind in ("missing joint", "coupling"))
+    parts = [f.message for f in result.findings if f.kind == "parent" and f is not main]
     if missing:
         parts.append(f"joints in one of them only: {quoted(f.where for f in missing)}")
     if couplings:
@@ -274,8 +263,7 @@ def verdict_of(
         more = sum(f is not main and f.kind != "parent" for f in effective)
         if more:
             parts.append(f"{more} more below")
-    if first is not None:
-        parts.append(f"the first joint that differs is {first!r}")
-    whole = "; ".join(parts)
-    unexplained = f" Unexplained: a relative difference of {explained.worst:.0e}." if explained.worst > LEFT else ""
-    return f"Not the same: {whole}.{unexplained}"
+    if result.first is not None:
+        parts.append(f"the first joint that differs is {result.first!r}")
+    left = f" Unexplained: a relative difference of {result.remaining:.0e}." if result.remaining > LEFT else ""
+    return f"Not the same: {'; '.join(parts)}.{left}"

@@ -145,16 +145,16 @@ class Comparison:
 
     a: str
     b: str
-    same: bool
-    findings: tuple[Finding, ...]
-    matches: tuple[Match, ...]
-    coordinates: tuple[str, ...]  # for each match, q_b of q_a
-    differences: tuple[Difference, ...]
-    remaining: float
-    verdict: str
-    first: str | None  # the first joint, from the base, at which a difference has an effect
-    states: int
-    seed: int
+    same: bool = False
+    findings: tuple[Finding, ...] = ()
+    matches: tuple[Match, ...] = ()
+    coordinates: tuple[str, ...] = ()  # for each match, q_b of q_a
+    differences: tuple[Difference, ...] = ()
+    remaining: float = float("inf")
+    verdict: str = ""
+    first: str | None = None  # the first joint, from the base, at which a difference has an effect
+    states: int = 0
+    seed: int = 0
 
     def table(self) -> list[dict[str, Any]]:
         """The findings as rows: kind, where, message, a, b, share."""
