@@ -180,7 +180,7 @@ def joint_torques(unit: Unit, joint: JointAlignment | None, q: Array, tau: Array
 
 @dataclass(frozen=True)
 class Numbers:
-    """What the dynamics depends on, in the frames of robot a. Bodies, rotors and gravity may have axes in front."""
+    """What the dynamics depends on, in the frames of robot a. Bodies and rotors may have axes, the last for states."""
 
     placements: tuple[Array, ...]
     bodies: tuple[Array, ...]
@@ -247,15 +247,9 @@ def placement(T: Array) -> Placement:
 
 def model_torques(a: Skeleton, shared: SharedCoordinates, numbers: Numbers, states: States) -> Array:
     """(..., states, n), the axes in front those of the numbers."""
-    robot = model(a, numbers)
-    axes = max(np.ndim(numbers.gravity) - 1, *(np.ndim(body) - 2 for body in numbers.bodies), 0)
-    front = [body.shape[:-2] for body in numbers.bodies] + [np.shape(r) for r in numbers.rotors]
-    front.append(numbers.gravity.shape[:-1])
-    shape = np.broadcast_shapes(*front)
-    count = states.q.shape[:-1]
-    if axes:
-        robot = model(a, expanded(numbers, len(count)))
-    return np.asarray(stacked(scalar_torques(robot, states), (*shape, *count)) @ shared.couplings)
+    front = [np.shape(body)[:-2] for body in numbers.bodies] + [np.shape(rotor) for rotor in numbers.rotors]
+    shape = np.broadcast_shapes(*front, states.q.shape[:-1])
+    return np.asarray(stacked(scalar_torques(model(a, numbers), states), shape) @ shared.couplings)
 
 
 def stacked(scalars: Any, shape: tuple[int, ...]) -> Array:
@@ -278,19 +272,6 @@ def scalar_torques(robot: Robot, states: States) -> list[Any]:
     if robot.rotors_in_balls:
         tau = [x + extra for x, extra in zip(tau, coordinates.rotor_torques(v), strict=True)]
     return tau
-
-
-def expanded(numbers: Numbers, axes: int) -> Numbers:
-    """With axes of length one for the states, behind those of the numbers."""
-
-    def more(x: Any, own: int) -> Any:
-        x = np.asarray(x)
-        front = x.shape[: x.ndim - own]
-        return x.reshape((*front, *(1,) * axes, *x.shape[x.ndim - own :])) if front else x
-
-    bodies = tuple(more(body, 2) for body in numbers.bodies)
-    rotors = tuple(more(rotor, 0) if np.ndim(rotor) else rotor for rotor in numbers.rotors)
-    return replace(numbers, bodies=bodies, rotors=rotors, gravity=more(numbers.gravity, 1))
 
 
 def torques(robot: Robot, to: StateMap, states: States) -> Array:

@@ -374,11 +374,11 @@ def greedy(
 
 
 def one_by_one(numbers: Numbers, increments: list[Increment]) -> Numbers:
-    """The numbers with each of the increments alone, along an axis in front."""
+    """The numbers with each of the increments alone, along an axis in front of one for the states."""
     each = [corrected(numbers, increment) for increment in increments]
-    bodies = zip(*(one.bodies for one in each), strict=True)
-    rotors = zip(*(one.rotors for one in each), strict=True)
-    return replace(numbers, bodies=tuple(map(np.stack, bodies)), rotors=tuple(map(np.array, rotors)))
+    bodies = tuple(np.stack(of_all)[:, None] for of_all in zip(*(one.bodies for one in each), strict=True))
+    rotors = tuple(np.stack(of_all)[:, None] for of_all in zip(*(one.rotors for one in each), strict=True))
+    return replace(numbers, bodies=bodies, rotors=rotors)
 
 
 def corrected(numbers: Numbers, increment: Increment) -> Numbers:

@@ -10,11 +10,12 @@ from typing import Any
 from ...errors import FileError, RobotError, RowError, near_miss
 from ...notices import warn
 from ...robot import Robot, from_table
+from ...robot.layout import listed
 from ...robot.tables import new_name
 from .. import xml
 from ..files import Options
 from ..xml import Element, shortened
-from .rows import HINTS, Branch, branches, line_of, one_degree, row_of
+from .rows import Branch, branches, known_name, line_of, one_degree, row_of
 from .transmissions import read_rotors
 
 EARTH = (0.0, 0.0, -9.81)
@@ -46,6 +47,7 @@ LIKELY = 0.7  # how near a word must be to one that is read to be taken for a sl
 SLIP = 0.85  # likewise of attributes: gear_velocity is one of its own, dampening is not
 LINES = 8  # lines of each skipped element in the warning
 MEANT = {"min": "lower", "max": "upper"}
+WITHOUT_MIMIC = 'mimic="independent" reads the file without mimic'
 XACRO = ("${", "$(")
 
 
@@ -82,12 +84,8 @@ def robot_of(root: Element, options: Options) -> Robot:
 
 def warn_of_roots(root: Element, roots: list[Branch]) -> None:
     if len(roots) > 1:
-        names = ", ".join(f'"{shortened(branch.name)}" (line {branch.link.line})' for branch in roots[:NAMED])
-        more = f" and {len(roots) - NAMED} more" if len(roots) > NAMED else ""
-        warn(
-            f"{root.path}: {len(roots)} links are moved by no joint: {names}{more}; each stands on the base, at its"
-            " origin"
-        )
+        names = listed((f'"{shortened(branch.name)}" (line {branch.link.line})' for branch in roots), NAMED)
+        warn(f"{root.path}: {len(roots)} links are moved by no joint: {names}; each stands on the base, at its origin")
 
 
 def bases_of(root: Element, roots: list[Branch], base: Any) -> dict[str, str]:
@@ -139,19 +137,13 @@ def couple(order: list[Branch], rows: list[dict[str, Any]]) -> None:
         mimic = branch.joint.only("mimic") if branch.joint is not None else None
         if mimic is None or branch.joint is None or row["joint"] == "fixed":
             continue
-        name = mimic.get("joint", expected="the name of a joint")
-        if name not in link_of:
-            hint = near_miss(name, list(link_of)[:HINTS])
-            mimic.fail(
-                f'joint is "{shortened(name)}", which no joint has as its name{hint} (mimic="independent" reads the'
-                " file without mimic)"
-            )
+        name = known_name(mimic, "joint", "joint", link_of, f" ({WITHOUT_MIMIC})")
         leader = link_of[name]
         for joint in (branch.joint, leader.joint):
             if joint is not None and joint.attributes["type"] not in one_degree():
                 mimic.fail(
                     f'joint "{shortened(joint.attributes["name"])}" is {joint.attributes["type"]} (expected'
-                    f' {", ".join(one_degree())}; mimic="independent" reads the file without mimic)'
+                    f" {', '.join(one_degree())}; {WITHOUT_MIMIC})"
                 )
         row |= {
             "coupled_to": leader.name,
@@ -233,6 +225,4 @@ def warn_of_skipped(root: Element, skipped: dict[str, list[int]]) -> None:
 
 
 def lines_in_words(lines: list[int]) -> str:
-    shown = ", ".join(map(str, sorted(lines)[:LINES]))
-    more = f" and {len(lines) - LINES} more" if len(lines) > LINES else ""
-    return f"{'line' if len(lines) == 1 else 'lines'} {shown}{more}"
+    return f"{'line' if len(lines) == 1 else 'lines'} {listed(map(str, sorted(lines)), LINES)}"

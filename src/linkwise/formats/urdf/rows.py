@@ -8,6 +8,7 @@ centre is the origin of the inertial frame, in which the tensor is given.
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from typing import Any, NamedTuple, NoReturn
 
 from ...errors import near_miss
@@ -93,10 +94,15 @@ def end_of(joint: Element, tag: str, links: dict[str, Element]) -> str:
     end = joint.only(tag)
     if end is None:
         joint.fail(f'has no <{tag}> (expected <{tag} link="..."/>)')
-    name: str = end.get("link", expected="the name of a link")
-    if name not in links:
-        hint = near_miss(name, list(links)[:HINTS])
-        end.fail(f'link is "{shortened(name)}", which no link has as its name{hint}')
+    return known_name(end, "link", "link", links)
+
+
+def known_name(element: Element, key: str, kind: str, known: Collection[str], otherwise: str = "") -> str:
+    """An attribute that is the name of a link or of a joint."""
+    name: str = element.get(key, expected=f"the name of a {kind}")
+    if name not in known:
+        hint = near_miss(name, list(known)[:HINTS])
+        element.fail(f'{key} is "{shortened(name)}", which no {kind} has as its name{hint}{otherwise}')
     return name
 
 

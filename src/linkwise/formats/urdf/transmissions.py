@@ -15,11 +15,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ...errors import near_miss
 from ...robot import KINDS, Robot
 from ...spatial import is_zero
-from ..xml import Element, shortened
-from .rows import HINTS, Branch, one_degree
+from ..xml import Element
+from .rows import Branch, known_name, one_degree
 
 NAMESPACE = "http://drake.mit.edu"
 ROTOR, GEAR, SIMPLE = "drake:rotor_inertia", "drake:gear_ratio", "SimpleTransmission"
@@ -48,10 +47,7 @@ def joint_of(transmission: Element, rotor: Element, joints: Mapping[str, int], o
     driven = transmission.all("joint")
     if SIMPLE not in (written or transmission.attributes.get("type", SIMPLE)) or len(driven) != 1:
         rotor.fail(f"stands in a transmission that is not simple (expected a {SIMPLE} of one joint) {LEFT_OUT}")
-    name = driven[0].get("name", expected="the name of a joint")
-    if name not in joints:
-        hint = near_miss(name, list(joints)[:HINTS])
-        driven[0].fail(f'name is "{shortened(name)}", which no joint has as its name{hint} {LEFT_OUT}')
+    name = known_name(driven[0], "name", "joint", joints, f" {LEFT_OUT}")
     joint = order[joints[name]].joint
     if joint is not None and joint.attributes["type"] not in one_degree():
         rotor.fail(f"its joint is {joint.attributes['type']} (expected {', '.join(one_degree())}) {LEFT_OUT}")
