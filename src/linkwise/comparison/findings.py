@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..robot.description import grid
 from ..robot.layout import listed
 from .matching import Match
 from .rigid import Array, angle_of, axis_of, placed
@@ -195,7 +196,7 @@ def match_lines(result: Comparison, width: int) -> list[str]:
     if all(m.a == m.b and c == "q_b = q_a" for m, c in zip(result.matches, result.coordinates, strict=True)):
         names = ", ".join(m.a for m in result.matches)
         return wrapped(f"{len(rows)} in both, by the same names, with q_b = q_a: {names}", "  ", width)
-    return grid(head, rows)
+    return indented(head, rows)
 
 
 def finding_lines(findings: tuple[Finding, ...], width: int) -> list[str]:
@@ -240,7 +241,7 @@ def difference_lines(result: Comparison) -> list[str]:
     rows = [[d.quantity, f"{d.largest:.2g}", f"{d.relative:.1e}", d.where] for d in result.differences]
     if result.findings:
         rows.append(["torque, findings corrected", "", f"{result.remaining:.1e}", ""])
-    return grid(head, rows)
+    return indented(head, rows)
 
 
 def wrapped(text: str, indent: str, width: int) -> list[str]:
@@ -249,9 +250,6 @@ def wrapped(text: str, indent: str, width: int) -> list[str]:
     ) or [""]
 
 
-def grid(head: list[str], rows: list[list[str]]) -> list[str]:
-    widths = [max(len(row[k]) for row in (head, *rows)) for k in range(len(head))]
-    return [
-        "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in (head, *rows)
-    ]
+def indented(head: list[str], rows: list[list[str]]) -> list[str]:
+    first, _, *others = grid(head, rows)
+    return [f"  {line}".rstrip() for line in (first, *others)]

@@ -55,15 +55,9 @@ def keys(*entries: Entry) -> tuple[str, ...]:
 
 ENTRIES: dict[str, Entry] = {}
 COMMON = keys(
-    Entry("name"),
-    Entry("parent"),
-    Entry("joint", elsewhere=("type",)),
-    Entry("joint_name"),
-    Entry("mass", elsewhere=("weight",)),
-    Entry("com", length=True),
-    Entry("inertia"),
-    Entry("unphysical"),
-)
+    Entry("name"), Entry("parent"), Entry("joint", elsewhere=("type",)), Entry("joint_name"),
+    Entry("mass", elsewhere=("weight",)), Entry("com", length=True), Entry("inertia"), Entry("unphysical"),
+)  # fmt: skip
 DRIVE = keys(
     Entry("rotor_inertia", "rotor inertia (kg m2, kg)", ("armature",)),
     Entry("viscous_friction", "viscous (N m s/rad, N s/m)", ("damping",)),
@@ -78,17 +72,13 @@ RATINGS = keys(  # kept, without effect on the dynamics
 )
 COUPLING = keys(Entry("coupled_to", elsewhere=("mimic",)), Entry("ratio", elsewhere=("multiplier",)), Entry("offset"))
 DH = keys(
-    Entry("a", "a (m)", length=True),
-    Entry("b", "b (m)", length=True),
-    Entry("alpha", "alpha (deg)"),
+    Entry("a", "a (m)", length=True), Entry("b", "b (m)", length=True), Entry("alpha", "alpha (deg)"),
     Entry("theta", "theta (deg)"),
-)
+)  # fmt: skip
 FRAMES = keys(
     Entry("translation", "translation (m)", ("origin", "xyz", "pos"), length=True),
-    Entry("rotation", "rotation (rows)", ("rpy",)),
-    Entry("axis", "axis"),
-    Entry("anchor", "anchor (m)", length=True),
-)
+    Entry("rotation", "rotation (rows)", ("rpy",)), Entry("axis", "axis"), Entry("anchor", "anchor (m)", length=True),
+)  # fmt: skip
 LENGTHS = (*(entry.key for entry in ENTRIES.values() if entry.length), "d")
 Z = (0.0, 0.0, 1.0)
 LARGEST = 1e100  # larger masses and lengths are not taken as the size of a robot
