@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from ..robot.rotations import nearest_rotation
+from ..robot.entries import nearest_rotation
 from ..spatial import Placement, Rotation, Vector, turn_x, turn_z
 
 QUARTER = math.pi / 2.0

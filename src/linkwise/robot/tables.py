@@ -21,10 +21,12 @@ from .entries import (
     EntryError,
     angle,
     axis,
+    distance,
     impossible_body,
     length,
     limits,
     matrix3,
+    nearest_rotation,
     not_negative,
     number,
     positive_part,
@@ -35,7 +37,6 @@ from .entries import (
 )
 from .kinds import KINDS, JointKind, joint_numbers, of_one_degree
 from .link import own_numbers
-from .rotations import distance, nearest_rotation
 
 
 class Entry(NamedTuple):
