@@ -42,20 +42,12 @@ Pair = tuple[Screw, Screw]  # Z and X of a row
 class PlacedRow:
     """A row of a table: `parent` is the row's number, -1 for the base."""
 
+    name: str
+    joint: str
     row: Mapping[str, Any]
     parent: int
     before: Placement
     after: Placement
-
-    @property
-    def name(self) -> str:
-        name: str = self.row["name"]
-        return name
-
-    @property
-    def joint(self) -> str:
-        joint: str = self.row["joint"]
-        return joint
 
     @property
     def fixed(self) -> bool:
@@ -86,7 +78,8 @@ class Table:
         parts = []
         for row in rows:
             geometry = read(row, row["joint"])
-            parts.append(PlacedRow(row, number[row["parent"]], geometry.before, geometry.after))
+            place = number[row["parent"]], geometry.before, geometry.after
+            parts.append(PlacedRow(row["name"], row["joint"], row, *place))
         return Table(robot, parts, size_of(rows).length)
 
     def children(self, index: int) -> list[int]:
