@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from ..errors import FileError, is_real
+from ..extras import imported
 from ..figures import new_figure
 from ..files import saving
 from ..progress import ProgressDisplay
@@ -32,7 +33,6 @@ from .scene import Scene, Shown, scene_of, world
 from .skeleton import Floats, Point, skeleton_of
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
     from PIL.Image import Image
 
 ENDINGS = (".gif", ".mp4", ".html")
@@ -112,7 +112,7 @@ class Film:
         self.paths = camera.project(points)[0]
         self.shift = camera.project(framing.shift)[0]
         self.moving = (self.painter.trails, self.painter.solids, self.painter.centres, self.clock)
-        self.canvas = raster_canvas(self.figure)
+        self.canvas = imported("matplotlib.backends.backend_agg").FigureCanvasAgg(self.figure)  # which has pixels
         self.clock.set_text(self.time_text(0))
         self.canvas.draw()  # decides the layout, which is then the same in every frame
         self.figure.set_layout_engine("none")
@@ -149,13 +149,6 @@ def trail_points(motion: Motion, times: Floats, tips: tuple[Point, ...]) -> tupl
     pieces = max(1, min(PIECES, MOST_POINTS // steps))
     between = np.interp(np.arange(len(times) * pieces - pieces + 1) / pieces, np.arange(len(times)), times)
     return pieces, world(tips, poses_at(motion.robot, motion.at(between)))
-
-
-def raster_canvas(figure: Figure) -> Any:
-    """A canvas that has pixels, whatever backend is chosen."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-    return FigureCanvasAgg(figure)
 
 
 def even(length: float) -> int:

@@ -272,8 +272,11 @@ def outcomes(engine: Any, jobs: Iterator[Job]) -> Generator[Outcome, None, None]
     if engine is None:
         yield from map(compute_chunk, jobs)
         return
+    suspects: list[Job] = []  # during which Dask lost workers again: one by one, since the cause may have been another
     with cluster(engine) as client:
-        yield from on_cluster(client, jobs)
+        yield from tasks(client, jobs, suspects)
+        for job in suspects:
+            yield from tasks(client, iter([job]), None)
 
 
 @contextmanager
@@ -300,14 +303,6 @@ def cluster(engine: Any) -> Iterator[Any]:
             local = distributed.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None)
             address = stack.enter_context(local)
         yield stack.enter_context(distributed.Client(address, set_as_default=False))
-
-
-def on_cluster(client: Any, jobs: Iterator[Job]) -> Generator[Outcome, None, None]:
-    """All jobs; those during which Dask lost workers again, one by one: the cause may have been another."""
-    suspects: list[Job] = []
-    yield from tasks(client, jobs, suspects)
-    for job in suspects:
-        yield from tasks(client, iter([job]), None)
 
 
 def tasks(client: Any, jobs: Iterator[Job], suspects: list[Job] | None) -> Generator[Outcome, None, None]:
