@@ -11,8 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..api.integration import configuration_rate, normalize
 from ..robot import Robot
+from ..robot.layout import Layout
+from ..trajectories.pieces import configurations, hermite, with_rates
+from ..trajectories.profiles import through
 from .camera import Camera
 from .scene import Scene, world
 from .skeleton import Floats, Skeleton
@@ -59,20 +61,9 @@ class Motion:
         """Configurations at these times: cubic polynomials between samples that have their positions and rates."""
         if len(self.t) == 1:
             return np.repeat(self.q, len(times), axis=0)
-        q = self.q.copy()
-        rates = np.asarray(configuration_rate(self.robot, q, self.qd), float)
-        for start in self.robot.quaternions:  # the same orientation has two signs
-            part = slice(start, start + 4)
-            turned = np.sign(np.sum(q[1:, part] * q[:-1, part], axis=-1))
-            signs = np.cumprod(np.concatenate([[1.0], np.where(turned < 0.0, -1.0, 1.0)]))
-            q[:, part] *= signs[:, None]
-            rates[:, part] *= signs[:, None]
-        k = np.clip(np.searchsorted(self.t, times, side="right") - 1, 0, len(self.t) - 2)
-        h = (self.t[k + 1] - self.t[k])[:, None]
-        s = (times - self.t[k])[:, None] / h
-        before = (1.0 + 2.0 * s) * (1.0 - s) ** 2 * q[k] + s * (1.0 - s) ** 2 * h * rates[k]
-        after = s**2 * (3.0 - 2.0 * s) * q[k + 1] + s**2 * (s - 1.0) * h * rates[k + 1]
-        return np.asarray(normalize(self.robot, before + after), float)
+        points = with_rates(Layout.of(self.robot), configurations(self.q, "q", self.robot, dims=2), self.qd)
+        curve = through(self.robot, hermite(self.t - self.t[0], points), self.title)
+        return np.asarray(curve(times - self.t[0]).q)
 
 
 class Framing(NamedTuple):

@@ -17,7 +17,7 @@ from ..robot import Joint, Link, Robot
 from ..robot.coordinates import MovingJoint
 from ..robot.kinds import JointKind
 from ..robot.symbols import refuse_symbols
-from ..spatial import Placement
+from ..tracing import refuse_symbols
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 NEAR = 1e-9  # relative to the link's size: points that count as one
@@ -193,7 +193,7 @@ def body_of(link: Link, frame: int) -> Body:
     return Body(frame, mass, com, axes, np.sqrt(3.0 * np.maximum(squares, 0.0)))
 
 
-def matrix(placement: Placement) -> Floats:
+def matrix(placement: Any) -> Floats:
     return np.array(placement.matrix(), float)
 
 
