@@ -175,7 +175,7 @@ def try_options(inputs: Inputs) -> None:
     family = inputs.family_map is not None and inputs.options["compiled"] is None
     count = 0 if family else 1
     at_zero, still, own = neutral(inputs.arm), np.zeros(inputs.arm.n), inputs.first_parameters
-    rest = np.stack([at_zero])[:count], np.stack([still])[:count]
+    rest = np.tile(at_zero, (count, 1)), np.tile(still, (count, 1))
     options = {**inputs.options, "samples": 2, "progress": False}
     options |= {name: np.zeros((count, *inputs.samples[name].shape[1:])) for name in LOADS if name in inputs.samples}
     options |= {"parameters": {name: PerTrajectory(np.stack([array])[:count]) for name, array in own.items()}}

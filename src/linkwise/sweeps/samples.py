@@ -94,13 +94,8 @@ def monte_carlo(count: int, seed: int, /, **bounds: Any) -> dict[str, Any]:
 
 
 def rows_of(name: str, array: np.ndarray) -> Any:
-    """Rows of samples; marked where nothing but the mark says that there is one for each trajectory."""
-    return array if has_known_shape(name) else PerTrajectory(array)
-
-
-def has_known_shape(name: str) -> bool:
-    """Whether the number of axes tells one for all from one for each: of states, loads and entries of a table."""
-    return name in KNOWN or "." in name
+    """Rows of samples; marked where the number of axes does not tell one for all from one for each trajectory."""
+    return array if name in KNOWN or "." in name else PerTrajectory(array)
 
 
 def rank(name: str) -> int:
