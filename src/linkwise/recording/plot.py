@@ -72,8 +72,8 @@ def figure_of(recording: Recording, joints: str | int | Sequence[str | int] | No
                 draw(axes[name + kind], recording, values[..., plain[k] if name == "q" else k], style)
                 axes[name + kind].set_ylabel(LABELS[name][kind])
     quaternions: dict[int, dict[str, Any]] = {}
-    for i, b in enumerate(turning):
-        quaternions |= quaternion_styles(*layout.quaternions[b], grey_style(i), styles)
+    for i, (p, v) in enumerate(layout.quaternions[b] for b in turning):  # qx, qy, qz look as wx, wy, wz do
+        quaternions |= {p: grey_style(i), **{p + k + 1: styles[v + k] for k in range(3)}}
     for p, style in quaternions.items():
         draw(axes[QUATERNION], recording, recording.q[..., p], style)
         axes[QUATERNION].set_ylabel(QUATERNION)
@@ -99,20 +99,12 @@ def figure_of(recording: Recording, joints: str | int | Sequence[str | int] | No
     return figure
 
 
-def quaternion_styles(
-    p: int, v: int, grey: dict[str, Any], styles: dict[int, dict[str, Any]]
-) -> dict[int, dict[str, Any]]:
-    """Of the quaternion at p in q: qx, qy, qz look as wx, wy, wz do, which are at v in qd; qw is grey."""
-    return {p: grey, **{p + i + 1: styles[v + i] for i in range(3)}}
-
-
 def largest_movers(recording: Recording) -> list[int]:
     """The degrees of freedom of free joints, and of those that move furthest, as many as one legend holds."""
     robot = recording.robot
     q = np.where(np.isfinite(recording.q), recording.q, np.nan)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # trajectories that never started
-        span = np.nan_to_num(np.nanmax(q, axis=-2) - np.nanmin(q, axis=-2)).reshape(-1, robot.nq).max(axis=0)
+    span = np.fmax.reduce(q, axis=-2) - np.fmin.reduce(q, axis=-2)  # NaN of trajectories that never started
+    span = np.nan_to_num(span).reshape(-1, robot.nq).max(axis=0)
     joints = [joint for joint in robot.moving if joint.coupling is None]
     degrees: list[int] = []
     room = MOST_ENTRIES
