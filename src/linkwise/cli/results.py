@@ -66,7 +66,10 @@ class Tables:
     parquet: Annotated[str | None, opt("FILE", "Write the same table as Parquet (pyarrow).", OUTPUT)] = None
 
     def __post_init__(self) -> None:
-        check_outputs(self.json, self.csv, self.parquet)
+        if self.json and self.csv == STDOUT:
+            raise ValueError("--json and --csv - both go to stdout (expected one of them, or a file for the table)")
+        for path in (self.csv, self.parquet):
+            check_file(path)
 
     def show(self, as_json: Callable[[], Mapping[str, Any]], on_screen: Callable[[], None]) -> None:
         """The result on stdout, in one way: JSON, what a person reads, or nothing where the table goes there."""
@@ -94,9 +97,8 @@ class Outputs(Tables):
     plot: Plot = None
 
     def __post_init__(self) -> None:
-        refuse_ending(self.plot, "--plot", *PICTURES)
+        check_file(self.plot, "--plot", *PICTURES)
         super().__post_init__()
-        check_outputs(False, None, self.plot)
 
     def draw(self, plot: Callable[[Path], Any]) -> None:
         if self.plot is not None:
@@ -132,24 +134,16 @@ def wrote(path: str | os.PathLike[str]) -> None:
     note(f"wrote {os.fspath(path)}")
 
 
-def check_outputs(json: bool, csv: str | None, *files: str | None) -> None:
-    """Before anything is computed: stdout can have one result, files need folders that exist, Parquet needs pyarrow."""
-    if json and csv == STDOUT:
-        raise ValueError("--json and --csv - both go to stdout (expected one of them, or a file for the table)")
-    for path in (csv, *files):
-        if path is not None and path != STDOUT:
-            with writing():
-                check_target(Path(path))
-            if path.lower().endswith(".parquet"):
-                imported("pyarrow")
-
-
-def refuse_ending(path: str | None, option: str, *endings: str) -> None:
-    """A picture or table whose name does not say how it is to be written, before anything is computed."""
+def check_file(path: str | None, option: str = "", *endings: str) -> None:
+    """Before anything is computed: the name must say how it is written; folder and packages must be there."""
     if path is None or path == STDOUT:
         return
-    if path.lower().endswith(endings):
-        if path.lower().endswith(NEED_MATPLOTLIB):
-            require_matplotlib()
-        return
-    raise ValueError(f"{option} {path}: the name must end with {', '.join(endings)}")
+    ending = Path(path).suffix.lower()
+    if endings and ending not in endings:
+        raise ValueError(f"{option} {path}: the name must end with {', '.join(endings)}")
+    if endings and ending in NEED_MATPLOTLIB:
+        require_matplotlib()
+    if ending == ".parquet":
+        imported("pyarrow")
+    with writing():
+        check_target(Path(path))

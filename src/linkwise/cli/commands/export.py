@@ -14,7 +14,7 @@ from ...errors import one_of
 from ...files import saving
 from ..declare import OUTPUT, arg, command, flag, opt
 from ..options import Friction, UrdfRotors
-from ..results import STDOUT, Tables, check_outputs, write_by, writing, wrote
+from ..results import STDOUT, Tables, check_file, write_by, writing, wrote
 from ..screen import echo, note, sentence, table
 
 FUNCTIONS = (
@@ -174,7 +174,7 @@ def export(
     if form != "c" and (single or self_test):
         raise ValueError(f"--single and --self-test belong to C (expected none with {form})")
     if form != "c":
-        check_outputs(False, None, out)
+        check_file(out)
     asked = {
         name: keywords_of(name, method, friction=friction, base=base_parameters)
         for name in map(known, function or ["inverse_dynamics"])

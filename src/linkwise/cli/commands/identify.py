@@ -12,7 +12,7 @@ from ...errors import one_of
 from ..declare import OUTPUT, arg, command, flag, opt
 from ..inputs import KINDS, limits_of, named_columns, noise_of, numbers
 from ..options import PICTURES, ROTORS, Friction, Json, Plot, UrdfRotors
-from ..results import Outputs, check_outputs, print_json, refuse_ending, write_by
+from ..results import Outputs, check_file, print_json, write_by
 from ..screen import below, complain, echo, facts, gap, number, sentence, shown, table, title
 from ..wording import at_the_prompt
 
@@ -183,15 +183,13 @@ def identify(
     A recording is a table with a column for each joint, q1 or joint1_position, and for its torque, tau1 or effort_1;
     rates and accelerations are taken if there are columns of them, and found by filtering and differentiation if not.
     """
-    refuse_ending(plot, "--plot", *PICTURES)
+    check_file(plot, "--plot", *PICTURES)
+    check_file(save, "--save", ".toml", ".urdf")
     chosen = None if free is None else [name.strip() for text in free for name in text.split(",")]
     if frame is not None:
         check_frame(arm, frame, chosen)
-    if save is not None:
-        refuse_ending(save, "--save", ".toml", ".urdf")
     kept = no_rotors if chosen is None else not any(name.endswith(".rotor") for name in chosen)
     check_rotors(arm, save, kept, urdf_rotors)
-    check_outputs(json, None, save, plot)
     factors: Any = None if gains is None else numbers(gains, "--gains")
     if factors is not None and len(factors) == 1:
         factors = factors[0]

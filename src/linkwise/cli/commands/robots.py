@@ -12,7 +12,7 @@ from ...errors import one_of
 from ..declare import OUTPUT, arg, command, flag, opt
 from ..inputs import numbers, states
 from ..options import PICTURES, Degrees, Json, Q, Reading, RobotArgument, UrdfRotors, robot_names
-from ..results import Tables, check_outputs, print_json, refuse_ending, write_by
+from ..results import Tables, check_file, print_json, write_by
 from ..screen import echo, facts, note, room, sentence, table, title
 
 
@@ -125,8 +125,7 @@ def draw(
     """
     views = [view_of(each) for each in view or ()] or None
     target = f"{arm.name}.png" if out is None else out
-    refuse_ending(target, "--out", *PICTURES)
-    check_outputs(False, None, target)
+    check_file(target, "--out", *PICTURES)
     (at,) = states(arm, {"--q": ("q", q)}, degrees)
     shown: dict[str, Any] = {"frames": frames, "labels": labels, "centres": centres, "bodies": bodies}
     write_by(lambda path: lw.draw(arm, at, path, views=views, **shown), target, "")
@@ -195,8 +194,7 @@ def convert(
 
     What is written is compared with the robot at random states first; what a format cannot say is an error.
     """
-    refuse_ending(file, "the file", ".toml", ".urdf")
-    check_outputs(False, None, file)
+    check_file(file, "the file", ".toml", ".urdf")
     if to is not None:
         one_of(to, CONVENTIONS, "--to")
         arm = lw.convert(arm, to)

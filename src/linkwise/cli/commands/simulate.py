@@ -18,7 +18,7 @@ from ..limits import shown as in_units
 from ..limits import unit_of, warn_of_start
 from ..motion import NAMES, Where, motion_of_paper, profile, zero_within
 from ..options import PROFILES, Degrees, Json, motions
-from ..results import STDOUT, Outputs, check_outputs, print_json, refuse_ending, write_by, writing
+from ..results import STDOUT, Outputs, check_file, print_json, write_by, writing
 from ..screen import complain, echo, emit, sentence, table, warn
 from ..wording import at_the_prompt
 
@@ -72,9 +72,10 @@ class Files(Outputs):
 
     def __post_init__(self) -> None:
         for name, ending in (("csv", ".csv"), ("parquet", ".parquet"), ("save", ".npz")):
-            refuse_ending(getattr(self, name), f"--{name}", ending)
+            check_file(getattr(self, name), f"--{name}", ending)
+        for path in self.films:
+            check_file(path, "--animate", ".gif", ".mp4", ".html")
         super().__post_init__()
-        check_outputs(False, None, self.save, *self.films)
 
     @property
     def films(self) -> list[str]:
@@ -199,8 +200,6 @@ def reference(arm: lw.Robot, start: Any, control: Control, duration: float, degr
 
 def film_of(out: Files, duration: float) -> dict[str, float]:
     """The options of the films, which are refused before the simulation if they cannot be made."""
-    for path in out.films:
-        refuse_ending(path, "--animate", ".gif", ".mp4", ".html")
     if len({Path(path) for path in out.films}) < len(out.films):
         raise ValueError(f"--animate {out.films[-1]}: a film is given twice (expected different files)")
     given = {name: x for name, x in (("fps", out.fps), ("speed", out.speed)) if x is not None}
