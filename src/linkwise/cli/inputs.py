@@ -35,17 +35,19 @@ class Typed(NamedTuple):
 
 
 def number(text: str, what: str) -> Typed:
-    if match := PLAIN.fullmatch(text.strip()):
+    text = text.strip()
+    if match := PLAIN.fullmatch(text):
         sign, digits, degrees = match.groups()
-        value = float(sign + digits)
-        if not math.isfinite(value):
-            raise ValueError(f"{what}: {text.strip()!r} is too large (expected a finite number)")
-        return Typed(math.radians(value), True, True) if degrees else Typed(value)
-    if match := PI.fullmatch(text.strip()):
+        value = float(digits)
+        found = Typed(math.radians(value), True, True) if degrees else Typed(value)
+    elif (match := PI.fullmatch(text)) and float(match[3] or 1.0):
         sign, factor, divisor = match.groups()
-        value = float(factor or 1.0) * math.pi / float(divisor or 1.0)
-        return Typed(-value if sign == "-" else value, True)
-    raise ValueError(f"{what}: {text.strip()!r} is not a number (expected such as 0.5, -1e-3, pi/2 or 30deg)")
+        found = Typed(float(factor or 1.0) * math.pi / float(divisor or 1.0), True)
+    else:
+        raise ValueError(f"{what}: {text!r} is not a number (expected such as 0.5, -1e-3, pi/2 or 30deg)")
+    if not math.isfinite(found.value):
+        raise ValueError(f"{what}: {text!r} is too large (expected a finite number)")
+    return found._replace(value=-found.value) if sign == "-" else found
 
 
 def numbers(text: str, what: str) -> list[float]:

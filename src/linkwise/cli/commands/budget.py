@@ -117,7 +117,7 @@ def motion_of(arm: lw.Robot, where: Where, run: Measured) -> Motion:
         raise ValueError("--columns and --cutoff belong to a recording (expected --measured FILE)")
     if where.is_state():
         at = AtStates(arm, where)
-        return Motion(at.motion, f"at {at.count}" if at.one else at.count)
+        return Motion(at.motion, f"at {at.count}")
     path, about = where.path(arm)
     along = lw.torque_along(arm, path, where.samples, loads=False)
     return Motion((along.q, along.qd, along.qdd), f"{about}, {where.samples} samples", along.t)

@@ -52,7 +52,7 @@ def keywords_of(name: str, method: str | None, **flags: bool) -> dict[str, Any]:
     if method is not None and "method" not in taken:
         raise ValueError(f"--method {method}: {name} is computed in one way (expected no method)")
     for key, given in flags.items():
-        if given and key not in taken:
+        if given and (key not in taken or taken[key].default is not False):
             raise ValueError(f"{FLAGS[key]}: {name} has no such option (expected none)")
     return {key: True for key, given in flags.items() if given} | ({} if method is None else {"method": method})
 
