@@ -17,7 +17,6 @@ from ..robot import Joint, Link, Robot
 from ..robot.coordinates import MovingJoint
 from ..robot.kinds import JointKind
 from ..robot.symbols import refuse_symbols
-from ..tracing import refuse_symbols
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 NEAR = 1e-9  # relative to the link's size: points that count as one
