@@ -10,7 +10,7 @@ import linkwise as lw
 from command_line import linkwise
 from effort import rest_slow
 from functions import NAMES
-from linkwise.cli.functions import FUNCTIONS
+from linkwise.cli.commands.export import FUNCTIONS
 
 OTHERS = {  # of the public functions of robots, those without formulas in q, qd, ...
     "base_parameters", "cite", "compile", "convert_force", "convert_state", "equilibrium", "methods", "neutral",
