@@ -135,15 +135,15 @@ def wrote(path: str | os.PathLike[str]) -> None:
 
 
 def check_file(path: str | None, option: str = "", *endings: str) -> None:
-    """Before anything is computed: the name must say how it is written; folder and packages must be there."""
+    """Before anything is computed: the name must say how it is written; its folder, then the packages must be there."""
     if path is None or path == STDOUT:
         return
     ending = Path(path).suffix.lower()
     if endings and ending not in endings:
         raise ValueError(f"{option} {path}: the name must end with {', '.join(endings)}")
+    with writing():
+        check_target(Path(path))
     if endings and ending in NEED_MATPLOTLIB:
         require_matplotlib()
     if ending == ".parquet":
         imported("pyarrow")
-    with writing():
-        check_target(Path(path))

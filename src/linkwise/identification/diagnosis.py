@@ -39,11 +39,10 @@ def notes(result: Identification) -> Iterator[str]:
         yield "friction=False leaves out the friction that the nominal robot has: the torques are taken to have none"
     yield from on_bodies(result)
     yield from on_torques(result)
-    systematic = systematic_errors(result)
-    yield from systematic
+    yield from systematic_errors(result)
     yield from on_lag(result)
     biased = with_offset(result)
-    if biased and not systematic:  # which leave a mean too
+    if biased:
         yield f"the residuals of {', '.join(biased)} have a mean that is not zero: offset=True identifies it"
 
 
