@@ -89,7 +89,7 @@ def test_simulate_takes_the_parameters_of_a_torque_function_too():
         assert np.allclose(run.q[k], want.q, rtol=0, atol=1e-9)
         assert np.allclose(run.tau[k], want.tau, rtol=0, atol=1e-7)
     for given, said in {
-        "none": (None, "has a parameter 'kp'"),
+        "none": (None, "'kp' has no value"),
         "another": ({"kpp": 1.0, "kp": 1.0, "target": 0.0}, "'kpp' is not a parameter of the torque function.*'kp'"),
         "nan": ({"kp": np.nan, "target": 0.0}, "'kp' is nan"),
     }.values():

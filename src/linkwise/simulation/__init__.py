@@ -1,7 +1,6 @@
 """Motion in time: the equations of motion of a robot, integrated to a recording."""
 
-from .compiled import CompiledSimulation
-from .compiled_rollout import CompiledRollout
+from .compiled import CompiledRollout, CompiledSimulation
 from .events import Event, joint_limits
 from .parameters import per_trajectory
 from .rollouts import RolloutResult, rollout

@@ -1,105 +1,96 @@
-"""A simulation that is compiled beforehand, for many short runs."""
+"""`lw.compile(lw.simulate, ...)` and `lw.compile(lw.rollout, ...)`: what acts is traced once, for many short runs."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from types import NoneType
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..control import Sampled
-from ..control.drives import Sum
-from ..kernels.arrays import has, on_gpu
-from ..kernels.interface import numpy_array
+from ..control.drives import Sum, function_name
+from ..errors import one_of
+from ..kernels.arrays import finite, has, on_gpu
+from ..kernels.dispatch import DTYPES
+from ..kernels.interface import described, numpy_array
+from ..kernels.kernel import real_array
 from ..kernels.target import target_named
 from ..ode.registry import integrator as integrator_of
+from ..ode.rollout import RolloutCode, fixed_step_integrators
 from ..recording.recording import Recording
-from ..robot import Robot
+from ..robot import Friction, Robot, require_robot
 from ..robot.configurations import neutral
+from ..robot.symbols import symbols_of
 from ..tracing import Input
 from . import sampling
 from .backend import backend_for, freshly_traced
-from .parameters import PerTrajectory, parameters_of
-from .prepared import prepared
-from .problem import Problem
-from .simulation import arguments, refuse_unknown, simulate
+from .friction_steps import warn_of_long_steps
+from .parameters import PerTrajectory, check_names, declared_shapes, parameters_of, values_of
+from .prepared import checked, prepared
+from .problem import Problem, wrong_torques
+from .rollout_inputs import refuse_exact, refuse_sampled
+from .rollouts import Options, RolloutResult, refuse_unknown, rolled_out, rollout, solver, whole
+from .simulation import arguments, simulate
+from .simulation import refuse_unknown as refuse_unknown_of_simulate
+from .traced import TracedFunction, traced
 
-COMPILE = "lw.compile(lw.simulate, ...)"
-FROZEN = (
-    "torque",
-    "wrench",
-    "point",
-    "friction",
-    "coordinates",
-    "method",
-    "integrator",
-    "events",
-    "compiled",
-    "target",
+SIMULATE, ROLLOUT = "lw.compile(lw.simulate, ...)", "lw.compile(lw.rollout, ...)"
+EXPECTED = (
+    "expected parameters={{{name!r}: lw.Input(...)}} with the shape that one trajectory has of it, lw.Input() for a"
+    " number; or numbers"
 )
+OF_A_RUN = ("q0", "qd0", "table", "wrench", "stream", "out")  # of a rollout
 
 
-class CompiledSimulation:
+class CompiledMotion:
+    """What is frozen, and what each run is given."""
+
+    function: ClassVar[str]  # how it is made
+    frozen: ClassVar[Sequence[str]]  # options that a run cannot change
+
+    def __init__(self, robot: Robot, parameters: Mapping[str, Any], options: Mapping[str, Any], torque: Any) -> None:
+        """Parameters of the torque function that are not named keep their defaults."""
+        self.robot, self.parameters, self.options = robot, parameters, options
+        self.defaults = [name for name in parameters_of(torque) if name not in parameters]
+
+    def of_run(self, parameters: Mapping[str, Any] | None, others: Mapping[str, Any]) -> dict[str, Any]:
+        """The options of a run, from what it is given."""
+        for name in others:
+            if name in self.frozen:
+                raise TypeError(f"{name!r} is frozen in {self!r} (expected it in {self.function})")
+        for name in parameters or {}:
+            if name in self.defaults:
+                raise ValueError(
+                    f"parameters: {name!r} has its default in {self!r} (expected parameters={{{name!r}: lw.Input(...)}}"
+                    f" in {self.function}, with the shape that one trajectory has of it)"
+                )
+        numbers = {name: value for name, value in self.parameters.items() if not isinstance(value, Input)}
+        return {**self.options, **others, "parameters": {**numbers, **(parameters or {})}}
+
+    def in_words(self, names: Sequence[str]) -> str:
+        return f"of robot {self.robot.name!r}, frozen{': ' if names else ''}{', '.join(names)}"
+
+
+class CompiledSimulation(CompiledMotion):
     """`run(q0, qd0, duration)`: as `lw.simulate`, with torque and event functions frozen as they were.
 
     Whatever those functions read, globals, attributes or lists, was read once, when this was made, and arrays were
     copied. `samples`, `rtol` and the other numbers may be given again for each run.
     """
 
-    def __init__(
-        self, arm: Robot, problem: Problem, laws: tuple[Sampled, ...], options: dict[str, Any], defaults: Sequence[str]
-    ) -> None:
-        """`defaults` are parameters of the torque function that were not named."""
-        self.robot, self.options = arm, {name: frozen(value, name) for name, value in options.items()}
-        self.parameters, self.defaults = self.options.pop("parameters", None) or {}, defaults
-        parts: tuple[Any, ...] = (*([problem.torque] if problem.torque else []), *laws)
-        self.options |= {"events": problem.events}
-        if parts:
-            self.options["torque"] = Sum(parts) if len(parts) > 1 else parts[0]
+    function = SIMULATE
+    frozen = (
+        *("torque", "wrench", "point", "friction", "coordinates", "method", "integrator", "events", "compiled"),
+        "target",
+    )
 
     def __call__(self, q0: Any, qd0: Any = None, duration: Any = None, **others: Any) -> Recording:
-        for name in others:
-            if name in FROZEN:
-                raise TypeError(f"{name!r} is frozen in {self!r} (expected it in {COMPILE})")
-        given = {**self.parameters, **(others.pop("parameters", None) or {})}
-        refuse_defaults(self.defaults, given, self, COMPILE)
-        numbers = {name: value for name, value in given.items() if not isinstance(value, Input)}
-        return simulate(self.robot, q0, qd0, duration, **{**self.options, **others, "parameters": numbers})
+        return simulate(self.robot, q0, qd0, duration, **self.of_run(others.pop("parameters", None), others))
 
     def __repr__(self) -> str:
-        names = ", ".join(name for name in self.options if name in FROZEN and self.options[name])
-        return f"<Simulation of robot {self.robot.name!r}, frozen{': ' if names else ''}{names}>"
-
-
-def frozen(value: Any, name: str) -> Any:
-    """A NumPy copy of numbers that others may change, arrays, lists, and mappings of them; not of arrays on a GPU."""
-    if isinstance(value, Mapping):
-        return {each: frozen(part, f"{name}: {each!r}") for each, part in value.items()}
-    if isinstance(value, PerTrajectory):
-        return PerTrajectory(frozen(value.values, name))
-    if not isinstance(value, (list, tuple)) and (not has(value, "__array__") or on_gpu(value)):
-        return value
-    array = np.array(numpy_array(name, value))
-    return value if array.dtype == object else array  # such as events
-
-
-def refuse_defaults(defaults: Sequence[str], given: Iterable[str], compiled: Any, function: str) -> None:
-    """Raise an error if a run is given a parameter that was traced with its default."""
-    for name in given:
-        if name in defaults:
-            raise ValueError(
-                f"parameters: {name!r} has its default in {compiled!r} (expected parameters={{{name!r}: lw.Input(...)}}"
-                f" in {function}, with the shape that one trajectory has of it)"
-            )
-
-
-def per_trajectory_too_early(name: str, function: str) -> ValueError:
-    """The error of numbers for each trajectory where a function is traced: how many axes a batch has is not known."""
-    return ValueError(
-        f"parameters: {name!r} is marked lw.per_trajectory (expected lw.Input(...) in {function}, with the shape that"
-        " one trajectory has of it, and the numbers in each run)"
-    )
+        return f"<Simulation {self.in_words([x for x in self.options if x in self.frozen and self.options[x]])}>"
 
 
 def compile_simulation(arm: Robot, **options: Any) -> CompiledSimulation:
@@ -112,12 +103,16 @@ def compile_simulation(arm: Robot, **options: Any) -> CompiledSimulation:
     >>> run([0, 0, 0], duration=20.0).q[-1].round(4)
     array([ 0.5, -0.3,  0.2])
     """
-    refuse_unknown(options, COMPILE)
+    refuse_unknown_of_simulate(options, SIMULATE)
     target_named(options.get("target", "cpu")).check_run(options.get("threads"))
     inspect.signature(simulate).bind(arm, None, **options)  # complains of q0
-    given = options.get("parameters") or {}
-    defaults = [name for name in parameters_of(sampling.parted(options.get("torque"))[0]) if name not in given]
-    return CompiledSimulation(arm, *compiled_problem(arm, {**arguments(), **options}), options, defaults)
+    problem, laws = compiled_problem(arm, {**arguments(), **options})
+    parts: tuple[Any, ...] = (*([problem.torque] if problem.torque else []), *laws)
+    kept = {name: copied(value, name) for name, value in options.items()} | {"events": problem.events}
+    if parts:
+        kept["torque"] = Sum(parts) if len(parts) > 1 else parts[0]
+    law = sampling.parted(options.get("torque"))[0]
+    return CompiledSimulation(arm, kept.pop("parameters", None) or {}, kept, law)
 
 
 def compiled_problem(arm: Robot, options: dict[str, Any]) -> tuple[Problem, tuple[Sampled, ...]]:
@@ -126,7 +121,7 @@ def compiled_problem(arm: Robot, options: dict[str, Any]) -> tuple[Problem, tupl
     given = options["parameters"] or {}
     for name, value in given.items():
         if isinstance(value, PerTrajectory):
-            raise per_trajectory_too_early(name, COMPILE)
+            raise per_trajectory_too_early(name, SIMULATE)
     numbers = {name: np.zeros(value.shape) if isinstance(value, Input) else value for name, value in given.items()}
     options = {**options, "parameters": numbers}
     q0 = neutral(arm) if isinstance(arm, Robot) else None  # which `prepared` refuses
@@ -137,3 +132,167 @@ def compiled_problem(arm: Robot, options: dict[str, Any]) -> tuple[Problem, tupl
         problem, integrator, inputs.start, inputs.parameters, None, target_named(options["target"])
     ).problem
     return problem, sampling.frozen(inputs.laws, arm)
+
+
+class CompiledRollout(CompiledMotion):
+    """`run(q0, qd0, parameters={...})`: as `lw.rollout`, with the torque function frozen as it was.
+
+    Whatever that function read, globals, attributes or arrays, was read once, when this was made. All numbers may be
+    given again for each run. Arrays and lists were copied; arrays on a GPU are read by each run. Machine code stays as
+    long as this does: CUDA graphs that captured a run need it.
+    """
+
+    function = ROLLOUT
+    frozen = ("friction", "integrator", "target", "dtype")  # and a torque function
+
+    def __init__(
+        self,
+        robot: Robot,
+        law: TracedFunction | None,
+        parameters: Mapping[str, Any],
+        options: Mapping[str, Any],
+        torque: Any,
+    ) -> None:
+        super().__init__(robot, parameters, options, torque)
+        self.law = law
+        self.solvers: dict[Any, RolloutCode] = {}
+        self.told = False  # whether it was said that steps are too long for friction
+        if (friction := Friction.of(options.get("friction", False))) is not None and "dt" in options:
+            symbols = {name: values_of(parameters.get(name)) for name in (symbols_of(robot) if robot.symbolic else ())}
+            if all(isinstance(value, (int, float, np.ndarray)) for value in symbols.values()):
+                integrator, dt = options.get("integrator", "rk4"), checked(dt=options["dt"])["dt"]
+                arrays = {name: np.asarray(value, dtype=float) for name, value in symbols.items()}
+                self.told = warn_of_long_steps(robot, friction, dt, integrator, arrays)
+
+    def __call__(
+        self, q0: Any, qd0: Any = None, *, parameters: Mapping[str, Any] | None = None, **others: Any
+    ) -> RolloutResult:
+        if "torque" in others and (self.law is not None or callable(others["torque"])):
+            raise TypeError(f"'torque' is frozen in {self!r} (expected it in {ROLLOUT})")
+        options = self.of_run(parameters, others)
+        refuse_unknown(others, self, Options._fields)
+        if self.law is not None:
+            options["torque"] = self.law
+        for name in ("steps", "dt"):
+            if name not in options:
+                raise TypeError(f"{name} is missing (expected {name}=..., here or in {ROLLOUT})")
+        look = None if self.told else self.look_at_friction
+        return rolled_out(self.robot, q0, qd0, Options(**options), look, self.solver)
+
+    def solver(self, *key: Any) -> RolloutCode:
+        """The machine code of a run, which is kept; there are few kinds."""
+        found = self.solvers.get(key)
+        return self.solvers.setdefault(key, solver(*key)) if found is None else found
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "solvers": {}}  # machine code is of this process
+
+    def look_at_friction(self, *given: Any) -> None:
+        """Warn once of steps that are too long."""
+        self.told = warn_of_long_steps(*given)
+
+    def __repr__(self) -> str:
+        names = ["torque"] * (self.law is not None) + [name for name in self.frozen if name in self.options]
+        needed = [f"{name} {shape}" for name, shape in self.needed.items()]
+        takes = f"; parameters of a run: {', '.join(needed)}" if needed else ""
+        return f"<Rollout {self.in_words(names)}{takes}>"
+
+    @property
+    def needed(self) -> dict[str, tuple[int, ...]]:
+        """The parameters that each run is given, with the shapes that one trajectory has of them."""
+        every = declared_shapes(self.law) | dict.fromkeys(symbols_of(self.robot) if self.robot.symbolic else (), ())
+        numbers = [name for name, value in self.parameters.items() if not isinstance(value, Input)]
+        return {name: shape for name, shape in every.items() if name not in numbers}
+
+
+def compile_rollout(
+    arm: Robot, *, torque: Any = None, parameters: Mapping[str, Any] | None = None, **options: Any
+) -> CompiledRollout:
+    """`lw.compile(lw.rollout, arm, ...)`: traced now, to be called as run(q0, qd0, parameters={...}).
+
+    `lw.rollout` traces its torque function at every call, since what it reads may have changed; that takes
+    milliseconds. Machine code is made at the first run. Parameters that are not named keep their defaults. Symbols of
+    the robot are always given to each run, unless they have numbers here. `steps`, `dt`, `every`, `hold` and `threads`
+    may be given here or to the run, the arrays `table`, `wrench` and `out` to the run; `friction`, `integrator`,
+    `target` and `dtype` are given here.
+
+    >>> import numpy as np
+    >>> import linkwise as lw
+    >>> arm = lw.load("planar3")
+    >>> spring = lambda arm, t, q, qd, goal, kp: kp * (goal - q) - 0.5 * qd
+    >>> shapes = {"goal": lw.Input(3), "kp": 2.0}
+    >>> run = lw.compile(lw.rollout, arm, steps=20, dt=1e-3, torque=spring, parameters=shapes)
+    >>> run(np.zeros((1000, 3)), parameters={"goal": [0.1, 0.2, 0.3]})
+    <rollout of robot 'planar3': trajectories (1000,), 20 steps of 0.001 s>
+    """
+    require_robot(arm)
+    refuse_what_is_no_option(arm, options)
+    if torque is not None and not callable(torque):
+        raise TypeError(f"torque is {torque!r} (expected a torque function; constant torques are given to each run)")
+    refuse_sampled(torque)
+    if not isinstance(parameters, (Mapping, NoneType)):
+        raise TypeError(f"parameters is {described(parameters)} (expected a mapping from names to numbers or lw.Input)")
+    given = copied(parameters or {}, "parameters")
+    symbols = symbols_of(arm) if arm.symbolic else ()
+    every = {**dict.fromkeys(symbols, Input()), **given}  # symbols are given to each run unless they have numbers here
+    check_names(torque, every, arm, symbols, EXPECTED)
+    for name, x in given.items():
+        if isinstance(x, PerTrajectory) and name not in symbols:
+            raise per_trajectory_too_early(name, ROLLOUT)
+        if not isinstance(x, Input) and not on_gpu(values_of(x)):
+            finite(f"parameters: {name!r}", real_array(f"parameters: {name!r}", values_of(x), "float64"))
+    shapes = {name: x.shape if isinstance(x, Input) else np.shape(values_of(x)) for name, x in given.items()}
+    for name in symbols:
+        if isinstance(given.get(name), Input) and shapes[name]:
+            raise ValueError(
+                f"parameters: {name!r} has the shape {shapes[name]} (expected lw.Input(): it is a symbol of the robot)"
+            )
+    law = None if torque is None else frozen_law(arm, torque, {k: v for k, v in shapes.items() if k not in symbols})
+    return CompiledRollout(arm, law, given, options, torque)
+
+
+def frozen_law(arm: Robot, torque: Any, shapes: Mapping[str, tuple[int, ...]]) -> TracedFunction:
+    """The torque function as it is now, with parameters of these shapes."""
+    law = traced(torque, arm, f"the torque function {function_name(torque)!r}", tuple(sorted(shapes.items())))
+    shape = law.program.outputs[0].shape
+    if shape != (arm.n,):
+        raise wrong_torques(arm, shape, tuple(sorted(shapes.items())))
+    return law
+
+
+def refuse_what_is_no_option(arm: Robot, options: Mapping[str, Any]) -> None:
+    known = [name for name in inspect.signature(rollout).parameters if name not in ("arm", "unknown", *OF_A_RUN)]
+    for name in options:
+        if name in OF_A_RUN:
+            raise TypeError(f"{name!r} is not an argument of {ROLLOUT} (expected it in each run)")
+    refuse_unknown(options, ROLLOUT, known)
+    target_named(options.get("target", "cpu")).check_run(options.get("threads"))
+    for name in ("steps", "every", "hold"):
+        if options.get(name) is not None:
+            whole(name, options[name])
+    if "dt" in options:
+        checked(dt=options["dt"])
+    if (law := Friction.of(options.get("friction", False))) is not None:
+        refuse_exact(arm, law)
+    one_of(options.get("integrator", "rk4"), fixed_step_integrators(), "integrator")
+    one_of(options.get("dtype") or DTYPES[0], DTYPES, "dtype")
+
+
+def copied(value: Any, name: str) -> Any:
+    """A NumPy copy of numbers that others may change, arrays, lists, and mappings of them; not of arrays on a GPU."""
+    if isinstance(value, Mapping):
+        return {each: copied(part, f"{name}: {each!r}") for each, part in value.items()}
+    if isinstance(value, PerTrajectory):
+        return PerTrajectory(copied(value.values, name))
+    if not isinstance(value, (list, tuple)) and (not has(value, "__array__") or on_gpu(value)):
+        return value
+    array = np.array(numpy_array(name, value))
+    return value if array.dtype == object else array  # such as events
+
+
+def per_trajectory_too_early(name: str, function: str) -> ValueError:
+    """The error of numbers for each trajectory where a function is traced: how many axes a batch has is not known."""
+    return ValueError(
+        f"parameters: {name!r} is marked lw.per_trajectory (expected lw.Input(...) in {function}, with the shape that"
+        " one trajectory has of it, and the numbers in each run)"
+    )

@@ -100,7 +100,7 @@ class RolloutMotion(MotionOf):
     of_equations = ("torque", "table", "wrench", "friction", "parameters")
 
     def compiled(self, robot: Robot, **options: Any) -> Callable[..., Any]:
-        from .compiled_rollout import compile_rollout
+        from .compiled import compile_rollout
 
         return compile_rollout(robot, **options)
 

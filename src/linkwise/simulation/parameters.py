@@ -10,7 +10,7 @@ An array is for all trajectories as it stands, unless it is marked by `lw.per_tr
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -20,8 +20,10 @@ from ..api.torque_functions import check_arguments
 from ..control.drives import Law, Limited, Sum, function_name
 from ..errors import near_miss
 from ..kernels.interface import described, numpy_array
+from ..robot import Robot
 from ..robot.named_arrays import gradient_error, refuse_gradients, refuse_labels
 
+NUMBERS = "expected numbers: parameters={{{name!r}: ...}}"
 STATE = 4  # arguments of every torque function: arm, t, q, qd
 NONE: Mapping[str, Any] = {}
 PREFIX = "own_"  # of the program's inputs, so that a parameter may be called tau
@@ -117,18 +119,38 @@ def shape_in_one(name: str, value: Any, shape: Shape, batch: Shape, declared: Sh
     return own
 
 
+def check_names(
+    torque: Any,
+    given: Mapping[str, Any],
+    robot: Robot | None = None,
+    symbols: Sequence[str] = (),
+    expected: str = NUMBERS,
+) -> None:
+    """Raise an error for a parameter that is not known, and for one that has no value and needs one.
+
+    What may be given are the parameters of the torque function and the symbols of the robot; `expected` are values.
+    """
+    laws = parameters_of(torque)
+    known = {**dict.fromkeys(symbols, True), **laws}
+    for name in given:
+        if name not in known:
+            what = f"neither a symbol of robot {robot.name!r} nor a" if robot is not None else "not a"
+            listed = f"expected {', '.join(known)}" if known else "it has none after arm, t, q and qd"
+            raise ValueError(
+                f"parameters: {name!r} is {what} parameter of the torque function{near_miss(name, known)} ({listed})"
+            )
+    for name in symbols:
+        if name in laws:
+            raise ValueError(f"{name!r} is a symbol of the robot and a parameter of the torque function (expected one)")
+    for name, needed in known.items():
+        if needed and name not in given:
+            raise ValueError(f"parameters: {name!r} has no value ({expected.format(name=name)})")
+
+
 def checked_parameters(torque: Any, values: Mapping[str, Any] | None, batch: Shape) -> dict[str, np.ndarray]:
     """An array (*batch, ...) of each parameter that has a value, in the order of their names."""
-    known, values = parameters_of(torque), values or {}
-    for name in values:
-        if name not in known:
-            expected = f"expected {', '.join(known)}" if known else "it has no parameters after arm, t, q and qd"
-            raise ValueError(
-                f"parameters: {name!r} is not a parameter of the torque function{near_miss(name, known)} ({expected})"
-            )
-    for name, needed in known.items():
-        if needed and name not in values:
-            raise ValueError(f"the torque function has a parameter {name!r} (expected a number for it, or a default)")
+    values = values or {}
+    check_names(torque, values)
     arrays, declared = {}, declared_shapes(torque)
     for name in sorted(values):
         array = real_numbers(name, values[name])

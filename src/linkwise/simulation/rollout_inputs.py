@@ -9,12 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..api.states import refuse_tip_wrenches, same_in_all_states
-from ..errors import near_miss
 from ..kernels.arrays import Arrays, Shape
 from ..kernels.interface import broadcast
 from ..robot import Friction, Robot, require_robot
 from ..robot.symbols import symbols_of
-from .parameters import PerTrajectory, declared_shapes, parameters_of, shape_in_one, values_of
+from .parameters import PerTrajectory, check_names, declared_shapes, shape_in_one, values_of
 from .problem import Problem
 from .sampling import parted
 from .symbol_values import refuse_impossible
@@ -49,7 +48,7 @@ def rollout_inputs(
     symbols = symbols_of(arm) if arm.symbolic else ()
     law = Friction.of(friction)
     refuse_exact(arm, law)
-    refuse_wrong_names(arm, torque, symbols, given)
+    check_names(torque, given, arm, symbols)
     of_symbols = {name: symbol_numbers(arrays, name, given[name]) for name in symbols}
     axes = max((len(array.shape) for array in of_symbols.values()), default=0)
     known = known_arrays(arm, arrays, q0, qd0, table_rows, None if function else torque, table, wrench, axes)
@@ -167,32 +166,6 @@ def refuse_sampled(torque: Any) -> None:
             " loop over its periods, rollouts of a period each, with torque= the torques that its law gave for the"
             " states before)"
         )
-
-
-def refuse_wrong_names(arm: Robot, torque: Any, symbols: tuple[str, ...], given: Mapping[str, Any]) -> None:
-    """Every parameter is known, and has a value if it needs one."""
-    for name, needed in refuse_unknown_names(arm, torque, symbols, given).items():
-        if needed and name not in given:
-            raise ValueError(f"parameters: {name!r} has no value (expected numbers: parameters={{{name!r}: ...}})")
-
-
-def refuse_unknown_names(
-    arm: Robot, torque: Any, symbols: tuple[str, ...], given: Mapping[str, Any]
-) -> dict[str, bool]:
-    """The parameters that there are, and whether each must be given; an error if another one is."""
-    laws = parameters_of(torque)
-    known = {**dict.fromkeys(symbols, True), **laws}
-    for name in given:
-        if name not in known:
-            expected = f"expected {', '.join(known)}" if known else "there are none"
-            raise ValueError(
-                f"parameters: {name!r} is neither a symbol of robot {arm.name!r} nor a parameter of the torque function"
-                f"{near_miss(name, known)} ({expected})"
-            )
-    for name in symbols:
-        if name in laws:
-            raise ValueError(f"{name!r} is a symbol of the robot and a parameter of the torque function (expected one)")
-    return known
 
 
 def batch_of(arm: Robot, arrays: Sequence[Given]) -> Shape:

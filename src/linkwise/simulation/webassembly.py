@@ -24,10 +24,9 @@ from ..targets.wasm.solver import Block, driver_module
 from .backend import freshly_traced
 from .breaks import breaks_of
 from .friction_steps import warn_of_long_steps
-from .parameters import PREFIX, PerTrajectory, real_numbers
+from .parameters import PREFIX, PerTrajectory, check_names, real_numbers
 from .prepared import Prepared, checked_numbers, prepared
 from .problem import Problem, program_of
-from .rollout_inputs import refuse_wrong_names
 from .sampling import parted
 from .simulation import arguments, refuse_unknown
 
@@ -79,7 +78,7 @@ def prepared_with_symbols(arm: Robot, q0: Any, qd0: Any, options: Mapping[str, A
     start = neutral(arm) if q0 is None and isinstance(arm, Robot) else q0
     symbols = symbols_of(arm) if isinstance(arm, Robot) and arm.symbolic else ()
     given = dict(wanted["parameters"] or {})
-    refuse_wrong_names(arm, parted(wanted["torque"])[0], symbols, given)
+    check_names(parted(wanted["torque"])[0], given, arm, symbols)
     if not symbols:
         return prepared(arm, start, qd0, **wanted)
     values = {name: one_number(name, given.pop(name)) for name in symbols}
