@@ -323,3 +323,23 @@ def test_gradients_of_other_libraries_are_refused_in_our_words() -> None:
 
 def failing(arm: Any, t: Any, q: Any, qd: Any) -> Any:
     raise RuntimeError("of my own") from KeyError("its cause")
+
+
+def test_a_wrong_shape_is_told_once_with_the_shapes_of_the_parameters() -> None:
+    def in_python(arm: lw.Robot, t: float, q: np.ndarray, qd: np.ndarray, kp: np.ndarray) -> np.ndarray:
+        return (kp @ q)[:2] if float(q[0]) < 9.0 else q
+
+    with pytest.raises(ValueError, match=r"gave shape \(2,\)") as error:
+        lw.simulate(PLANAR, np.zeros((2, 3)), duration=0.1, torque=in_python, parameters={"kp": np.eye(3)})
+    assert str(error.value).count("kp (3, 3)") == 1
+
+
+@pytest.mark.parametrize("motion", [lw.simulate, lw.rollout])
+def test_a_compiled_motion_says_what_a_run_is_given(motion: Any) -> None:
+    run = lw.compile(
+        motion,
+        PLANAR,
+        torque=lambda arm, t, q, qd, kp, kd: -kp * q - kd * qd,
+        parameters={"kp": lw.Input(3), "kd": 2.0},
+    )
+    assert repr(run).endswith("frozen: torque; parameters of a run: kp (3,)>")

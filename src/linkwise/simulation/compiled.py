@@ -27,7 +27,7 @@ from ..tracing import Input
 from . import sampling
 from .backend import backend_for, freshly_traced
 from .friction_steps import warn_of_long_steps
-from .parameters import PerTrajectory, check_names, declared_shapes, parameters_of, values_of
+from .parameters import PerTrajectory, check_names, parameters_of, values_of
 from .prepared import checked, prepared
 from .problem import Problem, wrong_torques
 from .rollout_inputs import refuse_exact, refuse_sampled
@@ -69,8 +69,15 @@ class CompiledMotion:
         numbers = {name: value for name, value in self.parameters.items() if not isinstance(value, Input)}
         return {**self.options, **others, "parameters": {**numbers, **(parameters or {})}}
 
+    @property
+    def needed(self) -> dict[str, tuple[int, ...]]:
+        """The parameters that each run is given, with the shapes that one trajectory has of them."""
+        return {name: value.shape for name, value in self.parameters.items() if isinstance(value, Input)}
+
     def in_words(self, names: Sequence[str]) -> str:
-        return f"of robot {self.robot.name!r}, frozen{': ' if names else ''}{', '.join(names)}"
+        needed = [f"{name} {shape}" for name, shape in self.needed.items()]
+        takes = f"; parameters of a run: {', '.join(needed)}" if needed else ""
+        return f"of robot {self.robot.name!r}, frozen{': ' if names else ''}{', '.join(names)}{takes}"
 
 
 class CompiledSimulation(CompiledMotion):
@@ -193,16 +200,12 @@ class CompiledRollout(CompiledMotion):
 
     def __repr__(self) -> str:
         names = ["torque"] * (self.law is not None) + [name for name in self.frozen if name in self.options]
-        needed = [f"{name} {shape}" for name, shape in self.needed.items()]
-        takes = f"; parameters of a run: {', '.join(needed)}" if needed else ""
-        return f"<Rollout {self.in_words(names)}{takes}>"
+        return f"<Rollout {self.in_words(names)}>"
 
     @property
     def needed(self) -> dict[str, tuple[int, ...]]:
-        """The parameters that each run is given, with the shapes that one trajectory has of them."""
-        every = declared_shapes(self.law) | dict.fromkeys(symbols_of(self.robot) if self.robot.symbolic else (), ())
-        numbers = [name for name, value in self.parameters.items() if not isinstance(value, Input)]
-        return {name: shape for name, shape in every.items() if name not in numbers}
+        symbols = symbols_of(self.robot) if self.robot.symbolic else ()
+        return super().needed | {name: () for name in symbols if name not in self.parameters}
 
 
 def compile_rollout(
