@@ -268,3 +268,42 @@ def test_robots_keep_numbers_not_tensors(library: str) -> None:
         assert robot.rows == same.rows
         assert robot.gravity == same.gravity
         assert all(type(x) is float for x in (*robot.gravity, robot.rows[1]["mass"]))
+
+
+def test_rows_by_joint_are_refused_where_nobody_knows_the_joints() -> None:
+    q = np.random.default_rng(4).normal(size=(3, 3))
+    table = pandas.DataFrame(q, index=["link3", "link1", "link2"])  # as many joints as states
+    calls: dict[str, Callable[[Any], Any]] = {
+        "kernel": lw.compile(lw.gravity_torque, SMALL),
+        "derivative": lw.derivative(lw.gravity_torque, SMALL, "q"),
+        "packed": lw.packed(lw.inertia_matrix, SMALL),
+        "torque": lambda table: lw.rollout(SMALL, q, steps=3, dt=0.1, torque=table),
+        "table": lambda table: lw.rollout(SMALL, q[0], steps=3, dt=0.1, table=table),
+        "sweep": lambda table: lw.sweep(SMALL, {"q0": table}, "never", 0.1),
+        "spline": lambda table: lw.spline([0.0, 1.0, 2.0], table),
+        "fourier": lambda table: lw.fourier([0.0] * 3, table, q, 2.0),
+        "marked": lw.per_trajectory,
+        "program": lambda table: lw.evaluate(lw.trace(lw.gravity_torque, SMALL), table),
+    }
+    for name, call in calls.items():
+        with pytest.raises(TypeError, match="rows named 'link3'|names are not looked at"):
+            call(table)
+            pytest.fail(name)
+    times = pandas.DataFrame(q, index=pandas.to_timedelta([0.0, 0.1, 0.2], unit="s"))
+    assert np.array_equal(calls["kernel"](times), calls["kernel"](q))
+
+
+def test_programs_and_motions_refuse_names() -> None:
+    q = pandas.Series([0.3, 0.1, 0.2], index=["link3", "link1", "link2"])
+    with pytest.raises(TypeError, match="names are not looked at"):
+        lw.evaluate(lw.trace(lw.gravity_torque, SMALL), q)
+    with pytest.raises(TypeError, match="q of held .* has names"):
+        lw.held(lambda t: (q, 0.0 * q, 0.0 * q), 2.0)(1.0)
+
+
+def test_a_series_of_structs_is_matched_by_name() -> None:
+    polars = pytest.importorskip("polars")
+    table = polars.DataFrame({"link3": [0.1], "link1": [0.2], "link2": [0.3]})
+    expected = lw.gravity_torque(SMALL, [[0.2, 0.3, 0.1]])
+    assert np.array_equal(lw.gravity_torque(SMALL, table), expected)
+    assert np.array_equal(lw.gravity_torque(SMALL, table.to_struct("state")), expected)

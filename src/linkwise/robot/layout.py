@@ -187,6 +187,8 @@ def in_order(robot: Robot, name: str, value: Any) -> Any:
     if labels is None:
         refuse_rows_by_joint(robot, name, value)
         return value
+    if str(getattr(value, "dtype", "")).startswith("Struct("):  # a Series of polars
+        value = value.struct.unnest()
     if isinstance(value, (list, tuple)):
         refuse_labels(name, value)
     word = "q" if name in CONFIGURATIONS else WORDS.get(name, name)

@@ -24,6 +24,8 @@ def labels_of(value: Any) -> list[Any] | None:
         found = getattr(value, "_fields", None)  # of named tuples
     if found is None:
         found = getattr(value, "column_names", None)  # of pyarrow
+    if found is None and str(getattr(value, "dtype", "")).startswith("Struct("):  # of polars
+        found = value.struct.fields
     if found is None and hasattr(value, "to_numpy"):  # of pandas, polars, xarray, ...
         found = getattr(value, "columns", None)
         if found is None and getattr(value, "dims", None):
@@ -36,9 +38,21 @@ def labels_of(value: Any) -> list[Any] | None:
     return None if labels == list(range(len(labels))) else labels
 
 
+def row_labels_of(value: Any) -> list[str]:
+    """The names of a table's rows; none where they are numbers or times."""
+    rows = getattr(value, "index", ()) if hasattr(value, "to_numpy") and getattr(value, "ndim", 1) == 2 else ()
+    labels = [] if callable(rows) else list(rows)
+    return labels if all(isinstance(label, str) for label in labels) else []
+
+
 def refuse_labels(name: str, value: Any, hint: str = "") -> None:
-    """Raise an error for an array with named columns where no robot tells their order."""
+    """Raise an error for an array with named columns or rows where no robot tells their order."""
     labels = labels_of(value)
+    if labels is None and (rows := row_labels_of(value)):
+        raise TypeError(
+            f"{name} has rows named {reprs(rows)}, which are not looked at here (expected arrays without names, one row"
+            f" for each state; {name}.T.to_numpy(), if these are joints)"
+        )
     if labels is not None:
         raise TypeError(
             f"{name} has names: {reprs(labels)}, which are not looked at here (expected arrays without names, as"

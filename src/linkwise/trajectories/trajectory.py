@@ -18,7 +18,7 @@ import numpy as np
 from ..errors import is_real
 from ..robot import Friction, Robot
 from ..robot.layout import Layout, angles
-from ..robot.named_arrays import refuse_gradients
+from ..robot.named_arrays import refuse_gradients, refuse_labels
 from ..tables import save_table
 from .checks import counted, even_times
 from .limits import MotionLimits
@@ -260,6 +260,8 @@ class Held:
         motion = self.motion(np.minimum(t, self.end))
         if not isinstance(motion, (tuple, list)) or len(motion) != 3:
             raise ValueError(f"{self.__name__}: the motion gave {motion!r} (expected three arrays: q, qd and qdd)")
+        for name, part in zip(("q", "qd", "qdd"), motion, strict=True):
+            refuse_labels(f"{name} of {self.__name__}", part)
         q, qd, qdd = map(np.asarray, motion)
         over = t > self.end
         if np.ndim(t) and qd.ndim > np.ndim(t):  # an array of times: a row of joints for each
