@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import linkwise as lw
@@ -188,3 +189,12 @@ def test_commands_print_by_one_function():
         "print(context.get_help())",
         "print(styled(printable(text), look, stream), file=stream, end=end)",
     ]
+
+
+def test_columns_of_tables_in_memory_are_escaped_in_errors() -> None:
+    t = np.arange(300.0)
+    table = {f"time {EVIL}": t} | {f"{word}{k}": t for word in ("q", "tau") for k in (1, 2, 3)}
+    with pytest.raises(ValueError, match="there is no time") as error:
+        lw.identify(lw.load("planar3"), table)
+    assert r"\x1b]52" in str(error.value)
+    assert str(error.value).isprintable()

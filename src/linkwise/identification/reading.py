@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ..array_files import read_npz
-from ..errors import FileError
+from ..errors import FileError, printable
 from ..robot import Robot
 from ..robot.layout import in_order, listed
 from .columns import columns_of, is_current, time_unit
@@ -47,9 +47,10 @@ def recordings_of(
                     recorded = recorded.without("qd", "qdd")
                 found += samples_of(arm, recorded, period, degrees, gains, delay)
         except ValueError as error:
-            if isinstance(item, (str, os.PathLike)) and not isinstance(error, FileError):
-                raise FileError(str(error)) from None
-            raise
+            if type(error) is not ValueError:
+                raise
+            kind = FileError if isinstance(item, (str, os.PathLike)) else ValueError
+            raise kind(printable(str(error))) from None
     return found
 
 
