@@ -285,10 +285,9 @@ def test_rows_by_joint_are_refused_where_nobody_knows_the_joints() -> None:
         "marked": lw.per_trajectory,
         "program": lambda table: lw.evaluate(lw.trace(lw.gravity_torque, SMALL), table),
     }
-    for name, call in calls.items():
-        with pytest.raises(TypeError, match="rows named 'link3'|names are not looked at"):
+    for call in calls.values():
+        with pytest.raises(TypeError, match=r"rows named 'link3'|names are not looked at"):
             call(table)
-            pytest.fail(name)
     times = pandas.DataFrame(q, index=pandas.to_timedelta([0.0, 0.1, 0.2], unit="s"))
     assert np.array_equal(calls["kernel"](times), calls["kernel"](q))
 
@@ -297,7 +296,7 @@ def test_programs_and_motions_refuse_names() -> None:
     q = pandas.Series([0.3, 0.1, 0.2], index=["link3", "link1", "link2"])
     with pytest.raises(TypeError, match="names are not looked at"):
         lw.evaluate(lw.trace(lw.gravity_torque, SMALL), q)
-    with pytest.raises(TypeError, match="q of held .* has names"):
+    with pytest.raises(TypeError, match=r"q of held .* has names"):
         lw.held(lambda t: (q, 0.0 * q, 0.0 * q), 2.0)(1.0)
 
 
