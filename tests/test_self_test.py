@@ -86,6 +86,15 @@ def slit(arm: lw.Robot, q: Any, qd: Any) -> Any:
     return np.where((q > 1.5) & (q < 1.52) & (qd > 80.3) & (qd < 80.35), 1.0, q)
 
 
+def table(arm: lw.Robot, q: Any, qd: Any) -> Any:
+    return np.interp(q, [-1, 0, 0.5, 1], [2, 0.3, -0.7, -5]) - 0.4 * np.sign(qd) * np.minimum(np.abs(qd), 0.8) ** 2
+
+
+def dead_zone(arm: lw.Robot, q: Any, qd: Any) -> Any:
+    off = np.maximum(np.abs(q) - 1.2, 0.0) * np.sign(q)
+    return np.where(np.abs(qd) < 0.05, -200.0 * off, -200.0 * off - 0.3 * qd) + lw.bias_torque(arm, q, qd)
+
+
 CONDITIONS = [both, three, any_of, deadbands, crossed, factors, within_limits, staged, slit]
 FUNCTIONS: dict[str, tuple[Any, lw.Robot, dict[str, Any]]] = {
     "pd": (lw.limited(HOLD, most=[60, 30, 10]) + lw.springs(2), PLANAR, {}),  # as in docs/control.md
@@ -96,6 +105,8 @@ FUNCTIONS: dict[str, tuple[Any, lw.Robot, dict[str, Any]]] = {
     "branches": (branches, PLANAR, {}),
     "narrow": (narrow, PLANAR, {}),
     "equal": (equal, PLANAR, {}),
+    "table": (table, PLANAR, {}),
+    "dead_zone": (dead_zone, PLANAR, {}),
     "inverse": (lw.inverse_dynamics, PLANAR, {}),
     "forward": (lw.forward_dynamics, PLANAR, {}),
     "friction": (lw.inverse_dynamics, PLANAR, {"friction": lw.Friction(viscous=0.2, coulomb=0.3)}),
@@ -147,6 +158,8 @@ MISTAKES = [  # in the text of the function: constants, signs, indices, terms th
     ("equal", r"q\[1\] == qd\[1\]", "q[1] == qd[0]"),
     ("equal", r"qd\[2\] == 0\.5", "qd[1] == 0.5"),
     ("equal", r"qd\[2\] == 0\.5", "qd[2] == 0.505"),
+    *(("table", rf"max\(q\[{k}\] - 0\.5", f"max(q[{k}] - {x}") for k in range(3) for x in (0.25, 0.495, 0.505, 0.75)),
+    *(("dead_zone", rf"sign\(q\[{k}\]\)", f"sign(q[{j}])") for k in range(3) for j in range(3) if j != k),
     ("inverse", r"\*9\.81", "*9.810000001"),
     ("inverse", r"qd\[0\] \+ qd\[1\]", "qd[0] - qd[1]"),
     ("forward", r"\*9\.81", "*9.810000001"),
@@ -185,7 +198,7 @@ def outputs(folder: Path, texts: list[tuple[str, str]]) -> list[str]:
 
 
 @needs_cc
-@pytest.mark.parametrize("name", rest_slow(list(FUNCTIONS), ["pd", "stiff", "branches", "equal"]))
+@pytest.mark.parametrize("name", rest_slow(list(FUNCTIONS), ["pd", "stiff", "branches", "equal", "table", "dead_zone"]))
 def test_mistakes_in_generated_c_fail_the_self_test(name: str, tmp_path: Path) -> None:
     made = [mistake for mistake in MISTAKES if mistake[0] == name]
     right, *others = outputs(tmp_path, [(name, source(name)), *((name, wrong(*mistake)) for mistake in made)])

@@ -231,6 +231,8 @@ class Noticed:
                         turned = turning[choices] & (change * effect[first:] >= np.abs(distance))
                         mistakes[name] |= turned.any(axis=0)
                         if name == "percent":
+                            bent = ~jumps[choices] & (change * effect[first:] >= np.abs(distance))
+                            mistakes[name] &= ~bent.any(axis=0)  # beyond the tie of a limit it may have no effect
                             mistakes["below"] = (turned & (distance < 0.0)).any(axis=0)
                             mistakes["above"] = (turned & (distance > 0.0)).any(axis=0)
                 for name, noticed in mistakes.items():
@@ -243,6 +245,9 @@ class Noticed:
                 rows |= {(choice.index, "near", side): near & taken for side, taken in sides(choice, d[k]).items()}
             if choice.op == "where_eq":
                 rows |= {(choice.index, "other", f"{j}"): matters & own for j, own in enumerate(alone(found, k))}
+            elif choice.op in JUMPS:  # a choice by another number, with a wrong index, would be another one
+                others = [j for j, other in enumerate(found.choices) if j != k and other.op == choice.op]
+                rows |= {(choice.index, "unlike", f"{j}"): matters & (np.sign(d[j]) != np.sign(d[k])) for j in others}
         self.table = self.usable & np.array(list(rows.values()))
         self.lost = {key for key, noticed in zip(rows, self.table, strict=True) if not noticed.any()}
         self.operands = {(node, k) for node, k, name in self.lost if isinstance(k, int) and name == "sign"}
