@@ -58,7 +58,9 @@ def aligned(a: Skeleton, b: Skeleton) -> Alignment:
     size = size_of(a, b)
     candidates = Candidates(a, b, size)
     as_it_is = search(candidates, [EYE])
-    return as_it_is if as_it_is.cost == 0.0 else search(candidates, candidates.bases())
+    if as_it_is.cost == 0.0:
+        return as_it_is
+    return min(as_it_is, search(candidates, candidates.bases()), key=lambda alignment: alignment.cost)
 
 
 def search(candidates: Candidates, bases: list[Array]) -> Alignment:

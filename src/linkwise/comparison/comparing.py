@@ -150,7 +150,7 @@ def aligned_pair(a: Skeleton, b: Skeleton, pairs: Mapping[int, int]) -> Pair:
 def best_explained(pair: Pair, pairs: Mapping[int, int], sample: States, tolerance: float) -> tuple[Pair, Explained]:
     """What explains the difference in the fewest words: another convention, entries of tables, or what is aligned."""
     explained = explain(pair, sample)
-    if explained.aligned_worst <= tolerance or not any(f.kind in MOVED for f in explained.findings):
+    if not any(f.kind in MOVED for f in explained.findings):
         return pair, explained
     table = by_table(pair, pairs, sample)
     if table is not None and table[1].length <= explained.length:
@@ -182,7 +182,7 @@ def by_convention(
         worst = largest_difference(again, sample)
         if worst <= tolerance:
             finding = Finding("convention", "", text, whole_a.robot.convention, whole_b.robot.convention, 1.0)
-            explained = Explained((finding,), worst, worst, None)
+            explained = Explained((finding,), worst, None)
             return replace(again, whole_a=whole_a, whole_b=whole_b, given=whole_a), explained
     return None
 

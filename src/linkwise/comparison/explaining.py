@@ -109,8 +109,7 @@ def masses_carried(robot: Skeleton) -> Array:
 @dataclass(frozen=True)
 class Explained:
     findings: tuple[Finding, ...]
-    aligned_worst: float  # the largest relative difference of any torque in shared coordinates
-    worst: float  # and that is left
+    worst: float  # the largest relative difference of any torque that is left
     first: int | None  # the first joint at which something has an effect
 
     @property
@@ -134,7 +133,6 @@ def explain(pair: Pair, states: States, table: TableDifference | None = None) ->
         (unit_of(pair.a, f.where), with_share(f, (start - before) / total / count, effective)) for f in pair.elsewhere
     ]
     findings += coordinate_findings(pair, states, own, norm, before, total)
-    off = float(np.max(np.abs(target - own) / norm.scale, initial=0.0))
     numbers, seen = numbers_of(pair.a), numbers_seen(pair.a, pair.b, pair.alignment)
     numbers = numbers if table is None else table.start
 
@@ -152,7 +150,7 @@ def explain(pair: Pair, states: States, table: TableDifference | None = None) ->
     worst = float(np.max(np.abs(rest) / norm.scale, initial=0.0))
     findings = in_order(findings, total)
     first = min((unit for unit, finding in findings if finding.share is not None and unit >= 0), default=None)
-    return Explained(tuple(f for _, f in findings), off, worst, first)
+    return Explained(tuple(f for _, f in findings), worst, first)
 
 
 def largest_difference(pair: Pair, states: States) -> float:
@@ -170,9 +168,9 @@ def in_order(findings: list[tuple[int, Finding]], total: float) -> list[tuple[in
     groups: list[list[tuple[int, Finding]]] = []
     for finding in (f for f in findings if f[1].share is not None):
         groups.append([finding])
-        while len(groups) > 1 and brought(groups[-2]) < 0.0:
+        while len(groups) > 1 and brought(groups[-2]) * total < -ROUNDING:
             groups[-2:] = [groups[-2] + groups[-1]]
-    while len(groups) > 1 and brought(groups[-1]) < 0.0:
+    while len(groups) > 1 and brought(groups[-1]) * total < -ROUNDING:
         groups[-2:] = [groups[-2] + groups[-1]]
     effective, idle = [], [f for f in findings if f[1].share is None]
     for group in groups:

@@ -26,15 +26,13 @@ def missing_findings(a: Skeleton, b: Skeleton, pairs: Mapping[int, int]) -> Iter
         fixed = {frame.name for frame in other.frames}
         for unit in units:
             there = "fixed in the other" if {unit.link, unit.name} & fixed else "not in the other"
-            if any(namesakes(unit, one) for one in other.units):
+            alike = [one for one in other.units if not set(unit.names).isdisjoint(one.names)]
+            if any(one.kind == unit.kind for one in alike):
                 there = "in another place of the tree in the other"
+            elif alike:
+                there = f"{alike[0].kind} in the other"
             text = f"{unit.kind} joint {unit.name!r} is in {robot} only ({there}): held at q = 0 here"
             yield Finding("missing joint", unit.name, text)
-
-
-def namesakes(one: Unit, other: Unit) -> bool:
-    """Whether two joints have one kind and one name, their own or that of their links."""
-    return one.kind == other.kind and not set(one.names).isdisjoint(other.names)
 
 
 def parent_findings(a: Robot, b: Robot) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
