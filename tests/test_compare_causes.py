@@ -204,27 +204,24 @@ def test_a_link_that_hangs_elsewhere_at_the_same_place_is_the_only_cause(seed: i
 
 
 def right_angles(seed: int) -> lw.Robot:
-    """Four links, most of them on the link before, turned by right angles: their axes are alike."""
+    """A chain of four links, turned by right angles: their axes are alike."""
     rng, rows = np.random.default_rng(seed), []
     for k, name in enumerate(names := ["slide", "arm", "tool", "cam"]):
         rotation = np.eye(3)[rng.permutation(3)]
-        row = {"name": name, "parent": ["", *names[:k]][max(k - int(rng.integers(2)), 0)]}
+        row = {"name": name, "parent": ["", *names][k]}
         row |= {"joint": "revolute", "translation": 0.1 * rng.integers(-3, 4, 3), "mass": 1.0 + k}
         row |= {"rotation": rotation * np.linalg.det(rotation), "com": 0.05 * rng.integers(-2, 3, 3)}
         rows.append({**row, "inertia": np.diag([0.01, 0.02, 0.03])})
     return lw.Robot.from_frames(rows, gravity=(0, 0, -9.81))
 
 
-@pytest.mark.parametrize("seed", rest_slow(range(40), [21, 34]))
+@pytest.mark.parametrize("seed", rest_slow(range(40), [0, 2]))
 def test_joints_of_the_same_names_are_matched_by_them_where_one_hangs_elsewhere_and_another_has_moved(seed: int):
-    rng, one = np.random.default_rng(seed), right_angles(seed)
-    k, moved = int(rng.integers(1, 4)), str(rng.choice(one.names))
-    parent = str(rng.choice([name for name in ("", *one.names[:k]) if name != one.rows[k]["parent"]]))
-    place = next(row["translation"] for row in one.rows if row["name"] == moved)
-    other = changed(changed(one, one.names[k], parent=parent), moved, translation=np.add(place, (0, 0.03, 0.01)))
-    result = lw.compare(one, other, states=3)
+    one = right_angles(seed)
+    place = np.add(one.rows[0]["translation"], (0, 0.03, 0.01))
+    result = lw.compare(one, changed(changed(one, "arm", parent=""), "slide", translation=place), states=3)
     assert [(m.a, m.b) for m in result.matches] == [(name, name) for name in one.names]
-    assert ("parent", one.names[k]) in {(f.kind, f.where) for f in result.findings}
+    assert ("parent", "arm") in {(f.kind, f.where) for f in result.findings}
 
 
 def test_what_brings_nothing_takes_no_share_from_what_explains_everything():

@@ -13,7 +13,7 @@ from .dynamics import coordinate_unit
 from .explaining import Pair
 from .findings import Finding, both, number, quoted, sides, turn
 from .rigid import EYE, Array, apart, inverse
-from .skeleton import Skeleton, Unit
+from .skeleton import Skeleton
 
 SAME = 1e-9  # radians, of the robot's size, and relative
 SAME_LIMIT = 1e-6  # radians, and of the robot's size
