@@ -46,6 +46,7 @@ WRONG_DH = [
     ("mass", NAN, "is nan .*finite"),
     ("alpha", "90 degrees", r"'90 degrees' .*radians.*\"90 deg\""),
     *(("com", value, "three numbers") for value in [(0, 0), (0, 0, 0, 0), "abc", 3.0, None, {"x": 1, "y": 2, "z": 3}]),
+    *((key, np.array(0.25), "is array.0.25. .*expected") for key in ("com", "inertia", "limits")),
     ("com", (0, NAN, 0), r"com\[1\] is nan"),
     ("com", (0, 0, "1"), r"com\[2\] is '1'"),
     *(("inertia", value, "3 x 3") for value in [np.eye(2), np.eye(4), np.ones(9), 1.0, [1, 2, 3], "eye", None]),

@@ -288,7 +288,7 @@ def link_and_point(arm: Robot, link: str | int | None, point: str | Iterable[flo
     if isinstance(point, str):
         one_of(point, ("frame", "com"), "point")
     else:
-        point = tuple(vector3({"point": point}, "point"))
+        point = tuple(vector3(point, "point"))
     return {"link": link if isinstance(link, str) else names[link], "point": point}
 
 

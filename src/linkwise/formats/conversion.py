@@ -77,7 +77,7 @@ class Table:
         read = CONVENTIONS[robot.convention].read
         parts = []
         for row in rows:
-            geometry = read(row, row["joint"])
+            geometry = read(row, KINDS.get(row["joint"]))
             place = number[row["parent"]], geometry.before, geometry.after
             parts.append(PlacedRow(row["name"], row["joint"], row, *place))
         return Table(robot, parts, size_of(rows).length)

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 from ..errors import RobotError, RowError, near_miss, one_of
 from ..spatial import Placement, RigidInertia, Scalar, Symmetric, Vector, add, is_zero, mul
 from .coordinates import Coupling
-from .entries import IMPOSSIBLE, EntryError, finite, number, sequence, square
-from .kinds import KINDS, STAYS, JointKind, joint_numbers, of_one_degree
+from .entries import IMPOSSIBLE, EntryError, finite, number, sequence
+from .kinds import KINDS, STAYS, JointKind, of_one_degree
 from .link import Frame, Link, empty_link, number_fields, numbers_of
-from .tables import NO_TENSOR, RATINGS, REFUSE, WARN, CheckedRow, Convention, checked_row, size_of
+from .tables import REFUSE, WARN, CheckedRow, Convention, checked_row, size_of
 
 BASE = "base"
 NO_LINK = ""  # stands for the base: no link can have this name
@@ -27,25 +27,14 @@ class Seat(NamedTuple):
     frame: Frame
 
 
-class Parts(NamedTuple):
-    """The data of a robot."""
-
-    links: tuple[Link, ...]
-    frames: tuple[Frame, ...]
-    gravity: tuple[Scalar, Scalar, Scalar]
-    table: tuple[tuple[tuple[str, Any], ...], ...]
-    couplings: tuple[Coupling, ...]
-    warnings: tuple[str, ...]  # what was corrected, taken as it is, or is probably a mistake
-
-
 def assemble(
     rows: Iterable[Mapping[str, Any]],
     convention: Convention,
     gravity: Iterable[Scalar],
     name: str,
     unphysical: str = REFUSE,
-) -> Parts:
-    """The parts of a robot from its table."""
+) -> tuple[dict[str, Any], list[str]]:
+    """A robot's fields, from its table; warnings of what was corrected, taken as it is, or is probably a mistake."""
     one_of(unphysical, (REFUSE, WARN), "unphysical")
     table = Assembly(rows, name)
     size = size_of(table.rows)
@@ -149,7 +138,7 @@ class Assembly:
         if row.problem:
             self.impossible[label] = f"inertia {row.problem}"
         before = seat.placement.then(geometry.before)
-        if row.joint == "fixed":
+        if row.kind is None:
             in_table = seat.frame.placement.then(geometry.before).then(geometry.after)
             seat = Seat(seat.link, before.then(geometry.after), Frame(label, seat.frame.carrier, in_table))
             self.frames.append(seat.frame)
@@ -159,7 +148,7 @@ class Assembly:
                 if not all(map(is_zero, (row.mass, *row.inertia.upper))):
                     self.heavier.add(seat.link)
         else:
-            kind = KINDS[row.joint]
+            kind = row.kind
             after = geometry.after if kind.after is STAYS else kind.after.then(geometry.after)
             parent_link, placement = add_virtual_links(self.links, kind, label, seat.link, before, row.of_joint)
             link = Link(
@@ -172,17 +161,17 @@ class Assembly:
                 after.point(row.com),
                 after.axes.turned(row.inertia),
                 frame=after,
-                joint_kind=row.joint if kind.degrees > 1 else "",
-                joint_name=row.joint_name,
+                joint_kind=kind.name if kind.degrees > 1 else "",
+                joint_name=row.entries.get("joint_name", ""),
             )
             seat = Seat(link.index, after, Frame(label, self.joints, Placement.identity()))
             self.links.append(link)
             self.joints += 1
         self.seats[label] = seat
-        self.clean.append(normalized_row(label, parent or self.base_word, self.rows[index], row))
+        self.clean.append({"name": label, "parent": parent or self.base_word, **row.entries})
 
-    def parts(self, gravity: Iterable[Scalar], unphysical: str) -> Parts:
-        """The robot, after what can be said of all rows together."""
+    def parts(self, gravity: Iterable[Scalar], unphysical: str) -> tuple[dict[str, Any], list[str]]:
+        """The robot's fields and warnings, after what can be said of all rows together."""
         links = self.links
         if not links:
             expected = "at least one joint that is not fixed"
@@ -202,10 +191,14 @@ class Assembly:
         couplings = tuple(self.couplings())
         if len(couplings) == len(links):
             raise RowError(f"robot {self.robot!r} has no joint that moves on its own (expected one)", 0, "coupled_to")
-        table = tuple(tuple(row.items()) for row in self.clean)
-        g = checked_gravity(gravity, self.robot)
-        warnings = tuple(warnings_of(self.robot, self.moved, self.impossible, self.suspects))
-        return Parts(tuple(links), tuple(self.frames), g, table, couplings, warnings)
+        fields = {
+            "links": tuple(links),
+            "frames": tuple(self.frames),
+            "gravity": checked_gravity(gravity, self.robot),
+            "table": tuple(tuple(row.items()) for row in self.clean),
+            "couplings": couplings,
+        }
+        return fields, warnings_of(self.robot, self.moved, self.impossible, self.suspects)
 
     def refuse_names_of_coordinates(self) -> None:
         """No two moving joints have one name; none, and no link, is called as a coordinate of another: "base.x"."""
@@ -318,22 +311,6 @@ def warnings_of(robot: str, moved: list[str], problems: Mapping[str, str], suspe
             f" has limits of over two turns, in radians: {', '.join(map(repr, suspects))}; were degrees meant?"
         )
     return [f"robot {robot!r}{text}" for text in texts]
-
-
-def normalized_row(label: str, parent: str, row: Mapping[str, Any], entries: CheckedRow) -> dict[str, Any]:
-    """The row as a file would have it, in one fixed order of keys."""
-    clean: dict[str, Any] = {"name": label, "parent": parent, "joint": entries.joint}
-    if entries.joint_name:
-        clean["joint_name"] = entries.joint_name
-    clean |= entries.geometry.entries
-    if entries.joint != "fixed" or not row.keys().isdisjoint(("mass", "com", "inertia")):
-        clean["mass"] = number(row.get("mass", 0.0), "mass")
-        clean["com"] = tuple(entries.com)
-        clean["inertia"] = square(row, "inertia", NO_TENSOR)
-    if entries.unphysical:
-        clean["unphysical"] = True
-    kept = (*joint_numbers(), "ratio", *RATINGS)
-    return clean | {key: x for key, x in entries.of_joint.items() if key in kept or not (x is None or is_zero(x))}
 
 
 def about_centre(body: RigidInertia) -> tuple[Scalar, Vector, Symmetric]:

@@ -15,7 +15,7 @@ from .kinds import KINDS
 from .link import Link
 from .named_arrays import refuse_gradients, refuse_labels
 from .regroup import TEN, body_of, ten_numbers
-from .tables import CONVENTIONS, DH, REFUSE, WARN, as_fixed
+from .tables import BODY, CONVENTIONS, DH, REFUSE, WARN, as_fixed
 
 if TYPE_CHECKING:
     from .friction import Friction
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 Rows = list[dict[str, Any]]
 OF_DRIVES = {"rotor": "rotor_inertia", "viscous": "viscous_friction", "coulomb": "coulomb_friction"}
-BODY = ("mass", "com", "inertia")
 KEPT = 'with unphysical="warn" they are used as they are'
 
 

@@ -1,4 +1,4 @@
-"""Reading the entries of a row: each function returns checked numbers or raises an error that names the entry.
+"""Checks of the values in a table: each function returns numbers or raises an error that names the entry `key`.
 
 A matrix that is a rotation up to a few digits stands for the nearest one:
 
@@ -24,6 +24,8 @@ from ..errors import ErrorWithFields, RobotError
 from ..spatial import Matrix, Rotation, Scalar, add, is_zero, mul, sub
 from .named_arrays import is_tracer, labels_of, reprs
 
+LENGTH = "a length in m"
+ANGLE_IN_WORDS = 'an angle in radians, or text such as "90 deg"'
 ANGLE = re.compile(r"\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s*(deg|rad)\s*")
 TURNS = 4.0 * math.pi  # a larger angle in a DH row must have been meant in degrees
 UNIT = 1e-6  # how far from 1 the length of an axis, or from 0 the defect of a rotation, may be
@@ -32,6 +34,7 @@ TENSOR = 1e-9  # relative slack for symmetry, definiteness and the triangle ineq
 ORTHOGONAL = 1e-15  # a defect of this size is rounding
 SLOWEST = 0.95  # what a step leaves of the defect at most, as long as it is not rounding
 RESIDUE = 1e-14  # relative to the masses and lengths of the table: rounding residue of a zero
+Rows = tuple[tuple[Scalar, ...], ...]  # of a matrix
 
 
 class EntryError(ErrorWithFields, RobotError):
@@ -92,35 +95,26 @@ def finite(value: Scalar) -> bool:
     return is_symbol(value) or math.isfinite(float(value))
 
 
-def present(row: Mapping[str, Any], key: str, expected: str) -> Any:
-    if key not in row:
-        raise EntryError(key, f"is missing (expected {expected})")
-    return row[key]
+def length(value: Any, key: str) -> Scalar:
+    return number(value, key, LENGTH)
 
 
-def length(row: Mapping[str, Any], key: str) -> Scalar:
-    return number(present(row, key, "a length in m"), key, "a length in m")
-
-
-def angle(row: Mapping[str, Any], key: str) -> Scalar:
-    expected = 'an angle in radians, or text such as "90 deg"'
-    value = present(row, key, expected)
+def angle(value: Any, key: str) -> Scalar:
     if isinstance(value, str):
         match = ANGLE.fullmatch(value)
         if match is None:
-            raise EntryError(key, f"is {value!r} (expected {expected})")
+            raise EntryError(key, f"is {value!r} (expected {ANGLE_IN_WORDS})")
         amount = float(match[1])
-        return number(math.radians(amount) if match[2] == "deg" else amount, key, expected)
-    radians = number(value, key, expected)
+        return number(math.radians(amount) if match[2] == "deg" else amount, key, ANGLE_IN_WORDS)
+    radians = number(value, key, ANGLE_IN_WORDS)
     if key in ("alpha", "theta") and not is_symbol(radians) and abs(radians) > TURNS:
-        degrees = f'"{radians:g} deg"'
-        raise EntryError(key, f"is {radians:g} radians, over two turns; did you mean {degrees}? (expected {expected})")
+        question = f'did you mean "{radians:g} deg"? (expected {ANGLE_IN_WORDS})'
+        raise EntryError(key, f"is {radians:g} radians, over two turns; {question}")
     return radians
 
 
-def not_negative(row: Mapping[str, Any], key: str, default: Scalar | None = None, slack: float = 0.0) -> Scalar:
+def not_negative(value: Any, key: str, slack: float = 0.0) -> Scalar:
     """A number that is at least -slack."""
-    value = present(row, key, "a number") if default is None else row.get(key, default)
     value = number(value, key)
     if not is_symbol(value) and value < -slack:
         raise EntryError(key, f"is {value} (expected a number that is not negative)")
@@ -136,7 +130,7 @@ def sequence(value: Any, count: int, key: str = "") -> list[Any] | None:
     """So many items; None of anything else. Items with names are an error about the entry `key`."""
     if type(value) in (tuple, list):  # most are
         return list(value) if len(value) == count else None
-    if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
+    if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable) or getattr(value, "ndim", 1) == 0:
         return None
     labels = None if isinstance(value, tuple) else labels_of(value)
     if labels is not None and not key:
@@ -147,8 +141,7 @@ def sequence(value: Any, count: int, key: str = "") -> list[Any] | None:
     return items if len(items) == count else None
 
 
-def vector3(row: Mapping[str, Any], key: str) -> tuple[Scalar, Scalar, Scalar]:
-    value = present(row, key, "three numbers")
+def vector3(value: Any, key: str) -> tuple[Scalar, Scalar, Scalar]:
     items = sequence(value, 3, key)
     if items is None:
         raise EntryError(key, f"is {value!r} (expected three numbers)")
@@ -156,9 +149,9 @@ def vector3(row: Mapping[str, Any], key: str) -> tuple[Scalar, Scalar, Scalar]:
     return x, y, z
 
 
-def axis(row: Mapping[str, Any], key: str, default: tuple[float, ...]) -> tuple[tuple[Scalar, ...], float]:
+def unit_vector(value: Any, key: str) -> tuple[tuple[Scalar, ...], float]:
     """A unit vector, and how far the length of the given vector is from 1."""
-    direction = vector3({key: default, **row}, key)
+    direction = vector3(value, key)
     size = math.hypot(*map(float, direction))
     if abs(size - 1.0) > UNIT:
         raise EntryError(key, f"is {list(direction)}, of length {size:.6g} (expected a unit vector)")
@@ -166,18 +159,22 @@ def axis(row: Mapping[str, Any], key: str, default: tuple[float, ...]) -> tuple[
     return unit, abs(size - 1.0)
 
 
-def square(row: Mapping[str, Any], key: str, default: Any = None) -> tuple[tuple[Scalar, ...], ...]:
-    value = present(row, key, "a 3 x 3 matrix") if default is None else row.get(key, default)
+def square(value: Any, key: str) -> Rows:
+    """A 3 x 3 matrix."""
     rows = sequence(value, 3, key)
     if rows is None or any(sequence(r, 3, key) is None for r in rows):
         raise EntryError(key, f"is {value!r} (expected a 3 x 3 matrix, as three rows of three numbers)")
     return tuple(tuple(number(x, f"{key}[{i}][{j}]") for j, x in enumerate(r)) for i, r in enumerate(rows))
 
 
-def matrix3(row: Mapping[str, Any], key: str) -> tuple[tuple[Scalar, ...], ...]:
+def array_of(rows: Rows) -> np.ndarray:
+    return np.array([[float(x) for x in r] for r in rows])
+
+
+def orthogonal(value: Any, key: str) -> Rows:
     """A matrix that is a rotation within 1e-6, as given."""
-    rows = square(row, key)
-    m = np.array([[float(x) for x in r] for r in rows])
+    rows = square(value, key)
+    m = array_of(rows)
     expected = "(expected a rotation: orthogonal, with determinant 1)"
     off = np.abs(m @ m.T - np.eye(3)).max() if np.abs(m).max() < 2.0 else math.inf
     if off > UNIT:
@@ -229,17 +226,16 @@ def distance(a: Rotation, b: Rotation) -> float:
     return max(abs(float(x) - float(y)) for rows in pairs for x, y in zip(*rows, strict=True))
 
 
-def tensor(row: Mapping[str, Any], key: str, residue: float) -> tuple[tuple[Scalar, ...], ...]:
+def tensor(value: Any, key: str, residue: float) -> Rows:
     """A symmetric tensor of finite numbers, or of symbols.
 
     `residue` is the rounding error of a zero entry, in kg m2, for a body of this mass and these lengths.
     """
-    rows = square(row, key)
-    if any(is_symbol(x) for r in rows for x in r):
-        return rows
-    m = np.array([[float(x) for x in r] for r in rows])
-    if np.abs(m - m.T).max() > TENSOR * np.abs(m).max() + residue:
-        raise EntryError(key, f"is not symmetric: {m.tolist()}")
+    rows = square(value, key)
+    if not any(is_symbol(x) for r in rows for x in r):
+        m = array_of(rows)
+        if np.abs(m - m.T).max() > TENSOR * np.abs(m).max() + residue:
+            raise EntryError(key, f"is not symmetric: {m.tolist()}")
     return rows
 
 
@@ -249,11 +245,11 @@ IMPOSSIBLE = (
 )
 
 
-def impossible_body(rows: tuple[tuple[Scalar, ...], ...], residue: float) -> str:
+def impossible_body(rows: Rows, residue: float) -> str:
     """Why no body has this inertia about its centre of mass; otherwise nothing."""
     if any(is_symbol(x) for r in rows for x in r):
         return ""
-    m = np.array([[float(x) for x in r] for r in rows])
+    m = array_of(rows)
     if not m.any():
         return ""
     slack = TENSOR * np.abs(m).max() + residue
@@ -268,14 +264,13 @@ def impossible_body(rows: tuple[tuple[Scalar, ...], ...], residue: float) -> str
     return ""
 
 
-def limits(row: Mapping[str, Any]) -> tuple[float, float] | None:
-    if row.get("limits") is None:
-        return None
-    pair = sequence(row["limits"], 2, "limits")
+def limits(value: Any, key: str) -> tuple[float, float]:
+    """The ends of travel of one coordinate."""
+    pair = sequence(value, 2, key)
     expected = "[lower, upper] in radians or m"
     if pair is None:
-        raise EntryError("limits", f"is {row['limits']!r} (expected {expected})")
-    lower, upper = (float(angle({"limits": x}, "limits")) for x in pair)
+        raise EntryError(key, f"is {value!r} (expected {expected})")
+    lower, upper = (float(angle(x, key)) for x in pair)
     if lower > upper:
-        raise EntryError("limits", f"is [{lower}, {upper}] (expected {expected}, lower first)")
+        raise EntryError(key, f"is [{lower}, {upper}] (expected {expected}, lower first)")
     return lower, upper

@@ -256,16 +256,14 @@ class Robot(JointSpace, WithEntries):
     def _from_rows(self, rows: Iterable[Row], expected: str) -> Robot:
         """The robot of these rows, otherwise as this one is; refused where the table does not have its numbers."""
         convention = CONVENTIONS[self.convention]
-        again, changed = (assemble(table, convention, self.gravity, self.name) for table in (self.rows, rows))
+        again, changed = (assemble(table, convention, self.gravity, self.name)[0] for table in (self.rows, rows))
         plain = replace(self, links=tuple(replace(link, grouped=None) for link in self.links))
-        kept = {name: getattr(again, name) for name in ("links", "frames", "gravity", "couplings")}
-        if replace(plain, **kept) != plain:
+        if replace(plain, **again) != plain:
             raise RobotError(
                 f"robot {self.name!r} has other numbers than its table (expected {expected} as it was made, before its"
                 " numbers were replaced)"
             )
-        links, frames, _, table, couplings, _ = changed
-        robot = replace(self, links=links, frames=frames, table=table, couplings=couplings)
+        robot = replace(self, **changed)
         return robot if self.links[0].grouped is None else robot.regrouped()
 
     def _held_by(self, link: str | int | None) -> str:
@@ -456,10 +454,10 @@ def from_table(
     rows: Iterable[Row], convention: str, gravity: Iterable[Scalar], name: str, unphysical: str = REFUSE
 ) -> Robot:
     """The robot of a table, DH or frames."""
-    parts = assemble(rows, CONVENTIONS[convention], gravity, name, unphysical)
-    for message in parts.warnings:
+    parts, warnings = assemble(rows, CONVENTIONS[convention], gravity, name, unphysical)
+    for message in warnings:
         warn(message)
-    return Robot(name, *parts[:4], convention=convention, couplings=parts.couplings)
+    return Robot(name, convention=convention, **parts)
 
 
 def require_robot(robot: object, what: str = "the first argument", role: str = "") -> None:

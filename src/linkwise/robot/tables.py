@@ -1,12 +1,13 @@
 """The table of a robot: what a row may hold, where each convention puts its joint, and the check of every entry.
 
-An entry is declared once, in `ENTRIES`: from there follow which keys a row may have, what is meant by the words of
-other formats, and the columns of descriptions. The numbers of some joints alone are declared in their classes.
+An entry is declared once, in `ENTRIES`: its check, its default, what other formats call it, and its title in
+descriptions. The numbers of some joints alone are declared in their classes.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -15,37 +16,38 @@ import numpy as np
 
 from ..errors import near_miss
 from ..spatial import Placement, Rotation, Scalar, Symmetric, Vector, is_zero, turn_x, turn_z
-from .entries import (
-    RESIDUE,
-    TURNS,
-    EntryError,
-    angle,
-    axis,
-    distance,
-    impossible_body,
-    length,
-    limits,
-    matrix3,
-    nearest_rotation,
-    not_negative,
-    number,
-    positive_part,
-    present,
-    sequence,
-    tensor,
-    vector3,
-)
+from . import entries as check
+from .entries import RESIDUE, TURNS, EntryError, sequence
 from .kinds import KINDS, JointKind, joint_numbers, of_one_degree
 from .link import own_numbers
 
+Row = Mapping[str, Any]
+NOTHING: Any = object()  # the default of an entry that must be given
+Z = (0.0, 0.0, 1.0)
+ORIGIN = (0.0, 0.0, 0.0)
+NO_TENSOR = (ORIGIN,) * 3
+NO_BODY: Row = {"mass": 0.0, "com": ORIGIN, "inertia": NO_TENSOR}
+BODY = tuple(NO_BODY)
+
 
 class Entry(NamedTuple):
-    """An entry of rows."""
+    """An entry of rows: `read` checks a value, which texts and what depends on other entries have not."""
 
     key: str
+    read: Callable[..., Any] = check.number
+    expected: str = "a number"
+    default: Any = NOTHING
     title: str = ""  # in descriptions, with the units for joints that turn and for those that slide
     elsewhere: tuple[str, ...] = ()  # what URDF, MJCF and SDF call it
-    length: bool = False  # whether its numbers are lengths in m
+
+    def of(self, row: Row, *options: float) -> Any:
+        """Its value in a row, checked."""
+        if self.key not in row and self.default is NOTHING:
+            raise EntryError(self.key, f"is missing (expected {self.expected})")
+        return self.read(row.get(self.key, self.default), self.key, *options)
+
+
+ENTRIES: dict[str, Entry] = {}
 
 
 def keys(*entries: Entry) -> tuple[str, ...]:
@@ -54,38 +56,39 @@ def keys(*entries: Entry) -> tuple[str, ...]:
     return tuple(entry.key for entry in entries)
 
 
-ENTRIES: dict[str, Entry] = {}
 COMMON = keys(
     Entry("name"), Entry("parent"), Entry("joint", elsewhere=("type",)), Entry("joint_name"),
-    Entry("mass", elsewhere=("weight",)), Entry("com", length=True), Entry("inertia"), Entry("unphysical"),
+    Entry("mass", check.not_negative, elsewhere=("weight",)), Entry("com", check.vector3, "three numbers"),
+    Entry("inertia", check.tensor, "a 3 x 3 matrix"), Entry("unphysical"),
 )  # fmt: skip
 DRIVE = keys(
-    Entry("rotor_inertia", "rotor inertia (kg m2, kg)", ("armature",)),
-    Entry("viscous_friction", "viscous (N m s/rad, N s/m)", ("damping",)),
-    Entry("coulomb_friction", "Coulomb (N m, N)", ("friction", "frictionloss")),
-    Entry("limits", "limits (deg, m)"),
+    Entry("rotor_inertia", check.not_negative, "", 0.0, "rotor inertia (kg m2, kg)", ("armature",)),
+    Entry("viscous_friction", check.not_negative, "", 0.0, "viscous (N m s/rad, N s/m)", ("damping",)),
+    Entry("coulomb_friction", check.not_negative, "", 0.0, "Coulomb (N m, N)", ("friction", "frictionloss")),
+    Entry("limits", check.limits, title="limits (deg, m)"),
 )
 RATINGS = keys(  # kept, without effect on the dynamics
-    Entry("velocity_limit", "velocity limit (rad/s, m/s)", ("velocity",)),
-    Entry("effort_limit", "effort limit (N m, N)", ("effort",)),
-    Entry("stiffness", "stiffness (N m/rad, N/m)"),
-    Entry("rest", "rest (deg, m)", ("springref",)),
+    Entry("velocity_limit", check.not_negative, title="velocity limit (rad/s, m/s)", elsewhere=("velocity",)),
+    Entry("effort_limit", check.not_negative, title="effort limit (N m, N)", elsewhere=("effort",)),
+    Entry("stiffness", check.not_negative, title="stiffness (N m/rad, N/m)"),
+    Entry("rest", check.angle, title="rest (deg, m)", elsewhere=("springref",)),
 )
-COUPLING = keys(Entry("coupled_to", elsewhere=("mimic",)), Entry("ratio", elsewhere=("multiplier",)), Entry("offset"))
+COUPLING = keys(
+    Entry("coupled_to", elsewhere=("mimic",)), Entry("ratio", default=1.0, elsewhere=("multiplier",)),
+    Entry("offset", check.angle, default=0.0),
+)  # fmt: skip
 DH = keys(
-    Entry("a", "a (m)", length=True), Entry("b", "b (m)", length=True), Entry("alpha", "alpha (deg)"),
-    Entry("theta", "theta (deg)"),
+    Entry("a", check.length, check.LENGTH, title="a (m)"), Entry("b", check.length, check.LENGTH, title="b (m)"),
+    *(Entry(key, check.angle, check.ANGLE_IN_WORDS, title=f"{key} (deg)") for key in ("alpha", "theta")),
 )  # fmt: skip
 FRAMES = keys(
-    Entry("translation", "translation (m)", ("origin", "xyz", "pos"), length=True),
-    Entry("rotation", "rotation (rows)", ("rpy",)), Entry("axis", "axis"), Entry("anchor", "anchor (m)", length=True),
-)  # fmt: skip
-LENGTHS = (*(entry.key for entry in ENTRIES.values() if entry.length), "d")
-Z = (0.0, 0.0, 1.0)
+    Entry("translation", check.vector3, "three numbers", title="translation (m)", elsewhere=("origin", "xyz", "pos")),
+    Entry("rotation", check.orthogonal, title="rotation (rows)", elsewhere=("rpy",)),
+    Entry("axis", check.unit_vector, default=Z, title="axis"),
+    Entry("anchor", check.vector3, default=ORIGIN, title="anchor (m)"),
+)
+LENGTHS = ("com", "a", "b", "d", "translation", "anchor")
 LARGEST = 1e100  # larger masses and lengths are not taken as the size of a robot
-ORIGIN = (0.0, 0.0, 0.0)
-NO_TENSOR = (ORIGIN,) * 3
-NO_BODY: Mapping[str, Any] = {"mass": 0.0, "com": ORIGIN, "inertia": NO_TENSOR}
 OTHER_NAMES = {"hinge": "revolute", "continuous": "revolute", "slide": "prismatic", "helical": "screw"} | {
     "spherical": "ball", "floating": "free", "freeflyer": "free", "cardan": "universal"
 }  # fmt: skip
@@ -98,7 +101,7 @@ def joint_keys() -> tuple[str, ...]:
     return (*DRIVE, *RATINGS, *COUPLING, *joint_numbers())
 
 
-def as_fixed(row: Mapping[str, Any]) -> dict[str, Any]:
+def as_fixed(row: Row) -> dict[str, Any]:
     """A row with a fixed joint in place of its own."""
     gone = (*joint_keys(), "joint_name", "axis", "anchor")
     return {key: entry for key, entry in row.items() if key not in gone} | {"joint": "fixed"}
@@ -133,7 +136,7 @@ class Convention:
     name: str
     keys: tuple[str, ...]
     meaning: str
-    read: Callable[[Mapping[str, Any], str], Geometry]
+    read: Callable[[Row, JointKind | None], Geometry]  # None: a fixed joint
 
     @property
     def at_parent(self) -> dict[str, Any]:
@@ -154,21 +157,17 @@ def screw_x(a: Scalar, alpha: Scalar) -> Placement:
     return Placement(turn_x(alpha), Vector(a, 0.0, 0.0))
 
 
-def dh_entries(row: Mapping[str, Any], joint: str) -> dict[str, Scalar]:
+def dh_entries(row: Row, kind: JointKind | None) -> dict[str, Scalar]:
     """a, b, alpha, theta; those that vary may be left out and are then 0."""
-    varies = KINDS[joint].dh_variables if joint in KINDS else ()
-    entries: dict[str, Scalar] = {}
-    for key in DH:
-        read = angle if key in ("alpha", "theta") else length
-        entries[key] = 0.0 if key not in row and key in varies else read(row, key)
-    return entries
+    varies = kind.dh_variables if kind else ()
+    return {key: 0.0 if key not in row and key in varies else ENTRIES[key].of(row) for key in DH}
 
 
-def standard(row: Mapping[str, Any], joint: str) -> Geometry:
+def standard(row: Row, kind: JointKind | None) -> Geometry:
     """RotZ(theta) TransZ(b) TransX(a) RotX(alpha), cut where the joint moves: in front, if it moves none of them."""
-    w = dh_entries(row, joint)
+    w = dh_entries(row, kind)
     turn, rise, reach = about_z(w["theta"]), along_z(w["b"]), screw_x(w["a"], w["alpha"])
-    varies = KINDS[joint].dh_variables if joint in KINDS else ("theta",)
+    varies = kind.dh_variables if kind else ("theta",)
     if varies == ("b",):
         return Geometry(rise, turn.then(reach), w)
     if varies == ("theta",):
@@ -178,36 +177,36 @@ def standard(row: Mapping[str, Any], joint: str) -> Geometry:
     return Geometry(Placement.identity(), turn.then(rise).then(reach), w)
 
 
-def modified(row: Mapping[str, Any], joint: str) -> Geometry:
+def modified(row: Row, kind: JointKind | None) -> Geometry:
     """RotX(alpha) TransX(a) RotZ(theta) TransZ(b): the joint moves last, so the row's frame is the joint frame."""
-    w = dh_entries(row, joint)
-    return Geometry(
-        screw_x(w["a"], w["alpha"]).then(about_z(w["theta"])).then(along_z(w["b"])), Placement.identity(), w
-    )
+    w = dh_entries(row, kind)
+    before = screw_x(w["a"], w["alpha"]).then(about_z(w["theta"])).then(along_z(w["b"]))
+    return Geometry(before, Placement.identity(), w)
 
 
-def frames(row: Mapping[str, Any], joint: str) -> Geometry:
+def frames(row: Row, kind: JointKind | None) -> Geometry:
     """The link's frame as given, its rotation orthogonal; moved to the anchor, its z along the axis, and back."""
-    if "axis" in row and joint in KINDS and not KINDS[joint].axis:
-        about = "which turns about any axis" if not KINDS[joint].bounded else "whose axes are those of its frame"
-        raise EntryError("axis", f"is given for a {joint} joint, {about} (expected none)")
-    translation = vector3(row, "translation")
+    if kind and not kind.axis and "axis" in row:
+        about = "which turns about any axis" if not kind.bounded else "whose axes are those of its frame"
+        raise EntryError("axis", f"is given for a {kind.name} joint, {about} (expected none)")
+    translation = ENTRIES["translation"].of(row)
     turn = given = Rotation.identity()
     if "rotation" in row:
-        given = Rotation(matrix3(row, "rotation"))
-        turn = nearest_rotation(given)
-    direction, stretched = axis(row, "axis", default=Z)
+        given = Rotation(ENTRIES["rotation"].of(row))
+        turn = check.nearest_rotation(given)
+    axis, stretched = ENTRIES["axis"].of(row)
     link_frame = Placement(turn, Vector(*translation))
-    align = Placement(z_to(Vector(*direction)), Vector.zero())
-    entries = {"translation": translation, "rotation": given.rows, "axis": direction}
-    if joint in KINDS and not KINDS[joint].axis:
+    align = Placement(z_to(Vector(*axis)), Vector.zero())
+    entries = {"translation": translation, "rotation": given.rows, "axis": axis}
+    if kind and not kind.axis:
         del entries["axis"]
-    if "anchor" in row and any(type(x) is not float or x != 0.0 for x in vector3(row, "anchor")):
-        if joint not in KINDS:
+    anchor = ENTRIES["anchor"].of(row)
+    if any(type(x) is not float or x != 0.0 for x in anchor):
+        if not kind:
             raise EntryError("anchor", "is given for a fixed joint, which does not move")
-        entries["anchor"] = vector3(row, "anchor")
-        align = Placement(align.axes, Vector(*entries["anchor"]))
-    moved = {"rotation": distance(turn, given), "axis": stretched}
+        entries["anchor"] = anchor
+        align = Placement(align.axes, Vector(*anchor))
+    moved = {"rotation": check.distance(turn, given), "axis": stretched}
     return Geometry(link_frame.then(align), align.inverse(), entries, moved)
 
 
@@ -218,7 +217,9 @@ def z_to(direction: Vector) -> Rotation:
     if z < 0.0 and off_axis < 1e-24:  # less than is snapped
         return Rotation(((1.0, 0.0, 0.0), (0.0, -1.0, 0.0), (0.0, 0.0, -1.0)))
     k = 1.0 / (1.0 + z) if z >= 0.0 else (1.0 - z) / off_axis  # equal; each where it does not cancel
-    return nearest_rotation(Rotation(((1.0 - k * x * x, -k * x * y, x), (-k * x * y, 1.0 - k * y * y, y), (-x, -y, z))))
+    return check.nearest_rotation(
+        Rotation(((1.0 - k * x * x, -k * x * y, x), (-k * x * y, 1.0 - k * y * y, y), (-x, -y, z)))
+    )
 
 
 CONVENTIONS = {
@@ -241,7 +242,7 @@ CONVENTIONS = {
 DH_CONVENTIONS = ("standard", "modified")
 
 
-def key_hint(key: Any, convention: Convention, keys: Sequence[str]) -> str:
+def key_hint(key: Any, keys: Sequence[str]) -> str:
     """What may have been meant by a key that rows of this convention do not have."""
     owners = [repr(c.name) for c in CONVENTIONS.values() if key in c.keys or (key == "d" and "b" in c.keys)]
     if owners:
@@ -262,25 +263,23 @@ class Size(NamedTuple):
 class CheckedRow(NamedTuple):
     """What a row says."""
 
-    joint: str
+    kind: JointKind | None  # None: a fixed joint
     geometry: Geometry
     mass: Scalar
     com: Vector
     inertia: Symmetric
     of_joint: dict[str, Any]  # drive, own numbers, coupling and ratings of a joint that moves
-    joint_name: str
-    unphysical: bool  # whether a body that cannot exist is taken as it is
-    problem: str  # of a body that is taken so for the first time
+    entries: dict[str, Any]  # the row without name and parent as a file would have it, in one fixed order of keys
+    problem: str  # of a body that cannot exist and was not said to be so
 
     @property
     def in_degrees(self) -> bool:
         """Whether ends of travel of an angle are whole numbers of over two turns and up to 720."""
         pairs = self.of_joint.get("limits")
-        if pairs is None:
+        if pairs is None or self.kind is None:
             return False
-        kind = KINDS[self.joint]
-        pairs = pairs if kind.degrees > 1 else [pairs]
-        ends = [x for link, pair in zip(kind.links, pairs, strict=True) if link.angular for x in pair]
+        pairs = pairs if self.kind.degrees > 1 else [pairs]
+        ends = [x for link, pair in zip(self.kind.links, pairs, strict=True) if link.angular for x in pair]
         return any(TURNS < abs(x) <= LARGEST_IN_DEGREES and x == int(x) for x in ends)
 
 
@@ -303,34 +302,38 @@ def plain_size(value: Any) -> float:
     return size if size < LARGEST else 0.0
 
 
-def checked_row(row: Mapping[str, Any], convention: Convention, size: Size) -> CheckedRow:
+def checked_row(row: Row, convention: Convention, size: Size) -> CheckedRow:
     row = with_known_keys(row, convention)
-    joint = joint_of(row)
-    geometry = convention.read(row, joint)
-    if joint == "fixed":
+    kind = kind_of(row)
+    geometry = convention.read(row, kind)
+    has_body = kind is not None or any(key in row for key in BODY)
+    if kind is None:
         row = {**NO_BODY, **row}
-    any_sign = row.get("unphysical") is True  # as identification may find them
-    if any_sign:
-        mass = number(present(row, "mass", "a number"), "mass")
-    else:
-        mass = positive_part(not_negative(row, "mass", slack=RESIDUE * size.mass))
-    com = Vector(*vector3(row, "com"))
-    inertia, accepted, problem = inertia_of(row, RESIDUE * size.length**2 * plain_size(mass))
-    own: dict[str, Any] = {
-        key: number(row.get(key, 0.0), key) if any_sign else not_negative(row, key, 0.0) for key in DRIVE[:3]
-    }
-    if joint == "fixed":
+    any_sign = row.get("unphysical") is True  # as identification may find numbers
+    stated = ENTRIES["mass"].of(row, math.inf if any_sign else RESIDUE * size.mass)
+    mass = stated if any_sign else check.positive_part(stated)
+    com = ENTRIES["com"].of(row)
+    residue = RESIDUE * size.length**2 * plain_size(mass)
+    rows = ENTRIES["inertia"].of(row, residue)
+    inertia, accepted, problem = inertia_of(row, rows, residue)
+    of_joint = {key: ENTRIES[key].of(row, math.inf if any_sign else 0.0) for key in DRIVE[:3]}
+    if kind is None:
+        of_joint = {}
         for key in joint_keys():
             if row.get(key) is not None and not is_zero(row[key]):
                 raise EntryError(key, "is given for a fixed joint, which does not move")
-        own = {}
     else:
-        own["limits"] = limits_of(row, KINDS[joint])
-        own |= numbers_of_kind(row, joint) | coupling_of(row, joint) | ratings_of(row, joint)
-    return CheckedRow(joint, geometry, mass, com, inertia, own, joint_name_of(row), accepted, problem)
+        of_joint["limits"] = limits_of(row, kind)
+        of_joint |= numbers_of_kind(row, kind) | coupling_of(row, kind) | ratings_of(row, kind)
+    kept = (*joint_numbers(), "ratio", *RATINGS)
+    entries = {"joint": kind.name if kind else "fixed", **joint_name_of(row), **geometry.entries}
+    entries |= {"mass": stated, "com": com, "inertia": rows} if has_body else {}
+    entries |= {"unphysical": True} if accepted else {}
+    entries |= {key: x for key, x in of_joint.items() if key in kept or not (x is None or is_zero(x))}
+    return CheckedRow(kind, geometry, mass, Vector(*com), inertia, of_joint, entries, problem)
 
 
-def with_known_keys(row: Mapping[str, Any], convention: Convention) -> dict[str, Any]:
+def with_known_keys(row: Row, convention: Convention) -> dict[str, Any]:
     """The row, with `b` for `d`; a key that rows of this convention do not have is an error."""
     keys = (*COMMON, *convention.keys, *joint_keys())
     row = dict(row)
@@ -341,92 +344,87 @@ def with_known_keys(row: Mapping[str, Any], convention: Convention) -> dict[str,
     for key in row:
         if key not in keys:
             known = ", ".join(keys)
-            raise EntryError(
-                str(key), f"is not a key of a {convention.name!r} row{key_hint(key, convention, keys)} ({known})"
-            )
+            raise EntryError(str(key), f"is not a key of a {convention.name!r} row{key_hint(key, keys)} ({known})")
     return row
 
 
-def joint_of(row: Mapping[str, Any]) -> str:
+def kind_of(row: Row) -> JointKind | None:
+    """None of a fixed joint."""
     joint = row.get("joint")
     if isinstance(joint, str) and (joint in KINDS or joint == "fixed"):
-        return joint
+        return KINDS.get(joint)
     known = ", ".join(map(repr, KINDS))
-    close = (
-        f", did you mean {OTHER_NAMES[joint]!r}?"
-        if isinstance(joint, str) and joint in OTHER_NAMES
-        else near_miss(joint, (*KINDS, "fixed"))
-    )
+    meant = OTHER_NAMES.get(joint) if isinstance(joint, str) else None
+    close = f", did you mean {meant!r}?" if meant else near_miss(joint, (*KINDS, "fixed"))
     raise EntryError("joint", f"is {joint!r}{close} (expected {known} or 'fixed')")
 
 
-def joint_name_of(row: Mapping[str, Any]) -> str:
-    """The joint's own name; "" where it is that of the link."""
+def joint_name_of(row: Row) -> dict[str, str]:
+    """The joint's own name, where it is not that of the link."""
     name = row.get("joint_name", "")
     if not isinstance(name, str) or ("joint_name" in row and not name.strip()) or not name.isprintable():
         raise EntryError("joint_name", f"is {name!r} (expected one printable line)")
-    return "" if name == row.get("name") else name
+    return {"joint_name": name} if name and name != row.get("name") else {}
 
 
-def inertia_of(row: Mapping[str, Any], residue: float) -> tuple[Symmetric, bool, str]:
+def inertia_of(row: Row, rows: check.Rows, residue: float) -> tuple[Symmetric, bool, str]:
     """The tensor; whether it is taken though no body has it; and what is wrong with it, if that is new."""
-    rows = tensor(row, "inertia", residue)
     accepted = row.get("unphysical", False)
     if not isinstance(accepted, bool):
         raise EntryError("unphysical", f"is {accepted!r} (expected true where no body has such an inertia)")
-    problem = "" if accepted else impossible_body(rows, residue)
-    zero = positive_part if not (accepted or problem) else lambda x: x
+    problem = "" if accepted else check.impossible_body(rows, residue)
+    zero = check.positive_part if not (accepted or problem) else lambda x: x
     symmetric = Symmetric.from_upper(lambda i, j: zero(rows[i][i]) if i == j else rows[i][j])
     return symmetric, accepted or bool(problem), problem
 
 
-def ratings_of(row: Mapping[str, Any], joint: str) -> dict[str, Scalar]:
+def ratings_of(row: Row, kind: JointKind) -> dict[str, Scalar]:
     """`velocity_limit`, `effort_limit`, `stiffness` and `rest`, of each degree of freedom."""
-    ratings = {key: not_negative(row, key) for key in RATINGS[:3] if row.get(key) is not None}
+    ratings = {key: ENTRIES[key].of(row) for key in RATINGS[:3] if row.get(key) is not None}
     if row.get("rest") is None:
         return ratings
-    if KINDS[joint].degrees > 1:
-        raise EntryError("rest", f"is given for a {joint} joint, whose spring rests at zero (expected none)")
+    if kind.degrees > 1:
+        raise EntryError("rest", f"is given for a {kind.name} joint, whose spring rests at zero (expected none)")
     if "stiffness" not in ratings:
         raise EntryError("rest", "is given without stiffness (expected the stiffness of a spring)")
-    return ratings | {"rest": angle(row, "rest")}
+    return ratings | {"rest": ENTRIES["rest"].of(row)}
 
 
-def limits_of(row: Mapping[str, Any], kind: JointKind) -> Any:
-    """A pair, or one pair for each coordinate of a joint of several degrees of freedom."""
-    if row.get("limits") is None or kind.degrees == 1:
-        return limits(row)
+def limits_of(row: Row, kind: JointKind) -> Any:
+    """A pair, or one pair for each coordinate of a joint of several degrees of freedom; None without limits."""
+    value = row.get("limits")
+    if value is None or kind.degrees == 1:
+        return None if value is None else check.limits(value, "limits")
     if not kind.bounded:
-        raise EntryError(
-            "limits", f"is given for a {kind.name} joint, whose coordinates are not angles (expected none)"
-        )
-    pairs = sequence(row["limits"], kind.degrees, "limits")
+        problem = f"is given for a {kind.name} joint, whose coordinates are not angles (expected none)"
+        raise EntryError("limits", problem)
+    pairs = sequence(value, kind.degrees, "limits")
     if pairs is None or any(sequence(pair, 2, "limits") is None for pair in pairs):
         labels = ", ".join(kind.q_labels)
-        raise EntryError("limits", f"is {row['limits']!r} (expected a pair [lower, upper] for each of {labels})")
-    return tuple(limits({"limits": pair}) for pair in pairs)
+        raise EntryError("limits", f"is {value!r} (expected a pair [lower, upper] for each of {labels})")
+    return tuple(check.limits(pair, "limits") for pair in pairs)
 
 
-def numbers_of_kind(row: Mapping[str, Any], joint: str) -> dict[str, Scalar]:
+def numbers_of_kind(row: Row, kind: JointKind) -> dict[str, Scalar]:
     """The numbers that only some kinds of joints have: `pitch`."""
     for key in joint_numbers():
-        if key in row and key not in KINDS[joint].numbers:
-            having = " or ".join(kind.name for kind in KINDS.values() if key in kind.numbers)
-            raise EntryError(key, f"is given for a {joint} joint (expected a {having} joint)")
-    units = {key: unit.in_words for link in KINDS[joint].links for key, unit in own_numbers(link).items()}
-    return {key: number(present(row, key, f"a number, in {words}"), key) for key, words in units.items()}
+        if key in row and key not in kind.numbers:
+            having = " or ".join(other.name for other in KINDS.values() if key in other.numbers)
+            raise EntryError(key, f"is given for a {kind.name} joint (expected a {having} joint)")
+    units = {key: unit.in_words for link in kind.links for key, unit in own_numbers(link).items()}
+    return {key: Entry(key, check.number, f"a number, in {words}").of(row) for key, words in units.items()}
 
 
-def coupling_of(row: Mapping[str, Any], joint: str) -> dict[str, Any]:
+def coupling_of(row: Row, kind: JointKind) -> dict[str, Any]:
     """`coupled_to`, `ratio` and `offset`."""
-    if row.get("coupled_to") is None:
+    leader = row.get("coupled_to")
+    if leader is None:
         for key in COUPLING[1:]:
             if key in row:
                 raise EntryError(key, "is given without coupled_to (expected the name of another joint there)")
         return {}
-    if KINDS[joint].degrees > 1:
-        raise EntryError("coupled_to", f"is given for a {joint} joint (expected {', '.join(of_one_degree())})")
-    if not isinstance(row["coupled_to"], str):
-        raise EntryError("coupled_to", f"is {row['coupled_to']!r} (expected the name of another joint)")
-    ratio, offset = number(row.get("ratio", 1.0), "ratio"), angle({"offset": row.get("offset", 0.0)}, "offset")
-    return {"coupled_to": row["coupled_to"], "ratio": ratio, "offset": offset}
+    if kind.degrees > 1:
+        raise EntryError("coupled_to", f"is given for a {kind.name} joint (expected {', '.join(of_one_degree())})")
+    if not isinstance(leader, str):
+        raise EntryError("coupled_to", f"is {leader!r} (expected the name of another joint)")
+    return {"coupled_to": leader, "ratio": ENTRIES["ratio"].of(row), "offset": ENTRIES["offset"].of(row)}
