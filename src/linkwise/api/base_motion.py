@@ -6,14 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..dynamics.newton_euler import LinkMotion
+from ..equality import ComparesArrays
 from ..spatial import Placement, Vector
 from .states import Array, States
 
 STILL = (0.0, 0.0, 0.0)
 
 
-@dataclass(frozen=True)
-class BaseMotion:
+@dataclass(frozen=True, eq=False)
+class BaseMotion(ComparesArrays):
     """How the base moves: of its frame, and of its frame's origin, in its own axes; arrays (..., 3).
 
     >>> import linkwise as lw

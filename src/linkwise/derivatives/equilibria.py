@@ -22,6 +22,7 @@ from ..api.functions import bias_torque, gravity_torque
 from ..api.integration import difference, integrate
 from ..api.states import Array, States
 from ..api.torque_functions import check_arguments, checked_torques, host_array
+from ..equality import ComparesArrays
 from ..errors import EquilibriumError
 from ..robot import PerRobot, Robot
 from ..robot.scales import coordinate_scales, torque_scales
@@ -40,20 +41,6 @@ ROUNDING = 1e-9  # rad, of the robot's size, and of what acts on a joint: what i
 class ConfigurationAndTorques(NamedTuple):
     q: np.ndarray
     tau: np.ndarray
-
-
-class ComparesArrays(tuple[object, ...]):
-    """Equal if all arrays are, and all attributes: one truth value, where tuples would ask each array for one."""
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, ComparesArrays) or type(other) is not type(self) or vars(self) != vars(other):
-            return False
-        return all(np.array_equal(a, b) for a, b in zip(self, other, strict=True))  # type: ignore[arg-type]
-
-    def __ne__(self, other: object) -> bool:
-        return not self == other
-
-    __hash__ = None  # type: ignore[assignment]
 
 
 class Equilibrium(ComparesArrays, ConfigurationAndTorques):

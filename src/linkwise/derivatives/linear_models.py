@@ -31,13 +31,13 @@ from ..api.call import Declared
 from ..api.functions import differences, inverse_dynamics
 from ..api.states import Array, States, component
 from ..api.torque_functions import check_arguments, checked_torques
+from ..equality import ComparesArrays
 from ..errors import is_real
 from ..notices import warn
 from ..robot import Friction, Robot
 from ..robot.scales import torque_scales
 from ..spatial import Scalar, mul, sub
 from .closed_form_derivatives import forward_dynamics_derivatives
-from .equilibria import ComparesArrays
 from .graph_derivatives import derivative
 
 NO_FORCE = 1e-9  # beside the magnitudes of all that acts on a joint: rounding

@@ -21,6 +21,7 @@ from ..api.compiling import too_long_to_compile
 from ..api.functions import forward_dynamics, inertia_matrix, refuse_coupled
 from ..api.method_table import methods
 from ..api.states import REAL, Array, States
+from ..equality import ComparesArrays
 from ..errors import RobotError, SingularError, is_integer, one_of
 from ..extras import imported
 from ..printing import aligned
@@ -34,8 +35,8 @@ LEAST_DIGITS, MOST_DIGITS = 30, 800
 UNROLLED = "walker-orin-4"  # 3 n products with I: compiled only where asked for
 
 
-@dataclass(frozen=True)
-class MethodAccuracy:
+@dataclass(frozen=True, eq=False)
+class MethodAccuracy(ComparesArrays):
     """The errors of one method. Arrays of the batch shape, but for `result`."""
 
     method: str
@@ -57,7 +58,7 @@ class MethodAccuracy:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Accuracy(Mapping[str, MethodAccuracy]):
+class Accuracy(ComparesArrays, Mapping[str, MethodAccuracy]):
     """Errors by method, the smallest worst error first. Prints as a table.
 
     `exact` are the accelerations (..., n), rounded once; `condition` is κ(I) for each state, from doubles, so what is

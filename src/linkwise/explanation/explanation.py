@@ -11,6 +11,7 @@ from ..api.functions import refuse_coupled
 from ..api.quasi import refuse_foreign
 from ..api.singular import explained
 from ..api.states import Array, States
+from ..equality import ComparesArrays
 from ..errors import near_miss, one_of
 from ..printing import aligned
 from ..robot import Robot
@@ -20,7 +21,7 @@ from ..symbolic.latex.format import decimal
 from .quantities import Quantity, quantities
 
 
-class Explanation(Mapping[str, Any]):
+class Explanation(ComparesArrays, Mapping[str, Any]):
     """The intermediates by name.
 
     `e["U"]` is an array; `e["psi"]["link3"]` and `e["B"]["link2", "link1"]` are those of links. Prints as text;

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from ..api.functions import forward_dynamics, joint_wrenches, kinetic_energy, potential_energy
+from ..equality import ComparesArrays, same
 from ..lazy import cached_property
 from ..printing import Description, notebook_html
 from ..robot import Robot
@@ -25,13 +26,15 @@ MOST_EVENTS = 20  # in the summary of one trajectory
 FAILED = ("step too small", "lost", "too many steps", "chattering")
 
 
-class EventRecord(NamedTuple):
-    """An event of a trajectory: its time, the names of the events that crossed zero there, and the state."""
-
+class TimeNamesAndState(NamedTuple):
     t: float
     names: tuple[str, ...]
     q: np.ndarray
     qd: np.ndarray
+
+
+class EventRecord(ComparesArrays, TimeNamesAndState):
+    """An event of a trajectory: its time, the names of the events that crossed zero there, and the state."""
 
 
 class End(NamedTuple):
@@ -285,19 +288,6 @@ class Recording:
             shown=Shown(frames, centres, False, bodies),
             progress=progress,
         )
-
-
-def same(a: Any, b: Any) -> bool:
-    """Equal to the last bit; NaN is equal to NaN."""
-    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-        if a.dtype != b.dtype or a.shape != b.shape:
-            return False
-        if a.dtype.kind != "f":
-            return bool((a == b).all())
-        return bool(((a == b) & (np.signbit(a) == np.signbit(b)) | np.isnan(a) & np.isnan(b)).all())
-    if isinstance(a, tuple):
-        return isinstance(b, tuple) and len(a) == len(b) and all(map(same, a, b))
-    return type(a) is type(b) and bool(a == b or (a != a and b != b))
 
 
 def event_lines(recording: Recording) -> list[str]:

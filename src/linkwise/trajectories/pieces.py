@@ -29,6 +29,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ..api.integration import difference
+from ..equality import ComparesArrays
 from ..graph import rules
 from ..robot import Robot, require_robot
 from ..robot.layout import Layout, in_order, no_orientation
@@ -55,12 +56,14 @@ HERMITE = {
 }
 
 
-class JointMotion(NamedTuple):
-    """Positions, rates and accelerations of the joints, each (..., n): `lw.inverse_dynamics(arm, *trajectory(t))`."""
-
+class PositionsRatesAccelerations(NamedTuple):
     q: Any
     qd: Any
     qdd: Any
+
+
+class JointMotion(ComparesArrays, PositionsRatesAccelerations):
+    """Positions, rates and accelerations of the joints, each (..., n): `lw.inverse_dynamics(arm, *trajectory(t))`."""
 
 
 class Piece(Protocol):

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from ...equality import ComparesArrays
 from ...errors import one_of
 from ...lazy import cached_property
 from ...printing import Description
@@ -24,7 +25,7 @@ MOST = 6  # terms that a plot names, unless it is asked for more
 MANY = 12  # terms that a table lists
 
 
-class Split(ABC):
+class Split(ComparesArrays, ABC):
     """What budgets share: `total` (..., n), which is the sum of `values` (..., n, terms), each with a label."""
 
     arm: Robot
