@@ -40,7 +40,14 @@ def quasi_acceleration(self: QuasiCoordinates, states: States) -> list[Any]:
     return sums(rates, quasi_rates(self._kind, arm, angles, own)[0]) if arm.balls else rates
 
 
-of_quasi_coordinates = partial(Declared, ("n",), divides=True, refuse=refuse_foreign)
+def quasi_terms(self: QuasiCoordinates, states: States) -> tuple[Any, ...]:
+    from .budgets.budget import split_quasi  # imported only when it is used
+
+    return split_quasi(self._kind, states)
+
+
+declared = partial(Declared, divides=True, refuse=refuse_foreign)
+of_quasi_coordinates = partial(declared, ("n",))
 
 
 class QuasiCoordinates:
@@ -130,10 +137,16 @@ class QuasiCoordinates:
         The result is a tuple of arrays with names (`lw.QuasiBudget`) that prints as a table. `wrench` and `point` as
         for `lw.inverse_dynamics`; `t` are the times of states along a trajectory, for tables and plots.
         """
-        from .budgets import budget  # imported only when it is used
+        from .budgets.budget import QuasiBudget
 
-        terms: budget.QuasiTerms = getattr(budget, self._kind.name)
-        return terms.budget(arm, q, velocity, wrench, point=point, t=t, check=check)
+        parts: Any = self._terms(arm, q, velocity, wrench, point, check)
+        return QuasiBudget(*parts, arm=arm, kind=self._kind.name, t=t)
+
+    @declared([("n", "n", "n"), ("n", "n"), ("n",), *[("n", "links")] * 3], quasi_terms)
+    def _terms(
+        self, arm: Robot, q: Array, velocity: Array, wrench: Any = None, point: Any = None, check: bool = False
+    ) -> Array:
+        """The arrays of a `QuasiBudget`."""
 
 
 normalized = QuasiCoordinates(quasi.normalized)

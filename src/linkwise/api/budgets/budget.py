@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 from typing import Any, NamedTuple
 
@@ -19,9 +19,8 @@ from ...spatial import Scalar, add, mul, power, sub
 from ...spatial.dense import Dense, zeros
 from ..call import Declared
 from ..functions import external_wrenches
-from ..quasi import refuse_foreign
 from ..states import Array, States
-from .result import Budget, Split, numbers, picked, times
+from .result import Budget, Split, numbers, times
 from .terms import Key, TermTable, element_symbol, numbered, quasi_force_symbol, term_table
 
 
@@ -126,8 +125,9 @@ def by_rates(table: TermTable, terms: Terms, columns: Mapping[Key, int]) -> Dens
     return rows(table, terms, len(columns), lambda *indices: columns.get(table.key(*indices)))
 
 
-def split_quasi(self: QuasiTerms, states: States) -> tuple[Any, ...]:
-    arm, table, kind = states.robot, term_table(states.robot), self._kind
+def split_quasi(kind: quasi.Unnormalized, states: States) -> tuple[Any, ...]:
+    """The arrays of `QuasiTermArrays`."""
+    arm, table = states.robot, term_table(states.robot)
     angles, own = states.positions(), states.scalars("velocity")
     bodies = articulated_bodies(arm, angles)
     down = [kind.inverse_scale(body) for body in bodies]  # D^-½, or 1
@@ -137,25 +137,6 @@ def split_quasi(self: QuasiTerms, states: States) -> tuple[Any, ...]:
     parts = (found.bias_force, found.gravity, found.wrench)
     scaled = ({key: mul(down[key[0]], value) for key, value in part.items()} for part in parts)
     return elements, added_up(elements), own, *(by_link(table, part) for part in scaled)
-
-
-class QuasiTerms:
-    """The terms of C(θ, ν) or of C(θ, ξ)."""
-
-    def __init__(self, kind: quasi.Unnormalized) -> None:
-        self._kind = kind
-
-    def budget(self, arm: Robot, *arrays: Any, t: Array | None, **options: Any) -> QuasiBudget:
-        parts: Any = self.quasi_terms(arm, *arrays, **options)
-        return QuasiBudget(*parts, arm=arm, kind=self._kind.name, t=t)
-
-    @Declared(
-        [("n", "n", "n"), ("n", "n"), ("n",), *[("n", "links")] * 3], split_quasi, divides=True, refuse=refuse_foreign
-    )
-    def quasi_terms(
-        self, arm: Robot, q: Array, velocity: Array, wrench: Any = None, point: Any = None, check: bool = False
-    ) -> Array:
-        """The arrays of `lw.normalized.budget` and `lw.unnormalized.budget`."""
 
 
 def summand_rows(
@@ -188,10 +169,6 @@ def recentre(sums: dict[tuple[int, ...], Scalar], arm: Robot, x: int, spin: Scal
     sums[y, y, z] = sub(sums[y, y, z], mul(mul(D_y, U_xy), spin))
 
 
-normalized = QuasiTerms(quasi.normalized)
-unnormalized = QuasiTerms(quasi.unnormalized)
-
-
 class QuasiTermArrays(NamedTuple):
     summands: Array  # (..., n, n, n)
     c: Array  # (..., n, n)
@@ -218,6 +195,9 @@ class QuasiBudget(Split, QuasiTermArrays):
         if arm is not None:
             budget.arm, budget.kind, budget.t = arm, kind, times(t, tuple(budget.gravity.shape[:-2]))
         return budget
+
+    def _of(self, arrays: Iterable[Array], t: Array | None) -> QuasiBudget:
+        return QuasiBudget(*arrays, arm=self.arm, kind=self.kind, t=t)
 
     @property
     def total(self) -> Array:
@@ -281,13 +261,6 @@ class QuasiBudget(Split, QuasiTermArrays):
                 part, m = divmod(column - n * n, n)
                 found[label] = quasi_force_symbol(("bias force", "gravity", "wrench")[part], k, m, scaled)
         return found
-
-    def state(self, index: Any) -> QuasiBudget:
-        """The budget of one state of the batch, or of several."""
-        self._check_index(index)
-        return QuasiBudget(
-            *(part[index] for part in tuple(self)), arm=self.arm, kind=self.kind, t=picked(self.t, index)
-        )
 
     def _latex_symbol(self, k: int) -> str:
         letter = r"\nu" if self.kind == "normalized" else r"\xi"

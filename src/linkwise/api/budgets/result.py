@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 
@@ -72,13 +72,16 @@ class Split(ComparesArrays, ABC):
         return {}
 
     @abstractmethod
-    def state(self, index: Any) -> Any:
-        """The budget of one state, or of some, of a batch."""
+    def _of(self, arrays: Iterable[Array], t: Array | None) -> Self:
+        """The same of other arrays."""
 
-    def _check_index(self, index: Any) -> None:
+    def state(self, index: Any) -> Self:
+        """The budget of one state of the batch, or of several."""
         if not self.batch and not (isinstance(index, tuple) and not index):
             raise ValueError(f"state({index!r}): the budget is of one state (expected that of a batch of states)")
         np.broadcast_to(0.0, self.batch)[index]  # an index of the batch, and of nothing behind it
+        t = self.t[index] if self.t is not None and isinstance(index, slice) else None
+        return self._of((part[index] for part in tuple(cast(Any, self))), t)
 
     @property
     def batch(self) -> tuple[int, ...]:
@@ -97,7 +100,19 @@ class Split(ComparesArrays, ABC):
 
     def index_of(self, joint: str | int) -> int:
         """Where a joint is in qd and tau: by its number, by its name or that of its link, or as "base.wx"."""
-        return index_of(self.arm, joint)
+        names = self.arm.v_names
+        if not isinstance(joint, str):
+            if isinstance(joint, bool) or not -len(names) <= int(joint) < len(names):
+                raise ValueError(f"joint is {joint!r} (expected a name, or a whole number below {len(names)})")
+            return int(joint) % len(names)
+        if joint in names:
+            return names.index(joint)
+        if joint.isdecimal():
+            raise ValueError(f"joint is {joint!r} (expected a name, or a number without quotes: 0 is the first joint)")
+        own = [m for m in self.arm.moving if m.coupling is None and m.kind.degrees == 1]
+        single = {m.name: int(m.v.start) for m in own}  # by the link
+        one_of(joint, [*names, *(name for name in single if name not in names)], "joint")
+        return single[joint]
 
     def place(self, k: int) -> tuple[int, ...]:
         """The index of the state of a batch at which total k is largest."""
@@ -267,6 +282,8 @@ class Budget(Split, TorqueTerms):
     payload, is a budget too.
     """
 
+    what, symbol = "torques", "tau"
+
     def __new__(cls, *arrays: Array, arm: Robot | None = None, t: Array | None = None) -> Budget:
         budget = super().__new__(cls, *arrays)
         if arm is not None:  # otherwise a copy is made, which gets its attributes later
@@ -284,14 +301,6 @@ class Budget(Split, TorqueTerms):
     def friction(self) -> Array:
         """(..., n)"""
         return self.viscous + self.coulomb
-
-    @property
-    def what(self) -> str:
-        return "torques"
-
-    @property
-    def symbol(self) -> str:
-        return "tau"
 
     @property
     def total(self) -> Array:
@@ -327,12 +336,9 @@ class Budget(Split, TorqueTerms):
     def _by_rates(self) -> np.ndarray:
         """(..., n, n, n): bias accelerations and forces by the joints i ≤ j whose rates they are of."""
         table, n = term_table(self.arm), self.arm.n
-        parts = (
-            (numbers(self.bias_acceleration_terms), table.accelerations),
-            (numbers(self.bias_force_terms), table.forces),
-        )
-        out = np.zeros((*self.batch, n, n, n), dtype=parts[1][0].dtype)
-        for values, keys in parts:
+        accelerations, forces = numbers(self.bias_acceleration_terms), numbers(self.bias_force_terms)
+        out = np.zeros((*self.batch, n, n, n), dtype=forces.dtype)
+        for values, keys in ((accelerations, table.accelerations), (forces, table.forces)):
             for (_, i, j), column in keys.items():
                 out[..., i, j] = out[..., i, j] + values[..., column]
         return out
@@ -376,30 +382,10 @@ class Budget(Split, TorqueTerms):
             )
         if self.batch != other.batch:
             raise ValueError(f"the budgets are of batches {self.batch} and {other.batch} (expected the same states)")
-        parts = [a - b for a, b in zip(tuple(self), tuple(other), strict=True)]
-        return Budget(*parts, arm=self.arm, t=self.t)
+        return self._of((a - b for a, b in zip(tuple(self), tuple(other), strict=True)), self.t)
 
-    def state(self, index: Any) -> Budget:
-        """The budget of one state of the batch, or of several."""
-        self._check_index(index)
-        return Budget(*(part[index] for part in tuple(self)), arm=self.arm, t=picked(self.t, index))
-
-
-def index_of(arm: Robot, joint: str | int, what: str = "joint") -> int:
-    """Where a joint is in qd and tau; `what` is it called in errors."""
-    names = arm.v_names
-    if not isinstance(joint, str):
-        if isinstance(joint, bool) or not -len(names) <= int(joint) < len(names):
-            raise ValueError(f"{what} is {joint!r} (expected a name, or a whole number below {len(names)})")
-        return int(joint) % len(names)
-    if joint in names:
-        return names.index(joint)
-    if joint.isdecimal():
-        raise ValueError(f"{what} is {joint!r} (expected a name, or a number without quotes: 0 is the first joint)")
-    own = [m for m in arm.moving if m.coupling is None and m.kind.degrees == 1]
-    single = {m.name: int(m.v.start) for m in own}  # by the link
-    one_of(joint, [*names, *(name for name in single if name not in names)], what)
-    return single[joint]
+    def _of(self, arrays: Iterable[Array], t: Array | None) -> Budget:
+        return Budget(*arrays, arm=self.arm, t=t)
 
 
 def numbers(array: Array) -> np.ndarray:
@@ -414,7 +400,3 @@ def times(t: Array | None, batch: tuple[int, ...]) -> np.ndarray | None:
     if values.shape != batch or len(batch) != 1:
         raise ValueError(f"t has shape {values.shape} (expected one time for each of the states {batch})")
     return values
-
-
-def picked(t: np.ndarray | None, index: Any) -> np.ndarray | None:
-    return t[index] if t is not None and isinstance(index, slice) else None

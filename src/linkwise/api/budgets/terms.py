@@ -36,11 +36,8 @@ class Term(NamedTuple):
             return "friction" if by == "kinds" else self.what
         if by == "kinds" or self.what == "rotor":
             return self.what
-        return f"{self.what} of {of_joints}" if self.joints else f"{self.what} {preposition(self.what)} {self.link}"
-
-
-def preposition(what: str) -> str:
-    return "on" if what == "wrench" else "of"
+        preposition = "on" if self.what == "wrench" else "of"
+        return f"{self.what} of {of_joints}" if self.joints else f"{self.what} {preposition} {self.link}"
 
 
 class TermTable:

@@ -14,8 +14,11 @@ from ...symbolic.expressions import Expressions
 from ...symbolic.latex.format import decimal
 
 UNITS = {"N m": r"\mathrm{N\,m}", "N": r"\mathrm{N}", "√J/s": r"\sqrt{\mathrm{J}}/\mathrm{s}"}
-MARKS = {mark: rf"\{mark}" for mark in "_&%$#{}"} | {"ν": r"$\nu$", "ξ": r"$\xi$"}
-MARKS |= {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
+MARKS = str.maketrans(  # within \text{}
+    {mark: rf"\{mark}" for mark in "_&%$#{}"}
+    | {"ν": r"$\nu$", "ξ": r"$\xi$"}
+    | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
+)
 NOISE = 1e-9  # of the sum of magnitudes: what is smaller is not shown
 
 
@@ -179,11 +182,6 @@ def display(left: str, lines: Sequence[tuple[str, str]], symbols: Mapping[str, s
     for place, (label, text) in enumerate(lines):
         sign = "" if text.startswith("-") or not place else "+"
         symbol = f" && {symbols[label]}" if label in symbols else " &&" if symbols else ""
-        rows.append(rf"{sign}{text}{symbol} && \text{{{escaped(label)}}}")
+        rows.append(rf"{sign}{text}{symbol} && \text{{{label.translate(MARKS)}}}")
     body = " \\\\\n    &\\phantom{=}\\;".join(rows) if rows else "0"
     return f"\\begin{{align*}}\n  {left} &= {body}\n\\end{{align*}}"
-
-
-def escaped(text: str) -> str:
-    """A name within \\text{}."""
-    return "".join(MARKS.get(letter, letter) for letter in text)
