@@ -11,7 +11,7 @@ from ..kernels.lock import LOCK
 from ..robot import Robot
 from ..tracing import Input
 from ..tracing.tracing import Motion, check_function_and_robot, traceable
-from .functions import poses
+from . import functions
 from .method_table import LOOP_METHODS, for_generated_code, has_methods, methods
 from .singular import explain_non_finite
 
@@ -247,8 +247,8 @@ def universal(
     one_of(dtype, DTYPES, "dtype")
     one_of(form, FORMS, "form")
     name = getattr(function, "__name__", repr(function))
-    offered = {**METHODS, poses.__name__: ""}
-    if function not in public_functions(offered):
+    offered = (*METHODS, "poses")
+    if function not in [getattr(functions, name) for name in offered]:
         raise ValueError(
             f"{name} has no form that takes any robot (expected one of {', '.join(offered)}; or a robot:"
             " lw.wasm(function, arm))"
@@ -277,9 +277,3 @@ def universal(
         one_of(keywords["method"], LOOP_METHODS[name], f"{name}: method")
         keywords["method"] = LOOP_METHODS[name][keywords["method"]]
     return function, arrays, dtype, keywords
-
-
-def public_functions(names: Iterable[str]) -> list[Callable[..., Any]]:
-    from . import functions
-
-    return [getattr(functions, name) for name in names]

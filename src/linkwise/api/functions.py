@@ -13,16 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dynamics import (
-    CONTRACTIONS,
-    centres,
-    composite,
-    elimination,
-    energy,
-    fewest,
-    kinematics,
-    newton_euler,
-)
+from ..dynamics import CONTRACTIONS, centres, composite, elimination, energy, fewest, kinematics, newton_euler
 from ..errors import is_integer, one_of
 from ..kernels.lock import LOCK
 from ..robot import Friction, Link, Robot

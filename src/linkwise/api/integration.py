@@ -17,17 +17,7 @@ import numpy as np
 
 from ..robot import Robot
 from ..robot.joint_space import QUATERNION
-from ..spatial import (
-    Scalar,
-    Scalars,
-    add,
-    mul,
-    quaternion_exp,
-    quaternion_product,
-    sub,
-    turn_between,
-    unit_quaternion,
-)
+from ..spatial import Scalar, Scalars, add, mul, quaternion_exp, quaternion_product, sub, turn_between, unit_quaternion
 from ..tracing import Input
 from .call import Call, Declared, public
 from .states import Array, States, component

@@ -139,11 +139,9 @@ def momentum_bias(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Ar
 
 def about_centre(states: States) -> list[Any]:
     """The coordinates of the links, for what does not depend on where a floating robot is: it is put at the origin."""
-    robot, positions = states.robot, states.positions()
-    on_base = [link for link in robot.links if link.parent < 0]
-    if len(on_base) == len(robot.free_joints) == 1:
-        positions = at_origin(states)
-    return positions
+    robot = states.robot
+    alone = sum(link.parent < 0 for link in robot.links) == len(robot.free_joints) == 1
+    return at_origin(states) if alone else states.positions()
 
 
 def at_origin(states: States) -> list[Any]:

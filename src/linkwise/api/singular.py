@@ -75,8 +75,7 @@ def stacked(values: list[Array], count: int) -> np.ndarray:
 def refuse_singular(states: States, result: Array) -> Array:
     """The result, or the error that names the first singular state, if a finite state has a result that is not."""
     if states.numeric and not np.isfinite(result).all():
-        good = np.isfinite(result.reshape((*states.batch, -1))).all(axis=-1)
-        error = singular(states, np.flatnonzero(states.finite() & ~good))
+        error = singular(states, np.flatnonzero(states.finite() & ~all_finite([result], states.batch)))
         if error is not None:
             raise error
     return result
@@ -122,12 +121,15 @@ def singular_error(arm: Robot, first: Singular, state: tuple[int, ...]) -> Singu
 def explain_non_finite(kernel: Compiled, rows: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None:
     """Let the plain function say why finite states of a kernel have results that are not: it may raise an error."""
     batch = results[0].shape[: results[0].ndim - len(kernel.interface.outputs[0].shape)]
-    non_finite = np.ones(batch, dtype=bool)
-    for row in rows:
-        non_finite &= np.isfinite(row.reshape((*batch, -1))).all(axis=-1)
-    non_finite &= ~np.all([np.isfinite(result.reshape((*batch, -1))).all(axis=-1) for result in results], axis=0)
+    non_finite = np.argwhere(all_finite(rows, batch) & ~all_finite(results, batch))
     named = {argument.name: row for argument, row in zip(kernel.interface.inputs, rows, strict=True)}
-    explain_states(kernel.spec.function, kernel.robot, kernel.spec.keywords, named, np.argwhere(non_finite))
+    explain_states(kernel.spec.function, kernel.robot, kernel.spec.keywords, named, non_finite)
+
+
+def all_finite(arrays: Sequence[np.ndarray], batch: tuple[int, ...]) -> np.ndarray:
+    """The states of which all numbers are finite: a mask of the batch shape."""
+    own = [np.isfinite(array).all(axis=tuple(range(len(batch), array.ndim))) for array in arrays]
+    return np.asarray(np.all(own, axis=0))
 
 
 def explain_states(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import reduce
@@ -143,14 +143,11 @@ class States:
             if tuple(array.shape[len(array.shape) - len(shape) :]) != shape or len(array.shape) < len(shape):
                 raise ValueError(f"{name} has shape {tuple(array.shape)} (expected {self._wanted(name, shape)})")
         self.batch = self._broadcast()
-        if wrench is not None:
-            self.arrays["wrench"] = self._per_link(as_array(self.xp, wrench, "wrench", first))
-            self.trailing["wrench"] = 2
-            self.batch = self._broadcast()
-        if point is not None:
-            self.arrays["point"] = self._points(as_array(self.xp, point, "point", first))
-            self.trailing["point"] = 2
-            self.batch = self._broadcast()
+        for name, value, per_link in (("wrench", wrench, self._wrenches), ("point", point, self._points)):
+            if value is not None:
+                self.arrays[name] = per_link(as_array(self.xp, value, name, first))
+                self.trailing[name] = 2
+                self.batch = self._broadcast()
         self._promote()
         if check:
             self._refuse_non_finite()
@@ -181,7 +178,7 @@ class States:
     def _broadcast(self) -> tuple[int, ...]:
         return broadcast({k: tuple(a.shape[: len(a.shape) - self.trailing[k]]) for k, a in self.arrays.items()})
 
-    def _per_link(self, wrench: Array) -> Array:
+    def _wrenches(self, wrench: Array) -> Array:
         """An external wrench with an axis for links: (..., 6) acts on the tip, (..., m, 6) on every link of m.
 
         Which of them it is follows from the number of axes: (m, 6) beside a batch of one axis are wrenches on the tip.
@@ -294,24 +291,20 @@ class States:
         """Six components for each link, or None without an external wrench; zeros, for free, where nothing acts."""
         if "wrench" not in self.arrays:
             return None
-        wrenches = [[0.0] * 6 for _ in self.robot.links]
-        for row, link in self._acting_on():
-            wrenches[link] = [component(self.arrays["wrench"], row, k) for k in range(6)]
-        return wrenches
-
-    def _acting_on(self) -> list[tuple[int, int]]:
-        """The rows of wrench and point, and the links on which they act."""
-        if self.tip is not None:
-            return [(0, self.tip)]
-        return [(row, joint.link) for row, joint in enumerate(self.robot.moving)]
+        return [[0.0] * 6 if six is None else six for six in self._of_links("wrench", 6)]
 
     def points(self) -> list[list[Any] | None]:
         """Three components for each link on which a wrench acts at a point; None for the others."""
-        points: list[list[Any] | None] = [None for _ in self.robot.links]
-        if "point" in self.arrays:
-            for row, link in self._acting_on():
-                points[link] = [component(self.arrays["point"], row, k) for k in range(3)]
-        return points
+        return self._of_links("point", 3)
+
+    def _of_links(self, name: str, count: int) -> list[list[Any] | None]:
+        """The components of wrench or point for each link on which it acts; None for the others."""
+        found: list[list[Any] | None] = [None] * len(self.robot.links)
+        if name in self.arrays:
+            links = [joint.link for joint in self.robot.moving] if self.tip is None else [self.tip]
+            for row, link in enumerate(links):
+                found[link] = [component(self.arrays[name], row, k) for k in range(count)]
+        return found
 
     def join(self, values: Any, shape: tuple[int, ...]) -> Array:
         """Nested lists of scalars as an array (*batch, *shape), NaN for each state with a number that is not finite."""
@@ -334,25 +327,37 @@ class States:
 
     def finite(self) -> Array:
         """Which states have finite numbers only: a mask of the batch shape."""
-        good = True
-        for name, array in self.arrays.items():
-            finite = self.xp.isfinite(array)
-            for _ in range(self.trailing[name]):
-                finite = finite.all(-1)
-            for start in self._quaternions(name):
-                finite = finite & has_length(self.xp, array, start)
-            good = finite & good
-        return self.xp.broadcast_to(good, self.batch)
+        arrays = ((array, self.trailing[name], self._quaternions(name)) for name, array in self.arrays.items())
+        return finite_states(self.xp, arrays, self.batch)
 
     def _quaternions(self, name: str) -> tuple[int, ...]:
         return self.robot.quaternions if name in CONFIGURATIONS and name in self.arrays else ()
 
     def _with_nan(self, out: Array, dims: int) -> Array:
         good = self.finite()
-        if self.xp is np and good.all():
-            return out
-        good = good.reshape((*self.batch, *(1,) * dims))
-        return self.xp.where(good, out, self.xp.asarray(float("nan"), dtype=out.dtype))
+        return out if self.xp is np and good.all() else nan_unless(self.xp, good, out, dims)
+
+
+def finite_states(xp: Any, arrays: Iterable[tuple[Array, int, Sequence[int]]], batch: tuple[int, ...]) -> Array:
+    """Which states have finite numbers only, and quaternions of some length: a mask of the batch shape.
+
+    With each array is given how many of its axes belong to one state, and where quaternions begin in it.
+    """
+    good: Any = True
+    for array, axes, quaternions in arrays:
+        finite = xp.isfinite(array)
+        for _ in range(axes):
+            finite = finite.all(-1)
+        for start in quaternions:
+            finite = finite & has_length(xp, array, start)
+        good = finite & good
+    return xp.broadcast_to(good, batch)
+
+
+def nan_unless(xp: Any, good: Array, out: Array, dims: int) -> Array:
+    """The array with NaN for all states that are not good; `dims` of its axes belong to one state."""
+    good = good.reshape((*good.shape, *(1,) * dims))
+    return xp.where(good, out, xp.asarray(float("nan"), dtype=out.dtype))
 
 
 def has_length(xp: Any, array: Array, start: int) -> Array:

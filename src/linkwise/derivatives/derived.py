@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ..api.method_table import has_methods, method_name
-from ..api.singular import explain_non_finite, explain_states
-from ..api.states import REAL, as_array, first_own, has_length, library_of, of_one_dtype
+from ..api.singular import all_finite, explain_non_finite, explain_states
+from ..api.states import REAL, as_array, finite_states, first_own, library_of, nan_unless, of_one_dtype
 from ..errors import one_of
 from ..graph import Count, Port, Program, count, evaluate
 from ..graph.derivative import Moves
@@ -250,42 +250,25 @@ class DerivedFunction(Prepared):
         with np.errstate(all="ignore"):
             results = evaluate(self.program, *arrays)
         if xp is not np or all(array.dtype.kind == "f" for array in arrays):
-            finite = xp.broadcast_to(self._finite(xp, arrays), batch)
-            masked = []
-            for port, result in zip(self.program.outputs, results, strict=True):
-                nan = xp.asarray(float("nan"), dtype=result.dtype)
-                masked.append(xp.where(finite.reshape((*batch, *(1,) * len(port.shape))), result, nan))
-            results = tuple(masked)
+            own = ((x, len(port.shape), port.quaternions) for port, x in zip(self.inputs, arrays, strict=True))
+            finite = finite_states(xp, own, batch)
+            pairs = zip(self.program.outputs, results, strict=True)
+            results = tuple(nan_unless(xp, finite, x, len(port.shape)) for port, x in pairs)
             if xp is np:
                 dtype = np.result_type(*arrays)
                 results = tuple(result.astype(dtype, copy=False) for result in results)
-                self._explain(arrays, batch, finite, results)
+                self._explain(arrays, finite, results)
         if xp is np:
             results = tuple(result[()] for result in results)
         return results[0] if len(results) == 1 else results
 
-    def _finite(self, xp: Any, arrays: Sequence[Any]) -> Any:
-        """Which states have finite numbers only, and quaternions of some length."""
-        finite = True
-        for port, array in zip(self.inputs, arrays, strict=True):
-            good = xp.isfinite(array)
-            for _ in port.shape:
-                good = good.all(-1)
-            for start in port.quaternions:
-                good = good & has_length(xp, array, start)
-            finite = good & finite
-        return finite
-
-    def _explain(
-        self, arrays: Sequence[np.ndarray], batch: tuple[int, ...], finite: np.ndarray, results: Sequence[np.ndarray]
-    ) -> None:
+    def _explain(self, arrays: Sequence[np.ndarray], finite: np.ndarray, results: Sequence[np.ndarray]) -> None:
         """Let the function itself say why a finite state has no finite result: it may raise an error."""
-        good = [np.isfinite(x).all(axis=own_axes(p, x)) for p, x in zip(self.program.outputs, results, strict=True)]
-        non_finite = finite & ~np.all(good, axis=0)
+        non_finite = finite & ~all_finite(results, finite.shape)
         if non_finite.any():
             ports = {port.name: port for port in self.function_inputs}
             given = zip((port.name for port in self.inputs), arrays, strict=True)
-            rows = {name: np.broadcast_to(x, (*batch, *ports[name].shape)) for name, x in given if name in ports}
+            rows = {name: np.broadcast_to(x, (*finite.shape, *ports[name].shape)) for name, x in given if name in ports}
             explain_states(self.function, self.robot, self.keywords, rows, np.argwhere(non_finite))
 
     # kernels
@@ -366,8 +349,3 @@ def restored(kind: type[DerivedFunction], state: dict[str, Any]) -> DerivedFunct
     function = kind.__new__(kind)
     vars(function).update(state)
     return function
-
-
-def own_axes(port: Port, array: np.ndarray) -> tuple[int, ...]:
-    """The axes of an array that belong to one state."""
-    return tuple(range(array.ndim - len(port.shape), array.ndim))

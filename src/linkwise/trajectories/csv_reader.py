@@ -11,16 +11,7 @@ import numpy as np
 from ..errors import FileError, near_miss
 from ..notices import warn
 from ..robot import Robot
-from ..robot.layout import (
-    COLUMN,
-    LABELLED,
-    MOTION,
-    OF_NO_JOINT,
-    Layout,
-    angles,
-    canonical_names,
-    refuse_degrees,
-)
+from ..robot.layout import COLUMN, LABELLED, MOTION, OF_NO_JOINT, Layout, angles, canonical_names, refuse_degrees
 from ..tables import Table, read_table, refuse_separator
 from .checks import Floats, counted
 from .pieces import configurations, hermite, layout_of, with_rates
