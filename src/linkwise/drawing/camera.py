@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -71,13 +72,13 @@ def level_axes(up: Floats) -> tuple[Floats, Floats]:
     return ahead, np.cross(up, ahead)
 
 
-def orbit(up: Floats, azimuth: float, elevation: float, name: str = "3d") -> Camera:
+def orbit(up: Floats, azimuth: float, elevation: float) -> Camera:
     """Angles in degrees: azimuth from x of the base, elevation from the horizon."""
     ahead, left = level_axes(up)
     a, e = math.radians(azimuth), math.radians(min(max(elevation, -89.99), 89.99))
     toward = math.cos(e) * (math.cos(a) * ahead + math.sin(a) * left) + math.sin(e) * up
     right = unit(np.cross(up, toward))
-    return Camera(name, right, np.cross(toward, right), toward)
+    return Camera("3d", right, np.cross(toward, right), toward)
 
 
 def straight(up: Floats, name: str) -> Camera:
@@ -141,8 +142,7 @@ def cameras_of(
         raise TypeError("view and views are both given (expected one of them)")
     if views is not None and (isinstance(views, str) or len(views) == 0):
         raise ValueError(f"views is {views!r} (expected several of {', '.join(map(repr, VIEWS))})")
-    chosen = [view] if views is None else list(views)
-    return [camera_of(one, skeleton, poses, points) for one in chosen]
+    return [camera_of(one, skeleton, poses, points) for one in ([view] if views is None else views)]
 
 
 def is_angle(x: Any) -> bool:
@@ -183,28 +183,25 @@ class Mesh:
         parts = scene.parts
         self.points = np.concatenate([np.empty((0, 3)), *(part.solid.points for part in parts)])
         self.frames = np.repeat([part.frame for part in parts], [len(part.solid.points) for part in parts]).astype(int)
-        self.groups: dict[int, tuple[np.ndarray, Floats, np.ndarray]] = {}
-        offset, rows = 0, {}  # type: ignore[var-annotated]
+        offset, rows = 0, defaultdict[int, list[Any]](list)  # faces by the number of their corners
         for part in parts:
             for face in part.solid.faces:
-                rows.setdefault(len(face), []).append(([k + offset for k in face], rgb(part.colour), part.clear))
+                rows[len(face)].append(([k + offset for k in face], rgb(part.colour), part.clear))
             offset += len(part.solid.points)
-        for corners, faces in rows.items():
-            indices, colours, clear = zip(*faces, strict=True)
-            self.groups[corners] = (np.array(indices), np.array(colours), np.array(clear))
+        self.groups = [tuple(map(np.array, zip(*faces, strict=True))) for faces in rows.values()]
         self.tube_colours = np.array([rgb(tube.colour) for tube in scene.tubes]).reshape(-1, 3)
         self.radii = np.array([tube.radius for tube in scene.tubes])
 
     def solid_faces(self, poses: Floats) -> list[tuple[Floats, Floats, np.ndarray]]:
         """Corners (faces, corners, 3), colours and whether they are clear, by the number of corners."""
         moved = np.einsum("pij,pj->pi", poses[self.frames][:, :3, :3], self.points) + poses[self.frames][:, :3, 3]
-        return [(moved[indices], colours, clear) for indices, colours, clear in self.groups.values()]
+        return [(moved[indices], colours, clear) for indices, colours, clear in self.groups]
 
     def tube_faces(self, poses: Floats) -> list[tuple[Floats, Floats, np.ndarray]]:
         if not self.scene.tubes:
             return []
-        a = world(tuple(tube.start for tube in self.scene.tubes), poses[None])[0]
-        b = world(tuple(tube.end for tube in self.scene.tubes), poses[None])[0]
+        starts, ends = zip(*((tube.start, tube.end) for tube in self.scene.tubes), strict=True)
+        a, b = world(starts, poses[None])[0], world(ends, poses[None])[0]
         lengths = np.linalg.norm(b - a, axis=-1)
         there = lengths > 1e-9 * self.scene.size
         a, b, lengths = a[there], b[there], lengths[there]
@@ -218,15 +215,13 @@ class Mesh:
         x /= np.linalg.norm(x, axis=-1, keepdims=True)
         y = np.cross(z, x)
         angles = 2.0 * np.pi * np.arange(SIDES) / SIDES
-        ring = np.cos(angles)[:, None] * x[:, None] + np.sin(angles)[:, None] * y[:, None]
-        ring *= r[:, None, None]
+        ring = (np.cos(angles)[:, None] * x[:, None] + np.sin(angles)[:, None] * y[:, None]) * r[:, None, None]
         pieces = np.clip(np.ceil(lengths / (6.0 * r)), 1, PIECES).astype(int)
         which = np.repeat(np.arange(len(a)), pieces)
         step = np.concatenate([np.arange(count) for count in pieces])
         low, high = (a[which] + ((step + k) / pieces[which])[:, None] * (b - a)[which] for k in (0, 1))
         start, end = low[:, None] + ring[which], high[:, None] + ring[which]
-        nexts = np.roll(np.arange(SIDES), -1)
-        walls = np.stack([start, start[:, nexts], end[:, nexts], end], axis=2).reshape(-1, 4, 3)
+        walls = np.stack([start, np.roll(start, -1, axis=1), np.roll(end, -1, axis=1), end], axis=2).reshape(-1, 4, 3)
         caps = np.concatenate([(a[:, None] + ring)[:, ::-1], b[:, None] + ring])
         wall_colours = np.repeat(colours[which], SIDES, axis=0)
         return [
@@ -256,10 +251,9 @@ class Mesh:
         return Faces([polygons[k] for k in order], np.concatenate(shades)[order], np.concatenate(clears)[order])
 
 
-def rgb(colour: str) -> tuple[float, float, float]:
+def rgb(colour: str) -> list[float]:
     """The parts of a colour such as "#9fb3c8", from 0 to 1."""
-    red, green, blue = (int(colour[k : k + 2], 16) / 255.0 for k in (1, 3, 5))
-    return red, green, blue
+    return [part / 255.0 for part in bytes.fromhex(colour[1:])]
 
 
 def paleness(k: int, count: int) -> float:

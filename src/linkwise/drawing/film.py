@@ -208,8 +208,11 @@ def write_mp4(file: BinaryIO, film: Film, images: Iterator[Image], fps: float, p
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=said)
         try:
             assert process.stdin is not None
-            for image in stay(images, round(pause * fps)):
-                process.stdin.write(image.crop((0, 0, width, height)).tobytes())
+            for image in images:
+                pixels = image.crop((0, 0, width, height)).tobytes()
+                process.stdin.write(pixels)
+            for _ in range(round(pause * fps)):
+                process.stdin.write(pixels)
             process.stdin.close()
         except BrokenPipeError:
             pass  # what it says follows
@@ -223,14 +226,6 @@ def write_mp4(file: BinaryIO, film: Film, images: Iterator[Image], fps: float, p
             raise FileError(f"ffmpeg could not make an MP4: {said.read().decode(errors='replace').strip()}")
         with open(made, "rb") as source:
             shutil.copyfileobj(source, file)
-
-
-def stay(images: Iterator[Image], count: int) -> Iterator[Image]:
-    """The images, the last of them so many times more."""
-    for image in images:
-        yield image
-    for _ in range(count):
-        yield image
 
 
 def animated(
@@ -247,8 +242,7 @@ def animated(
     progress: bool | None,
 ) -> Animation:
     target = None if path is None else Path(path)
-    ending = ".html" if target is None else target.suffix.lower()
-    check_film(target, motion.duration, fps, speed)
+    ending = check_film(target, motion.duration, fps, speed)
     checked(width=width)
     if not NARROWEST <= width <= WIDEST:
         raise ValueError(f"width is {width!r} (expected from {NARROWEST} to {WIDEST} pixels)")
@@ -270,7 +264,7 @@ def animated(
             file.write(result.html.encode())
             return result
         film = Film(result, sampled, width, trail)
-        images = shown_progress(film, len(times), f"{target.name}", progress)
+        images = shown_progress(film, len(times), target.name, progress)
         if ending == ".gif":
             write_gif(file, film, images, times / speed, fps, pause)
         else:
@@ -278,8 +272,8 @@ def animated(
     return result
 
 
-def check_film(target: Path | None, duration: float, fps: float, speed: float) -> None:
-    """Whether a film of so many seconds can be made at all, before anything is computed for it."""
+def check_film(target: Path | None, duration: float, fps: float, speed: float) -> str:
+    """The ending of a film of so many seconds, if it can be made at all, before anything is computed for it."""
     ending = ".html" if target is None else target.suffix.lower()
     if ending not in ENDINGS:
         given = ending or "files without an ending"
@@ -288,6 +282,7 @@ def check_film(target: Path | None, duration: float, fps: float, speed: float) -
         encoder()
     checked(fps=fps, speed=speed)
     frame_count(duration, fps, speed)
+    return ending
 
 
 def checked(**values: float) -> None:

@@ -53,9 +53,8 @@ class Motion:
 
     def frame_times(self, fps: float, speed: float) -> Floats:
         """From the first time to the last, 1/fps apart as they are shown; the last step may be shorter."""
-        count = frame_count(self.duration, fps, speed)
-        times: Floats = self.t[0] + np.minimum(speed / fps * np.arange(count + 1), self.duration)
-        return times
+        steps = speed / fps * np.arange(frame_count(self.duration, fps, speed) + 1)
+        return np.asarray(self.t[0] + np.minimum(steps, self.duration))
 
     def at(self, times: Floats) -> Floats:
         """Configurations at these times: cubic polynomials between samples that have their positions and rates."""

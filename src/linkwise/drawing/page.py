@@ -17,7 +17,7 @@ import numpy as np
 from ..robot import KINDS
 from .camera import orbit, plane_normal, straight
 from .motion import MOST_TRAILS
-from .scene import Scene, up_of, world
+from .scene import up_of, world
 from .skeleton import Floats, Point
 
 if TYPE_CHECKING:
@@ -30,25 +30,23 @@ def page_of(animation: Animation) -> str:
     data = json.dumps(scene_data(animation), separators=(",", ":"), allow_nan=False)
     title = animation.motion.title
     here = files(__package__)
-    return (
-        (here / "player.html")
-        .read_text(encoding="utf-8")
-        .format(
-            title=html.escape(title),
-            heading=html.escape(animation.framing.titled(title)),
-            style=(here / "player.css").read_text(encoding="utf-8"),
-            script=(here / "player.js").read_text(encoding="utf-8"),
-            scene=data.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"),
-        )
+    page, style, script = ((here / f"player.{kind}").read_text(encoding="utf-8") for kind in ("html", "css", "js"))
+    return page.format(
+        title=html.escape(title),
+        heading=html.escape(animation.framing.titled(title)),
+        style=style,
+        script=script,
+        scene=data.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"),
     )
 
 
 def scene_data(animation: Animation) -> dict[str, Any]:
     scene, framing, poses = animation.scene, animation.framing, animation.poses
-    skeleton = scene.skeleton
-    points = world(tuple(outline(scene)), poses).reshape(-1, 3)
-    low, high = points.min(axis=0), points.max(axis=0)
-    centre = (low + high) / 2
+    skeleton, size = scene.skeleton, scene.size
+    boxes = [Point(part.frame, corner) for part in scene.parts if part.clear for corner in part.solid.points]
+    outline = (*skeleton.points(), *boxes)  # what the picture has room for: bodies too, by the corners of their boxes
+    points = world(outline, poses).reshape(-1, 3)
+    centre = (points.min(axis=0) + points.max(axis=0)) / 2
     up = up_of(skeleton)
     normal = plane_normal(skeleton, poses[0])
     views = [animation.camera] + [straight(up, name) for name in ("front", "side", "top")]
@@ -61,34 +59,28 @@ def scene_data(animation: Animation) -> dict[str, Any]:
         "times": animation.times.tolist(),
         "speed": animation.speed,
         "centre": centre.tolist(),
-        "radius": number(scene.radius, scene.size),
-        "outline": [spot(point, scene.size) for point in outline(scene)],
-        "size": scene.size,
+        "radius": number(scene.radius, size),
+        "outline": [spot(point, size) for point in outline],
+        "size": size,
         "up": up.tolist(),
         "gravity": [float(x) for x in skeleton.robot.gravity],
         "views": [[view.name, *(axis.tolist() for axis in view[1:])] for view in views],
         "kinds": [[kind, KINDS[kind].colour] for kind in scene.kinds],
         "solids": [
-            [part.frame, part.colour, int(part.clear), rounded(part.solid.points, scene.size), list(part.solid.faces)]
+            [part.frame, part.colour, int(part.clear), rounded(part.solid.points, size), list(part.solid.faces)]
             for part in scene.parts
         ],
         "tubes": [
-            [*spot(tube.start, scene.size), *spot(tube.end, scene.size), number(tube.radius, scene.size), tube.colour]
+            [*spot(tube.start, size), *spot(tube.end, size), number(tube.radius, size), tube.colour]
             for tube in scene.tubes
         ],
-        "centres": [[*spot(each.point, scene.size), number(each.radius, scene.size)] for each in scene.centres],
-        "trails": [spot(tip, scene.size) for tip in skeleton.tips] if len(skeleton.tips) <= MOST_TRAILS else [],
-        "follow": rounded(framing.shift, scene.size) if framing.follows else [],
+        "centres": [[*spot(each.point, size), number(each.radius, size)] for each in scene.centres],
+        "trails": [spot(tip, size) for tip in skeleton.tips] if len(skeleton.tips) <= MOST_TRAILS else [],
+        "follow": rounded(framing.shift, size) if framing.follows else [],
         "middle": (framing.middle - centre).tolist(),
         "reach": framing.reach,
         "poses": packed_poses(poses[:, 1:], centre),
     }
-
-
-def outline(scene: Scene) -> list[Point]:
-    """Points that the picture has room for: those of the skeleton, and the corners of the boxes of bodies."""
-    boxes = [Point(part.frame, corner) for part in scene.parts if part.clear for corner in part.solid.points]
-    return [*scene.skeleton.points(), *boxes]
 
 
 def packed_poses(poses: Floats, centre: Floats) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from .skeleton import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.collections import PolyCollection
 
 INK = "#22272e"
 PALE = "#8a929b"
@@ -26,7 +27,6 @@ DIRECTIONS = 16
 SAMPLES = 21  # of a line
 DISTANCES = (0.8, 1.1, 1.5, 2.0, 2.8)
 Place = tuple[float, float, str, float]  # where, its alignment, and how far from its point
-UNITS = ((1.0, "m"), (1e-3, "mm"), (1e-6, "µm"), (1e3, "km"))
 
 
 class Window(NamedTuple):
@@ -75,10 +75,7 @@ def show_window(axes: Axes, window: Window, camera: Camera, size: float, coordin
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     factor, unit = unit_for(size)
-    for axis, (letter, sign), span in (
-        (axes.xaxis, along[0], window.width),
-        (axes.yaxis, along[1], window.height),
-    ):
+    for axis, (letter, sign), span in ((axes.xaxis, along[0], window.width), (axes.yaxis, along[1], window.height)):
         axis.set_major_locator(MaxNLocator(6 if span > 0.5 * size else 3))
         axis.set_major_formatter(FuncFormatter(lambda x, _, sign=sign: f"{sign * x / factor + 0.0:.4g}"))
         axis.set_label_text(f"{letter} ({unit})", color=INK, fontsize=9)
@@ -90,33 +87,33 @@ def show_window(axes: Axes, window: Window, camera: Camera, size: float, coordin
 
 
 def unit_for(size: float) -> tuple[float, str]:
-    if size < 2e-4:
-        return UNITS[2]
-    if size < 0.2:
-        return UNITS[1]
-    return UNITS[3] if size > 5e3 else UNITS[0]
+    if size > 5e3:
+        return 1e3, "km"
+    return (1e-6, "µm") if size < 2e-4 else (1e-3, "mm") if size < 0.2 else (1.0, "m")
 
 
 class Painter:
     """Draws a scene into axes, and again at other poses."""
 
     def __init__(self, axes: Axes, scene: Scene, mesh: Mesh, camera: Camera) -> None:
-        from matplotlib.collections import LineCollection, PolyCollection
+        from matplotlib.collections import LineCollection
 
         self.axes, self.scene, self.mesh, self.camera = axes, scene, mesh, camera
-        self.solids = PolyCollection([], zorder=3.0)
-        self.centres = PolyCollection([], zorder=4.0, linewidths=0.5, edgecolors=INK)
+        self.solids = self.polygons(zorder=3.0)
+        self.centres = self.polygons(zorder=4.0, linewidths=0.5, edgecolors=INK)
         self.trails = LineCollection([], zorder=2.5, linewidths=1.1, colors="#d9822b", alpha=0.75)
-        for collection in (self.solids, self.centres, self.trails):
-            axes.add_collection(collection, autolim=False)
+        axes.add_collection(self.trails, autolim=False)
+
+    def polygons(self, **style: Any) -> PolyCollection:
+        from matplotlib.collections import PolyCollection
+
+        collection = PolyCollection([], **style)
+        self.axes.add_collection(collection, autolim=False)
+        return collection
 
     def ghost(self, poses: Floats, paleness: float) -> Floats:
         """The robot at an earlier configuration, behind the others. Gives the corners of what it drew."""
-        from matplotlib.collections import PolyCollection
-
-        collection = PolyCollection([], zorder=3.0 - 0.5 * paleness)
-        self.axes.add_collection(collection, autolim=False)
-        return fill(collection, self.mesh.seen_by(self.camera, poses, paleness))
+        return fill(self.polygons(zorder=3.0 - 0.5 * paleness), self.mesh.seen_by(self.camera, poses, paleness))
 
     def paint(self, poses: Floats) -> Floats:
         """Draw the robot at poses (frames, 4, 4) in place of what was drawn. Gives the corners of all polygons."""
@@ -149,17 +146,16 @@ class Painter:
         for (x, y, align, distance), text, spot in zip(places, texts, spots, strict=True):
             if distance > FAR:
                 self.axes.plot([spot[0], x], [spot[1], y], color=PALE, linewidth=0.6, zorder=4.5)
-            self.axes.text(
-                *(x, y, text),
-                fontsize=8,
-                color=INK,
-                ha=align,
-                va="center",
-                zorder=5,
-                parse_math=False,
-                clip_on=True,
-                bbox={"facecolor": "white", "alpha": 0.65, "edgecolor": "none", "pad": 0.6},
-            )
+            paper = {"facecolor": "white", "alpha": 0.65, "edgecolor": "none", "pad": 0.6}
+            look: dict[str, Any] = {
+                "fontsize": 8,
+                "color": INK,
+                "ha": align,
+                "va": "center",
+                "zorder": 5,
+                "bbox": paper,
+            }
+            self.axes.text(x, y, text, parse_math=False, clip_on=True, **look)
 
     def foot(self, window: Window) -> None:
         """In the corners at the bottom: the directions of the axes and of gravity, and a scale."""
@@ -173,12 +169,11 @@ class Painter:
     def directions(self, window: Window) -> None:
         reach = arrow_length(window.width, window.height)
         corner = np.array([window.left + 1.5 * reach, window.bottom + 1.3 * reach])
-        vectors = [(axis, colour, letter) for axis, colour, letter in zip(np.eye(3), AXES, "xyz", strict=True)]
         if any(float(x) for x in self.scene.skeleton.robot.gravity):
             aside = corner + np.array([3.0, 0.5]) * reach
             self.arrow(aside, -reach * up_of(self.scene.skeleton), GRAVITY, "g", reach)
-        for axis, colour, letter in sorted(vectors, key=lambda entry: float(entry[0] @ self.camera.toward)):
-            self.arrow(corner, reach * axis, colour, letter, reach)
+        for k in np.argsort(self.camera.toward, kind="stable"):  # the nearest last
+            self.arrow(corner, reach * np.eye(3)[k], AXES[k], "xyz"[k], reach)
 
     def arrow(self, start: Floats, vector: Floats, colour: str, letter: str, reach: float) -> None:
         flat, _ = self.camera.project(vector)
@@ -191,15 +186,13 @@ class Painter:
         self.axes.text(x, y, letter, color=colour, fontsize=8, ha="center", va="center", zorder=6)
 
 
-def fill(collection: object, faces: Faces) -> Floats:
+def fill(collection: PolyCollection, faces: Faces) -> Floats:
     """Give a collection its polygons; edges close the seams between them."""
     edges = faces.colours.copy()
     edges[faces.clear, :3] *= 0.75
     edges[faces.clear, 3] = 0.8
-    collection.set_verts(faces.polygons)  # type: ignore[attr-defined]
-    collection.set_facecolor(faces.colours)  # type: ignore[attr-defined]
-    collection.set_edgecolor(edges)  # type: ignore[attr-defined]
-    collection.set_linewidth(np.where(faces.clear, 0.6, 0.35))  # type: ignore[attr-defined]
+    collection.set_verts(faces.polygons)
+    collection.set(facecolor=faces.colours, edgecolor=edges, linewidth=np.where(faces.clear, 0.6, 0.35))
     return np.concatenate([np.empty((0, 2)), *faces.polygons])
 
 

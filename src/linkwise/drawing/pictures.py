@@ -28,8 +28,10 @@ TALLEST, LOWEST = 7.5, 2.4  # inches, of a panel
 PANEL, SIDE_BY_SIDE, NARROWEST = 6.4, 4.6, 3.4  # inches, the width of one panel, of several, and the least
 ENTRY = 1.1  # inches, of the legend
 MOST_GHOSTS = 200
+ROBOT, CURVES = (320.0, 280.0), (420.0, 130.0)  # pixels, of small pictures
 LETTER = 0.62  # the width of a letter, relative to the size of the font
 FRAME = (44.0, 8.0, 8.0, 22.0)  # room at the left, right, top and bottom of curves, in pixels
+BORDER = 'fill="white" stroke="#c9d0d6"'
 
 
 def draw(
@@ -114,10 +116,8 @@ def picture(scene: Scene, poses: Floats, cameras: Sequence[Camera], title: str) 
     mesh = Mesh(scene)
     margin = 3.0 * scene.radius
     corners = [np.concatenate([seen_corners(mesh, camera, pose) for pose in poses]) for camera in cameras]
-    windows = [
-        window_of(part, margin, not camera.measures, bool(scene.labels))
-        for part, camera in zip(corners, cameras, strict=True)
-    ]
+    pairs = zip(corners, cameras, strict=True)
+    windows = [window_of(part, margin, not camera.measures, bool(scene.labels)) for part, camera in pairs]
     widest = PANEL if len(cameras) == 1 else SIDE_BY_SIDE
     shapes = [window.width / window.height for window in windows]
     height = float(np.clip(max(widest / shape for shape in shapes), LOWEST, TALLEST))
@@ -157,15 +157,12 @@ def legend(figure: Figure, scene: Scene) -> None:
     """The colours of the kinds of joints."""
     from matplotlib.lines import Line2D
 
-    handles = [
-        Line2D([], [], linestyle="none", marker="s", markersize=6, color=KINDS[kind].colour, label=kind)
-        for kind in scene.kinds
-    ]
+    look: dict[str, Any] = {"linestyle": "none", "marker": "s", "markersize": 6}
+    handles = [Line2D([], [], color=KINDS[kind].colour, label=kind, **look) for kind in scene.kinds]
     if handles:
         columns = max(1, min(len(handles), int(figure.get_figwidth() / ENTRY)))
-        entries = figure.legend(handles=handles, loc="outside lower center", ncols=columns, frameon=False, fontsize=8)
-        for text in entries.get_texts():
-            text.set_color(INK)
+        place: dict[str, Any] = {"loc": "outside lower center", "ncols": columns, "frameon": False}
+        figure.legend(handles=handles, fontsize=8, labelcolor=INK, **place)
 
 
 class Curve(NamedTuple):
@@ -174,15 +171,16 @@ class Curve(NamedTuple):
     label: str
 
 
-def robot_svg(robot: Robot, q: Floats, width: float = 320.0, height: float = 280.0) -> str:
+def robot_svg(robot: Robot, q: Floats) -> str:
     """The robot at configurations (k, nq): the last as it is, those before pale."""
+    width, height = ROBOT
     skeleton = skeleton_of(robot)
     poses = poses_at(robot, q)
     scene = scene_of(skeleton, poses, Shown(labels=False))
     mesh = Mesh(scene)
     camera = camera_of(None, skeleton, poses[-1], world(skeleton.points(), poses).reshape(-1, 3))
-    layers = [mesh.seen_by(camera, pose, paleness(k, len(poses))) for k, pose in enumerate(poses[:-1])]
-    layers.append(mesh.seen_by(camera, poses[-1]))
+    pale = [*(paleness(k, len(poses)) for k in range(len(poses) - 1)), 0.0]
+    layers = [mesh.seen_by(camera, pose, each) for pose, each in zip(poses, pale, strict=True)]
     corners = np.concatenate([polygon for layer in layers for polygon in layer.polygons])
     low, high = corners.min(axis=0), corners.max(axis=0)
     scale = 0.94 * min(width / max(high[0] - low[0], 1e-300), height / max(high[1] - low[1], 1e-300))
@@ -213,11 +211,9 @@ def quartered(middle: Floats, radius: float) -> str:
     return circle + f'<path d="{halves}" fill="{INK}"/>'
 
 
-def curves_svg(
-    t: Floats, curves: Sequence[Curve], unit: str, size: float = 1.0, width: float = 420.0, height: float = 130.0
-) -> str:
+def curves_svg(t: Floats, curves: Sequence[Curve], unit: str, size: float = 1.0) -> str:
     """Curves over time with a scale of their own; what is rounding beside the size, in their unit, is constant."""
-    left, right, top, bottom = FRAME
+    (width, height), (left, right, top, bottom) = CURVES, FRAME
     values = np.stack([curve.values for curve in curves])
     finite = values[np.isfinite(values)]
     low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
@@ -234,9 +230,10 @@ def curves_svg(
             line = path(np.stack([x[seen], y[seen]], axis=-1))
             title = f"<title>{escape(curve.label)}</title>"
             parts.append(f'<path d="M{line}" fill="none" stroke="{curve.colour}" stroke-width="1.4">{title}</path>')
+    ends = [0.0 if abs(x) < 1e-9 * (high - low) else x for x in (high, low)]  # zero where it is zero but for rounding
     for text, at, anchor in (
-        (f"{snapped(high, high - low):.3g}", (left - 4, top + 9), "end"),
-        (f"{snapped(low, high - low):.3g}", (left - 4, height - bottom), "end"),
+        (f"{ends[0]:.3g}", (left - 4, top + 9), "end"),
+        (f"{ends[1]:.3g}", (left - 4, height - bottom), "end"),
         (f"{t[0]:g}", (left, height - 6), "start"),
         (f"{t[-1]:g} s", (width - right, height - 6), "end"),
         (unit, (left + 5, top + 13), "start"),
@@ -244,14 +241,6 @@ def curves_svg(
         place = f'x="{at[0]:.1f}" y="{at[1]:.1f}" text-anchor="{anchor}"'
         parts.append(f'<text {place} font-size="11" font-family="sans-serif" fill="{INK}">{escape(text)}</text>')
     return svg(width, height, "".join(parts), unit)
-
-
-def snapped(x: float, span: float) -> float:
-    """Zero where it is zero but for rounding."""
-    return 0.0 if abs(x) < 1e-9 * span else x
-
-
-BORDER = 'fill="white" stroke="#c9d0d6"'
 
 
 def svg(width: float, height: float, content: str, label: str) -> str:

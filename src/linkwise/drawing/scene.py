@@ -24,7 +24,7 @@ MOST_NAMED = 10  # links that are labelled, and whose frames are shown, by defau
 MOST_CENTRES = 40  # links whose mass centres are shown by default
 COINCIDENT = 1e-6  # relative to the robot's size
 Face = tuple[int, ...]
-SIDES = 14  # of what is round
+SIDES, RINGS = 14, 7  # of what is round
 TURNS = 3  # of the thread of a screw
 
 
@@ -131,7 +131,7 @@ def sizes(skeleton: Skeleton, poses: Floats) -> tuple[float, float]:
     size = float(np.linalg.norm(np.ptp(points, axis=1), axis=-1).max(initial=0.0))
     largest = max((float(2.0 * body.half.max()) for body in skeleton.bodies), default=0.0)
     size = max(size, largest) or 1.0
-    starts, ends = (tuple(rod.start for rod in skeleton.rods), tuple(rod.end for rod in skeleton.rods))
+    starts, ends = tuple(rod.start for rod in skeleton.rods), tuple(rod.end for rod in skeleton.rods)
     lengths = np.linalg.norm(world(ends, poses[-1:])[0] - world(starts, poses[-1:])[0], axis=-1)
     lengths = lengths[lengths > 1e-3 * size]
     typical = float(np.median(lengths)) if len(lengths) else size
@@ -146,11 +146,9 @@ def link_colour(skeleton: Skeleton, frame: int) -> str:
 
 
 def tubes_of(skeleton: Skeleton, radius: float) -> tuple[Tube, ...]:
-    tubes = []
-    for rod in skeleton.rods:
-        thick = radius * (0.6 if rod.thin else 1.15 if rod.body == 0 else 1.0)
-        tubes.append(Tube(rod.start, rod.end, thick, link_colour(skeleton, rod.body)))
-    return tuple(tubes)
+    thickness = (radius * (0.6 if rod.thin else 1.15 if rod.body == 0 else 1.0) for rod in skeleton.rods)
+    pairs = zip(skeleton.rods, thickness, strict=True)
+    return tuple(Tube(rod.start, rod.end, thick, link_colour(skeleton, rod.body)) for rod, thick in pairs)
 
 
 def threads_of(skeleton: Skeleton, radius: float) -> tuple[Tube, ...]:
@@ -291,9 +289,14 @@ def circle(radius: float, z: float, sides: int = SIDES) -> Floats:
 def cylinder(radius: float, length: float, sides: int = SIDES, centre: float = 0.0) -> Solid:
     """About z, its middle at `centre`."""
     bottom, top = (circle(radius, centre + end, sides) for end in (-length / 2, length / 2))
-    walls = [(k, (k + 1) % sides, sides + (k + 1) % sides, sides + k) for k in range(sides)]
-    caps = [tuple(range(sides))[::-1], tuple(range(sides, 2 * sides))]
-    return Solid(np.concatenate([bottom, top]), (*walls, *caps))
+    caps = tuple(range(sides))[::-1], tuple(range(sides, 2 * sides))
+    return Solid(np.concatenate([bottom, top]), (*walls(sides), *caps))
+
+
+def walls(sides: int, start: int = 0) -> list[Face]:
+    """Between a circle, whose points are numbered from `start`, and the next one above it."""
+    below = [(start + k, start + (k + 1) % sides) for k in range(sides)]
+    return [(k, after, after + sides, k + sides) for k, after in below]
 
 
 def box(x: float, y: float, z: float) -> Solid:
@@ -303,17 +306,13 @@ def box(x: float, y: float, z: float) -> Solid:
     return Solid(signs * (x, y, z), faces)
 
 
-def ball(radius: float, rings: int = 7, sides: int = SIDES) -> Solid:
-    latitudes = np.pi * np.arange(1, rings) / rings
-    points = [circle(radius * np.sin(a), -radius * np.cos(a), sides) for a in latitudes]
+def ball(radius: float) -> Solid:
+    points = [circle(radius * np.sin(a), -radius * np.cos(a)) for a in np.pi * np.arange(1, RINGS) / RINGS]
     poles = np.array([[0.0, 0.0, -radius], [0.0, 0.0, radius]])
-    faces: list[Face] = []
-    for ring in range(rings - 2):
-        low, high = ring * sides, (ring + 1) * sides
-        faces += [(low + k, low + (k + 1) % sides, high + (k + 1) % sides, high + k) for k in range(sides)]
-    south, north, top = (rings - 1) * sides, (rings - 1) * sides + 1, (rings - 2) * sides
-    faces += [(south, (k + 1) % sides, k) for k in range(sides)]
-    faces += [(north, top + k, top + (k + 1) % sides) for k in range(sides)]
+    faces = [face for ring in range(RINGS - 2) for face in walls(SIDES, ring * SIDES)]
+    south, north, top = (RINGS - 1) * SIDES, (RINGS - 1) * SIDES + 1, (RINGS - 2) * SIDES
+    faces += [(south, (k + 1) % SIDES, k) for k in range(SIDES)]
+    faces += [(north, top + k, top + (k + 1) % SIDES) for k in range(SIDES)]
     return Solid(np.concatenate([*points, poles]), tuple(faces))
 
 
@@ -321,11 +320,8 @@ def thread(radius: float, length: float) -> Solid:
     """A rod with a thread about z: the discs follow each other in turns that grow and shrink."""
     count = 2 * TURNS + 1
     step = length / count
-    discs = [
-        cylinder(radius * (1.0 if k % 2 == 0 else 0.72), step, centre=(k + 0.5) * step - length / 2)
-        for k in range(count)
-    ]
-    return joined(discs)
+    places = [(k + 0.5) * step - length / 2 for k in range(count)]
+    return joined(cylinder(radius * (0.72 if k % 2 else 1.0), step, centre=at) for k, at in enumerate(places))
 
 
 def arrow(length: float, radius: float, sides: int = 8) -> Solid:
@@ -333,11 +329,8 @@ def arrow(length: float, radius: float, sides: int = 8) -> Solid:
     head = min(3.2 * radius, 0.4 * length) * 1.6
     shaft = cylinder(radius, length - head, sides, centre=(length - head) / 2)
     base = circle(2.2 * radius, length - head, sides)
-    cone = Solid(
-        np.concatenate([base, [[0.0, 0.0, length]]]),
-        (tuple(range(sides))[::-1], *((k, (k + 1) % sides, sides) for k in range(sides))),
-    )
-    return joined([shaft, cone])
+    faces = tuple(range(sides))[::-1], *((k, (k + 1) % sides, sides) for k in range(sides))
+    return joined([shaft, Solid(np.concatenate([base, [[0.0, 0.0, length]]]), faces)])
 
 
 def along(direction: Floats, at: Floats | None = None) -> Floats:

@@ -49,7 +49,6 @@ class DrawnJoint:
     before: Floats  # 4 × 4, z along the axis
     frame: int
     after: Floats  # 4 × 4, z along the last axis
-    coupled: bool
 
 
 @dataclass(frozen=True)
@@ -86,9 +85,10 @@ def skeleton_of(robot: Robot) -> Skeleton:
     hubs = {0: np.zeros(3)} | {joint.frame: joint.after[:3, 3] for joint in joints}
     bodies = tuple(body_of(robot.links[joint.link], frame_of[joint.link]) for joint in robot.moving)
     carrying = Counter(joint.parent for joint in joints if joint.kind != "free")
-    starts = hubs | {
-        body.frame: body.com for body in bodies if robot.convention == "frames" and branches(body, carrying)
-    }
+    starts = dict(hubs)
+    for body in bodies:  # one that carries several others is drawn from its mass centre on, as a body and not as a fan
+        if robot.convention == "frames" and carrying[body.frame] > 1 and body.mass > 0.0:
+            starts[body.frame] = body.com
     rods = [rod for frame in starts for rod in chain_of_rods(frame, [hubs[frame], starts[frame]])]
     for joint in joints:
         if joint.kind != "free":
@@ -106,19 +106,10 @@ def skeleton_of(robot: Robot) -> Skeleton:
         tips += [Point(body.frame, end) for end in ends]
         for end in ends:
             rods += chain_of_rods(body.frame, link_path(robot.convention, body.frame, hubs[body.frame], end))
-    rods += [
-        rod
-        for frame in robot.frames
-        if frame.on_base
-        for rod in chain_of_rods(0, [hubs[0], matrix(frame.placement)[:3, 3]])
-    ]
+    on_base = [matrix(frame.placement)[:3, 3] for frame in robot.frames if frame.on_base]
+    rods += [rod for end in on_base for rod in chain_of_rods(0, [hubs[0], end])]
     free = frozenset(joint.frame for joint in joints if joint.kind == "free" and joint.parent == 0)
     return Skeleton(robot, joints, tuple(rods), bodies, tuple(tips), free)
-
-
-def branches(body: Body, carrying: Counter[int]) -> bool:
-    """Whether a link carries several others: it is then drawn from its mass centre on, as a body and not as a fan."""
-    return carrying[body.frame] > 1 and body.mass > 0.0
 
 
 def drawn_joint(robot: Robot, joint: MovingJoint, frame_of: dict[int, int]) -> DrawnJoint:
@@ -126,19 +117,9 @@ def drawn_joint(robot: Robot, joint: MovingJoint, frame_of: dict[int, int]) -> D
     in_parent = matrix(first.placement.then(joint.kind.joint_frame))
     if first.parent >= 0:
         in_parent = inverse(matrix(robot.links[first.parent].frame)) @ in_parent
-    frame = frame_of[joint.link]
-    after = inverse(matrix(last.frame))
     slides = any(link.joint.slides for link in robot.links[joint.first : joint.link + 1])
-    return DrawnJoint(
-        joint.kind.name,
-        symbol_of(joint.kind, last.joint),
-        slides,
-        frame_of[first.parent],
-        in_parent,
-        frame,
-        after,
-        joint.coupling is not None,
-    )
+    parent, frame, after = frame_of[first.parent], frame_of[joint.link], inverse(matrix(last.frame))
+    return DrawnJoint(joint.kind.name, symbol_of(joint.kind, last.joint), slides, parent, in_parent, frame, after)
 
 
 def symbol_of(kind: JointKind, joint: Joint) -> str:
