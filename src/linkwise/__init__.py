@@ -112,8 +112,8 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
     from .formats.conventions import convert_force as convert_force
     from .formats.conventions import convert_state as convert_state
     from .formats.conversion import convert as convert
-    from .formats.models import from_mujoco as from_mujoco
-    from .formats.models import from_pinocchio as from_pinocchio
+    from .formats.mujoco_model import from_mujoco as from_mujoco
+    from .formats.pinocchio_model import from_pinocchio as from_pinocchio
     from .graph import Count as Count
     from .graph import Program as Program
     from .graph import evaluate as evaluate
@@ -228,7 +228,8 @@ LAZY_IMPORTS = {  # the public names, by the modules that are imported when one 
         "formats": "LIBRARY load save",
         "formats.conventions": "convert_force convert_state",
         "formats.conversion": "convert",
-        "formats.models": "from_mujoco from_pinocchio",
+        "formats.mujoco_model": "from_mujoco",
+        "formats.pinocchio_model": "from_pinocchio",
         "graph": "Count Program evaluate",
         "identification.estimates": "JointErrors",
         "identification.excitation": "Excitation ExcitationInterrupted excitation",

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..formats import load
-from ..formats.models import robot_of_model
+from ..formats.conventions import robot_of_model
 from ..robot import Robot
 from .alignment import aligned
 from .dynamics import Quantities, StateMap, States, quantities, random_states, shared_coordinates

@@ -1,20 +1,51 @@
 """States and torques in the coordinates of other libraries: Pinocchio, MuJoCo and Drake.
 
-Each library, or model object of one, is a `Side`: the form and the place of each joint's numbers there.
+Each library, or model object of one, is a `Side`: the form and the place of each joint's numbers there. Model objects
+are recognised by their class and never imported; the joints of a robot are found in them by their names.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..api.states import EXPECTED, Array, States
 from ..errors import RobotError, one_of
 from ..robot import Robot, require_robot
-from .joint_forms import CONVENTIONS, TITLES, Place, SameNumbers, Side, with_unit_quaternion
+from ..robot.coordinates import MovingJoint
+from ..robot.layout import listed
+from .joint_forms import (
+    CONVENTIONS,
+    TITLES,
+    Follower,
+    Forms,
+    ModelJoint,
+    PerDegree,
+    Place,
+    SameNumbers,
+    Side,
+    with_unit_quaternion,
+)
+from .mujoco_model import from_mujoco, mujoco_joints
+from .pinocchio_model import from_pinocchio, pinocchio_joints
 
 Library = Any  # the name of a library, or a model object of Pinocchio or MuJoCo
+
+
+class ModelClass(NamedTuple):
+    """The class of a library's model objects, and how they are read."""
+
+    name: str
+    robot: Callable[[Any], Robot]
+    joints: Callable[[Any], Iterator[ModelJoint]]
+
+
+MODELS = {
+    "pinocchio": ModelClass("Model", from_pinocchio, pinocchio_joints),
+    "mujoco": ModelClass("MjModel", from_mujoco, mujoco_joints),
+}
 
 
 def convert_state(
@@ -85,11 +116,10 @@ def converted(arm: Robot, q: Array, rates: dict[str, Any], source: Library, targ
     old, new = side_of(arm, source, "source"), side_of(arm, target, "target")
     states, q, rates = checked_arrays(arm, q, rates, old, check)
     good = states.finite()
-    joints = [joint for joint in arm.moving if joint.coupling is None]
     own_q, results_q = (np.zeros((*q.shape[:-1], size), q.dtype) for size in (arm.nq, new.nq))
     own, results = ({key: np.zeros((*q.shape[:-1], size), q.dtype) for key in rates} for size in (arm.n, new.nv))
     with np.errstate(all="ignore"):
-        for joint, (form, at_q, at_v) in zip(joints, old.places, strict=True):
+        for joint, (form, at_q, at_v) in zip(arm.driving_joints, old.places, strict=True):
             q_j = form.ours(q[..., at_q])
             q_j = q_j if joint.kind.bounded else with_unit_quaternion(q_j)
             good = good & np.isfinite(q_j).all(axis=-1)
@@ -99,7 +129,7 @@ def converted(arm: Robot, q: Array, rates: dict[str, Any], source: Library, targ
                 own[key][..., joint.v] = form.to_ours(q_j, x[..., at_v] - drift)
         if "tau" in rates:
             old.add_torques(own["tau"], rates["tau"])
-        for joint, (form, at_q, at_v) in zip(joints, new.places, strict=True):
+        for joint, (form, at_q, at_v) in zip(arm.driving_joints, new.places, strict=True):
             q_j = own_q[..., joint.q]
             results_q[..., at_q] = form.theirs(q_j)
             for key, x in own.items():
@@ -130,18 +160,19 @@ def checked_arrays(
 def side_of(arm: Robot, library: Library, which: str) -> Side:
     """Where the numbers of each joint are in a library, or in a model object of one."""
     if not isinstance(library, str):
-        from .models import side_of_model  # late: names of libraries need none of it
-
         return side_of_model(arm, library, which)
     one_of(library, CONVENTIONS, which)
     refuse_foreign_joints(arm, library)
     places, q = [], 0
-    for joint in arm.moving:
-        if joint.coupling is None:
-            form = CONVENTIONS[library].get(joint.kind.name, SameNumbers)(arm, joint)
-            places.append(Place(form, list(range(q, q + form.size)), list(range(arm.n))[joint.v]))
-            q += form.size
+    for joint in arm.driving_joints:
+        form = form_of(arm, joint, CONVENTIONS[library])
+        places.append(Place(form, list(range(q, q + form.size)), list(range(arm.n))[joint.v]))
+        q += form.size
     return Side(TITLES[library], q, arm.n, tuple(places))
+
+
+def form_of(arm: Robot, joint: MovingJoint, forms: Forms) -> SameNumbers:
+    return forms.get(joint.kind.name, SameNumbers)(arm, joint)
 
 
 def refuse_foreign_joints(arm: Robot, library: str) -> None:
@@ -160,3 +191,108 @@ def refuse_foreign_joints(arm: Robot, library: str) -> None:
                 f"robot {arm.name!r}, joint {joint.joint!r} ({joint.kind.name}) has no form in {TITLES[library]}:"
                 f" {reason}"
             )
+
+
+def library_of(model: Any) -> str:
+    """Of a `pinocchio.Model` or a `mujoco.MjModel`; nothing for any other object."""
+    package = type(model).__module__.partition(".")[0]
+    return package if package in MODELS and type(model).__name__ == MODELS[package].name else ""
+
+
+def robot_of_model(model: Any) -> Robot | None:
+    """The robot of a model object; None for any other object."""
+    library = library_of(model)
+    return MODELS[library].robot(model) if library else None
+
+
+def side_of_model(arm: Robot, model: Any, which: str) -> Side:
+    """The joints of a robot in a model: by the names of joints, then of links; free joints also where one is left."""
+    library = library_of(model)
+    if not library:
+        kind = f"{type(model).__module__}.{type(model).__name__}"
+        expected = "'linkwise', 'pinocchio', 'mujoco', 'drake', a pinocchio.Model or a mujoco.MjModel"
+        raise TypeError(f"{which} is a {kind} (expected {expected})")
+    joints = list(MODELS[library].joints(model))
+    found = matched(arm, joints)
+    title = f"the {TITLES[library]} model"
+    used = {part for parts in found.values() for part in parts}
+    refuse_others(arm, [part for part in joints if part not in used and part.value is None], found, title)
+    forms = CONVENTIONS[library]
+    places = {joint.link: place_of(arm, joint, found[joint.link], forms) for joint in arm.moving if joint.link in found}
+    followers = []
+    for joint in arm.moving:
+        if joint.coupling is not None and joint.link in places:
+            slot = arm.slots[joint.link]
+            followers.append(Follower(places[joint.link], slot.q, slot.v, float(slot.ratio), float(slot.offset)))
+    standing = [(part.q[0], part.value) for part in joints if part not in used and part.value is not None]
+    own = tuple(places[joint.link] for joint in arm.driving_joints)
+    return Side(title, int(model.nq), int(model.nv), own, tuple(followers), tuple(standing))
+
+
+def matched(arm: Robot, joints: Sequence[ModelJoint]) -> dict[int, list[ModelJoint]]:
+    """The joints of the model that each joint of the robot is, by its link."""
+    found: dict[int, list[ModelJoint]] = {}
+    left = list(joints)
+    for label in ("joint", "name"):
+        for joint in arm.moving:
+            parts = [] if joint.link in found else parts_named(joint, getattr(joint, label), left)
+            if parts:
+                found[joint.link] = parts
+                left = [part for part in left if part not in parts]
+    free = [joint for joint in arm.moving if joint.kind.name == "free" and joint.link not in found]
+    spare = [part for part in left if part.kind == "free"]
+    if len(free) == len(spare) == 1:  # the base: "root_joint" in Pinocchio
+        found[free[0].link] = spare
+    return found
+
+
+def parts_named(joint: MovingJoint, label: str, joints: Sequence[ModelJoint]) -> list[ModelJoint]:
+    """The joints of a model that a joint of this name is: one of its kind, or one for each degree of freedom."""
+    kind, degrees = joint.kind.name, joint.kind.v_labels
+    separate = [link.kind for link in joint.kind.links] if joint.kind.bounded and joint.kind.degrees > 1 else []
+    whole = [part for part in joints if part.whole == label]
+    if whole and [part.kind for part in whole] in ([kind], separate):
+        return whole
+    for key in ("name", "link"):
+        one = [part for part in joints if getattr(part, key) == label and part.kind == kind]
+        if len(one) == 1:
+            return one
+    if not separate:
+        return []
+    several = [part for degree in degrees for part in joints if part.name == f"{label}.{degree}"]
+    return several if [part.kind for part in several] == separate else []
+
+
+def place_of(arm: Robot, joint: MovingJoint, parts: Sequence[ModelJoint], forms: Forms) -> Place:
+    q, v = ([index for part in parts for index in getattr(part, key)] for key in ("q", "v"))
+    whole = parts[0].kind in ("ball", "free", "planar")
+    return Place(form_of(arm, joint, forms) if whole else PerDegree([part.unbounded for part in parts]), q, v)
+
+
+def refuse_others(arm: Robot, left: Sequence[ModelJoint], found: Mapping[int, list[ModelJoint]], title: str) -> None:
+    """Raise an error that names the joints that only one of the two has, or that are of another kind there.
+
+    `left` are the joints of the model that are none of the robot's.
+    """
+    missing = [joint for joint in arm.driving_joints if joint.link not in found]
+    kinds = {part.name: part.kind for part in left}
+    for joint in missing:
+        if joint.joint in kinds:
+            raise RobotError(
+                f"robot {arm.name!r}, joint {joint.joint!r} is {joint.kind.name}, and {kinds[joint.joint]} in {title}"
+                " (expected the same robot)"
+            )
+    if missing:
+        raise RobotError(
+            f"robot {arm.name!r} has joints for which {title} has no numbers: {quoted(x.joint for x in missing)}"
+            f" (expected joints of the same names; it has {quoted(part.name for part in left) or 'no others'})"
+        )
+    if left:
+        raise RobotError(
+            f"{title} has joints that robot {arm.name!r} does not have: {quoted(part.name for part in left)} (expected"
+            " the same joints)"
+        )
+
+
+def quoted(names: Iterable[str]) -> str:
+    return listed(map(repr, names), 8)

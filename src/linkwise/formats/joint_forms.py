@@ -10,23 +10,25 @@ Joints that are not listed for a library have the same numbers there.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from ..robot import Robot
 from ..robot.coordinates import MovingJoint
 from ..robot.joint_space import QUATERNION
-from ..spatial import Rotation, quaternion_product, rotation_of
+from ..spatial import quaternion_product, rotation_of
 
 
 class SameNumbers:
     """A joint with the same coordinates and velocities as in Linkwise."""
 
+    size_there: ClassVar[int | None] = None  # of their q, where it is not that of ours
+
     def __init__(self, arm: Robot, joint: MovingJoint) -> None:
-        self.size = len(joint.kind.q_labels)  # of their q
+        self.size = self.size_there or len(joint.kind.q_labels)  # of their q
 
     def theirs(self, q: np.ndarray) -> np.ndarray:
         return q
@@ -95,8 +97,7 @@ class PinocchioFree(OtherOrder):
 class PinocchioPlanar(SameNumbers):
     """JointModelPlanar: x, y, cosine and sine of the angle; the linear velocity is in the body's axes."""
 
-    def __init__(self, arm: Robot, joint: MovingJoint) -> None:
-        self.size = 4
+    size_there = 4
 
     def theirs(self, q: np.ndarray) -> np.ndarray:
         return joined(q[..., :2], np.cos(q[..., 2:]), np.sin(q[..., 2:]))
@@ -124,33 +125,34 @@ class MujocoFree(SameNumbers):
         self.axes = np.array([[float(x) for x in row] for row in seat.axes.rows])
         self.origin = np.array([float(x) for x in seat.translation])
         self.quaternion = quaternion_of(self.axes)
-        self.at_base = seat.axes == Rotation.identity() and not self.origin.any()
 
     def theirs(self, q: np.ndarray) -> np.ndarray:
-        if self.at_base:
-            return q
         position = self.origin + rotated(self.axes, q[..., :3])
         return joined(position, product(self.quaternion, q[..., 3:]))
 
     def ours(self, q: np.ndarray) -> np.ndarray:
-        if self.at_base:
-            return q
         back = self.quaternion * (1.0, -1.0, -1.0, -1.0)
         position = rotated(self.axes.T, q[..., :3] - self.origin)
         return joined(position, product(back, q[..., 3:]))
 
     def to_theirs(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
-        return x if self.at_base else joined(rotated(self.axes, x[..., :3]), x[..., 3:])
+        return joined(rotated(self.axes, x[..., :3]), x[..., 3:])
 
     def to_ours(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
-        return x if self.at_base else joined(rotated(self.axes.T, x[..., :3]), x[..., 3:])
+        return joined(rotated(self.axes.T, x[..., :3]), x[..., 3:])
 
 
-class DrakeBall(SameNumbers):
+def mujoco_free(arm: Robot, joint: MovingJoint) -> SameNumbers:
+    form = MujocoFree(arm, joint)
+    at_base = (form.axes == np.eye(3)).all() and not form.origin.any()
+    return SameNumbers(arm, joint) if at_base else form
+
+
+class DrakeBall(OtherOrder):
     """BallRpyJoint: roll, pitch and yaw, R = R_z(yaw) R_y(pitch) R_x(roll); angular velocity in the parent's axes."""
 
-    def __init__(self, arm: Robot, joint: MovingJoint) -> None:
-        self.size = 3
+    size_there = 3
+    angular_in_parent = True
 
     def theirs(self, q: np.ndarray) -> np.ndarray:
         """From half the sum and half the difference of yaw and roll, which is safe at a pitch of ±π/2.
@@ -166,12 +168,6 @@ class DrakeBall(SameNumbers):
         (cr, cp, cy), (sr, sp, sy) = (np.moveaxis(f(0.5 * q), -1, 0) for f in (np.cos, np.sin))
         yaw, pitch, roll = (cy, 0.0, 0.0, sy), (cp, 0.0, sp, 0.0), (cr, sr, 0.0, 0.0)
         return np.stack(quaternion_product(quaternion_product(yaw, pitch), roll), axis=-1)
-
-    def to_theirs(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
-        return turned(q, x)
-
-    def to_ours(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
-        return turned_back(q, x)
 
 
 class DrakeFree(OtherOrder):
@@ -200,6 +196,24 @@ class PerDegree(SameNumbers):
             parts.append(angle(x[..., :1], x[..., 1:]) if turning else x)
             begin += 1 + turning
         return joined(*parts)
+
+
+@dataclass(frozen=True)
+class ModelJoint:
+    """A joint of a model object, with where its numbers are in q and v."""
+
+    name: str  # as the robot of the model has it
+    whole: str  # the joint's own name: it may have several parts
+    link: str
+    kind: str
+    q: range
+    v: range
+    value: float | None = None  # of q, where the model holds the joint
+
+    @property
+    def unbounded(self) -> bool:
+        """Whether q has a cosine and a sine for one angle."""
+        return self.kind == "revolute" and len(self.q) == 2
 
 
 class Place(NamedTuple):
@@ -247,10 +261,11 @@ class Side:
                     results[name][..., place.v] = ratio * x[..., v : v + 1]
 
 
-CONVENTIONS: dict[str, dict[str, type[SameNumbers]]] = {
+Forms = Mapping[str, Callable[[Robot, MovingJoint], SameNumbers]]  # by kinds of joints
+CONVENTIONS: dict[str, Forms] = {
     "linkwise": {},
     "pinocchio": {"ball": PinocchioBall, "free": PinocchioFree, "planar": PinocchioPlanar},
-    "mujoco": {"free": MujocoFree},
+    "mujoco": {"free": mujoco_free},
     "drake": {"ball": DrakeBall, "free": DrakeFree},
 }
 TITLES = {"linkwise": "Linkwise", "pinocchio": "Pinocchio", "mujoco": "MuJoCo", "drake": "Drake"}

@@ -16,6 +16,7 @@ from ..errors import RobotError
 from ..robot import KINDS, Robot
 from ..robot.tables import NO_BODY, new_name
 from ..spatial import rotation_of
+from .joint_forms import ModelJoint
 
 OF_TYPE = ("free", "ball", "prismatic", "revolute")  # our kinds, by mjtJoint
 Row = dict[str, Any]
@@ -57,15 +58,15 @@ def model_name(model: Any) -> str:
     return bytes(model.names).split(b"\0", 1)[0].decode() or "model"
 
 
-def mujoco_joints(model: Any) -> Iterator[tuple[str, str, str, range, range, float | None]]:
-    """Of each joint its name and that of its link, its kind, where its numbers are, and where an equality holds it."""
+def mujoco_joints(model: Any) -> Iterator[ModelJoint]:
+    """The joints of a model; those that an equality holds have a value."""
     names, held = Names(model), held_joints(model, disabled_flags(model))
     for joint in range(model.njnt):
         kind, q, v = OF_TYPE[int(model.jnt_type[joint])], int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
         nq, nv = KINDS[kind].sizes
         link = names.link_of[joint]
         name = names.joint_name(joint).get("joint_name", link)
-        yield name, link, kind, range(q, q + nq), range(v, v + nv), held.get(joint)
+        yield ModelJoint(name, name, link, kind, range(q, q + nq), range(v, v + nv), held.get(joint))
 
 
 class Names:

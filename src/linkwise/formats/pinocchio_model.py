@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import RobotError
 from ..robot import KINDS, Robot
 from ..robot.tables import NO_BODY, new_name
+from .joint_forms import ModelJoint
 
 AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
 ALIGNED = {"R": "revolute", "RUB": "revolute", "P": "prismatic", "H": "screw"}
@@ -82,6 +83,13 @@ def joint_parts(model: Any) -> Iterator[JointPart]:
             nq += entries.pop("unbounded", 0) + (entries["joint"] == "planar")  # cosine and sine of an angle
             yield JointPart(index, own, entries, where, last, range(q, q + nq), range(v, v + nv))
             q, v, placement = q + nq, v + nv, where.Identity()
+
+
+def pinocchio_joints(model: Any) -> Iterator[ModelJoint]:
+    """The joints of a model that have numbers of their own."""
+    for part in joint_parts(model):
+        if len(part.v):
+            yield ModelJoint(part.name, str(model.names[part.joint]), "", part.entries["joint"], part.q, part.v)
 
 
 def refuse(name: str, message: str) -> NoReturn:

@@ -103,7 +103,7 @@ def geometry(robot: Robot, tree: bool) -> Cells:
 def coordinates(robot: Robot) -> Cells:
     """What the numbers of q and qd are, if some joint has several, or none of its own."""
     needed = bool(robot.couplings) or any(joint.kind.degrees > 1 for joint in robot.moving)
-    own = [joint for joint in robot.moving if needed and joint.coupling is None]
+    own = robot.driving_joints if needed else ()
     body = [[joint.joint, indices(joint.q), indices(joint.v), joint.kind.meaning] for joint in own]
     return ["joint", "q", "qd", "what they are"], body
 

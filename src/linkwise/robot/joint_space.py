@@ -49,7 +49,7 @@ class JointSpace:
 
         A joint is called as its link, unless the table gives it a `joint_name`.
         """
-        return tuple(joint.joint for joint in self.moving if joint.coupling is None)
+        return tuple(joint.joint for joint in self.driving_joints)
 
     @property
     def joints(self) -> str:
@@ -79,6 +79,11 @@ class JointSpace:
     def moving(self) -> tuple[MovingJoint, ...]:
         """The joints of the table that are not fixed, in order: `moving[k]` carries the link `names[k]`."""
         return moving_joints(self.links, self.slots, self.couplings)
+
+    @cached_property
+    def driving_joints(self) -> tuple[MovingJoint, ...]:
+        """The joints that are not coupled to others, which have coordinates of their own."""
+        return tuple(joint for joint in self.moving if joint.coupling is None)
 
     @cached_property
     def free_joints(self) -> tuple[MovingJoint, ...]:
@@ -149,14 +154,12 @@ class JointSpace:
     @cached_property
     def q_names(self) -> tuple[str, ...]:
         """A label for each number of q: the joint's name, or "base.qw"."""
-        own = (joint for joint in self.moving if joint.coupling is None)
-        return tuple(label(joint.joint, part) for joint in own for part in joint.kind.q_labels)
+        return tuple(label(joint.joint, part) for joint in self.driving_joints for part in joint.kind.q_labels)
 
     @cached_property
     def v_names(self) -> tuple[str, ...]:
         """A label for each number of qd, qdd and tau: the joint's name, or "base.wx"."""
-        own = (joint for joint in self.moving if joint.coupling is None)
-        return tuple(label(joint.joint, part) for joint in own for part in joint.kind.v_labels)
+        return tuple(label(joint.joint, part) for joint in self.driving_joints for part in joint.kind.v_labels)
 
     @property
     def limits(self) -> tuple[tuple[float, float], ...]:
@@ -184,8 +187,7 @@ class JointSpace:
 
     def _ratings(self, key: str) -> tuple[float, ...]:
         by_link = {row["name"]: float(row.get(key, math.inf)) for row in map(dict, self.table)}
-        own = (joint for joint in self.moving if joint.coupling is None)
-        return tuple(by_link[joint.name] for joint in own for _ in joint.kind.links)
+        return tuple(by_link[joint.name] for joint in self.driving_joints for _ in joint.kind.links)
 
 
 def label(name: str, part: str) -> str:

@@ -54,10 +54,9 @@ def places(arm: Robot, word: str) -> dict[str, int]:
     A name that is a joint's and another one's link is the joint's, as in `arm.q_slice`.
     """
     found: dict[str, int] = {}
-    for joint in arm.moving:
-        if joint.coupling is None:
-            start, parts = (joint.q, joint.kind.q_labels) if word == "q" else (joint.v, joint.kind.v_labels)
-            found |= {label(joint.name, part): k for k, part in enumerate(parts, start.start)}
+    for joint in arm.driving_joints:
+        start, parts = (joint.q, joint.kind.q_labels) if word == "q" else (joint.v, joint.kind.v_labels)
+        found |= {label(joint.name, part): k for k, part in enumerate(parts, start.start)}
     own = arm.q_names if word == "q" else arm.v_names
     return {**found, **{name: k for k, name in enumerate(own)}}
 
