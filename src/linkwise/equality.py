@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -29,7 +29,7 @@ class ComparesArrays:
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self) or not same(vars(self), vars(other)):
             return False
-        return not isinstance(self, tuple) or same(tuple(self), tuple(other))
+        return not isinstance(self, tuple) or same(tuple(self), tuple(cast(tuple[Any, ...], other)))
 
     def __ne__(self, other: object) -> bool:
         return not self == other

@@ -102,9 +102,10 @@ class Problem:
                 try:
                     np.asarray(self.applied(self.robot, 0.0, q, qd, None, own), dtype=float)
                 except ValueError as error:
-                    if not own or type(error) is not ValueError or isinstance(error, WrongShapeError):
+                    shapes = shapes_in_words(self.torque_parameters) if own else ""
+                    if not own or type(error) is not ValueError or shapes in str(error):
                         raise
-                    raise ValueError(f"{error}; {shapes_in_words(self.torque_parameters)}") from error
+                    raise ValueError(f"{error}; {shapes}") from error
             for event in self.events:
                 float(event.value(self.robot, 0.0, q.copy(), qd.copy()))
 
@@ -339,15 +340,11 @@ class Problem:
         return v if quasi is None else quasi.joint_rates(self.robot, q, v)
 
 
-class WrongShapeError(ValueError):
-    """Torques of another shape than one for each degree of freedom."""
-
-
-def wrong_torques(arm: Robot, shape: tuple[int, ...], own: Shapes = ()) -> WrongShapeError:
+def wrong_torques(arm: Robot, shape: tuple[int, ...], own: Shapes = ()) -> ValueError:
     """The error of a torque function that gives them; it says which shapes its parameters had."""
     each = "joint" if arm.v_names == arm.joint_names else "degree of freedom"
     why = f"; {shapes_in_words(own)}" if own else ""
-    return WrongShapeError(f"the torque function gave shape {shape} (expected ({arm.n},), one for each {each}){why}")
+    return ValueError(f"the torque function gave shape {shape} (expected ({arm.n},), one for each {each}){why}")
 
 
 @lru_cache(maxsize=4)
