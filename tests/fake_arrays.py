@@ -203,8 +203,7 @@ class Device(nullcontext):
 def cupy_module() -> Any:
     cuda = types.SimpleNamespace(
         Device=Device,
-        ExternalStream=Stream,
-        Stream=types.SimpleNamespace(null=Stream(0)),
+        Stream=types.SimpleNamespace(null=Stream(0), from_external=lambda named: Stream(named.__cuda_stream__()[1])),
         get_current_stream=lambda: Stream(Stream.current[-1]),
     )
 

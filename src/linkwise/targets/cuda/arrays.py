@@ -234,6 +234,15 @@ class Torch(Library):
             x.detach().view(-1)[:0].zero_()
 
 
+class StreamHandle(NamedTuple):
+    """A stream of the driver by the CUDA stream protocol: its version, 0, and the handle."""
+
+    handle: int
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return 0, self.handle
+
+
 class CuPy(Library):
     """Arrays, on CuPy's current stream."""
 
@@ -261,8 +270,14 @@ class CuPy(Library):
     @contextmanager
     def on_stream(self, gpu: Device, stream: int) -> Iterator[None]:
         cuda = self.module.cuda
-        with cuda.Device(gpu.ordinal), cuda.ExternalStream(stream) if stream else cuda.Stream.null:
+        with cuda.Device(gpu.ordinal), self.stream(stream) if stream else cuda.Stream.null:
             yield
+
+    def stream(self, handle: int) -> Any:
+        cuda = self.module.cuda
+        if hasattr(cuda.Stream, "from_external"):  # CuPy 14, which warns of the other one
+            return cuda.Stream.from_external(StreamHandle(handle))
+        return cuda.ExternalStream(handle)
 
     def converted(self, x: Any, shape: Shape, dtype: str) -> Any:
         with x.device:
