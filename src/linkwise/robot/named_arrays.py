@@ -16,6 +16,8 @@ def labels_of(value: Any) -> list[Any] | None:
 
     0, 1, 2, ... are no names. Of a list, those of the first row that has names.
     """
+    if type(value) is np.ndarray and value.dtype.names is None:
+        return None
     if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
         rows = (labels_of(row) for row in value if not isinstance(row, (float, int)))
         return next((labels for labels in rows if labels is not None), None)
@@ -24,8 +26,8 @@ def labels_of(value: Any) -> list[Any] | None:
         found = getattr(value, "_fields", None)  # of named tuples
     if found is None:
         found = getattr(value, "column_names", None)  # of pyarrow
-    if found is None and str(getattr(value, "dtype", "")).startswith("Struct("):  # of polars
-        found = value.struct.fields
+    if found is None and hasattr(value, "struct"):  # of polars
+        found = value.struct.fields if str(value.dtype).startswith("Struct(") else None
     if found is None and hasattr(value, "to_numpy"):  # of pandas, polars, xarray, ...
         found = getattr(value, "columns", None)
         if found is None and getattr(value, "dims", None):
