@@ -34,7 +34,7 @@ def states(robot: lw.Robot, *batch: int) -> tuple[np.ndarray, ...]:
 def within_rounding(budget: Any, total: np.ndarray) -> bool:
     """Sums of as many terms, each with a few roundings of its own, lie so far apart."""
     values = budget.values
-    bound = 8 * (budget.arm.n + 4) * EPS * np.abs(values).sum(-1).max(axis=-1, keepdims=True)
+    bound = 8 * (budget.robot.n + 4) * EPS * np.abs(values).sum(-1).max(axis=-1, keepdims=True)
     return bool((np.abs(values.sum(-1) - total) <= bound + 1e-300).all())
 
 

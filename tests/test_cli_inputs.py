@@ -39,7 +39,7 @@ def test_degrees_of_a_trajectory(robot: str, words: tuple[str, ...]) -> None:
     arm = lw.load(robot)
     rng = np.random.default_rng(2)
     ends = lw.random_configuration(arm, rng, 2)
-    in_degrees(arm, lw.quintic(*ends, 2.0, arm=arm), words)
+    in_degrees(arm, lw.quintic(*ends, 2.0, robot=arm), words)
     for command in ("torque", "loads"):
         plain = json.loads(linkwise(f"{command} {robot} rad.csv --samples 5 --json").out)
         turned = json.loads(linkwise(f"{command} {robot} deg.csv --degrees --samples 5 --json").out)
@@ -64,7 +64,7 @@ def test_degrees_of_tables_that_are_in_radians() -> None:
         refused = linkwise(f"torque planar3 {words} --degrees")
         assert (refused.code, refused.out) == (3, "")
         assert "angles are in radians" in refused.err
-    with pytest.raises(TypeError, match="arm="):
+    with pytest.raises(TypeError, match="robot="):
         lw.trajectory_from_csv("torques.csv", degrees=True)
 
 

@@ -47,7 +47,7 @@ def readings(arm: lw.Robot, file: Path, robot: Path) -> dict[str, Any]:
     """What each reader finds of q and, if it looks at them, qd; or the error."""
     read = {
         "identify": lambda: recordings_of(arm, file, **OPTIONS)[0].q,
-        "trajectory": lambda: lw.trajectory_from_csv(file, arm=arm)(T).q,
+        "trajectory": lambda: lw.trajectory_from_csv(file, robot=arm)(T).q,
         "prompt": lambda: at_the_prompt(file, robot),
     }
     found: dict[str, Any] = {}
@@ -92,7 +92,7 @@ def test_half_by_name_and_half_by_number_is_refused(forms: dict[str, str], tmp_p
         assert word in str(error.value)
     if "qd" in forms:  # torques are of no motion
         with pytest.raises(lw.FileError, match=r"half\.csv:1: .*by name.*by number"):
-            lw.trajectory_from_csv(file, arm=arm)
+            lw.trajectory_from_csv(file, robot=arm)
     lw.save(arm, tmp_path / "arm.toml")
     refused = linkwise(f"torque {tmp_path / 'arm.toml'} --q @{file}")
     assert (refused.code, refused.out) == (3, "")
@@ -147,7 +147,7 @@ def test_names_that_end_with_their_own_numbers_are_both(tmp_path: Path) -> None:
         columns = table(forms, names, (1, 2, 0))
         assert np.array_equal(recordings_of(arm, columns, **OPTIONS)[0].q, MOTION["q"])
     file = write(tmp_path / "both.csv", table({"q": "{}", "qd": "qd#"}, names, (1, 2, 0)))
-    assert np.abs(lw.trajectory_from_csv(file, arm=arm)(T).q - MOTION["q"]).max() < 1e-12
+    assert np.abs(lw.trajectory_from_csv(file, robot=arm)(T).q - MOTION["q"]).max() < 1e-12
     with pytest.raises(ValueError, match="by number"):
         recordings_of(arm_of("link2", "link3", "link1"), columns | {"link1": T, "link2": T, "link3": T}, **OPTIONS)
 
@@ -160,7 +160,7 @@ def test_half_of_one_quantity_by_number_is_refused_whatever_the_names(head: list
     assert refused.code == 3
     assert "all by name, or all by number" in refused.err
     with pytest.raises(lw.FileError, match="all by name, or all by number"):
-        lw.trajectory_from_csv(motion, arm=lw.load("planar3"))
+        lw.trajectory_from_csv(motion, robot=lw.load("planar3"))
     with pytest.raises(TypeError, match="has names"):
         lw.gravity_torque(lw.load("planar3"), pytest.importorskip("pandas").read_csv(motion)[head])
 
@@ -170,8 +170,8 @@ def test_joints_without_columns_are_named(tmp_path: Path) -> None:
     arm = arm_of(*names)
     file = write(tmp_path / "few.csv", {"t": T, "shoulder": T, "wrist2": T})
     with pytest.raises(lw.FileError, match=r"has 2 joints .*there is no position of elbow"):
-        lw.trajectory_from_csv(file, arm=arm)
+        lw.trajectory_from_csv(file, robot=arm)
     rates = {"qd_shoulder": T, "qd_wrist2": T}
     file = write(tmp_path / "rates.csv", {"t": T, **dict.fromkeys(names, T), **rates})
     with pytest.raises(lw.FileError, match=r"column 'qd2', or 'qd_elbow', is missing"):
-        lw.trajectory_from_csv(file, arm=arm)
+        lw.trajectory_from_csv(file, robot=arm)

@@ -129,7 +129,7 @@ def test_coupled_joints_are_driven_through_the_joint_that_they_follow():
         (lw.pd_gravity(np.zeros(10), 1, 1), r"target\[3\], joint 'base', begins a quaternion of length zero"),
         (lw.pd_gravity(np.ones(9), 1, 1), "target has 9 numbers"),
         (lw.pd_gravity(np.ones(10), np.ones(10), 1), "kp has 10 numbers .* each of 9 degrees of freedom"),
-        (lw.computed_torque(lambda t: (np.ones(9),) * 3, 1, 1), r"qdd, \(10,\), \(9,\), \(9,\); .*need arm=.*"),
+        (lw.computed_torque(lambda t: (np.ones(9),) * 3, 1, 1), r"qdd, \(10,\), \(9,\), \(9,\); .*need robot=.*"),
         (lw.pd_gravity(np.ones(10), 1, 1, passive="bse"), "passive is 'bse', did you mean 'base'"),
         (lw.pd_gravity(np.ones(10), 1, 1, passive=FLYING.joint_names), "passive are all joints"),
     ],
@@ -157,7 +157,7 @@ def test_computed_torque_follows_trajectories_of_orientations_and_on_a_base_that
     """With every joint driven all of q* is followed; on a passive base the arm is, and the momentum stays zero."""
     arm = FLYING.with_gravity((0, 0, 0))
     start, end = lw.random_configuration(arm, 3, 2)
-    move = lw.quintic(start, end, 1.0, arm=arm)
+    move = lw.quintic(start, end, 1.0, robot=arm)
     law = lw.computed_torque(move, kp=100.0, kd=20.0, passive=passive)
     run = lw.simulate(arm, start, np.zeros(9), 1.5, torque=law, samples=7)
     assert run.compiled

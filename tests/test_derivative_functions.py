@@ -52,7 +52,7 @@ def test_every_call_of_the_house_takes_a_derivative(function: Any, wrt: str) -> 
     first = [a[0] for a in arrays]
     assert relative(np.array(space[kernel.name](*first)), expected[0]) < 1e-12
     assert kernel.name.replace("_", r"\_") in lw.latex(slope, TREE, closed=False)
-    assert list(inspect.signature(slope).parameters) == ["arm", *(port.name for port in slope.program.inputs)]
+    assert list(inspect.signature(slope).parameters) == ["robot", *(port.name for port in slope.program.inputs)]
     assert np.array_equal(slope(TREE, *arrays), expected)
     assert np.array_equal(
         slope(**dict(zip(list(inspect.signature(slope).parameters)[1:], arrays, strict=True))), expected
@@ -293,7 +293,7 @@ def test_options_were_given_when_it_was_made() -> None:
     with pytest.raises(TypeError, match=r"takes no keywords here .* method"):
         lw.count(slope, PLANAR, method="denoc")
     pushed = lw.derivative(lw.inverse_dynamics, PLANAR, "q", wrench=lw.Input(6))
-    assert list(inspect.signature(pushed).parameters) == ["arm", "q", "qd", "qdd", "wrench"]
+    assert list(inspect.signature(pushed).parameters) == ["robot", "q", "qd", "qdd", "wrench"]
     assert lw.compile(pushed, PLANAR)(*states(PLANAR), np.zeros(6)).shape == (3, 3)
 
 

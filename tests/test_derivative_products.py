@@ -57,11 +57,11 @@ def test_products_are_those_of_the_matrices(robot: lw.Robot) -> None:
     dq, dqd = np.random.default_rng(1).normal(size=(2, 3, robot.n))
     by_q, by_qd = lw.derivative(lw.inverse_dynamics, robot, ("q", "qd"))(q, qd, qdd)
     along = lw.jvp(lw.inverse_dynamics, robot, ("q", "qd"))
-    assert list(along.__signature__.parameters) == ["arm", "q", "qd", "qdd", "dq", "dqd"]
+    assert list(along.__signature__.parameters) == ["robot", "q", "qd", "qdd", "dq", "dqd"]
     expected = np.einsum("kij,kj->ki", by_q, dq) + np.einsum("kij,kj->ki", by_qd, dqd)
     assert relative(along(q, qd, qdd, dq, dqd), expected) < 1e-12
     gradient = lw.vjp(lw.inverse_dynamics, robot, ("q", "qd"), value=True)
-    assert list(gradient.__signature__.parameters) == ["arm", "q", "qd", "qdd", "weight"]
+    assert list(gradient.__signature__.parameters) == ["robot", "q", "qd", "qdd", "weight"]
     tau, to_q, to_qd = gradient(q, qd, qdd, weight)
     assert relative(tau, lw.inverse_dynamics(robot, q, qd, qdd)) < 1e-12
     assert relative(to_q, np.einsum("kij,ki->kj", by_q, weight)) < 1e-12
@@ -90,15 +90,15 @@ def test_vectors_have_other_names_where_the_function_or_the_robot_has_theirs() -
     q, qd, dq = states(PLANAR, 2)
     inertia = lw.inertia_matrix(PLANAR, q)
     twice = lw.vjp(lw.vjp(lw.kinetic_energy, PLANAR, "qd"), PLANAR, "qd")
-    assert list(twice.__signature__.parameters) == ["arm", "q", "qd", "weight", "weight2"]
+    assert list(twice.__signature__.parameters) == ["robot", "q", "qd", "weight", "weight2"]
     assert relative(twice(q, qd, 1.0, dq), np.einsum("kij,kj->ki", inertia, dq)) < 1e-12
     assert "double weight, const double weight2[3]" in " ".join(str(lw.c_source(twice, PLANAR)).split())
     along = lw.jvp(lw.jvp(lw.kinetic_energy, PLANAR, "qd"), PLANAR, "qd")
-    assert list(along.__signature__.parameters) == ["arm", "q", "qd", "dqd", "dqd2"]
+    assert list(along.__signature__.parameters) == ["robot", "q", "qd", "dqd", "dqd2"]
     assert relative(along(q, qd, dqd=dq, dqd2=dq), np.einsum("ki,kij,kj->k", dq, inertia, dq)) < 1e-12
     assert relative(lw.jvp(lambda arm, q, dq: q * dq, PLANAR, "q")(q, dq, dq2=qd), dq * qd) < 1e-12
     pair = lw.vjp(lambda arm, q, weight_1: (q * weight_1, q), PLANAR, "q")
-    assert list(pair.__signature__.parameters) == ["arm", "q", "weight_1", "weight2_0", "weight2_1"]
+    assert list(pair.__signature__.parameters) == ["robot", "q", "weight_1", "weight2_0", "weight2_1"]
     rows = PLANAR.rows
     rows[-1]["mass"], rows[0]["mass"] = lw.symbols("dq weight")
     arm = lw.Robot.from_dh(rows, convention="standard", gravity=PLANAR.gravity, name="named")

@@ -231,12 +231,12 @@ def test_picture(tmp_path: Path) -> None:
     assert titles == ["position (deg)", "rate (deg/s)", "acceleration (deg/s²)", "torque of the drive (N m)"]
     assert figure.axes[0].lines[1].get_ydata()[0] == pytest.approx(np.degrees(-2.0))
     assert len(lw.quintic([0, 0], [1, 1], 1.0).plot().axes) == 6
-    assert len(lw.quintic([0] * 6, [1] * 6, 1.0).plot(arm=lw.load("stanford")).axes) == 24
+    assert len(lw.quintic([0] * 6, [1] * 6, 1.0).plot(robot=lw.load("stanford")).axes) == 24
     satellite = lw.load("satellite")
     still = lw.neutral(satellite)
-    assert len(lw.quintic(still, still, 1.0, arm=satellite).plot(samples=3, arm=satellite).axes) == 48
+    assert len(lw.quintic(still, still, 1.0, robot=satellite).plot(samples=3, robot=satellite).axes) == 48
     with pytest.raises(ValueError, match="the trajectory has 2 joints, robot 'planar3' has 3"):
-        lw.quintic([0, 0], [1, 1], 1.0).plot(arm=ARMS[0])
+        lw.quintic([0, 0], [1, 1], 1.0).plot(robot=ARMS[0])
     with pytest.raises(TypeError, match="degrees=True without a robot"):
         lw.quintic([0, 0], [1, 1], 1.0).plot(degrees=True)
 
@@ -446,12 +446,12 @@ def test_harmonics_follow_the_duration() -> None:
 def test_a_motion_for_a_controller(tmp_path: Path) -> None:
     move, path = found(0), tmp_path / "move.csv"
     full = lw.quintic([0.0, 0.0, 0.0], move(0.0).q, 2.0).then(move).then(move)
-    assert (full.arm, full.limits) == (move.arm, move.limits)
+    assert (full.robot, full.limits) == (move.robot, move.limits)
     full.to_csv(path, rate=12.5, names=True, degrees=True)
     head, *rows = path.read_text().splitlines()
     assert head.startswith("t,q_link1,q_link2,q_link3,qd_link1")
     assert [float(row.split(",")[0]) for row in rows] == [k / 12.5 for k in range(126)]
-    read = lw.trajectory_from_csv(path, arm=ARMS[0], degrees=True)
+    read = lw.trajectory_from_csv(path, robot=ARMS[0], degrees=True)
     assert read(3.04).q == pytest.approx(full(3.04).q, abs=1e-12)
     full.to_csv(path, rate=3.0)
     assert path.read_text().splitlines()[-1].startswith(f"{30 / 3.0!r},")

@@ -43,7 +43,7 @@ PLOTS: dict[str, Callable[[lw.Robot], Any]] = {
     "budget": lambda arm: lw.budget(arm, [0.1, 0.2], [1, 1], [1, 1]).plot(),
     "budget along": lambda arm: lw.budget(arm, *MOVE(np.linspace(0.0, 2.0, 9))).plot(),
     "loads": lambda arm: lw.torque_along(arm, MOVE, 9).plot(loads=True),
-    "trajectory": lambda arm: MOVE.plot(arm=arm),
+    "trajectory": lambda arm: MOVE.plot(robot=arm),
     "identification": lambda arm: fitted(arm).plot(),
     "draw": lambda arm: lw.draw(arm, [0.1, 0.2]),
 }

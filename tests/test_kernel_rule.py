@@ -355,7 +355,7 @@ def test_words_of_the_wrapper_are_no_words_of_the_function():
     for wrong in ({"a": q}, {"b": q}, {"c": q}):
         with pytest.raises(TypeError, match="unexpected keyword argument"):
             lw.gravity_torque(arm, **wrong)
-    assert np.array_equal(lw.gravity_torque(arm=arm, q=q), lw.gravity_torque(arm, q))
+    assert np.array_equal(lw.gravity_torque(robot=arm, q=q), lw.gravity_torque(arm, q))
 
 
 def test_strangers_are_refused_before_anything_else():
@@ -448,7 +448,7 @@ def test_defaults_that_are_passed_and_the_order_of_keywords_keep_the_fast_path(f
         function(arm, *positional, **options)
         function(arm, **arrays)
         function(arm, **dict(reversed(arrays.items())), **options)
-        function(q=arrays["q"], arm=arm, **{name: array for name, array in arrays.items() if name != "q"})
+        function(q=arrays["q"], robot=arm, **{name: array for name, array in arrays.items() if name != "q"})
         if len(names) > 1:
             function(arm, *positional, None)
             function(arm, *positional[:2], tau=positional[2])

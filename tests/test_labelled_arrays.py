@@ -98,10 +98,10 @@ def test_motions() -> None:
     points = np.random.default_rng(2).normal(size=(4, 6))
     frame, ends = shuffled(ARM, "q", points), [shuffled(ARM, "q", row, "series") for row in points[:2]]
     t = np.linspace(0.0, 1.0, 4)
-    assert np.array_equal(lw.spline(t, frame, arm=ARM)(0.4).q, lw.spline(t, points, arm=ARM)(0.4).q)
+    assert np.array_equal(lw.spline(t, frame, robot=ARM)(0.4).q, lw.spline(t, points, robot=ARM)(0.4).q)
     for make in (lw.cycloid, lw.cubic, lw.quintic, lw.septic):
-        assert np.array_equal(make(*ends, 1.0, arm=ARM)(0.4).q, make(*points[:2], 1.0, arm=ARM)(0.4).q)
-        with pytest.raises(TypeError, match=r"to_numpy\(\).*arm="):
+        assert np.array_equal(make(*ends, 1.0, robot=ARM)(0.4).q, make(*points[:2], 1.0, robot=ARM)(0.4).q)
+        with pytest.raises(TypeError, match=r"to_numpy\(\).*robot="):
             make(*ends, 1.0)
     with pytest.raises(TypeError, match="to_numpy"):
         lw.spline(t, frame)

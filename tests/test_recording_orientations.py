@@ -38,7 +38,7 @@ def test_columns_are_named_after_the_coordinates(tmp_path, flight):
     assert list(frame) == ["t", *(f"{w}.{x}" for w, names in words.items() for x in names), "energy", "work", "heat"]
     assert np.array_equal(frame['q.base, "0".qw'], flight.q[:, 3])
     flight.save(tmp_path / "flight.csv")
-    motion = lw.trajectory_from_csv(tmp_path / "flight.csv", arm=FLYING)(flight.t)
+    motion = lw.trajectory_from_csv(tmp_path / "flight.csv", robot=FLYING)(flight.t)
     for name in ("q", "qd", "qdd"):
         assert relative(getattr(motion, name), getattr(flight, name)) < 1e-13
 

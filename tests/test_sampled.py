@@ -244,7 +244,7 @@ WRONG = [
     (lambda: lw.pid([0.0], 1, -1, 1, period=0.1), ValueError, "ki is -1"),
     (lambda: lw.pid([0.0], 1, 1, 1, period=0.1, gravity=1), TypeError, "gravity is 1"),
     (lambda: simulated(lw.limited(lw.sampled(spring, 0.1), 3)), TypeError, r"limits go inside"),
-    (lambda: simulated(lw.sampled(spring, 0.1, state=0)), TypeError, r"spring is .* \(arm, t, q, qd, state\)"),
+    (lambda: simulated(lw.sampled(spring, 0.1, state=0)), TypeError, r"spring is .* \(robot, t, q, qd, state\)"),
     (lambda: simulated(lw.sampled(wound_up, 0.1)), TypeError, "state= gives a sampled law its memory"),
     (lambda: lw.sampled(spring, True), ValueError, "period is True"),
     (lambda: lw.held(spring, True), ValueError, "end is True"),
@@ -325,14 +325,14 @@ TAKING_LAWS: list[Any] = [
 @in_turn([(take, law) for take in TAKING_LAWS for law in (of_a_state, disordered, lambda q: -q)])
 def test_a_law_of_other_arguments_is_refused_in_words(taken: Any) -> None:
     take, law = taken
-    with pytest.raises(TypeError, match=r"is a function of \(.*q.*\) \(expected a function of \(arm, t, q, qd\)\)"):
+    with pytest.raises(TypeError, match=r"is a function of \(.*q.*\) \(expected a function of \(robot, t, q, qd\)\)"):
         take(law)
 
 
 def test_friction_is_compensated_where_the_base_floats() -> None:
     flying = rubbing().with_gravity((0, 0, 0)).with_free_base(mass=10.0, inertia=np.eye(3))
     start = lw.neutral(flying)
-    reach = lw.quintic(start, [*start[:7], *TARGET], 0.5, arm=flying)
+    reach = lw.quintic(start, [*start[:7], *TARGET], 0.5, robot=flying)
     law = lw.computed_torque(reach, kp=100, kd=20, passive=["base"], friction=lw.Friction())
     run = lw.simulate(flying, start, duration=0.5, torque=law, friction=True, samples=9)
     assert np.abs(run.q - reach(run.t).q)[:, 7:].max() < 1e-6

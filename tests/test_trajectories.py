@@ -100,9 +100,9 @@ def test_fourier_series_that_make_no_sense() -> None:
     with pytest.raises(ValueError, match=r"cosines has shape \(2, 2\) \(expected \(3, 2\)"):
         lw.fourier([0, 0], np.zeros((3, 2)), np.zeros((2, 2)), 1.0)
     with pytest.raises(ValueError, match="offset has 2 numbers, robot 'planar3' has 3 joints"):
-        lw.fourier([0, 0], np.zeros((3, 2)), np.zeros((3, 2)), 1.0, arm=lw.load("planar3"))
+        lw.fourier([0, 0], np.zeros((3, 2)), np.zeros((3, 2)), 1.0, robot=lw.load("planar3"))
     with pytest.raises(ValueError, match="robot 'satellite' has quaternions"):
-        lw.fourier([0, 0], np.zeros((3, 2)), np.zeros((3, 2)), 1.0, arm=lw.load("satellite"))
+        lw.fourier([0, 0], np.zeros((3, 2)), np.zeros((3, 2)), 1.0, robot=lw.load("satellite"))
 
 
 @examples(60)

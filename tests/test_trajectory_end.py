@@ -233,7 +233,7 @@ def test_trajectories_of_equal_numbers_are_equal_also_from_another_process() -> 
             lw.cycloid([0], [1], duration),
             lw.trapezoid([0], [1], speed=1, acceleration=2),
         ]
-        turning = lw.quintic(start, end, duration, arm=flying)
+        turning = lw.quintic(start, end, duration, robot=flying)
         return [*straight, straight[0].then(lw.cubic([1], [0], 3)), turning, lw.held(straight[0], duration)]
 
     first, again, other = made(2.0), made(2.0), made(3.0)

@@ -136,7 +136,7 @@ def test_pictures(tmp_path: Path) -> None:
     figure = along.plot()
     assert [axes.get_ylabel() for axes in figure.axes] == ["torque of the drive (N m)", "force of the drive (N)"]
     drawn = {line.get_label(): line.get_ydata() for axes in figure.axes for line in axes.lines}
-    for k, name in enumerate(along.arm.names):
+    for k, name in enumerate(along.robot.names):
         assert np.array_equal(drawn[name], along.tau[:, k])
     whole = along.plot(loads=True)
     assert sum(len(part.axes) for part in whole.subfigs) == 8
@@ -144,7 +144,7 @@ def test_pictures(tmp_path: Path) -> None:
     assert (tmp_path / "loads.png").stat().st_size > 10_000
     assert len(lw.torque_along(lw.load("gantry"), lw.cycloid([0] * 3, [1] * 3, 1.0), 9).plot().axes) == 1
     with pytest.raises(ValueError, match="the loads were left out"):
-        lw.torque_along(along.arm, lw.cycloid(*PAPER["stanford"], 1.0), 9, loads=False).plot(loads=True)
+        lw.torque_along(along.robot, lw.cycloid(*PAPER["stanford"], 1.0), 9, loads=False).plot(loads=True)
 
 
 def test_without_matplotlib_the_rest_works(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def compile(  # noqa: A001
     function: Callable[..., Any],
-    arm: Robot,
+    robot: Robot,
     *,
     target: str = "cpu",
     dtype: str | None = None,
@@ -57,13 +57,13 @@ def compile(  # noqa: A001
     """
     motion: Motion | None = getattr(function, "motion", None)
     if motion is not None:
-        return motion.compiled(arm, **given_options(dtype, form, passes, target), **keywords)
+        return motion.compiled(robot, **given_options(dtype, form, passes, target), **keywords)
     dtype = dtype or DTYPES[0]
     with LOCK:
         from ..kernels.target import target_named, this_machine  # imported only when something is compiled
 
         machine = target_named(target)
-        check_function_and_robot(function, arm)
+        check_function_and_robot(function, robot)
         one_of(dtype, DTYPES, "dtype")
         own: Any = getattr(function, "compiled_for", None)  # several kernels together, rather than one program
         passes = tuple(passes)
@@ -71,10 +71,10 @@ def compile(  # noqa: A001
             own is not None
             and machine is this_machine()
             and form == "auto"
-            and not (keywords or passes or arm.non_floats)
+            and not (keywords or passes or robot.non_floats)
         ):
-            return own(arm, dtype)
-        spec = checked_spec(function, arm, machine, dtype, form, passes, keywords)
+            return own(robot, dtype)
+        spec = checked_spec(function, robot, machine, dtype, form, passes, keywords)
         return machine.kernel(spec, explain_non_finite)
 
 
@@ -86,7 +86,7 @@ def given_options(dtype: str | None, form: str, passes: Iterable[str], target: s
 
 def checked_spec(
     function: Callable[..., Any],
-    arm: Robot,
+    robot: Robot,
     target: Target,
     dtype: str,
     form: str,
@@ -96,35 +96,35 @@ def checked_spec(
     """What is compiled for a target, from what a user asks for."""
     from ..kernels.spec import FORMS, LoopSpec, constant_arrays
 
-    check_function_and_robot(function, arm)
+    check_function_and_robot(function, robot)
     one_of(dtype, DTYPES, "dtype")
     one_of(form, FORMS, "form")
-    spec = spec_of(function, arm, dtype, keywords, form, tuple(passes), target)
+    spec = spec_of(function, robot, dtype, keywords, form, tuple(passes), target)
     if form == "loops" and not isinstance(spec, LoopSpec):
         if not target.has_loops:
             raise ValueError(f"target {target.kind!r} has no form with loops (expected form 'straight')")
-        if arm.couplings:
-            raise ValueError(f"robot {arm.name!r} has coupled joints, for which there is no form with loops")
+        if robot.couplings:
+            raise ValueError(f"robot {robot.name!r} has coupled joints, for which there is no form with loops")
         for name in constant_arrays(keywords):
             raise ValueError(
                 f"{name} is constant, and loops over links have no place for it (expected an input with numbers of"
-                f" every link, {name}=lw.Input({len(arm.names)}, ...), or form 'straight')"
+                f" every link, {name}=lw.Input({len(robot.names)}, ...), or form 'straight')"
             )
         offered = ", ".join(f"{name} ({', '.join(methods)})" for name, methods in LOOP_METHODS.items())
         raise ValueError(f"{function!r} with these options has no form with loops (these have: {offered})")
     return spec
 
 
-def too_long_to_compile(function: Callable[..., Any], arm: Robot, dtype: str, keywords: dict[str, Any]) -> bool:
+def too_long_to_compile(function: Callable[..., Any], robot: Robot, dtype: str, keywords: dict[str, Any]) -> bool:
     """Whether the code is so long that it is compiled only where that is asked for."""
     from ..kernels.spec import too_long
 
-    return too_long(spec_of(function, arm, dtype, keywords))
+    return too_long(spec_of(function, robot, dtype, keywords))
 
 
 def ptx_source(
     function: Callable[..., Any],
-    arm: Robot,
+    robot: Robot,
     *,
     dtype: str = "float64",
     architecture: str = "sm_80",
@@ -146,19 +146,19 @@ def ptx_source(
     with LOCK:
         from ..kernels.target import target_named
 
-        function, keywords = traceable(function, arm, keywords)
-        check_function_and_robot(function, arm)
+        function, keywords = traceable(function, robot, keywords)
+        check_function_and_robot(function, robot)
         one_of(dtype, DTYPES, "dtype")
         machine: Any = target_named("cuda", architecture=architecture)
         if "form" in keywords:
             raise TypeError("lw.ptx_source has no argument 'form': its text is straight-line code (expected none)")
-        spec = spec_of(function, arm, dtype, keywords, "straight", tuple(passes), machine)
+        spec = spec_of(function, robot, dtype, keywords, "straight", tuple(passes), machine)
         return machine.source(spec)  # type: ignore[no-any-return]
 
 
 def spec_of(
     function: Callable[..., Any],
-    arm: Robot,
+    robot: Robot,
     dtype: str,
     keywords: dict[str, Any],
     form: str = "auto",
@@ -171,7 +171,7 @@ def spec_of(
     if form == "rounds" and has_methods(function) and ROUNDS in methods(function):
         keywords = {"method": ROUNDS, **keywords}
     keywords, loop_method = for_generated_code(function, keywords)
-    return spec_for(function, arm, dtype, keywords, loop_method, form, passes, target)
+    return spec_for(function, robot, dtype, keywords, loop_method, form, passes, target)
 
 
 METHODS = {  # for any robot: those that compute with mass, mass centre and inertia as a record has them
@@ -186,7 +186,7 @@ LOADS = {"wrench": (6,), "point": (3,)}  # of every link, where they are asked f
 
 def wasm(
     function: Callable[..., Any],
-    arm: Robot | None = None,
+    robot: Robot | None = None,
     *,
     dtype: str | None = None,
     form: str = "auto",
@@ -225,17 +225,17 @@ def wasm(
     """
     motion: Motion | None = getattr(function, "motion", None)
     if motion is not None:
-        if arm is None:
+        if robot is None:
             raise TypeError(f"lw.{function.__name__} has no form that takes any robot (expected a robot)")
-        return motion.module(arm, **given_options(dtype, form, passes), **keywords)
+        return motion.module(robot, **given_options(dtype, form, passes), **keywords)
     dtype = dtype or DTYPES[0]
     with LOCK:
         from ..kernels.target import target_named
 
         machine = target_named("wasm")
-        if arm is None:
+        if robot is None:
             return machine.universal_module(*universal(function, dtype, keywords, form, tuple(passes)))
-        return machine.module(checked_spec(function, arm, machine, dtype, form, passes, keywords))
+        return machine.module(checked_spec(function, robot, machine, dtype, form, passes, keywords))
 
 
 def universal(
@@ -251,22 +251,24 @@ def universal(
     if function not in [getattr(functions, name) for name in offered]:
         raise ValueError(
             f"{name} has no form that takes any robot (expected one of {', '.join(offered)}; or a robot:"
-            " lw.wasm(function, arm))"
+            " lw.wasm(function, robot))"
         )
     if form == "straight" or passes:
         raise ValueError("modules for any robot are loops over its links (expected no passes, and not form 'straight')")
     if any(isinstance(value, Input) for value in keywords.values()):
         raise ValueError(
             "modules for any robot take no lw.Input (expected wrench=True for a wrench on every link, or a robot:"
-            " lw.wasm(function, arm, ...))"
+            " lw.wasm(function, robot, ...))"
         )
     for key in constant_arrays(keywords):
         expected = f"{key}=True for an input with numbers of every link, or a robot" if key in LOADS else "a robot"
-        raise ValueError(f"{key} is constant, and there is no robot (expected {expected}: lw.wasm(function, arm, ...))")
+        raise ValueError(
+            f"{key} is constant, and there is no robot (expected {expected}: lw.wasm(function, robot, ...))"
+        )
     if not getattr(keywords.get("friction"), "uniform", True):
         raise ValueError(
             "friction has numbers for each joint, and there is no robot (expected one number for all joints,"
-            " friction=True, or a robot: lw.wasm(function, arm, ...))"
+            " friction=True, or a robot: lw.wasm(function, robot, ...))"
         )
     keywords = {key: value for key, value in keywords.items() if value is not None}
     arrays: dict[str, tuple[int, ...]] = dict.fromkeys(inputs_of(function, {}), ())

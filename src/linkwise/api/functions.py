@@ -32,7 +32,7 @@ def needed_torques(states: States, algorithm: Any, law: Friction | None, base: B
 
 @Declared(("n",), needed_torques, moves_base=True, fast=True, result_names=("tau",))
 def inverse_dynamics(
-    arm: Robot,
+    robot: Robot,
     q: Array,
     qd: Array,
     qdd: Array,
@@ -49,8 +49,8 @@ def inverse_dynamics(
     Gravity and the drives' inertia are in; friction is with `friction=True`, by the robot's own coefficients, or with
     an `lw.Friction`. `method` is one of `lw.methods`.
     `wrench` is an external wrench, moment then force, in the base frame at the centre of mass: (..., 6) on the tip link
-    or (..., m, 6) on every link, m being `len(arm.names)`. The number of axes tells which: beside a batch, wrenches on
-    every link have its axes too, (1, m, 6) where they are the same in all states; (m, 6) are m wrenches on the tip.
+    or (..., m, 6) on every link, m being `len(robot.names)`. The number of axes tells which: beside a batch, wrenches
+    on every link have its axes too, (1, m, 6) where they are the same in all states; (m, 6) are m wrenches on the tip.
     `point` is where it acts instead, in the table frame of the link (that of `lw.poses`): (..., 3) on the tip link,
     (..., m, 3) on every link. `base` prescribes the motion of the base (Newton-Euler only).
 
@@ -75,7 +75,7 @@ def accelerations(states: States, algorithm: Any, law: Friction | None) -> list[
 
 @Declared(("n",), accelerations, divides=True, fast=True, result_names=("qdd",))
 def forward_dynamics(
-    arm: Robot,
+    robot: Robot,
     q: Array,
     qd: Array,
     tau: Array,
@@ -103,7 +103,7 @@ def inertia(states: States, algorithm: Any) -> Any:
 
 
 @Declared(("n", "n"), inertia, divides=True, fast=True, result_names=("inertia",))
-def inertia_matrix(arm: Robot, q: Array, *, method: str | None = None, check: bool = False) -> Array:
+def inertia_matrix(robot: Robot, q: Array, *, method: str | None = None, check: bool = False) -> Array:
     """The generalized inertia matrix I(q): (..., n, n), symmetric, positive definite.
 
     >>> import linkwise as lw
@@ -113,17 +113,17 @@ def inertia_matrix(arm: Robot, q: Array, *, method: str | None = None, check: bo
 
 
 def factors(states: States, algorithm: Any) -> tuple[Any, list[Any]]:
-    arm, q = states.robot, states.positions()
-    if arm.couplings:
+    robot, q = states.robot, states.positions()
+    if robot.couplings:
         matrix = states.coordinates.matrix(composite.inertia_matrix(states.links, q))
         upper, diagonal = elimination.udu_of(matrix)
     else:
-        upper, diagonal = algorithm(arm, q)
+        upper, diagonal = algorithm(robot, q)
     return upper, [np.where(x == 0.0, np.nan, x) for x in diagonal] if states.numeric else diagonal  # 0: singular
 
 
 @Declared([("n", "n"), ("n",)], factors, divides=True, compiled=False, result_names=("U", "D"))
-def udu(arm: Robot, q: Array, *, method: str | None = None, check: bool = False) -> tuple[Array, Array]:  # type: ignore[empty-body]
+def udu(robot: Robot, q: Array, *, method: str | None = None, check: bool = False) -> tuple[Array, Array]:  # type: ignore[empty-body]
     """The factors of I = U D Uᵀ: U (..., n, n), unit upper triangular, and the diagonal of D (..., n), all positive.
 
     By the recursion of the articulated bodies, or with `method="elimination"` from the elements of I, as in formulas.
@@ -143,7 +143,7 @@ def torques_without_acceleration(states: States, algorithm: Any) -> Any:
 
 @Declared(("n",), torques_without_acceleration, fast=True, result_names=("tau",))
 def bias_torque(
-    arm: Robot,
+    robot: Robot,
     q: Array,
     qd: Array,
     wrench: Array | None = None,
@@ -165,7 +165,7 @@ def torques_at_rest(states: States, algorithm: Any) -> Any:
 
 
 @Declared(("n",), torques_at_rest, fast=True, result_names=("tau",))
-def gravity_torque(arm: Robot, q: Array, *, method: str | None = None, check: bool = False) -> Array:
+def gravity_torque(robot: Robot, q: Array, *, method: str | None = None, check: bool = False) -> Array:
     """The torques that hold the robot still against gravity, g(q): (..., n). By any `method` of inverse dynamics."""
 
 
@@ -175,14 +175,14 @@ def gravity_torque(arm: Robot, q: Array, *, method: str | None = None, check: bo
     fast=True,
     result_names=("energy",),
 )
-def kinetic_energy(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
+def kinetic_energy(robot: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
     """Kinetic energy, that of the drives' inertia included, in J: (...)."""
 
 
 @Declared(
     (), lambda states: energy.potential_energy(states.links, states.positions()), fast=True, result_names=("energy",)
 )
-def potential_energy(arm: Robot, q: Array, *, check: bool = False) -> Array:
+def potential_energy(robot: Robot, q: Array, *, check: bool = False) -> Array:
     """Potential energy of gravity in J, zero for masses at the origin of the base frame: (...)."""
 
 
@@ -194,28 +194,28 @@ def motions_of_centres(states: States, base: BaseMotion | None) -> list[list[lis
 
 @Declared([("links", 3)] * 3, motions_of_centres, compiled=False, moves_base=True)
 def mass_centres(
-    arm: Robot, q: Array, qd: Array, qdd: Array, *, base: BaseMotion | None = None, check: bool = False
+    robot: Robot, q: Array, qd: Array, qdd: Array, *, base: BaseMotion | None = None, check: bool = False
 ) -> Array:
-    """Positions, velocities and accelerations of the mass centres of the links `arm.names`, base frame.
+    """Positions, velocities and accelerations of the mass centres of the links `robot.names`, base frame.
 
     Three arrays (..., links, 3).
     """
 
 
 def transmitted(states: States, frame: str, base: BaseMotion | None) -> list[list[Any]]:
-    arm, links, angles = states.robot, states.links, states.positions()
+    robot, links, angles = states.robot, states.links, states.positions()
     loads = newton_euler.joint_wrenches(links, *states.motion(), external_wrenches(states), base_motion(states, base))
     loads = kinematics.in_joint_frames(links, angles, loads)
     if frame == "base":
-        return [list(load) for load in of_joints(arm, kinematics.in_base_frame(links, angles, loads))]
-    turns = [joint.kind.joint_frame.axes.T for joint in arm.moving]
-    pairs = zip(turns, of_joints(arm, loads), strict=True)
+        return [list(load) for load in of_joints(robot, kinematics.in_base_frame(links, angles, loads))]
+    turns = [joint.kind.joint_frame.axes.T for joint in robot.moving]
+    pairs = zip(turns, of_joints(robot, loads), strict=True)
     return [[*(turn @ load.moment), *(turn @ load.force)] for turn, load in pairs]
 
 
 @Declared(("links", 6), transmitted, moves_base=True, published="newton-euler")
 def joint_wrenches(
-    arm: Robot,
+    robot: Robot,
     q: Array,
     qd: Array,
     qdd: Array,
@@ -226,7 +226,7 @@ def joint_wrenches(
     base: BaseMotion | None = None,
     check: bool = False,
 ) -> Array:
-    """All six components at each joint of `arm.names`, what a link gets from its parent: (..., joints, 6).
+    """All six components at each joint of `robot.names`, what a link gets from its parent: (..., joints, 6).
 
     Moment, then force. Moments are about the origin of the joint frame, which stands still in the parent link.
     Components are in the base frame, as those of `wrench` are; or, with `frame="joint"`, in the joint frame, whose z is
@@ -237,41 +237,41 @@ def joint_wrenches(
 
 
 def matrices(states: States, frames: tuple[str, ...]) -> list[list[list[Any]]]:
-    arm, links = states.robot, kinematics.poses(states.links, states.positions())
-    if frames == arm.names:
-        bodies = ((link, pose) for link, pose in zip(arm.links, links, strict=True) if not link.virtual)
+    robot, links = states.robot, kinematics.poses(states.links, states.positions())
+    if frames == robot.names:
+        bodies = ((link, pose) for link, pose in zip(robot.links, links, strict=True) if not link.virtual)
         return [pose.then(link.frame).matrix() for link, pose in bodies]
-    seats = (arm.seat(arm.frame(name)) for name in frames)
+    seats = (robot.seat(robot.frame(name)) for name in frames)
     return [(links[link].then(placement) if link >= 0 else placement).matrix() for link, placement in seats]
 
 
-def frames_of(arm: Robot, frames: Iterable[str] | None) -> dict[str, Any]:
+def frames_of(robot: Robot, frames: Iterable[str] | None) -> dict[str, Any]:
     """The names of the frames that are asked for, each of which the robot has."""
-    names = arm.names if frames is None else tuple(frames)
+    names = robot.names if frames is None else tuple(frames)
     for name in names if frames is not None else ():
-        arm.frame(name)
+        robot.frame(name)
     return {"frames": names}
 
 
 @Declared(lambda robot, frames: (len(frames), 4, 4), matrices, final=frames_of)
-def poses(arm: Robot, q: Array, *, frames: Iterable[str] | None = None, check: bool = False) -> Array:
+def poses(robot: Robot, q: Array, *, frames: Iterable[str] | None = None, check: bool = False) -> Array:
     """Homogeneous matrices in the base frame: (..., links, 4, 4), for the table frame (DH: DH frame) of each link.
 
-    The links are `arm.names`. `frames` asks for others by name, those of merged fixed joints among them: (...,
+    The links are `robot.names`. `frames` asks for others by name, those of merged fixed joints among them: (...,
     len(frames), 4, 4).
     """
     if isinstance(frames, str):
         raise TypeError(f"frames is {frames!r} (expected a list of names: [{frames!r}])")
 
 
-def link_and_point(arm: Robot, link: str | int | None, point: str | Iterable[float]) -> dict[str, Any]:
+def link_and_point(robot: Robot, link: str | int | None, point: str | Iterable[float]) -> dict[str, Any]:
     """The name of the link, or of the frame on it, that `jacobian` is asked for, and the point, checked."""
-    names, count = arm.names, len(arm.names)
+    names, count = robot.names, len(robot.names)
     if link is None:
         link = count - 1
     if isinstance(link, str):
-        if arm.frame(link).on_base:
-            raise ValueError(f"the frame {link!r} of robot {arm.name!r} is fixed to the base, which does not move")
+        if robot.frame(link).on_base:
+            raise ValueError(f"the frame {link!r} of robot {robot.name!r} is fixed to the base, which does not move")
     elif not is_integer(link):
         raise TypeError(f"link is {link!r} (expected a name, or a whole number below {count})")
     elif not -count <= link < count:
@@ -291,7 +291,12 @@ def columns(states: States, link: str, point: Any) -> list[list[Any]]:
 
 @Declared((6, "n"), columns, final=link_and_point)
 def jacobian(
-    arm: Robot, q: Array, *, link: str | int | None = None, point: str | Iterable[float] = "frame", check: bool = False
+    robot: Robot,
+    q: Array,
+    *,
+    link: str | int | None = None,
+    point: str | Iterable[float] = "frame",
+    check: bool = False,
 ) -> Array:
     """From joint rates to the twist of a link, angular part first, in the base frame: (..., 6, n).
 
@@ -301,10 +306,10 @@ def jacobian(
     """
 
 
-def point_of_link(arm: Robot, link: str, point: Any) -> tuple[Link, Vector]:
+def point_of_link(robot: Robot, link: str, point: Any) -> tuple[Link, Vector]:
     """The link that moves, and where on it the point is that `link_and_point` has checked."""
-    index, seat = arm.seat(arm.frame(link))
-    body = arm.links[index]
+    index, seat = robot.seat(robot.frame(link))
+    body = robot.links[index]
     if point == "com":
         return body, body.com
     return body, seat.translation if point == "frame" else seat.point(Vector(*point))
@@ -359,9 +364,9 @@ def reduced_accelerations(states: States, tau: Scalars, external: list[Wrench]) 
     return fewest.udu_solve(matrix, differences(tau, bias))
 
 
-def of_joints(arm: Robot, wrenches: Sequence[Wrench]) -> list[Wrench]:
+def of_joints(robot: Robot, wrenches: Sequence[Wrench]) -> list[Wrench]:
     """The wrench at each joint of the table: the links in it have no mass, so it is that of the first."""
-    return [wrenches[joint.first] for joint in arm.moving]
+    return [wrenches[joint.first] for joint in robot.moving]
 
 
 def sums(a: Scalars, b: Scalars) -> list[Any]:
@@ -372,11 +377,11 @@ def differences(a: Scalars, b: Scalars) -> list[Any]:
     return [sub(*pair) for pair in zip(a, b, strict=True)]
 
 
-def refuse_coupled(arm: Robot, what: str) -> None:
+def refuse_coupled(robot: Robot, what: str) -> None:
     """Raise an error that names the joint where a formulation has no form for coupled joints."""
-    if isinstance(arm, Robot) and arm.couplings:
-        joint = arm.links[arm.couplings[0].link].name
+    if isinstance(robot, Robot) and robot.couplings:
+        joint = robot.links[robot.couplings[0].link].name
         raise ValueError(
-            f"robot {arm.name!r}, joint {joint!r} is coupled: {what} have no form for coupled joints (expected joints"
+            f"robot {robot.name!r}, joint {joint!r} is coupled: {what} have no form for coupled joints (expected joints"
             " that move on their own)"
         )

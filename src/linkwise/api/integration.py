@@ -24,7 +24,7 @@ from .states import Array, States, component
 
 
 @partial(public, fast=True)
-def integrate(arm: Robot, q: Array, v: Array, dt: Array = 1.0, *, check: bool = False) -> Call:
+def integrate(robot: Robot, q: Array, v: Array, dt: Array = 1.0, *, check: bool = False) -> Call:
     """The configuration that is reached from q in the time dt at constant velocities v: (..., nq).
 
     v is as qd everywhere: rates of angles and displacements; of a ball joint the angular velocity in the body's frame;
@@ -40,20 +40,20 @@ def integrate(arm: Robot, q: Array, v: Array, dt: Array = 1.0, *, check: bool = 
     constant = type(dt) in (int, float) and dt == 1
     if type(dt) in (int, float) and all(getattr(x, "dtype", None) == np.float32 for x in (q, v)):
         dt = np.float32(dt)  # a plain number does not widen the result
-    states = States(arm, {"q": q, "v": v}, check=check, others={} if constant else {"dt": (dt, ())})
+    states = States(robot, {"q": q, "v": v}, check=check, others={} if constant else {"dt": (dt, ())})
 
     def moved() -> list[Scalar]:
         time = 1.0 if constant else step(states, dt)
         numbers, moves = states.scalars("q"), iter([mul(time, x) for x in states.scalars("v")])
         result: list[Scalar] = []
-        for first, width in own_coordinates(arm):
+        for first, width in own_coordinates(robot):
             if width == QUATERNION:
                 result += turned(numbers[first : first + width], [next(moves) for _ in range(3)])
             else:
                 result.append(add(numbers[first], next(moves)))
         return result
 
-    return Call(integrate, states, moved, (arm.nq,), {"dt": None if constant else Input()})
+    return Call(integrate, states, moved, (robot.nq,), {"dt": None if constant else Input()})
 
 
 vars(integrate)["result_names"] = ("q1",)
@@ -81,8 +81,8 @@ def velocities(states: States) -> list[Scalar]:
 
 
 @Declared(("n",), velocities, fast=True, result_names=("v",))
-def difference(arm: Robot, q0: Array, q1: Array, *, check: bool = False) -> Array:
-    """The velocities v that lead from q0 to q1 in unit time, `integrate(arm, q0, v)` = q1: (..., n).
+def difference(robot: Robot, q0: Array, q1: Array, *, check: bool = False) -> Array:
+    """The velocities v that lead from q0 to q1 in unit time, `integrate(robot, q0, v)` = q1: (..., n).
 
     Orientations take the shortest turn, of at most π; a quaternion and its opposite are the same orientation. At
     exactly half a turn both ways are equally long: then the vector part of q0⁻¹ q1, as the quaternions are given, is
@@ -105,7 +105,7 @@ def units(states: States) -> list[Scalar]:
 
 
 @Declared(("nq",), units, fast=True)
-def normalize(arm: Robot, q: Array, *, check: bool = False) -> Array:
+def normalize(robot: Robot, q: Array, *, check: bool = False) -> Array:
     """The same configuration with quaternions of unit length: (..., nq).
 
     Linkwise itself takes quaternions of any length but zero.
@@ -121,7 +121,7 @@ def rates(states: States) -> list[Scalar]:
 
 
 @Declared(("nq",), rates, fast=True)
-def configuration_rate(arm: Robot, q: Array, v: Array, *, check: bool = False) -> Array:
+def configuration_rate(robot: Robot, q: Array, v: Array, *, check: bool = False) -> Array:
     """The rates q̇ of the coordinates at velocities v: (..., nq).
 
     Of a quaternion it is ½ q (0, ω), in proportion to the quaternion's length, which therefore stays what it is; of
@@ -133,6 +133,6 @@ def configuration_rate(arm: Robot, q: Array, v: Array, *, check: bool = False) -
     """
 
 
-def own_coordinates(arm: Robot) -> list[tuple[int, int]]:
+def own_coordinates(robot: Robot) -> list[tuple[int, int]]:
     """Where each number and each quaternion of q begins, and how many numbers it has."""
-    return [(slot.q, link.joint.width) for link, slot in arm.driving if link.joint.width]
+    return [(slot.q, link.joint.width) for link, slot in robot.driving if link.joint.width]

@@ -17,10 +17,10 @@ from .recentring import recentred_coriolis, recentred_factor_rate, recentred_gra
 from .states import Array, States
 
 
-def refuse_rotors_and_couplings(arm: Robot, what: str) -> None:
+def refuse_rotors_and_couplings(robot: Robot, what: str) -> None:
     """Raise an error that names the joint where a formulation has no form for its drive, or for coupled joints."""
-    arm.refuse_rotors(what)
-    refuse_coupled(arm, what)
+    robot.refuse_rotors(what)
+    refuse_coupled(robot, what)
 
 
 def coriolis_of(states: States) -> list[list[Any]]:
@@ -30,7 +30,7 @@ def coriolis_of(states: States) -> list[list[Any]]:
 
 
 @Declared(("n", "n"), coriolis_of, fast=True, published="coriolis")
-def coriolis_matrix(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
+def coriolis_matrix(robot: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
     """The matrix C(q, qd) of Saha's equation (29): (..., n, n). C qd are the Coriolis and centrifugal torques.
 
     The rate of the inertia matrix is C + Cᵀ, that is, İ - 2C is skew. C is not the matrix of Christoffel symbols.
@@ -45,7 +45,7 @@ def inverse(states: States, algorithm: Any) -> Any:
 
 
 @Declared(("n", "n"), inverse, divides=True, fast=True)
-def inverse_inertia_matrix(arm: Robot, q: Array, *, method: str | None = None, check: bool = False) -> Array:
+def inverse_inertia_matrix(robot: Robot, q: Array, *, method: str | None = None, check: bool = False) -> Array:
     """The inverse of the inertia matrix, element by element by Saha's recursions: (..., n, n).
 
     `method="elimination"` takes the elements of I instead, as in formulas; `"fewest"` whichever is shorter.
@@ -59,7 +59,7 @@ def inverse_inertia_matrix(arm: Robot, q: Array, *, method: str | None = None, c
     refuse=partial(refuse_coupled, what="the matrices of the DeNOC"),
     published="denoc",
 )
-def denoc_matrices(arm: Robot, q: Array, *, check: bool = False) -> Array:
+def denoc_matrices(robot: Robot, q: Array, *, check: bool = False) -> Array:
     """The decoupled natural orthogonal complement: N_l (..., 6n, 6n) and N_d (..., 6n, n).
 
     N_l N_d qd are the links' twists, angular part first, at their mass centres, in the base frame.
@@ -73,7 +73,7 @@ def denoc_matrices(arm: Robot, q: Array, *, check: bool = False) -> Array:
     refuse=partial(refuse_coupled, what="the constraint matrices"),
     published="constraints",
 )
-def complement_matrices(arm: Robot, q: Array, *, check: bool = False) -> Array:
+def complement_matrices(robot: Robot, q: Array, *, check: bool = False) -> Array:
     """Angeles' constraint matrix K (..., 6n, 6n), of rank 5n, and its complement T (..., 6n, n): K T = 0.
 
     For twists at the mass centres, angular part first, in the base frame.
@@ -87,7 +87,7 @@ def transmitted(states: States) -> list[list[Any]]:
 
 @Declared(("links", 6), transmitted, published="constraints")
 def constraint_wrenches(
-    arm: Robot,
+    robot: Robot,
     q: Array,
     qd: Array,
     qdd: Array,
@@ -98,7 +98,7 @@ def constraint_wrenches(
 ) -> Array:
     """What each joint transmits without its drives, from the multipliers of Angeles' constraints: (..., joints, 6).
 
-    A row for each of `arm.names`, as `joint_wrenches` has: moment about the joint, then force, in the base frame. The
+    A row for each of `robot.names`, as `joint_wrenches` has: moment about the joint, then force, in the base frame. The
     drives' part of `joint_wrenches` is left out: the components along the axes in which the joint moves, forces of
     drives at the link's own frame. The drive of a screw turns it. Of a ball joint no moment is left, of a free joint
     nothing. `wrench` and `point` as for `inverse_dynamics`.
@@ -127,8 +127,8 @@ def without_other_drives(states: States, wrenches: list[Wrench]) -> list[Wrench]
             moment, force = moment - turning * dot(turning, moment), force - sliding * dot(sliding, force)
         if joint.first != joint.link:
             base = frames[first.parent] if first.parent >= 0 else Placement.identity()
-            arm = frames[joint.link].translation - base.point(first.placement.translation)
-            moment = moment + cross(arm, force)
+            robot = frames[joint.link].translation - base.point(first.placement.translation)
+            moment = moment + cross(robot, force)
         loads.append(Wrench(moment, force))
     return loads
 
@@ -161,7 +161,7 @@ SQUARE, COLUMNS = ("6n", "6n"), ("6n", "n")
     collected=Operators._make,
     published="operators",
 )
-def operators(arm: Robot, q: Array, *, check: bool = False) -> Operators:  # type: ignore[empty-body]
+def operators(robot: Robot, q: Array, *, check: bool = False) -> Operators:  # type: ignore[empty-body]
     """The spatial operators H, M, E_Φ, Φ, P, D, G, K, τ̄, E_Ψ, Ψ as arrays (..., rows, columns), links base first.
 
     The inertia matrix is H Φ M Φ* H* = (1 + H Φ K) D (1 + H Φ K)*, and (1 + H Φ K)⁻¹ = 1 - H Ψ K. Components are in the
@@ -201,7 +201,7 @@ def rates_of_operators(states: States, seen_from: str) -> list[Any]:
     collected=OperatorRates._make,
 )
 def operator_rates(  # type: ignore[return]
-    arm: Robot, q: Array, qd: Array, *, seen_from: str = "links", check: bool = False
+    robot: Robot, q: Array, qd: Array, *, seen_from: str = "links", check: bool = False
 ) -> OperatorRates:
     """Kozłowski's Table 1: the rates of the spatial operators, seen from the links or from the ground.
 
@@ -218,7 +218,7 @@ def operator_rates(  # type: ignore[return]
     refuse=partial(refuse_coupled, what="the factors of the inertia matrix"),
     published="mass-factor",
 )
-def mass_factor(arm: Robot, q: Array, *, check: bool = False) -> Array:
+def mass_factor(robot: Robot, q: Array, *, check: bool = False) -> Array:
     """Kozłowski's m = (1 + H Φ K) D^½ of the inertia matrix m mᵀ: (..., n, n). The normalized velocities are mᵀ qd."""
 
 
@@ -236,7 +236,7 @@ def rate_of_factor(states: States) -> Any:
     refuse=partial(refuse_rotors_and_couplings, what="the rates of the mass factor"),
     published="mass-factor",
 )
-def mass_factor_rate(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
+def mass_factor_rate(robot: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
     """The rate of `mass_factor`, by Kozłowski's equation (29): (..., n, n). For robots without rotor inertias."""
 
 
@@ -252,5 +252,5 @@ def gradient(states: States) -> list[Any]:
     compiled=False,
     refuse=partial(refuse_rotors_and_couplings, what="the gradients of the kinetic energy"),
 )
-def kinetic_gradient(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
+def kinetic_gradient(robot: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
     """The vector of qdᵀ (∂I/∂q_k) qd, by Kozłowski's equation (32): (..., n). For robots without rotor inertias."""

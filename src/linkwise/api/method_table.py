@@ -35,9 +35,9 @@ class Methods(NamedTuple):
         """The names of those that are listed in `dynamics` as able to do something."""
         return [name for name, algorithm in self.algorithms.items() if algorithm in can]
 
-    def on(self, arm: Robot) -> list[str]:
+    def on(self, robot: Robot) -> list[str]:
         """The names of those that the robot has: with coupled joints, those that are listed for these, if any is."""
-        return (self.that(dynamics.ANY_COUPLING) if arm.couplings else []) or list(self.algorithms)
+        return (self.that(dynamics.ANY_COUPLING) if robot.couplings else []) or list(self.algorithms)
 
     @property
     def looping(self) -> dict[str, str]:
@@ -102,7 +102,7 @@ def methods_of(function: Function) -> Methods:
     return METHODS[function.__qualname__]
 
 
-def algorithm(function: Function, method: str | None, arm: Robot | None = None, moves: bool = False) -> Any:
+def algorithm(function: Function, method: str | None, robot: Robot | None = None, moves: bool = False) -> Any:
     """The plain function that a method's name stands for, on this robot; `moves`: on a base that moves."""
     offered = methods_of(function)
     if moves:
@@ -110,35 +110,35 @@ def algorithm(function: Function, method: str | None, arm: Robot | None = None, 
         if method not in (None, *able):
             raise ValueError(f"method {method!r} has no moving base (expected method={able[0]!r} with base=...)")
         return offered.algorithms[method or able[0]]
-    return offered.algorithms[method_name(function, method, arm)]
+    return offered.algorithms[method_name(function, method, robot)]
 
 
-def method_name(function: Function, method: str | None, arm: Robot | None = None) -> str:
+def method_name(function: Function, method: str | None, robot: Robot | None = None) -> str:
     """The method's name: without one, the default; of "fewest", the name of that which it is on this robot."""
     offered, asked = methods_of(function), method
     if method is None:
         generated = FEWEST_PREFERRED.get() and "fewest" in offered.algorithms
         method = "fewest" if generated else next(iter(offered.algorithms))
     one_of(method, offered.algorithms, f"{function.__name__}: method")
-    if isinstance(arm, Robot) and arm.couplings and len(able := offered.on(arm)) < len(offered.algorithms):
-        return coupled_method(function, able, method, asked, arm)
+    if isinstance(robot, Robot) and robot.couplings and len(able := offered.on(robot)) < len(offered.algorithms):
+        return coupled_method(function, able, method, asked, robot)
     if method == "fewest" and offered.candidates:
-        if not isinstance(arm, Robot):
+        if not isinstance(robot, Robot):
             return offered.candidates[0]
-        if arm.n > MAX_STRAIGHT_LINKS:
+        if robot.n > MAX_STRAIGHT_LINKS:
             return offered.long
-        candidates = (*offered.candidates, *offered.with_balls) if arm.balls else offered.candidates
-        return cheapest_method(function, arm, *candidates)
+        candidates = (*offered.candidates, *offered.with_balls) if robot.balls else offered.candidates
+        return cheapest_method(function, robot, *candidates)
     return method
 
 
-def coupled_method(function: Function, able: Sequence[str], method: str, asked: str | None, arm: Robot) -> str:
+def coupled_method(function: Function, able: Sequence[str], method: str, asked: str | None, robot: Robot) -> str:
     """The method for a robot with coupled joints; the others have no form for them."""
     if asked not in (None, "fewest", *able):
-        joint, others = arm.links[arm.couplings[0].link].name, " or ".join(map(repr, able))
+        joint, others = robot.links[robot.couplings[0].link].name, " or ".join(map(repr, able))
         raise ValueError(
             f"{function.__name__}: method {method!r} has no form for coupled joints, and joint {joint!r} of robot"
-            f" {arm.name!r} is one (expected {others})"
+            f" {robot.name!r} is one (expected {others})"
         )
     return method if method in able else able[0]
 

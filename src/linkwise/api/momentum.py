@@ -20,26 +20,26 @@ from .functions import external_wrenches, joint_torques, link_and_point, point_o
 from .states import Array, States
 
 
-def refuse_massless(arm: Robot) -> None:
+def refuse_massless(robot: Robot) -> None:
     """Raise an error for a robot that has no mass centre."""
-    mass = whole.total_mass(arm)
+    mass = whole.total_mass(robot)
     if type(mass) is float and mass == 0.0:
-        raise RobotError(f"robot {arm.name!r} has no mass (expected some, for a centre of mass)")
+        raise RobotError(f"robot {robot.name!r} has no mass (expected some, for a centre of mass)")
 
 
-def total_mass(arm: Robot) -> Scalar:
+def total_mass(robot: Robot) -> Scalar:
     """The mass of all links that move, in kg: a number, or an expression of the robot's symbols.
 
     >>> import linkwise as lw
     >>> lw.total_mass(lw.load("gantry"))
     12.0
     """
-    require_robot(arm)
-    return whole.total_mass(arm)
+    require_robot(robot)
+    return whole.total_mass(robot)
 
 
 def centre_of_mass(
-    arm: Robot, q: Array, qd: Array | None = None, qdd: Array | None = None, *, check: bool = False
+    robot: Robot, q: Array, qd: Array | None = None, qdd: Array | None = None, *, check: bool = False
 ) -> Array | tuple[Array, ...]:
     """The mass centre of all links, in the base frame: (..., 3).
 
@@ -56,13 +56,15 @@ def centre_of_mass(
     if qdd is not None and qd is None:
         raise TypeError("qdd is given without qd (expected both for the acceleration of the mass centre)")
     if qd is None:
-        return centre_position(arm, q, check=check)
-    motion = centre_velocity(arm, q, qd, check=check) if qdd is None else centre_motion(arm, q, qd, qdd, check=check)
+        return centre_position(robot, q, check=check)
+    motion = (
+        centre_velocity(robot, q, qd, check=check) if qdd is None else centre_motion(robot, q, qd, qdd, check=check)
+    )
     return tuple(motion[..., k, :] for k in range(2 if qdd is None else 3))
 
 
 @Declared((3,), lambda states: list(whole.centre_of_mass(states.links, states.positions())), refuse=refuse_massless)
-def centre_position(arm: Robot, q: Array, *, check: bool = False) -> Array:
+def centre_position(robot: Robot, q: Array, *, check: bool = False) -> Array:
     """The position of the mass centre: (..., 3)."""
 
 
@@ -75,12 +77,12 @@ def motion_of_centre(states: States) -> list[list[Any]]:
 
 
 @Declared((2, 3), motion_of_centre, refuse=refuse_massless)
-def centre_velocity(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
+def centre_velocity(robot: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
     """Position and velocity of the mass centre: (..., 2, 3)."""
 
 
 @Declared((3, 3), motion_of_centre, refuse=refuse_massless)
-def centre_motion(arm: Robot, q: Array, qd: Array, qdd: Array, *, check: bool = False) -> Array:
+def centre_motion(robot: Robot, q: Array, qd: Array, qdd: Array, *, check: bool = False) -> Array:
     """Position, velocity and acceleration of the mass centre: (..., 3, 3)."""
 
 
@@ -91,7 +93,7 @@ def centre_motion(arm: Robot, q: Array, qd: Array, qdd: Array, *, check: bool = 
     fast=True,
     published="centroidal-momentum",
 )
-def momentum(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
+def momentum(robot: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
     """Angular momentum about the mass centre of all links, then linear momentum, in the base frame: (..., 6).
 
     In N·m·s and N·s. The rotors of the drives are not in it.
@@ -108,7 +110,7 @@ def matrix(states: States) -> list[list[Any]]:
 
 
 @Declared((6, "n"), matrix, refuse=refuse_massless, fast=True, published="centroidal-momentum")
-def momentum_matrix(arm: Robot, q: Array, *, check: bool = False) -> Array:
+def momentum_matrix(robot: Robot, q: Array, *, check: bool = False) -> Array:
     """The centroidal momentum matrix A of Orin, Goswami and Lee: (..., 6, n). `lw.momentum` is A qd.
 
     >>> import linkwise as lw
@@ -124,7 +126,7 @@ def bias(states: States) -> list[Any]:
 
 
 @Declared((6,), bias, refuse=refuse_massless, fast=True, published="centroidal-momentum")
-def momentum_bias(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
+def momentum_bias(robot: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
     """The rate of the momentum at zero acceleration, Ȧ qd: (..., 6), as `lw.momentum`.
 
     The rate of the momentum is A qdd + Ȧ qd. It is the sum of all that acts from outside, about the mass centre:
@@ -153,38 +155,38 @@ def at_origin(states: States) -> list[Any]:
     return positions
 
 
-def free_base(arm: Robot) -> MovingJoint:
+def free_base(robot: Robot) -> MovingJoint:
     """The free joint on the base, or an error if there is none, or several, or one with a rotor."""
-    require_robot(arm)
-    joints = arm.free_joints
+    require_robot(robot)
+    joints = robot.free_joints
     if len(joints) != 1:
         names = ", ".join(repr(joint.joint) for joint in joints)
         found = f"{len(joints)} free joints on its base: {names}" if joints else "no free joint on its base"
         raise RobotError(
-            f"robot {arm.name!r} has {found} (expected exactly one; arm.with_free_base(mass, com, inertia) puts a robot"
-            " on a base that floats)"
+            f"robot {robot.name!r} has {found} (expected exactly one; robot.with_free_base(mass, com, inertia) puts a"
+            " robot on a base that floats)"
         )
     base = joints[0]
-    if any(link.joint.has_rotor for link in arm.links[base.first : base.link + 1]):
+    if any(link.joint.has_rotor for link in robot.links[base.first : base.link + 1]):
         raise RobotError(
-            f"robot {arm.name!r}, joint {base.name!r}: a free joint with a rotor inertia (expected none: nothing drives"
-            " a base that floats)"
+            f"robot {robot.name!r}, joint {base.name!r}: a free joint with a rotor inertia (expected none: nothing"
+            " drives a base that floats)"
         )
     return base
 
 
 def wrench_at_base(states: States) -> list[Any]:
-    arm, q = states.robot, at_origin(states)
-    base = free_base(arm)
+    robot, q = states.robot, at_origin(states)
+    base = free_base(robot)
     tau = fewest.inverse_dynamics(states.links, q, states.rates(), states.accelerations(), external_wrenches(states))
     frames = kinematics.poses(states.links, q)
     at_link = free_flying.base_wrench(states.links, frames, base.first, base.link, tau)
-    return list(at_link.acting_at(-(frames[base.link].rotation @ arm.links[base.link].frame.translation)))
+    return list(at_link.acting_at(-(frames[base.link].rotation @ robot.links[base.link].frame.translation)))
 
 
 @Declared((6,), wrench_at_base, refuse=free_base)
 def base_wrench(
-    arm: Robot,
+    robot: Robot,
     q: Array,
     qd: Array,
     qdd: Array,
@@ -208,14 +210,14 @@ def base_wrench(
 
 
 def released(states: States, law: Friction | None) -> tuple[list[Any], list[Any]]:
-    arm, rates, links = states.robot, states.scalars("qd"), states.links
-    base = free_base(arm)
-    joints, wanted = others(arm, base), [0.0] * arm.n
+    robot, rates, links = states.robot, states.scalars("qd"), states.links
+    base = free_base(robot)
+    joints, wanted = others(robot, base), [0.0] * robot.n
     for k, acceleration in zip(joints, states.scalars("qdd_joints"), strict=True):
         wanted[k] = acceleration
     q, external = at_origin(states), external_wrenches(states)
     tau = fewest.inverse_dynamics(links, q, states.rates(), states.coordinates.accelerations(rates, wanted), external)
-    lost = [0.0] * arm.n if law is None else law.torques(arm, rates)
+    lost = [0.0] * robot.n if law is None else law.torques(robot, rates)
     for link, k in enumerate(range(base.v.start, base.v.stop), base.first):
         tau[link] = add(tau[link], lost[k])
     accelerations, torques = free_flying.released(links, q, base.first, base.link, tau)
@@ -225,7 +227,7 @@ def released(states: States, law: Friction | None) -> tuple[list[Any], list[Any]
 
 @Declared([(6,), ("n - 6",)], released, divides=True, refuse=free_base)
 def floating_dynamics(
-    arm: Robot,
+    robot: Robot,
     q: Array,
     qd: Array,
     qdd_joints: Array,
@@ -253,16 +255,21 @@ def floating_dynamics(
 
 
 def columns(states: States, link: str, point: Any) -> list[list[Any]]:
-    arm = states.robot
-    base, (body, at) = free_base(arm), point_of_link(arm, link, point)
+    robot = states.robot
+    base, (body, at) = free_base(robot), point_of_link(robot, link, point)
     rows = free_flying.generalized_jacobian(states.links, at_origin(states), base.link, body.index, at)
-    joints = others(arm, base)
+    joints = others(robot, base)
     return [[row[k] for k in joints] for row in map(states.coordinates.torques, rows)]  # J* G
 
 
 @Declared((6, "n - 6"), columns, divides=True, refuse=free_base, final=link_and_point, published="generalized-jacobian")
 def generalized_jacobian(
-    arm: Robot, q: Array, *, link: str | int | None = None, point: str | Iterable[float] = "frame", check: bool = False
+    robot: Robot,
+    q: Array,
+    *,
+    link: str | int | None = None,
+    point: str | Iterable[float] = "frame",
+    check: bool = False,
 ) -> Array:
     """From the rates of the joints to the twist of a link of a free-flying robot without momentum: (..., 6, n - 6).
 
@@ -278,6 +285,6 @@ def generalized_jacobian(
     """
 
 
-def others(arm: Robot, base: MovingJoint) -> list[int]:
+def others(robot: Robot, base: MovingJoint) -> list[int]:
     """Where all joints except the free base are in qd, qdd and tau."""
-    return [*range(base.v.start), *range(base.v.stop, arm.n)]
+    return [*range(base.v.start), *range(base.v.stop, robot.n)]

@@ -16,28 +16,28 @@ if TYPE_CHECKING:
     from .budgets.budget import QuasiBudget
 
 
-def refuse_foreign(arm: Robot) -> None:
+def refuse_foreign(robot: Robot) -> None:
     """Raise an error for robots that have no diagonalized equations."""
-    refuse_coupled(arm, "quasi-coordinates")
-    if arm.rotors_in_balls:
+    refuse_coupled(robot, "quasi-coordinates")
+    if robot.rotors_in_balls:
         raise ValueError(
-            f"robot {arm.name!r} has a ball joint with rotor inertia: quasi-coordinates have no form for it"
+            f"robot {robot.name!r} has a ball joint with rotor inertia: quasi-coordinates have no form for it"
         )
 
 
 def quasi_coriolis(self: QuasiCoordinates, states: States, gravity: bool, method: str) -> list[Any]:
-    arm, external = states.robot, external_wrenches(states)
+    robot, external = states.robot, external_wrenches(states)
     angles, own = states.positions(), states.scalars("velocity")
-    there = arm if gravity else arm.with_gravity((0.0, 0.0, 0.0))
+    there = robot if gravity else robot.with_gravity((0.0, 0.0, 0.0))
     forces = self._kind.coriolis(there, angles, own, external, method)
-    return differences(forces, quasi_rates(self._kind, arm, angles, own)[1]) if arm.balls else forces
+    return differences(forces, quasi_rates(self._kind, robot, angles, own)[1]) if robot.balls else forces
 
 
 def quasi_acceleration(self: QuasiCoordinates, states: States) -> list[Any]:
-    arm, angles = states.robot, states.positions()
+    robot, angles = states.robot, states.positions()
     own, torques = states.scalars("velocity"), states.scalars("tau")
-    rates = self._kind.acceleration(arm, angles, own, torques, external_wrenches(states))
-    return sums(rates, quasi_rates(self._kind, arm, angles, own)[0]) if arm.balls else rates
+    rates = self._kind.acceleration(robot, angles, own, torques, external_wrenches(states))
+    return sums(rates, quasi_rates(self._kind, robot, angles, own)[0]) if robot.balls else rates
 
 
 def quasi_terms(self: QuasiCoordinates, states: States) -> tuple[Any, ...]:
@@ -66,31 +66,31 @@ class QuasiCoordinates:
         return f"linkwise.{self._kind.name}"
 
     @of_quasi_coordinates(lambda self, states: self._kind.velocity(states.links, states.positions(), states.rates()))
-    def velocity(self, arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
+    def velocity(self, robot: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
         """The quasi-velocities of the joint rates qd: (..., n)."""
 
     @of_quasi_coordinates(
         lambda self, states: self._kind.joint_rates(states.links, states.positions(), states.scalars("velocity"))
     )
-    def joint_rates(self, arm: Robot, q: Array, velocity: Array, *, check: bool = False) -> Array:
+    def joint_rates(self, robot: Robot, q: Array, velocity: Array, *, check: bool = False) -> Array:
         """The joint rates of quasi-velocities: (..., n)."""
 
     @of_quasi_coordinates(
         lambda self, states: self._kind.force(states.links, states.positions(), states.scalars("tau"))
     )
-    def force(self, arm: Robot, q: Array, tau: Array, *, check: bool = False) -> Array:
+    def force(self, robot: Robot, q: Array, tau: Array, *, check: bool = False) -> Array:
         """The quasi-forces of the torques tau: (..., n)."""
 
     @of_quasi_coordinates(
         lambda self, states: self._kind.joint_torque(states.links, states.positions(), states.scalars("force"))
     )
-    def joint_torque(self, arm: Robot, q: Array, force: Array, *, check: bool = False) -> Array:
+    def joint_torque(self, robot: Robot, q: Array, force: Array, *, check: bool = False) -> Array:
         """The torques of quasi-forces: (..., n)."""
 
     @of_quasi_coordinates(quasi_coriolis)
     def coriolis(
         self,
-        arm: Robot,
+        robot: Robot,
         q: Array,
         velocity: Array,
         wrench: Array | None = None,
@@ -109,7 +109,7 @@ class QuasiCoordinates:
     @of_quasi_coordinates(quasi_acceleration)
     def acceleration(
         self,
-        arm: Robot,
+        robot: Robot,
         q: Array,
         velocity: Array,
         tau: Array,
@@ -122,7 +122,7 @@ class QuasiCoordinates:
 
     def budget(
         self,
-        arm: Robot,
+        robot: Robot,
         q: Array,
         velocity: Array,
         wrench: Array | None = None,
@@ -139,12 +139,12 @@ class QuasiCoordinates:
         """
         from .budgets.budget import QuasiBudget
 
-        parts: Any = self._terms(arm, q, velocity, wrench, point, check)
-        return QuasiBudget(*parts, arm=arm, kind=self._kind.name, t=t)
+        parts: Any = self._terms(robot, q, velocity, wrench, point, check)
+        return QuasiBudget(*parts, robot=robot, kind=self._kind.name, t=t)
 
     @declared([("n", "n", "n"), ("n", "n"), ("n",), *[("n", "links")] * 3], quasi_terms)
     def _terms(
-        self, arm: Robot, q: Array, velocity: Array, wrench: Any = None, point: Any = None, check: bool = False
+        self, robot: Robot, q: Array, velocity: Array, wrench: Any = None, point: Any = None, check: bool = False
     ) -> Array:
         """The arrays of a `QuasiBudget`."""
 

@@ -89,11 +89,11 @@ def quasi_name(kind: QuasiCoordinates) -> str:
     return repr(kind).removeprefix("linkwise.")
 
 
-def published_as(function: Callable[..., Any], arm: Robot, method: str | None = None) -> str | None:
+def published_as(function: Callable[..., Any], robot: Robot, method: str | None = None) -> str | None:
     """What `cite` calls the method by which a public function computes on this robot; None if it has no source."""
     owner = getattr(function, "__self__", None)
     if isinstance(owner, QuasiCoordinates):
         return quasi_name(owner)
     if has_methods(function):
-        return method_name(function, method or inspect.signature(function).parameters["method"].default, arm)
+        return method_name(function, method or inspect.signature(function).parameters["method"].default, robot)
     return getattr(function, "published", None)

@@ -40,11 +40,11 @@ class Singular(NamedTuple):
     inertia: float  # articulated
 
 
-def first_singular(arm: Robot, q: np.ndarray) -> Singular | None:
+def first_singular(robot: Robot, q: np.ndarray) -> Singular | None:
     """The first state of q, (count, n), in which nothing resists the motion of some joint."""
-    arm = arm.mapped(float)  # also one of many-digit numbers
+    robot = robot.mapped(float)  # also one of many-digit numbers
     for start in range(0, len(q), AT_ONCE):
-        pivots, frozen = inertias(arm, q[start : start + AT_ONCE])
+        pivots, frozen = inertias(robot, q[start : start + AT_ONCE])
         free = np.isfinite(frozen) & (pivots <= NOTHING * frozen)  # no pivot is, if something overflowed on its way
         if free.any():
             state = int(np.flatnonzero(free.any(axis=-1))[0])
@@ -53,17 +53,17 @@ def first_singular(arm: Robot, q: np.ndarray) -> Singular | None:
     return None
 
 
-def inertias(arm: Robot, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def inertias(robot: Robot, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Articulated inertias along the links' axes, and those of all they carry, frozen: two arrays (count, links)."""
-    arm, angles = arm.uncoupled, arm.coordinates.positions(list(np.asarray(q, dtype=float).T))
-    poses = [link.pose(angle) for link, angle in zip(arm.links, angles, strict=True)]
+    robot, angles = robot.uncoupled, robot.coordinates.positions(list(np.asarray(q, dtype=float).T))
+    poses = [link.pose(angle) for link, angle in zip(robot.links, angles, strict=True)]
     with np.errstate(all="ignore"):
-        unfolded = arm.mapped(np.float64)  # a constant pivot of zero then gives infinity, where a float is an error
+        unfolded = robot.mapped(np.float64)  # a constant pivot of zero then gives infinity, where a float is an error
         pivots = [body.pivot for body in factors.articulated_bodies(unfolded, angles)]
-        bodies = inward(arm, composite.freeze, RigidInertia.zero(), poses)
+        bodies = inward(robot, composite.freeze, RigidInertia.zero(), poses)
         frozen = [
             add(power(link.joint.axis, body @ link.joint.axis), link.joint.rotor_inertia)
-            for link, body in zip(arm.links, bodies, strict=True)
+            for link, body in zip(robot.links, bodies, strict=True)
         ]
     return stacked(pivots, len(q)), stacked(frozen, len(q))
 
@@ -94,24 +94,24 @@ def explained(states: States) -> Iterator[None]:
 
 def singular(states: States, suspects: np.ndarray | None = None) -> SingularError | None:
     """The error for the first singular state among the suspects; without any, for a robot that is always singular."""
-    arm = states.robot
-    if arm.symbolic:  # symbols have no values
+    robot = states.robot
+    if robot.symbolic:  # symbols have no values
         return None
     if suspects is None:
-        first = first_singular(arm, neutral(arm)[None])
-        return None if first is None else singular_error(arm, first, ())
-    q = np.broadcast_to(states.arrays["q"], (*states.batch, arm.nq)).reshape(-1, arm.nq)
-    first = first_singular(arm, q[suspects])
+        first = first_singular(robot, neutral(robot)[None])
+        return None if first is None else singular_error(robot, first, ())
+    q = np.broadcast_to(states.arrays["q"], (*states.batch, robot.nq)).reshape(-1, robot.nq)
+    first = first_singular(robot, q[suspects])
     if first is None:
         return None
-    return singular_error(arm, first, tuple(map(int, np.unravel_index(suspects[first.state], states.batch))))
+    return singular_error(robot, first, tuple(map(int, np.unravel_index(suspects[first.state], states.batch))))
 
 
-def singular_error(arm: Robot, first: Singular, state: tuple[int, ...]) -> SingularError:
-    link = arm.links[first.joint]
+def singular_error(robot: Robot, first: Singular, state: tuple[int, ...]) -> SingularError:
+    link = robot.links[first.joint]
     joint = f"joint {link.joint_name!r}" if link.joint_name else "joint"
     return SingularError(
-        f"robot {arm.name!r}, {joint} of link {link.name!r}: nothing resists its motion",
+        f"robot {robot.name!r}, {joint} of link {link.name!r}: nothing resists its motion",
         f" (articulated inertia {first.inertia:.3g}); give the link, or a descendant link, mass or inertia, or the"
         " joint a rotor inertia",
         state,
@@ -156,16 +156,16 @@ def explain_states(
 
 
 def states_to_explain(
-    function: Callable[..., Any], arm: Robot, rows: Mapping[str, np.ndarray], non_finite: np.ndarray
+    function: Callable[..., Any], robot: Robot, rows: Mapping[str, np.ndarray], non_finite: np.ndarray
 ) -> np.ndarray:
     """The first singular state of those with non-finite results.
 
     For functions other than Linkwise's, which may use another configuration than q, the first few as well.
     """
     q = rows.get("q")
-    if q is None or q.shape[-1:] != (arm.nq,) or arm.non_floats:
+    if q is None or q.shape[-1:] != (robot.nq,) or robot.non_floats:
         return non_finite[:MAX_EXPLAINED_STATES]
-    first = first_singular(arm, q[tuple(non_finite.T)])
+    first = first_singular(robot, q[tuple(non_finite.T)])
     singular = non_finite[:0] if first is None else non_finite[first.state, None]
     ours = str(getattr(function, "__module__", "")).startswith(PUBLIC)
     return singular if ours else np.concatenate([singular, non_finite[:MAX_EXPLAINED_STATES]])

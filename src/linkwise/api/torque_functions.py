@@ -18,13 +18,13 @@ STATE = ("t", "q", "qd")
 def check_arguments(
     function: Callable[..., Any], *, memory: bool = False, parameters: bool = False, hint: str = ""
 ) -> None:
-    """Raise an error if it is not a function of (arm, t, q, qd), in this order; or, with `memory`, of a state too.
+    """Raise an error if it is not a function of (robot, t, q, qd), in this order; or, with `memory`, of a state too.
 
     With `parameters` it may need further arguments. `hint` is for one that needs them elsewhere.
     """
     if hasattr(function, "interface"):
         raise TypeError(f"{function!r} is compiled already (expected the function of which it was made)")
-    wanted = ("arm", *STATE, *(("state",) if memory else ()))
+    wanted = ("robot", *STATE, *(("state",) if memory else ()))
     try:
         own = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):  # a function of another language
@@ -42,11 +42,11 @@ def check_arguments(
         )
 
 
-def checked_torques(function: Callable[..., Any], arm: Robot, t: Any, q: Any, qd: Any, name: str = "") -> np.ndarray:
+def checked_torques(function: Callable[..., Any], robot: Robot, t: Any, q: Any, qd: Any, name: str = "") -> np.ndarray:
     """What the function gives: a torque for each degree of freedom."""
     name = name or str(getattr(function, "__name__", repr(function)))
     try:
-        returned = function(arm, t, q, qd)
+        returned = function(robot, t, q, qd)
     except (RuntimeError, TypeError) as error:
         told = gradient_error(error, name)
         if told is None:
@@ -57,7 +57,7 @@ def checked_torques(function: Callable[..., Any], arm: Robot, t: Any, q: Any, qd
     refuse_labels(f"the torque of {name}", returned)
     refuse_gradients(f"the torque of {name}", returned)
     tau = np.asarray(host_array(f"the torque of {name}", returned))
-    if tau.shape[-1:] != (arm.n,):
-        each = "joints" if len(arm.joints) == arm.n else "degrees of freedom"
-        raise ValueError(f"{name} gave shape {tau.shape} (expected one torque for each of {arm.n} {each})")
+    if tau.shape[-1:] != (robot.n,):
+        each = "joints" if len(robot.joints) == robot.n else "degrees of freedom"
+        raise ValueError(f"{name} gave shape {tau.shape} (expected one torque for each of {robot.n} {each})")
     return tau

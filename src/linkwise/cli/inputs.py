@@ -67,35 +67,35 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join(names) if len(names) <= 12 else f"{', '.join(names[:10])}, ... {names[-1]}"
 
 
-def states(arm: lw.Robot, given: Mapping[str, tuple[str, str | None]], degrees: bool) -> list[Any]:
+def states(robot: lw.Robot, given: Mapping[str, tuple[str, str | None]], degrees: bool) -> list[Any]:
     """What was typed for each option, with the word that it reads: (nq,), (n,), or (rows, ...) from a table.
 
     Columns that none of the options reads are warned of.
     """
     found = [
-        None if text is None else Quantity(arm, word, option, degrees and word != "tau").state(text)
+        None if text is None else Quantity(robot, word, option, degrees and word != "tau").state(text)
         for option, (word, text) in given.items()
     ]
-    warn_of_unread(arm, given)
+    warn_of_unread(robot, given)
     return found
 
 
 class Quantity(NamedTuple):
     """What the text of an option stands for: q, qd, qdd or tau of a robot, its angles in radians or in degrees."""
 
-    arm: lw.Robot
+    robot: lw.Robot
     word: str
     option: str
     degrees: bool
 
     @property
     def names(self) -> Sequence[str]:
-        return self.arm.q_names if self.word == "q" else self.arm.v_names
+        return self.robot.q_names if self.word == "q" else self.robot.v_names
 
     @property
     def places(self) -> dict[str, int]:
         """Where the number of each joint is, or of its link."""
-        return places(self.arm, self.word)
+        return places(self.robot, self.word)
 
     @property
     def every(self) -> str:
@@ -107,21 +107,21 @@ class Quantity(NamedTuple):
         names, option = self.names, self.option
         if text.startswith("@"):
             values = self.rows(Path(text[1:]))
-            return np.where(angles(self.arm, self.word), np.radians(values), values) if self.degrees else values
+            return np.where(angles(self.robot, self.word), np.radians(values), values) if self.degrees else values
         parts = split(text)
         if any("=" in part for part in parts):
             return self.by_name(parts)
         typed = [number(part, option) for part in parts]
         if len(typed) != len(names):
             raise ValueError(
-                f"{option} has {len(typed)} numbers (expected {len(names)} for robot {self.arm.name!r}:"
+                f"{option} has {len(typed)} numbers (expected {len(names)} for robot {self.robot.name!r}:"
                 f" {listed(names)}; or some by name, as in {option} {names[-1]}=0.1)"
             )
         return np.array([self.value(k, x) for k, x in enumerate(typed)])
 
     def by_name(self, parts: Sequence[str]) -> Any:
         """Some numbers by name; the others are as in the neutral configuration, or zero."""
-        values = np.array(lw.neutral(self.arm), dtype=float) if self.word == "q" else np.zeros(self.arm.n)
+        values = np.array(lw.neutral(self.robot), dtype=float) if self.word == "q" else np.zeros(self.robot.n)
         known, given = self.places, dict[int, str]()
         for part in parts:
             name, equals, text = part.partition("=")
@@ -141,9 +141,9 @@ class Quantity(NamedTuple):
 
     def value(self, k: int, typed: Typed) -> float:
         """Number k, in radians where it is an angle."""
-        turns = angles(self.arm, self.word)[k]
+        turns = angles(self.robot, self.word)[k]
         if typed.degrees and (self.word == "tau" or not turns):
-            lengths = [s.q if self.word == "q" else s.v for link, s in self.arm.driving if not link.joint.angular]
+            lengths = [s.q if self.word == "q" else s.v for link, s in self.robot.driving if not link.joint.angular]
             what, wanted = "is no angle", "a number"
             if self.word == "tau":
                 what = "is a torque or force, no angle"
@@ -172,7 +172,7 @@ class Quantity(NamedTuple):
         """Raise an error for names of columns in a comment, where np.savetxt writes them."""
         for line, names in comments_of(read_text(file)):
             cells = [cell.strip() for cell in names.split(",")]
-            if any(map(is_canonical, canonical_names(f"{file}:{line}", cells, self.arm, self.word))):
+            if any(map(is_canonical, canonical_names(f"{file}:{line}", cells, self.robot, self.word))):
                 raise FileError(
                     f"{file}:{line}: {names!r} stands in a comment (expected a header without '#', or no names and the"
                     " numbers in the robot's order)"
@@ -181,8 +181,8 @@ class Quantity(NamedTuple):
     def columns(self, where: str, head: list[str]) -> list[int]:
         """Where the numbers stand in a table with this header."""
         refuse_separator(where, head)
-        wanted = Layout.of(self.arm).columns(self.word)
-        own = own_names(self.arm, where, head, self.word)
+        wanted = Layout.of(self.robot).columns(self.word)
+        own = own_names(self.robot, where, head, self.word)
         expected = f"{', '.join(wanted)}, or the names {self.every}"
         if "t" in own and self.option != f"--{self.word}":  # which is computed at every row
             raise FileError(
@@ -201,24 +201,24 @@ class Quantity(NamedTuple):
         raise FileError(f"{where}: the columns are {', '.join(head)} (expected {expected})")
 
 
-def own_names(arm: lw.Robot, where: str, head: list[str], word: str) -> list[str]:
+def own_names(robot: lw.Robot, where: str, head: list[str], word: str) -> list[str]:
     """The header in our own names; joints alone are columns of this word, unless others have names of ours."""
-    return canonical_names(where, head, arm, bare="q" if any(map(is_canonical, head)) else word)
+    return canonical_names(where, head, robot, bare="q" if any(map(is_canonical, head)) else word)
 
 
-def warn_of_unread(arm: lw.Robot, given: Mapping[str, tuple[str, str | None]]) -> None:
+def warn_of_unread(robot: lw.Robot, given: Mapping[str, tuple[str, str | None]]) -> None:
     """Say which columns of tables are not read."""
     files: dict[str, list[str]] = {}
     for option, (_, text) in given.items():
         if text is not None and text.startswith("@"):
             files.setdefault(text[1:], []).append(option)
-    layout = Layout.of(arm)
+    layout = Layout.of(robot)
     for file, options in files.items():
         table, words = read_table(Path(file)), [given[option][0] for option in options]
         if all(map(is_number, table.names)):
             continue
         read = {"t", "trajectory", *(name for word in words for name in layout.columns(word))}
-        own = own_names(arm, table.where, table.names, words[0])
+        own = own_names(robot, table.where, table.names, words[0])
         left = [head for head, name in zip(table.names, own, strict=True) if name not in read]
         if left:
             free = [name for name, (word, x) in given.items() if x is None and {*layout.columns(word)} <= {*own}]
@@ -240,21 +240,21 @@ def named_columns(texts: list[str] | None) -> dict[str, list[str]] | None:
     return found or None
 
 
-def noise_of(arm: lw.Robot, text: str | None) -> list[float] | None:
+def noise_of(robot: lw.Robot, text: str | None) -> list[float] | None:
     """One for each joint of what was typed for all, or for each."""
     if text is None:
         return None
     values = [number(part, "--noise") for part in split(text)]
-    if len(values) not in (1, arm.n):
-        raise ValueError(f"--noise has {len(values)} numbers (expected one, or {arm.n}: {', '.join(arm.v_names)})")
-    torques = Quantity(arm, "tau", "--noise", False)
-    return [torques.value(k, values[k % len(values)]) for k in range(arm.n)]
+    if len(values) not in (1, robot.n):
+        raise ValueError(f"--noise has {len(values)} numbers (expected one, or {robot.n}: {', '.join(robot.v_names)})")
+    torques = Quantity(robot, "tau", "--noise", False)
+    return [torques.value(k, values[k % len(values)]) for k in range(robot.n)]
 
 
-def limits_of(arm: lw.Robot, typed: Mapping[str, str | None], degrees: bool) -> dict[str, Any]:
+def limits_of(robot: lw.Robot, typed: Mapping[str, str | None], degrees: bool) -> dict[str, Any]:
     """For `limits=`, what was typed for each kind."""
     return {
-        kind: limits(Quantity(arm, KINDS[kind], f"--{kind}", degrees and kind != "effort"), text)
+        kind: limits(Quantity(robot, KINDS[kind], f"--{kind}", degrees and kind != "effort"), text)
         for kind, text in typed.items()
         if text is not None
     }
@@ -262,7 +262,7 @@ def limits_of(arm: lw.Robot, typed: Mapping[str, str | None], degrees: bool) -> 
 
 def limits(of: Quantity, text: str) -> Any:
     """One for each joint of what was typed for all, or for each; or some by name."""
-    arm, option, parts, where = of.arm, of.option, split(text), places(of.arm, "qd")
+    robot, option, parts, where = of.robot, of.option, split(text), places(of.robot, "qd")
     example = "-1.5:1.5" if of.word == "q" else "1.5"
 
     def limit(text: str, joint: int) -> Any:
@@ -278,10 +278,10 @@ def limits(of: Quantity, text: str) -> Any:
             name, equals, value = part.partition("=")
             if not equals or name not in where:
                 wrong = f"there is no {name!r}{near_miss(name, where)}" if equals else f"{part!r} has no name"
-                raise ValueError(f"{option}: {wrong} (expected such as {arm.v_names[-1]}={example})")
+                raise ValueError(f"{option}: {wrong} (expected such as {robot.v_names[-1]}={example})")
             given[name] = limit(value, where[name])
         return given
-    if len(parts) not in (1, arm.n):
-        counts = f"one for all joints, or {arm.n}: {', '.join(arm.v_names)}" if arm.n > 1 else "one"
+    if len(parts) not in (1, robot.n):
+        counts = f"one for all joints, or {robot.n}: {', '.join(robot.v_names)}" if robot.n > 1 else "one"
         raise ValueError(f"{option} has {len(parts)} limits (expected {counts})")
-    return [limit(parts[k % len(parts)], k) for k in range(arm.n)]
+    return [limit(parts[k % len(parts)], k) for k in range(robot.n)]

@@ -19,9 +19,9 @@ UNITS = {  # of a joint that turns, and of one that slides
 OF_LIMIT = "of limit (%)"
 
 
-def with_shares(arm: lw.Robot, head: list[str], rows: Sequence[Sequence[Cell]], tau: Any) -> None:
+def with_shares(robot: lw.Robot, head: list[str], rows: Sequence[Sequence[Cell]], tau: Any) -> None:
     """A table of torques, with a column of what they take of the drives' limits, if there are some."""
-    shares = of_limits(arm, tau)
+    shares = of_limits(robot, tau)
     if shares is None:
         table(head, rows)
         return
@@ -29,27 +29,27 @@ def with_shares(arm: lw.Robot, head: list[str], rows: Sequence[Sequence[Cell]], 
     table([*head, OF_LIMIT], [[*row, percent] for row, percent in zip(rows, percents, strict=True)])
 
 
-def show_limits(arm: lw.Robot, q: Any, qd: Any, tau: Any, where: Sequence[float] | None, heading: str) -> None:
+def show_limits(robot: lw.Robot, q: Any, qd: Any, tau: Any, where: Sequence[float] | None, heading: str) -> None:
     """Which limits are passed; `where` has the time or row of each sample, which `heading` names."""
-    known, found = known_limits(arm), list(passed_limits(arm, q, qd, tau))
+    known, found = known_limits(robot), list(passed_limits(robot, q, qd, tau))
     if known and not found:
         sentence(f"Within the robot's limits of {', '.join(known[:-1])}{' and ' if known[1:] else ''}{known[-1]}.")
     if found:
         head = ["joint", "limit of", "limit", "largest", OF_LIMIT, *([heading] if where is not None else [])]
         rows = [[*row_of(each), *([where[each.first]] if where is not None else [])] for each in found]
         table(head, rows, heading="Limits that are passed")
-    if zeros := zero_limits(arm):
+    if zeros := zero_limits(robot):
         listed = "; ".join(f"{what} of {', '.join(names)}" for what, names in zeros.items())
         sentence(f"Limits of zero are not compared: {listed}.")
 
 
-def warn_of_start(arm: lw.Robot, q: Any) -> None:
+def warn_of_start(robot: lw.Robot, q: Any) -> None:
     """A start outside the travel of joints, which is no event: one line."""
     rows = len(q) if q.ndim > 1 else 0
     said = [
         f"{each.joint} starts at {shown(each, each.largest)} {unit_of(each)}"
         f"{f' (first in row {each.first + 1})' if rows else ''}, outside its travel of {limit_text(each)}"
-        for each in outside_travel(arm, q)
+        for each in outside_travel(robot, q)
     ]
     if said:
         warn(f"{'; '.join(said)}: --limits stops {'it' if len(said) == 1 else 'them'} only where"
@@ -76,7 +76,9 @@ def shown(passed: Passed, x: float) -> str:
     return number(math.degrees(x) if unit_of(passed) == "deg" else x)
 
 
-def as_json(arm: lw.Robot, q: Any, qd: Any, tau: Any, where: Sequence[float] | None, key: str) -> list[dict[str, Any]]:
+def as_json(
+    robot: lw.Robot, q: Any, qd: Any, tau: Any, where: Sequence[float] | None, key: str
+) -> list[dict[str, Any]]:
     """The limits that are passed, in radians and metres."""
     return [
         {
@@ -86,5 +88,5 @@ def as_json(arm: lw.Robot, q: Any, qd: Any, tau: Any, where: Sequence[float] | N
             "largest": each.largest,
             **({} if where is None else {key: where[each.first]}),
         }
-        for each in passed_limits(arm, q, qd, tau)
+        for each in passed_limits(robot, q, qd, tau)
     ]

@@ -69,45 +69,47 @@ class Where:
             raise ValueError(f"--q is a state (expected no {name} beside it)")
         return True
 
-    def path(self, arm: lw.Robot) -> tuple[lw.Trajectory, str]:
+    def path(self, robot: lw.Robot) -> tuple[lw.Trajectory, str]:
         """The trajectory, and in words what it is. Without a name it is that of the paper, or a cycloid."""
         name, degrees = self.trajectory, self.degrees
         if name and name not in NAMES and (Path(name).suffix or Path(name).exists()):
             if (self.start, self.end, self.duration) != (None, None, None):
                 wrong = "(expected no --from, --to or --duration)"
                 raise ValueError(f"{name} says where the motion starts and ends {wrong}")
-            read = lw.trajectory_from_csv(name, arm=arm, degrees=degrees, ends=self.ends)
-            return read, f"along {name}, {joined(read, name)}{unit(arm, degrees)}, {read.duration:g} s"
+            read = lw.trajectory_from_csv(name, robot=robot, degrees=degrees, ends=self.ends)
+            return read, f"along {name}, {joined(read, name)}{unit(robot, degrees)}, {read.duration:g} s"
         if self.ends is not None:
             expected = "(expected such a file)"
             raise ValueError(f"--ends {self.ends} says how a .csv file without rates begins and ends {expected}")
         if name is not None:
             one_of(name, NAMES, "the trajectory (a .csv file, or one by name)")
-        q0, q1 = states(arm, {"--from": ("q", self.start), "--to": ("q", self.end)}, degrees)
+        q0, q1 = states(robot, {"--from": ("q", self.start), "--to": ("q", self.end)}, degrees)
         for q, option in ((q0, "--from"), (q1, "--to")):
             if q is not None and q.ndim != 1:
                 raise ValueError(f"{option} has {len(q)} rows (expected one configuration)")
-        of_paper = motion_of_paper(arm)
+        of_paper = motion_of_paper(robot)
         seconds = SECONDS if self.duration is None else self.duration
         if name == PAPER and of_paper is None:
-            raise ValueError(f"no paper gives a trajectory of robot {arm.name!r} (they do for {', '.join(OF_PAPERS)})")
+            raise ValueError(
+                f"no paper gives a trajectory of robot {robot.name!r} (they do for {', '.join(OF_PAPERS)})"
+            )
         if name in (None, PAPER) and of_paper is not None and q0 is None and q1 is None:
             first, last, equation = of_paper
             return lw.cycloid(first, last, seconds), f"along the cycloid of Saha (1999), eq. {equation}, {seconds:g} s"
         if name == PAPER:
             raise ValueError("the trajectory 'paper' has its own ends (expected no --from and --to)")
-        first, last, words = ends(arm, q0, q1)
+        first, last, words = ends(robot, q0, q1)
         kind = name or "cycloid"
-        typed = "" if q0 is q1 is None else unit(arm, degrees)
-        return profile(arm, kind, first, last, seconds), f"along a {kind} {words}{typed}, {seconds:g} s"
+        typed = "" if q0 is q1 is None else unit(robot, degrees)
+        return profile(robot, kind, first, last, seconds), f"along a {kind} {words}{typed}, {seconds:g} s"
 
 
-def profile(arm: lw.Robot, name: str, start: Any, end: Any, duration: float) -> lw.Trajectory:
+def profile(robot: lw.Robot, name: str, start: Any, end: Any, duration: float) -> lw.Trajectory:
     """A motion between two configurations; a trapezoid cruises for a third of the time of its longest way."""
     if name == "trapezoid":
-        longest = float(np.abs(lw.difference(arm, start, end)).max()) or 1.0
-        return lw.trapezoid(start, end, duration=duration, speed=1.5 * longest / duration, arm=arm)
-    made: lw.Trajectory = getattr(lw, name)(start, end, duration, arm=arm if arm.quaternions else None)
+        longest = float(np.abs(lw.difference(robot, start, end)).max()) or 1.0
+        return lw.trapezoid(start, end, duration=duration, speed=1.5 * longest / duration, robot=robot)
+    made: lw.Trajectory = getattr(lw, name)(start, end, duration, robot=robot if robot.quaternions else None)
     return made
 
 
@@ -117,39 +119,39 @@ def joined(read: lw.Trajectory, name: str) -> str:
     return f"a {words.removeprefix('clamped ')}, at rest at both ends" if words.startswith("clamped ") else words
 
 
-def unit(arm: lw.Robot, degrees: bool) -> str:
+def unit(robot: lw.Robot, degrees: bool) -> str:
     """In what the angles that were given are, if there are angles."""
-    return f", angles in {'degrees' if degrees else 'radians'}" if any(angles(arm, "q")) else ""
+    return f", angles in {'degrees' if degrees else 'radians'}" if any(angles(robot, "q")) else ""
 
 
-def motion_of_paper(arm: lw.Robot) -> tuple[Any, Any, str] | None:
+def motion_of_paper(robot: lw.Robot) -> tuple[Any, Any, str] | None:
     """Start, end and equation, for a robot of the library on its own base."""
-    found = OF_PAPERS.get(arm.name) if arm.name in lw.LIBRARY else None
-    return found if found is not None and len(found[0]) == arm.nq else None
+    found = OF_PAPERS.get(robot.name) if robot.name in lw.LIBRARY else None
+    return found if found is not None and len(found[0]) == robot.nq else None
 
 
-def ends(arm: lw.Robot, q0: Any, q1: Any) -> tuple[Any, Any, str]:
+def ends(robot: lw.Robot, q0: Any, q1: Any) -> tuple[Any, Any, str]:
     """Where the motion starts and ends, and in words; what is not given is a way of 60 degrees or 0.1 m."""
-    first, start = (zero_within(arm), "the zero position") if q0 is None else (q0, "--from")
+    first, start = (zero_within(robot), "the zero position") if q0 is None else (q0, "--from")
     if q1 is not None:
         return first, q1, f"from {start} to --to"
-    base = {k for joint in arm.free_joints for k in range(joint.v.start, joint.v.stop)}
-    turning = angles(arm, "qd")
-    way = np.array([0.0 if k in base else TURN if turning[k] else SLIDE for k in range(arm.n)])
-    there = np.asarray(lw.integrate(arm, first, way))
-    last = within(arm, there.copy())
+    base = {k for joint in robot.free_joints for k in range(joint.v.start, joint.v.stop)}
+    turning = angles(robot, "qd")
+    way = np.array([0.0 if k in base else TURN if turning[k] else SLIDE for k in range(robot.n)])
+    there = np.asarray(lw.integrate(robot, first, way))
+    last = within(robot, there.copy())
     limits = "" if np.allclose(last, there) else ", within the limits"
     return first, last, f"from {start}, each joint by 60 deg or 0.1 m{limits}"
 
 
-def zero_within(arm: lw.Robot) -> Any:
+def zero_within(robot: lw.Robot) -> Any:
     """The zero position, within the limits."""
-    return within(arm, np.array(lw.neutral(arm), dtype=float))
+    return within(robot, np.array(lw.neutral(robot), dtype=float))
 
 
-def within(arm: lw.Robot, q: Any) -> Any:
+def within(robot: lw.Robot, q: Any) -> Any:
     """The configuration with joints that are beyond a limit of the table brought back to it."""
-    for link, slot in arm.driving:
+    for link, slot in robot.driving:
         if link.joint.limits is not None and link.joint.width == 1:
             q[slot.q] = np.clip(q[slot.q], float(link.joint.limits[0]), float(link.joint.limits[1]))
     return q
@@ -158,11 +160,11 @@ def within(arm: lw.Robot, q: Any) -> Any:
 class AtStates:
     """The states and the torques there; arrays of one state have no axis of states."""
 
-    def __init__(self, arm: lw.Robot, where: Where, friction: bool = False, method: str | None = None) -> None:
-        typed = states(arm, {f"--{word}": (word, getattr(where, word)) for word in WORDS}, where.degrees)
-        self.arm = arm
-        self.motion = [np.zeros(arm.n) if part is None else part for part in typed]
-        self.tau = np.asarray(lw.inverse_dynamics(arm, *self.motion, method=method, friction=friction))
+    def __init__(self, robot: lw.Robot, where: Where, friction: bool = False, method: str | None = None) -> None:
+        typed = states(robot, {f"--{word}": (word, getattr(where, word)) for word in WORDS}, where.degrees)
+        self.robot = robot
+        self.motion = [np.zeros(robot.n) if part is None else part for part in typed]
+        self.tau = np.asarray(lw.inverse_dynamics(robot, *self.motion, method=method, friction=friction))
         self.one = self.tau.ndim == 1
         count = 1 if self.one else len(self.tau)
         self.count = f"{count} states" if count > 1 else "one state"
@@ -173,19 +175,19 @@ class AtStates:
 
     def arrays(self) -> dict[str, Any]:
         """For JSON."""
-        names = {"robot": self.arm.name, "v_names": self.arm.v_names, "units": self.arm.effort_units}
+        names = {"robot": self.robot.name, "v_names": self.robot.v_names, "units": self.robot.effort_units}
         return {**names, **dict(zip(WORDS, self.motion, strict=True)), "tau": self.tau}
 
     def passed(self) -> dict[str, Any]:
         """For JSON: the limits that states pass."""
-        return {"passed": as_json(self.arm, *self.batch, self.rows, "row")}
+        return {"passed": as_json(self.robot, *self.batch, self.rows, "row")}
 
     def show_limits(self) -> None:
-        show_limits(self.arm, *self.batch, self.rows, "in row")
+        show_limits(self.robot, *self.batch, self.rows, "in row")
 
     def columns(self) -> dict[str, Any]:
         """For tables, a row for each state."""
-        layout, columns = Layout.of(self.arm), dict[str, Any]()
+        layout, columns = Layout.of(self.robot), dict[str, Any]()
         for word, part in zip((*WORDS, "tau"), (*self.motion, self.tau), strict=True):
             full = np.broadcast_to(part, (*self.tau.shape[:-1], part.shape[-1]))
             columns |= dict(zip(layout.columns(word), np.atleast_2d(full).T, strict=True))

@@ -84,20 +84,20 @@ class Source(Reading):
     def without_payload(self) -> lw.Robot:
         from .inputs import numbers
 
-        arm = self.robot(self.name, self.ignore)
+        robot = self.robot(self.name, self.ignore)
         if self.gravity is None:
-            return arm
+            return robot
         components = numbers(self.gravity, "--gravity")
         if len(components) != 3:
             raise ValueError(f"--gravity has {len(components)} numbers (expected three: x, y, z in the base frame)")
-        return arm.with_gravity(components)
+        return robot.with_gravity(components)
 
-    def with_payload(self, arm: lw.Robot) -> lw.Robot:
+    def with_payload(self, robot: lw.Robot) -> lw.Robot:
         from .inputs import numbers
 
         payload = self.payload
         if payload is None:
-            return arm
+            return robot
         text, _, link = payload.partition("@")
         if "," in link and "," not in text:
             name, _, place = link.partition(",")
@@ -106,8 +106,8 @@ class Source(Reading):
         if len(values) not in (1, 4):
             raise ValueError(f"--payload has {len(values)} numbers (expected a mass, or a mass and x, y, z)")
         try:
-            return arm.with_payload(values[0], values[1:] or (0.0, 0.0, 0.0), [[0.0] * 3] * 3, link=link or None)
+            return robot.with_payload(values[0], values[1:] or (0.0, 0.0, 0.0), [[0.0] * 3] * 3, link=link or None)
         except RobotError as error:
-            which = f"expected one of them, as in --payload {text}@{arm.links[arm.leaves[0]].name}"
+            which = f"expected one of them, as in --payload {text}@{robot.links[robot.leaves[0]].name}"
             said = str(error).replace("expected link=... to choose one", which)
             raise ValueError(f"--payload {payload}: {said}") from None

@@ -29,7 +29,7 @@ AT_THE_PROMPT: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"fit\.predict has them, fit\.robot and its file have not", "the robot that --save writes has none"),
     (r"\brecorded_rates=False\b", "--no-rates"),
     (r"lw\.LIBRARY lists", "linkwise robots lists"),
-    (r"arm\.with_gravity\(\(([^()]*)\)\)", lambda found: f"--gravity {found[1].replace(' ', '')}"),
+    (r"robot\.with_gravity\(\(([^()]*)\)\)", lambda found: f"--gravity {found[1].replace(' ', '')}"),
     (r"(?<=as many as )max_steps allows", "--max-steps allows"),
     (r"\(expected joints that move on their own\)", "(expected joints that move on their own: --mimic independent)"),
     (r"urdf_rotors belongs", "--urdf-rotors belongs"),

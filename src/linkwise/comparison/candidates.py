@@ -223,9 +223,9 @@ def mass_lever(body: Array, found: Line, size: float) -> Array:
     """From the axis to the mass centre, across the axis."""
     if body[3, 3] <= 0.0:
         return np.zeros(3)
-    arm = body[:3, 3] / body[3, 3] - found.point
-    arm = arm - found.direction * (found.direction @ arm)
-    return np.asarray(arm if np.linalg.norm(arm) > LEVER * size else np.zeros(3))
+    robot = body[:3, 3] / body[3, 3] - found.point
+    robot = robot - found.direction * (found.direction @ robot)
+    return np.asarray(robot if np.linalg.norm(robot) > LEVER * size else np.zeros(3))
 
 
 def turns_by(pairs: list[tuple[Line, Line]]) -> Iterator[Array]:

@@ -156,9 +156,9 @@ def joint_states(unit: Unit, joint: JointAlignment | None, own: States) -> State
     if unit.kind == "ball":
         return States(quaternion, *turned)
     R, t = axes_of(own.q), T[:3, 3]
-    arm, arm_rate = np.cross(spin, t), np.cross(spin_rate, t) + np.cross(spin, np.cross(spin, t))
+    robot, arm_rate = np.cross(spin, t), np.cross(spin_rate, t) + np.cross(spin, np.cross(spin, t))
     q = (own.q[..., :3] + rotated(R, t)) @ L[:3, :3].T + L[:3, 3]
-    v = (own.v[..., :3] + rotated(R, arm)) @ L[:3, :3].T
+    v = (own.v[..., :3] + rotated(R, robot)) @ L[:3, :3].T
     acc = (own.a[..., :3] + rotated(R, arm_rate)) @ L[:3, :3].T
     return States(*(joined(*pair) for pair in zip((q, v, acc), (quaternion, *turned), strict=True)))
 

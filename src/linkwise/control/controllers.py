@@ -56,22 +56,22 @@ class PDGravity(Law):
     passive: tuple[str, ...] = ()
     constructor_name = "pd_gravity"
 
-    def _torques(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
-        kp, kd = (per_joint(self, name, arm) for name in ("kp", "kd"))
-        error = self.error(arm, q)
-        tau = gravity_torque(self.model or arm, q) + error.torque(kp * error.vector) - kd * np.asarray(qd)
-        passive = undriven(self, arm)
+    def _torques(self, robot: Robot, t: Any, q: Any, qd: Any) -> Any:
+        kp, kd = (per_joint(self, name, robot) for name in ("kp", "kd"))
+        error = self.error(robot, q)
+        tau = gravity_torque(self.model or robot, q) + error.torque(kp * error.vector) - kd * np.asarray(qd)
+        passive = undriven(self, robot)
         return without(tau, passive) if passive else tau
 
-    def error(self, arm: Robot, q: Any) -> PositionError:
-        return PositionError(arm, q, configuration(self, "target", arm))
+    def error(self, robot: Robot, q: Any) -> PositionError:
+        return PositionError(robot, q, configuration(self, "target", robot))
 
-    def lyapunov(self, arm: Robot, q: Any, qd: Any) -> Any:
+    def lyapunov(self, robot: Robot, q: Any, qd: Any) -> Any:
         """V, which never increases where every joint is driven: (...)."""
         if self.passive:
             raise ValueError(f"{self!r} has no Lyapunov function: gravity moves the passive joints (expected none)")
-        spring = 0.5 * (per_joint(self, "kp", arm) * self.error(arm, q).vector ** 2).sum(-1)
-        return kinetic_energy(arm, q, qd) + spring
+        spring = 0.5 * (per_joint(self, "kp", robot) * self.error(robot, q).vector ** 2).sum(-1)
+        return kinetic_energy(robot, q, qd) + spring
 
 
 def pd_gravity(target: Any, kp: Any, kd: Any, *, model: Robot | None = None, passive: Iterable[str] = ()) -> PDGravity:
@@ -104,13 +104,13 @@ class ComputedTorque(Law):
     friction: Friction | None = None
     constructor_name = "computed_torque"
 
-    def _torques(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
-        kp, kd = (per_joint(self, name, arm) for name in ("kp", "kd"))
-        wanted, *motion = desired_motion(self, arm, t)
-        qd, error, passive = np.asarray(qd), PositionError(arm, q, wanted), undriven(self, arm)
+    def _torques(self, robot: Robot, t: Any, q: Any, qd: Any) -> Any:
+        kp, kd = (per_joint(self, name, robot) for name in ("kp", "kd"))
+        wanted, *motion = desired_motion(self, robot, t)
+        qd, error, passive = np.asarray(qd), PositionError(robot, q, wanted), undriven(self, robot)
         rate, acceleration = error.brought(qd, *motion)
         command = acceleration + kd * (rate - qd) + kp * error.vector
-        model, friction = self.model or arm, self.friction or False
+        model, friction = self.model or robot, self.friction or False
         if passive:
             command = with_passive(model, q, qd, command, passive, self.friction)
         tau = inverse_dynamics(model, q, qd, command, friction=friction)
@@ -149,15 +149,19 @@ def computed_torque(
     return ComputedTorque(target, *gains(kp, kd), model, joint_names("passive", passive), Friction.of(friction))
 
 
-def desired_motion(law: Any, arm: Robot, t: Any) -> tuple[Any, Any, Any]:
+def desired_motion(law: Any, robot: Robot, t: Any) -> tuple[Any, Any, Any]:
     """Position, rate and acceleration that the `reference` of a law wants at t."""
     if not callable(law.reference):
-        return configuration(law, "reference", arm), np.zeros(arm.n), np.zeros(arm.n)
+        return configuration(law, "reference", robot), np.zeros(robot.n), np.zeros(robot.n)
     motion = tuple(map(np.asarray, law.reference(t)))
-    if [part.shape for part in motion] != [(arm.nq,), (arm.n,), (arm.n,)]:
+    if [part.shape for part in motion] != [(robot.nq,), (robot.n,), (robot.n,)]:
         shapes = ", ".join(str(part.shape) for part in motion)
-        each = f"each ({arm.n},)" if arm.nq == arm.n else f"({arm.nq},), ({arm.n},), ({arm.n},)"
-        made = "; trajectories of this robot need arm=..., such as lw.cycloid(..., arm=arm)" if arm.quaternions else ""
+        each = f"each ({robot.n},)" if robot.nq == robot.n else f"({robot.nq},), ({robot.n},), ({robot.n},)"
+        made = (
+            "; trajectories of this robot need robot=..., such as lw.cycloid(..., robot=arm)"
+            if robot.quaternions
+            else ""
+        )
         raise ValueError(
             f"the trajectory {function_name(law.reference)} gave shapes {shapes} (expected q, qd and qdd, {each}{made})"
         )
@@ -176,29 +180,29 @@ class DiagonalControl(Law):
     model: Robot | None = None
     constructor_name = "diagonal_control"
 
-    def _torques(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
-        model, nu = self.model or arm, normalized
+    def _torques(self, robot: Robot, t: Any, q: Any, qd: Any) -> Any:
+        model, nu = self.model or robot, normalized
         velocity = nu.velocity(model, q, qd)
-        force = -(per_joint(self, "kd", arm) * velocity)
+        force = -(per_joint(self, "kd", robot) * velocity)
         if self.coriolis:
             force = force + nu.coriolis(model, q, velocity, gravity=False)
-        error = self.error(arm, q)
+        error = self.error(robot, q)
         spring = error.torque(self.stiffness(model) @ error.vector)
         return gravity_torque(model, q) + spring + nu.joint_torque(model, q, force)
 
-    def error(self, arm: Robot, q: Any) -> PositionError:
-        return PositionError(arm, q, configuration(self, "target", arm))
+    def error(self, robot: Robot, q: Any) -> PositionError:
+        return PositionError(robot, q, configuration(self, "target", robot))
 
-    def stiffness(self, arm: Robot) -> Any:
+    def stiffness(self, robot: Robot) -> Any:
         """L* kp L*ᵀ: (n, n)."""
-        factor = mass_factor(arm, configuration(self, "target", arm))
-        return (factor * per_joint(self, "kp", arm)) @ factor.T
+        factor = mass_factor(robot, configuration(self, "target", robot))
+        return (factor * per_joint(self, "kp", robot)) @ factor.T
 
-    def lyapunov(self, arm: Robot, q: Any, qd: Any) -> Any:
+    def lyapunov(self, robot: Robot, q: Any, qd: Any) -> Any:
         """V, which falls by Σ kd ν² each second: (...); it may jump where an orientation passes half a turn."""
-        error = self.error(arm, q).vector
-        spring = 0.5 * (error * (error @ self.stiffness(self.model or arm))).sum(-1)
-        return kinetic_energy(arm, q, qd) + spring
+        error = self.error(robot, q).vector
+        spring = 0.5 * (error * (error @ self.stiffness(self.model or robot))).sum(-1)
+        return kinetic_energy(robot, q, qd) + spring
 
 
 def diagonal_control(
@@ -224,14 +228,14 @@ def diagonal_control(
 
 
 def with_passive(
-    arm: Robot, q: Any, qd: Any, command: Any, passive: tuple[int, ...], friction: Friction | None = None
+    robot: Robot, q: Any, qd: Any, command: Any, passive: tuple[int, ...], friction: Friction | None = None
 ) -> Any:
     """The accelerations of all joints that follow from those of the driven ones: I_pp q̈_p = - I_pa q̈_a - h_p."""
-    inertia, bias = inertia_matrix(arm, q), bias_torque(arm, q, qd)
+    inertia, bias = inertia_matrix(robot, q), bias_torque(robot, q, qd)
     if friction is not None:
-        bias = bias + friction.torque(arm, qd)
-    parts = [command[..., i] for i in range(arm.n)]
-    driven = [i for i in range(arm.n) if i not in passive]
+        bias = bias + friction.torque(robot, qd)
+    parts = [command[..., i] for i in range(robot.n)]
+    driven = [i for i in range(robot.n) if i not in passive]
     right = [-bias[..., i] - sum(inertia[..., i, j] * parts[j] for j in driven) for i in passive]
     accelerations = cholesky_solve([[inertia[..., i, j] for j in passive] for i in passive], right)
     for i, acceleration in zip(passive, accelerations, strict=True):

@@ -31,14 +31,15 @@ from ..spatial import sign
 from .errors import PositionError
 
 JointNumbers = float | tuple[float, ...]  # one number for all joints, or one for each
-TorqueFunction = Callable[..., Any]  # torque(arm, t, q, qd)
+TorqueFunction = Callable[..., Any]  # torque(robot, t, q, qd)
 
 
 BOUND = "; functools.partial gives a function its further arguments"
 
 
 class Law:
-    """A torque function, torque(arm, t, q, qd), known by its numbers: laws with equal ones are equal, and compile once.
+    """A torque function, torque(robot, t, q, qd), known by its numbers: laws with equal ones are equal, and compile
+    once.
 
     Laws and other torque functions add up: `lw.springs(20, 0) + my_function`.
     """
@@ -51,10 +52,10 @@ class Law:
         """What it is called where it is compiled or exported."""
         return self.constructor_name
 
-    def __call__(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
-        return self._torques(arm, t, host_array("q", q), host_array("qd", qd))
+    def __call__(self, robot: Robot, t: Any, q: Any, qd: Any) -> Any:
+        return self._torques(robot, t, host_array("q", q), host_array("qd", qd))
 
-    def _torques(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
+    def _torques(self, robot: Robot, t: Any, q: Any, qd: Any) -> Any:
         """The torques for NumPy arrays, of numbers or of nodes."""
         raise TypeError(f"{type(self).__name__} must define _torques")
 
@@ -93,9 +94,9 @@ class Sum(Law):
         for part in self.parts:
             check_arguments(part, hint=BOUND)
 
-    def _torques(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
+    def _torques(self, robot: Robot, t: Any, q: Any, qd: Any) -> Any:
         # copied: functions may write their results to one array
-        first, *others = (checked(part, arm, t, q, qd).copy() for part in self.parts)
+        first, *others = (checked(part, robot, t, q, qd).copy() for part in self.parts)
         for torque in others:
             first = first + torque
         return first
@@ -117,16 +118,16 @@ class Springs(Law):
     damping: JointNumbers = 0.0
     constructor_name = "springs"
 
-    def _torques(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
-        k, d = (per_joint(self, name, arm) for name in ("stiffness", "damping"))
-        error = PositionError(arm, q, configuration(self, "rest", arm))
+    def _torques(self, robot: Robot, t: Any, q: Any, qd: Any) -> Any:
+        k, d = (per_joint(self, name, robot) for name in ("stiffness", "damping"))
+        error = PositionError(robot, q, configuration(self, "rest", robot))
         return error.torque(k * error.vector) - d * np.asarray(qd)
 
-    def energy(self, q: Any, arm: Robot | None = None) -> Any:
+    def energy(self, q: Any, robot: Robot | None = None) -> Any:
         """What the springs hold: (...). The robot says which numbers of q are quaternions; without it, none are."""
-        if arm is not None and arm.quaternions:
-            error = PositionError(arm, q, configuration(self, "rest", arm)).vector
-            return 0.5 * (per_joint(self, "stiffness", arm) * error**2).sum(-1)
+        if robot is not None and robot.quaternions:
+            error = PositionError(robot, q, configuration(self, "rest", robot)).vector
+            return 0.5 * (per_joint(self, "stiffness", robot) * error**2).sum(-1)
         return 0.5 * (np.asarray(self.stiffness) * (np.asarray(q) - np.asarray(self.rest)) ** 2).sum(-1)
 
 
@@ -135,7 +136,7 @@ def springs(stiffness: Any, rest: Any = 0.0, damping: Any = 0.0) -> Springs:
 
     Each is a number for all joints or one for each, in N m/rad or N/m, rad or m, N m s/rad or N s/m. For a robot with
     quaternions `rest` is a configuration, nq numbers, or 0: every joint at zero, every orientation that of its parent.
-    `lw.springs(arm)` are the springs of the robot's own table, its entries `stiffness` and `rest`.
+    `lw.springs(robot)` are the springs of the robot's own table, its entries `stiffness` and `rest`.
 
     >>> import linkwise as lw
     >>> lw.springs(20, rest=[0, 0.3, 0]) + lw.springs(0, damping=0.5)
@@ -149,20 +150,20 @@ def springs(stiffness: Any, rest: Any = 0.0, damping: Any = 0.0) -> Springs:
     return Springs(k, numbers("rest", rest), d)
 
 
-def table_springs(arm: Robot) -> tuple[np.ndarray, np.ndarray]:
+def table_springs(robot: Robot) -> tuple[np.ndarray, np.ndarray]:
     """Stiffness and rest of the springs in a robot's table, for each degree of freedom and as a configuration.
 
     The spring of a coupled joint, k at ratio · q + offset, is felt by the joint that it follows: the force ratio times.
     """
-    rows = {row["name"]: row for row in arm.rows}
-    k, force, rest = np.zeros(arm.n), np.zeros(arm.n), neutral(arm)
-    for joint in arm.moving:
-        slot, row = arm.slots[joint.link], rows[joint.name]
+    rows = {row["name"]: row for row in robot.rows}
+    k, force, rest = np.zeros(robot.n), np.zeros(robot.n), neutral(robot)
+    for joint in robot.moving:
+        slot, row = robot.slots[joint.link], rows[joint.name]
         own = float(row.get("stiffness", 0.0)) * float(slot.ratio) ** 2
         k[joint.v] += own
         if joint.kind.degrees == 1 and own:
             force[slot.v] += own * (float(row.get("rest", 0.0)) - float(slot.offset)) / float(slot.ratio)
-    for link, slot in arm.driving:
+    for link, slot in robot.driving:
         if link.joint.width == 1 and k[slot.v]:
             rest[slot.q] = force[slot.v] / k[slot.v]
     return k, rest
@@ -176,9 +177,9 @@ class Limited(Law):
     most: JointNumbers
     constructor_name = "limited"
 
-    def _torques(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
-        wanted, most = checked(self.torque, arm, t, q, qd), per_joint(self, "most", arm)
-        return np.stack([saturated(wanted[..., i], most[i]) for i in range(arm.n)], axis=-1)
+    def _torques(self, robot: Robot, t: Any, q: Any, qd: Any) -> Any:
+        wanted, most = checked(self.torque, robot, t, q, qd), per_joint(self, "most", robot)
+        return np.stack([saturated(wanted[..., i], most[i]) for i in range(robot.n)], axis=-1)
 
     def _arguments(self) -> Iterator[str]:
         yield function_name(self.torque)
@@ -198,7 +199,7 @@ def limited(torque: TorqueFunction, most: Any) -> Limited:
     array([ 30.,  10., -30.])
     """
     if not callable(torque):
-        raise TypeError(f"torque is {torque!r} (expected a function torque(arm, t, q, qd))")
+        raise TypeError(f"torque is {torque!r} (expected a function torque(robot, t, q, qd))")
     check_arguments(torque, hint=BOUND)
     return Limited(torque, numbers("most", most, least=0.0, infinite=True))
 
@@ -211,7 +212,7 @@ def saturated(x: Any, most: float) -> Any:
     return 0.5 * (1.0 - s) * x + 0.5 * (1.0 + s) * (most * direction)
 
 
-def with_gears(arm: Robot, ratio: Any, motor_inertia: Any) -> Robot:
+def with_gears(robot: Robot, ratio: Any, motor_inertia: Any) -> Robot:
     """The same robot, driven through gears: the rotor inertia that each joint feels is ratio² motor_inertia.
 
     Each is a number for all joints or one for each: `ratio` in turns of the rotor per turn of the joint (rad/m where it
@@ -223,8 +224,8 @@ def with_gears(arm: Robot, ratio: Any, motor_inertia: Any) -> Robot:
     >>> lw.with_gears(lw.load("planar3"), ratio=[100, 80, 50], motor_inertia=2e-5).rows[1]["rotor_inertia"]
     0.128
     """
-    require_robot(arm)
-    single = [joint.name for joint in arm.moving if joint.kind.degrees == 1 and joint.coupling is None]
+    require_robot(robot)
+    single = [joint.name for joint in robot.moving if joint.kind.degrees == 1 and joint.coupling is None]
     count = len(single)
     both = {"ratio": numbers("ratio", ratio), "motor_inertia": numbers("motor_inertia", motor_inertia, least=0.0)}
     for name, value in both.items():
@@ -232,10 +233,10 @@ def with_gears(arm: Robot, ratio: Any, motor_inertia: Any) -> Robot:
             raise ValueError(f"{name} has {counted(np.size(value))} (expected one, or one for each of {count} joints)")
     ratios, motors = (np.broadcast_to(np.asarray(value), (count,)) for value in both.values())
     inertias = dict(zip(single, (ratios**2 * motors).tolist(), strict=True))
-    rows = [row | ({"rotor_inertia": inertias[row["name"]]} if row["name"] in inertias else {}) for row in arm.rows]
-    geared = from_table(rows, arm.convention, arm.gravity, arm.name)
-    grouped = any(link.grouped is not None for link in arm.links)
-    return replace(geared.regrouped() if grouped else geared, about=arm.about)
+    rows = [row | ({"rotor_inertia": inertias[row["name"]]} if row["name"] in inertias else {}) for row in robot.rows]
+    geared = from_table(rows, robot.convention, robot.gravity, robot.name)
+    grouped = any(link.grouped is not None for link in robot.links)
+    return replace(geared.regrouped() if grouped else geared, about=robot.about)
 
 
 def counted(count: int) -> str:
@@ -253,37 +254,37 @@ def numbers(name: str, value: Any, *, least: float = -math.inf, infinite: bool =
     return float(array) if array.ndim == 0 else tuple(array.tolist())
 
 
-def per_joint(law: Any, name: str, arm: Robot) -> np.ndarray:
+def per_joint(law: Any, name: str, robot: Robot) -> np.ndarray:
     """A law's numbers, one for each joint of the robot."""
-    return broadcast(getattr(law, name), f"{law.constructor_name}: {name}", arm)
+    return broadcast(getattr(law, name), f"{law.constructor_name}: {name}", robot)
 
 
-def broadcast(value: JointNumbers, name: str, arm: Robot) -> np.ndarray:
+def broadcast(value: JointNumbers, name: str, robot: Robot) -> np.ndarray:
     array = np.asarray(value)
-    if array.shape not in ((), (arm.n,)):
-        raise ValueError(f"{name} has {counted(array.size)} (expected one, or one for each of {arm.n} {noun(arm)})")
-    return np.broadcast_to(array, (arm.n,))
+    if array.shape not in ((), (robot.n,)):
+        raise ValueError(f"{name} has {counted(array.size)} (expected one, or one for each of {robot.n} {noun(robot)})")
+    return np.broadcast_to(array, (robot.n,))
 
 
-def noun(arm: Robot) -> str:
-    return "joints" if len(arm.joints) == arm.n else "degrees of freedom"
+def noun(robot: Robot) -> str:
+    return "joints" if len(robot.joints) == robot.n else "degrees of freedom"
 
 
-def configuration(law: Any, name: str, arm: Robot) -> np.ndarray:
+def configuration(law: Any, name: str, robot: Robot) -> np.ndarray:
     """A law's configuration, nq numbers. Where the robot has quaternions, 0 is every joint at zero."""
-    if not arm.quaternions:
-        return per_joint(law, name, arm)
+    if not robot.quaternions:
+        return per_joint(law, name, robot)
     array = np.asarray(getattr(law, name))
     if array.shape == () and array.dtype != object and array == 0.0:
-        array = neutral(arm)
-    if array.shape != (arm.nq,):
+        array = neutral(robot)
+    if array.shape != (robot.nq,):
         raise ValueError(
-            f"{law.constructor_name}: {name} has {counted(array.size)} (expected the {arm.nq} of a configuration of"
-            f" robot {arm.name!r}: {', '.join(arm.q_names)})"
+            f"{law.constructor_name}: {name} has {counted(array.size)} (expected the {robot.nq} of a configuration of"
+            f" robot {robot.name!r}: {', '.join(robot.q_names)})"
         )
-    for start in arm.quaternions if array.dtype != object else ():
+    for start in robot.quaternions if array.dtype != object else ():
         if not array[start : start + 4].any():
-            raise ValueError(no_orientation(arm, f"{law.constructor_name}: {name}[{start}]", start))
+            raise ValueError(no_orientation(robot, f"{law.constructor_name}: {name}[{start}]", start))
     return array
 
 
@@ -295,20 +296,20 @@ def joint_names(name: str, value: Any) -> tuple[str, ...]:
     return names
 
 
-def undriven(law: Any, arm: Robot) -> tuple[int, ...]:
+def undriven(law: Any, robot: Robot) -> tuple[int, ...]:
     """Which degrees of freedom belong to the passive joints of a law."""
     for name in law.passive:
-        one_of(name, arm.joint_names, f"{law.constructor_name}: passive")
-    chosen = {i for name in law.passive for i in range(arm.n)[arm.v_slice(name)]}
-    if len(chosen) == arm.n:
+        one_of(name, robot.joint_names, f"{law.constructor_name}: passive")
+    chosen = {i for name in law.passive for i in range(robot.n)[robot.v_slice(name)]}
+    if len(chosen) == robot.n:
         raise ValueError(
-            f"{law.constructor_name}: passive are all joints of robot {arm.name!r} (expected one with a drive)"
+            f"{law.constructor_name}: passive are all joints of robot {robot.name!r} (expected one with a drive)"
         )
     return tuple(sorted(chosen))
 
 
-def checked(torque: TorqueFunction, arm: Robot, t: Any, q: Any, qd: Any) -> np.ndarray:
-    return checked_torques(torque, arm, t, q, qd, function_name(torque))
+def checked(torque: TorqueFunction, robot: Robot, t: Any, q: Any, qd: Any) -> np.ndarray:
+    return checked_torques(torque, robot, t, q, qd, function_name(torque))
 
 
 def function_name(torque: TorqueFunction) -> str:

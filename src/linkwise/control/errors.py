@@ -29,10 +29,10 @@ from ..spatial.scalar import TINY, cos_and_sinc
 class PositionError:
     """From q (..., nq) to the target (nq,): `vector` is e, (..., n)."""
 
-    def __init__(self, arm: Robot, q: Any, target: Any) -> None:
+    def __init__(self, robot: Robot, q: Any, target: Any) -> None:
         self.q, self.target = np.asanyarray(q), target
-        self.quaternions = Layout.of(arm).quaternions if arm.quaternions else ()
-        self.vector = difference(arm, q, target) if self.quaternions else target - self.q
+        self.quaternions = Layout.of(robot).quaternions if robot.quaternions else ()
+        self.vector = difference(robot, q, target) if self.quaternions else target - self.q
 
     def torque(self, force: Any) -> Any:
         """J⁻ᵀ f: the torques that do the work of forces (..., n) along e."""

@@ -1,6 +1,6 @@
 """Sampled control: a law that is computed at equal times and held in between, as a computer does it.
 
-    t_k = k T:    τ, z ← law(arm, t_k, q, q̇, z)          τ acts unchanged until t_k + T; z is the law's memory
+    t_k = k T:    τ, z ← law(robot, t_k, q, q̇, z)          τ acts unchanged until t_k + T; z is the law's memory
 
     pid           z ← z + T ki e         τ = kp e + z + kd (ṙ - q̇), at most ± most,     e = r - q
 
@@ -25,7 +25,7 @@ from .controllers import Trajectory, desired_motion, gains
 from .drives import JointNumbers, Law, TorqueFunction, checked, function_name, numbers, per_joint
 from .errors import PositionError
 
-Step = Callable[..., Any]  # law(arm, t, q, qd, state) -> torques, next state
+Step = Callable[..., Any]  # law(robot, t, q, qd, state) -> torques, next state
 
 
 @dataclass(frozen=True, repr=False)
@@ -38,41 +38,41 @@ class Sampled(Law):
     constructor_name = "sampled"
     parameters: ClassVar[tuple[str, ...]] = ()  # of `simulate`: none
 
-    def __call__(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
+    def __call__(self, robot: Robot, t: Any, q: Any, qd: Any) -> Any:
         raise TypeError(
             f"{self!r} holds its torque from one sample to the next, so it is no function of the state: give it to"
             " lw.simulate itself or in a sum (limits go inside: lw.sampled(lw.limited(law, most), period)); one sample"
-            " is law.step(arm, t, q, qd, state)"
+            " is law.step(robot, t, q, qd, state)"
         )
 
-    def initial_state(self, arm: Robot) -> np.ndarray:
+    def initial_state(self, robot: Robot) -> np.ndarray:
         """What the memory holds at first; a single number is that of every degree of freedom."""
         if self.state is None:
             return np.zeros(0)
-        return np.full(arm.n, self.state) if isinstance(self.state, float) else np.array(self.state, dtype=float)
+        return np.full(robot.n, self.state) if isinstance(self.state, float) else np.array(self.state, dtype=float)
 
-    def step(self, arm: Robot, t: Any, q: Any, qd: Any, state: Any = None) -> Any:
+    def step(self, robot: Robot, t: Any, q: Any, qd: Any, state: Any = None) -> Any:
         """One sample: the torques from t on, and what the memory holds then.
 
         A law without a memory takes no state, and gives the torques alone. It can be compiled and exported, by
         `lw.compile` and `lw.c_source`; state is then an input with as many numbers as the memory has.
         """
         if self.state is None:
-            tau = checked(self.law, arm, t, q, qd)
+            tau = checked(self.law, robot, t, q, qd)
             return tau if state is None else (tau, state)
-        size = self.initial_state(arm).shape
+        size = self.initial_state(robot).shape
         if np.shape(state)[-1:] != size:
             raise ValueError(
                 f"{function_name(self.law)}: state has shape {np.shape(state)} (expected the {size[0]} numbers of its"
                 " memory)"
             )
-        returned = self.law(arm, t, q, qd, state)
+        returned = self.law(robot, t, q, qd, state)
         if not isinstance(returned, tuple) or len(returned) != 2:
             raise ValueError(
                 f"{function_name(self.law)} returned {returned!r} (expected torques and the next state: a law with"
                 " state= gives both)"
             )
-        tau, following = checked(lambda *_: returned[0], arm, t, q, qd), np.asarray(returned[1])
+        tau, following = checked(lambda *_: returned[0], robot, t, q, qd), np.asarray(returned[1])
         if following.shape != np.shape(state):
             raise ValueError(
                 f"{function_name(self.law)} gave a state of shape {following.shape} (expected {np.shape(state)}, as at"
@@ -80,9 +80,9 @@ class Sampled(Law):
             )
         return tau, following
 
-    def memory_shape(self, arm: Robot) -> dict[str, tuple[int, ...] | None]:
+    def memory_shape(self, robot: Robot) -> dict[str, tuple[int, ...] | None]:
         """What tracing has to know of `step`."""
-        return {"state": None if self.state is None else self.initial_state(arm).shape}
+        return {"state": None if self.state is None else self.initial_state(robot).shape}
 
     step.input_shapes = memory_shape  # type: ignore[attr-defined]
     step.result_names = ("tau", "state_next")  # type: ignore[attr-defined]
@@ -103,10 +103,10 @@ class Sampled(Law):
 def sampled(law: TorqueFunction | Step, period: float, state: Any = None) -> Sampled:
     """A torque function as a computer runs it: computed every `period` seconds, from t = 0 on, and held in between.
 
-    With `state`, the numbers that the law remembers at first, it is law(arm, t, q, qd, state) and gives the torques and
-    the next state; a single number is one for each degree of freedom. `lw.simulate` compiles laws that can be traced;
-    any other Python function will do too, and is called once for each sample. Sampled laws with periods of their own,
-    and laws that act all the time, add up: `lw.sampled(law, 0.001) + lw.springs(20)`.
+    With `state`, the numbers that the law remembers at first, it is law(robot, t, q, qd, state) and gives the torques
+    and the next state; a single number is one for each degree of freedom. `lw.simulate` compiles laws that can be
+    traced; any other Python function will do too, and is called once for each sample. Sampled laws with periods of
+    their own, and laws that act all the time, add up: `lw.sampled(law, 0.001) + lw.springs(20)`.
 
     >>> import numpy as np, linkwise as lw
     >>> arm, target = lw.load("planar3"), np.array([0.5, -0.3, 0.2])
@@ -118,9 +118,9 @@ def sampled(law: TorqueFunction | Step, period: float, state: Any = None) -> Sam
     array([ 0.5, -0.3,  0.2])
     """
     if not callable(law):
-        raise TypeError(f"law is {law!r} (expected a function law(arm, t, q, qd))")
+        raise TypeError(f"law is {law!r} (expected a function law(robot, t, q, qd))")
     if isinstance(law, Sampled):
-        raise TypeError(f"law is {law!r}, which is sampled already (expected a function law(arm, t, q, qd))")
+        raise TypeError(f"law is {law!r}, which is sampled already (expected a function law(robot, t, q, qd))")
     hint = "" if state is not None else "; state= gives a sampled law its memory"
     check_arguments(law, memory=state is not None, hint=hint)
     return Sampled(law, positive("period", period), None if state is None else numbers("state", state))
@@ -148,16 +148,16 @@ class PID(Law):
     constructor_name = "pid"
     traced_inputs: ClassVar[tuple[str, ...]] = ("state",)  # never a constant
 
-    def __call__(self, arm: Robot, t: Any, q: Any, qd: Any, state: Any = 0.0) -> Any:
+    def __call__(self, robot: Robot, t: Any, q: Any, qd: Any, state: Any = 0.0) -> Any:
         q, qd = host_array("q", q), host_array("qd", qd)
-        kp, ki, kd, most = (per_joint(self, name, arm) for name in ("kp", "ki", "kd", "most"))
-        wanted, *motion = desired_motion(self, arm, t)
-        error = PositionError(arm, q, wanted)
+        kp, ki, kd, most = (per_joint(self, name, robot) for name in ("kp", "ki", "kd", "most"))
+        wanted, *motion = desired_motion(self, robot, t)
+        error = PositionError(robot, q, wanted)
         rate, _ = error.brought(qd, *motion)
         grown = state + self.period * ki * error.vector
         rest = kd * (rate - qd)
         if self.gravity:
-            rest = rest + gravity_torque(self.model or arm, q)
+            rest = rest + gravity_torque(self.model or robot, q)
         tau = error.torque(kp * error.vector + grown) + rest
         if np.isinf(most).all():
             return tau, grown

@@ -34,7 +34,7 @@ def slopes_of_torques(states: States) -> Any:
 
 @Declared([("n", "n")] * 2, lambda states: slopes_of_torques(states)[:2], fast=True, published="derivatives")
 def inverse_dynamics_derivatives(
-    arm: Robot,
+    robot: Robot,
     q: Array,
     qd: Array,
     qdd: Array,
@@ -65,7 +65,7 @@ def slopes_of_accelerations(states: States) -> Any:
 
 @Declared([("n", "n")] * 3, slopes_of_accelerations, divides=True, fast=True, published="derivatives")
 def forward_dynamics_derivatives(
-    arm: Robot,
+    robot: Robot,
     q: Array,
     qd: Array,
     tau: Array,
@@ -94,7 +94,7 @@ def curvatures_of_torques(states: States) -> Any:
 
 
 @Declared([("n", "n", "n")] * 4, curvatures_of_torques, published="second-derivatives")
-def inverse_dynamics_second_derivatives(arm: Robot, q: Array, qd: Array, qdd: Array, *, check: bool = False) -> Array:
+def inverse_dynamics_second_derivatives(robot: Robot, q: Array, qd: Array, qdd: Array, *, check: bool = False) -> Array:
     """∂²τ/∂q², ∂²τ/∂q∂qd, ∂²τ/∂qd² and ∂I/∂q of inverse dynamics, in closed form: four arrays (..., n, n, n).
 
     [i, j, k] is torque i (of ∂I/∂q: element i, j of the inertia matrix) by coordinates j and k, of ∂²τ/∂q∂qd by q_j and
@@ -111,7 +111,7 @@ def inverse_dynamics_second_derivatives(arm: Robot, q: Array, qd: Array, qdd: Ar
 
 
 def forward_dynamics_second_derivatives(
-    arm: Robot, q: Array, qd: Array, tau: Array, *, check: bool = False
+    robot: Robot, q: Array, qd: Array, tau: Array, *, check: bool = False
 ) -> tuple[Array, Array, Array, Array]:
     """∂²q̈/∂q², ∂²q̈/∂q∂qd, ∂²q̈/∂qd² and ∂²q̈/∂q∂τ of forward dynamics: four arrays (..., n, n, n).
 
@@ -126,29 +126,29 @@ def forward_dynamics_second_derivatives(
     >>> np.allclose(q_tau, lw.derivative(lw.derivative(lw.forward_dynamics, arm, "q"), arm, "tau")(q, qd, tau))
     True
     """
-    states = States(arm, {"q": q, "qd": qd, "tau": tau}, check=check)
-    if not states.numeric or arm.non_floats:
-        return by_products(arm, q, qd, tau)
+    states = States(robot, {"q": q, "qd": qd, "tau": tau}, check=check)
+    if not states.numeric or robot.non_floats:
+        return by_products(robot, q, qd, tau)
     arrays = list(states.arrays.values())
-    if packed_second_derivatives(arm).kernel(arrays) is None:
-        return by_products(arm, q, qd, tau)
-    kernel = compiled_second_order(arm, np.result_type(*arrays).name)
+    if packed_second_derivatives(robot).kernel(arrays) is None:
+        return by_products(robot, q, qd, tau)
+    kernel = compiled_second_order(robot, np.result_type(*arrays).name)
     result: tuple[Array, Array, Array, Array] = kernel(*arrays)
     return result
 
 
 @PerRobot
-def packed_second_derivatives(arm: Robot) -> Packed:
+def packed_second_derivatives(robot: Robot) -> Packed:
     """Of inverse dynamics; made once for a robot."""
-    return Packed(inverse_dynamics_second_derivatives, arm, {})
+    return Packed(inverse_dynamics_second_derivatives, robot, {})
 
 
 @PerRobot
-def compiled_second_order(arm: Robot, dtype: str) -> SecondOrder:
+def compiled_second_order(robot: Robot, dtype: str) -> SecondOrder:
     """Compiled once for a robot."""
     from .second_order import SecondOrder  # imported only when something is compiled
 
-    return SecondOrder(arm, packed_second_derivatives(arm), dtype)
+    return SecondOrder(robot, packed_second_derivatives(robot), dtype)
 
 
 vars(forward_dynamics_second_derivatives).update(
@@ -157,11 +157,11 @@ vars(forward_dynamics_second_derivatives).update(
 )
 
 
-def by_products(arm: Robot, q: Array, qd: Array, tau: Array) -> tuple[Array, Array, Array, Array]:
+def by_products(robot: Robot, q: Array, qd: Array, tau: Array) -> tuple[Array, Array, Array, Array]:
     """Second derivatives of forward dynamics from those of inverse dynamics, on arrays of any kind."""
-    by_q, by_qd, by_tau = forward_dynamics_derivatives(arm, q, qd, tau)
-    qdd = forward_dynamics(arm, q, qd, tau)
-    q_q, q_qd, qd_qd, inertia = inverse_dynamics_second_derivatives(arm, q, qd, qdd)
+    by_q, by_qd, by_tau = forward_dynamics_derivatives(robot, q, qd, tau)
+    qdd = forward_dynamics(robot, q, qd, tau)
+    q_q, q_qd, qd_qd, inertia = inverse_dynamics_second_derivatives(robot, q, qd, qdd)
     by_columns = inertia.swapaxes(-1, -2)  # [i, k, l]: of I_il by q_k
 
     def along(slope: Array) -> Array:
@@ -170,7 +170,7 @@ def by_products(arm: Robot, q: Array, qd: Array, tau: Array) -> tuple[Array, Arr
 
     def solved(tensor: Array) -> Array:
         """-I⁻¹ times the tensor"""
-        flat = tensor.reshape((*tensor.shape[:-3], arm.n, arm.n * arm.n))
+        flat = tensor.reshape((*tensor.shape[:-3], robot.n, robot.n * robot.n))
         return (-by_tau @ flat).reshape(tensor.shape)
 
     twice = along(by_q)
@@ -188,10 +188,10 @@ def accelerated(states: States) -> tuple[Scalars, Scalars, Scalars]:
 
     I q̈ = τ - static - ½ (∂τ/∂q̇) q̇, where ∂τ/∂q̇ does not depend on q̈: the torques of Coriolis are quadratic in q̇.
     """
-    arm, coordinates = states.robot, states.coordinates
+    robot, coordinates = states.robot, states.coordinates
     q, rates, v = states.positions(), states.rates(), states.scalars("qd")
-    still, nothing = [0.0] * len(arm.links), [Load(Wrench.zero(), Vector.zero())] * len(arm.links)
-    _, by_qd, inertia = inverse_derivatives.inverse_dynamics_derivatives(arm, q, rates, still, nothing)
+    still, nothing = [0.0] * len(robot.links), [Load(Wrench.zero(), Vector.zero())] * len(robot.links)
+    _, by_qd, inertia = inverse_derivatives.inverse_dynamics_derivatives(robot, q, rates, still, nothing)
     static = fewest.inverse_dynamics(states.links, q, still, still, external_wrenches(states))
     half = [mul(0.5, x) for x in v]
     bias = sums(coordinates.torques(static), apply(by_qd, half))
@@ -208,7 +208,7 @@ class ClosedForm(NamedTuple):
 
 @Declared([("n", "n")] * 3, slopes_of_torques)
 def inverse_slopes(
-    arm: Robot, q: Array, qd: Array, qdd: Array, wrench: Any = None, point: Any = None, check: bool = False
+    robot: Robot, q: Array, qd: Array, qdd: Array, wrench: Any = None, point: Any = None, check: bool = False
 ) -> Array:
     """∂τ/∂q, ∂τ/∂qd and ∂τ/∂qdd, which share their composite bodies."""
 
@@ -234,9 +234,9 @@ def closed_form(
     """The program of the derivatives by `wrt`, after the results of the function itself with `value`."""
     name, form = function_name(function), CLOSED_FORMS[function_name(function)]
 
-    def wanted(arm: Robot, **arrays: Any) -> tuple[Any, ...]:
-        derivatives = dict(zip(form.by, form.function(arm, **arrays), strict=True))
-        own = (function(arm, **arrays),) if value else ()
+    def wanted(robot: Robot, **arrays: Any) -> tuple[Any, ...]:
+        derivatives = dict(zip(form.by, form.function(robot, **arrays), strict=True))
+        own = (function(robot, **arrays),) if value else ()
         return (*own, *(derivatives[each] for each in wrt))
 
     vars(wanted)["__signature__"] = inspect.signature(function)

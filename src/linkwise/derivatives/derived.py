@@ -43,7 +43,7 @@ PLAIN_OPTIONS = (str, int, float, bool, type(None), Input)  # which their `repr`
 class DerivedFunction(Prepared):
     """A function of a robot and arrays, made of the graph of another: call it with the arrays, or the robot and these.
 
-    It is a function wherever Linkwise takes one: `lw.compile(slope, arm)`, `lw.count`, `lw.trace`, `lw.c_source`,
+    It is a function wherever Linkwise takes one: `lw.compile(slope, robot)`, `lw.count`, `lw.trace`, `lw.c_source`,
     `lw.latex`, `lw.sympy`, `lw.python_source`, `lw.derivative`; for another robot than its own it is derived anew. It
     runs compiled by the rule of the public functions (docs/compiled.md).
 
@@ -69,7 +69,7 @@ class DerivedFunction(Prepared):
         if wrt and not self.function_inputs:
             raise TypeError(
                 f"{function_name(function)} takes no arrays by name (expected a function of a robot and arrays, such as"
-                " f(arm, q))"
+                " f(robot, q))"
             )
         for each in wrt:
             one_of(each, [port.name for port in self.function_inputs], "wrt")
@@ -82,7 +82,7 @@ class DerivedFunction(Prepared):
         check_options(function, robot, self.keywords)
         if self.identity is None:
             self.program  # noqa: B018  traced now: what a user's function reads may change
-        names = ["arm", *(port.name for port in self.inputs if port.name not in self.symbols)]
+        names = ["robot", *(port.name for port in self.inputs if port.name not in self.symbols)]
         parameters = [inspect.Parameter(each, inspect.Parameter.POSITIONAL_OR_KEYWORD) for each in names]
         self.__signature__ = inspect.Signature(parameters)  # of a robot, which has its symbols in itself, and arrays
 
@@ -186,7 +186,7 @@ class DerivedFunction(Prepared):
     # calls
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        """`slope(q, qd, qdd)`, or `slope(arm, q, qd, qdd)`; in place of this, the entry, as long as that may be."""
+        """`slope(q, qd, qdd)`, or `slope(robot, q, qd, qdd)`; in place of this, the entry, as long as that may be."""
         if self._entry is None or dispatch.current_mode() == "never":
             return self._general(*arguments, **named)
         return self._entry(*arguments, **named)

@@ -46,31 +46,31 @@ class ConfigurationAndTorques(NamedTuple):
 class Equilibrium(ComparesArrays, ConfigurationAndTorques):
     """A configuration `q` (..., nq), and the torques `tau` of the drives (..., n) that hold the robot there."""
 
-    arm: Robot | None
+    robot: Robot | None
 
-    def __new__(cls, q: np.ndarray, tau: np.ndarray, arm: Robot | None = None) -> Equilibrium:
+    def __new__(cls, q: np.ndarray, tau: np.ndarray, robot: Robot | None = None) -> Equilibrium:
         pair = super().__new__(cls, q, tau)
-        pair.arm = arm
+        pair.robot = robot
         return pair
 
     def __repr__(self) -> str:
         """One state as a table with the names of its numbers."""
-        if self.arm is None:
+        if self.robot is None:
             return f"Equilibrium(q={self.q!r}, tau={self.tau!r})"
         if self.q.ndim > 1:
-            return f"<Equilibrium of robot {self.arm.name!r}: q {self.q.shape}, tau {self.tau.shape}>"
-        size = coordinate_scales(self.arm)
-        sizes = np.array([size[slot.v] for link, slot in self.arm.driving for _ in range(link.joint.width)])
+            return f"<Equilibrium of robot {self.robot.name!r}: q {self.q.shape}, tau {self.tau.shape}>"
+        size = coordinate_scales(self.robot)
+        sizes = np.array([size[slot.v] for link, slot in self.robot.driving for _ in range(link.joint.width)])
         shown = np.where(np.abs(self.q) > ROUNDING * sizes, self.q, 0.0)
-        q = [f"    {name} = {x:.6g}" for name, x in zip(self.arm.q_names, shown, strict=True)]
-        shown = np.where(np.abs(self.tau) > ROUNDING * torque_scales(self.arm, self.q[None])[0], self.tau, 0.0)
-        units = zip(self.arm.v_names, shown, self.arm.effort_units, strict=True)
+        q = [f"    {name} = {x:.6g}" for name, x in zip(self.robot.q_names, shown, strict=True)]
+        shown = np.where(np.abs(self.tau) > ROUNDING * torque_scales(self.robot, self.q[None])[0], self.tau, 0.0)
+        units = zip(self.robot.v_names, shown, self.robot.effort_units, strict=True)
         tau = [f"    {name} = {x:.6g} {unit}" for name, x, unit in units]
-        return "\n".join([f"Equilibrium of robot {self.arm.name!r}", "  q", *q, "  tau", *tau])
+        return "\n".join([f"Equilibrium of robot {self.robot.name!r}", "  q", *q, "  tau", *tau])
 
 
 def equilibrium(
-    arm: Robot,
+    robot: Robot,
     q: Array,
     tau: Array | TorqueFunction | None = None,
     *,
@@ -87,9 +87,9 @@ def equilibrium(
     name, have no drive: they are moved until nothing accelerates them, while the drives hold the others where q has
     them. By default the free joints of a base are passive, so that a robot that floats under gravity has no equilibrium
     unless wrenches hold it. `moving` names the joints that may be moved, instead of the passive ones: all of them
-    (`moving=arm.names`) are moved as little as possible, in rad and in lengths of the robot's size together.
+    (`moving=robot.names`) are moved as little as possible, in rad and in lengths of the robot's size together.
     With `tau`, (..., n), q is changed until these torques hold the robot; `tau` may also be a torque function of
-    (arm, t, q, qd), as for `lw.simulate`: springs, or a controller that sags.
+    (robot, t, q, qd), as for `lw.simulate`: springs, or a controller that sags.
 
     Equations are solved to `tolerance` times the magnitudes of all that acts on a joint, added up: each weight and
     wrench times its distance, the torque that is given, and what it changes by in 1 rad or the robot's size.
@@ -110,8 +110,8 @@ def equilibrium(
         check_arguments(law)
     arrays = {"q": q} if tau is None or law else {"q": q, "tau": tau}
     arrays = {name: host_array(name, array) for name, array in arrays.items()}
-    states = States(arm, arrays, wrench, True, point=point)
-    if not states.numeric or arm.non_floats:
+    states = States(robot, arrays, wrench, True, point=point)
+    if not states.numeric or robot.non_floats:
         raise TypeError(
             "equilibrium takes NumPy arrays and a robot of numbers (expected numbers: lw.bind puts them in)"
         )
@@ -120,42 +120,44 @@ def equilibrium(
     if tau is not None and (passive is not None or moving is not None):
         name = "moving" if passive is None else "passive"
         raise ValueError(f"{name} is given beside tau (expected one: tau has a number for every joint, 0 if passive)")
-    free = [joint.name for joint in arm.free_joints]
-    equations = coordinates_of(arm, free if passive is None else passive) if tau is None else np.arange(arm.n)
-    unknowns = equations if moving is None else coordinates_of(arm, moving)
-    named = [("q", (arm.nq,)), *([("tau", (arm.n,))] if "tau" in arrays else []), *states.acting]
+    free = [joint.name for joint in robot.free_joints]
+    equations = coordinates_of(robot, free if passive is None else passive) if tau is None else np.arange(robot.n)
+    unknowns = equations if moving is None else coordinates_of(robot, moving)
+    named = [("q", (robot.nq,)), *([("tau", (robot.n,))] if "tau" in arrays else []), *states.acting]
     given = [states.rows(name, shape).astype(float).reshape(-1, *shape) for name, shape in named]
     inputs = tuple(named[1:])
-    balance = known_unbalanced(arm, None, inputs) if law is None else unbalanced(arm, law, inputs)
-    problem = Problem(arm, balance, [name for name, _ in named[1:]], equations, unknowns, tolerance)
+    balance = known_unbalanced(robot, None, inputs) if law is None else unbalanced(robot, law, inputs)
+    problem = Problem(robot, balance, [name for name, _ in named[1:]], equations, unknowns, tolerance)
     found, torque, off = nearest(problem, given)
     if off.any():
-        raise not_found(arm, int(np.flatnonzero(off)[0]), torque, equations, states.batch, tau is not None)
+        raise not_found(robot, int(np.flatnonzero(off)[0]), torque, equations, states.batch, tau is not None)
     torque[:, equations] = 0.0
     if law is not None:
         for k, configuration in enumerate(found):  # one by one, as `lw.simulate` calls it
-            torque[k] = checked_torques(law, arm, 0.0, configuration, np.zeros(arm.n))
+            torque[k] = checked_torques(law, robot, 0.0, configuration, np.zeros(robot.n))
     elif tau is not None:
         torque = given[1]
-    return Equilibrium(found.reshape(*states.batch, arm.nq), np.reshape(torque, (*states.batch, arm.n)), arm)
+    return Equilibrium(found.reshape(*states.batch, robot.nq), np.reshape(torque, (*states.batch, robot.n)), robot)
 
 
-def coordinates_of(arm: Robot, names: str | Sequence[str]) -> np.ndarray:
+def coordinates_of(robot: Robot, names: str | Sequence[str]) -> np.ndarray:
     """The positions of these joints in tau."""
     names = [names] if isinstance(names, str) else list(names)
-    return np.array([i for name in dict.fromkeys(names) for i in range(*arm.v_slice(name).indices(arm.n))], dtype=int)
+    return np.array(
+        [i for name in dict.fromkeys(names) for i in range(*robot.v_slice(name).indices(robot.n))], dtype=int
+    )
 
 
-def unbalanced(arm: Robot, law: TorqueFunction | None, inputs: tuple[tuple[str, tuple[int, ...]], ...]) -> Derivative:
+def unbalanced(robot: Robot, law: TorqueFunction | None, inputs: tuple[tuple[str, tuple[int, ...]], ...]) -> Derivative:
     """g(q) less the torques that are given, and its derivative by q."""
 
-    def off_balance(arm: Robot, q: Any, tau: Any = 0.0, **loads: Any) -> Any:
-        torque = bias_torque(arm, q, np.zeros(arm.n), **loads) if loads else gravity_torque(arm, q)
-        given = tau if law is None else checked_torques(law, arm, 0.0, q, np.zeros(arm.n))
+    def off_balance(robot: Robot, q: Any, tau: Any = 0.0, **loads: Any) -> Any:
+        torque = bias_torque(robot, q, np.zeros(robot.n), **loads) if loads else gravity_torque(robot, q)
+        given = tau if law is None else checked_torques(law, robot, 0.0, q, np.zeros(robot.n))
         return torque - given
 
     keywords: dict[str, Any] = {name: Input(*shape) for name, shape in inputs}
-    return derivative(off_balance, arm, "q", value=True, **keywords)
+    return derivative(off_balance, robot, "q", value=True, **keywords)
 
 
 known_unbalanced = PerRobot(unbalanced)  # without a user's function, which may change
@@ -166,16 +168,16 @@ class Problem:
 
     def __init__(
         self,
-        arm: Robot,
+        robot: Robot,
         balance: Derivative,
         names: list[str],  # of what is given besides q
         equations: np.ndarray,
         unknowns: np.ndarray,
         tolerance: float,
     ) -> None:
-        self.arm, self.balance, self.names = arm, balance, names
+        self.robot, self.balance, self.names = robot, balance, names
         self.equations, self.unknowns, self.tolerance = equations, unknowns, tolerance
-        self.sizes = coordinate_scales(arm)
+        self.sizes = coordinate_scales(robot)
 
     def at(self, q: np.ndarray, rest: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """What is not in balance (count, n), its derivative by q in units of `sizes`, and its scale (count, n)."""
@@ -183,7 +185,7 @@ class Problem:
         slope = slope * self.sizes
         loads = dict(zip(self.names, rest, strict=True))
         given = np.abs(loads.pop("tau", 0.0))
-        return residual, slope, torque_scales(self.arm, q, **loads) + given + np.abs(slope).sum(axis=-1)
+        return residual, slope, torque_scales(self.robot, q, **loads) + given + np.abs(slope).sum(axis=-1)
 
     def unsolved(self, residual: np.ndarray, scale: np.ndarray) -> np.ndarray:
         """Which states are off by more than is allowed, or by a number that is NaN."""
@@ -192,12 +194,12 @@ class Problem:
 
     def moved(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
         """From q by a step (..., unknowns) in units of `sizes`."""
-        full = np.zeros((*step.shape[:-1], self.arm.n))
+        full = np.zeros((*step.shape[:-1], self.robot.n))
         full[..., self.unknowns] = step * self.sizes[self.unknowns]
-        return np.asarray(integrate(self.arm, q, full))
+        return np.asarray(integrate(self.robot, q, full))
 
     def distance(self, q: np.ndarray, other: np.ndarray) -> np.ndarray:
-        return np.asarray(np.linalg.norm(difference(self.arm, q, other) / self.sizes, axis=-1))
+        return np.asarray(np.linalg.norm(difference(self.robot, q, other) / self.sizes, axis=-1))
 
 
 def nearest(problem: Problem, given: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -269,18 +271,19 @@ def shortest_step(r: np.ndarray, J: np.ndarray, damping: np.ndarray) -> np.ndarr
 
 
 def not_found(
-    arm: Robot, state: int, residual: np.ndarray, equations: np.ndarray, batch: tuple[int, ...], torques_given: bool
+    robot: Robot, state: int, residual: np.ndarray, equations: np.ndarray, batch: tuple[int, ...], torques_given: bool
 ) -> EquilibriumError:
     worst = int(equations[np.abs(residual[state, equations]).argmax()])
     where = f" in state {list(map(int, np.unravel_index(state, batch)))}" if batch else ""
-    needs = f"needs {residual[state, worst]:.3g} {arm.effort_units[worst]} to stay"
+    needs = f"needs {residual[state, worst]:.3g} {robot.effort_units[worst]} to stay"
     if torques_given:
-        off = f"is out of balance by {abs(residual[state, worst]):.3g} {arm.effort_units[worst]}"
+        off = f"is out of balance by {abs(residual[state, worst]):.3g} {robot.effort_units[worst]}"
         problem = f"{off} (expected torques that can hold the robot, or another start q)"
-    elif any(worst in range(*joint.v.indices(arm.n)) for joint in arm.free_joints):
+    elif any(worst in range(*joint.v.indices(robot.n)) for joint in robot.free_joints):
         problem = f"{needs}, but a base that floats has no drive (expected wrench=... that holds it, or passive=())"
     else:
         problem = f"{needs}, but is passive (expected another start q, or moving=... with joints that may move besides)"
     return EquilibriumError(
-        f"robot {arm.name!r}: no equilibrium was found{where}: where the search ended {arm.v_names[worst]!r} {problem}"
+        f"robot {robot.name!r}: no equilibrium was found{where}: where the search ended {robot.v_names[worst]!r}"
+        f" {problem}"
     )

@@ -64,7 +64,7 @@ class LinearModel(ComparesArrays, StateAndInputMatrix):
 
 
 def linearize(
-    arm: Robot,
+    robot: Robot,
     q: Array,
     qd: Array | None = None,
     tau: Array | Callable[..., Any] | None = None,
@@ -77,18 +77,18 @@ def linearize(
 ) -> LinearModel:
     """The linear model about each state: A (..., 2n, 2n) and B (..., 2n, n) of ẋ = A x + B u.
 
-    x = (ξ, δv): ξ is the deviation of the configuration along the velocities (`lw.difference(arm, q, q + deviation)`),
-    δv that of the velocities; u is the deviation of the torques from `tau`. With `dt` the model is x_{k+1} = A x_k +
-    B u_k for torques that are held for the time dt, exact for the continuous A and B. `wrench`, `point` and `friction`
-    as for `lw.forward_dynamics`; `lw.Friction(smooth=0)`, the sign of the rate, adds nothing but its viscous part.
-    Smoothed Coulomb friction c at rest is a damper of c / smooth, hundreds of N·m·s/rad, which holds for tiny rates
-    alone: to design a controller give the viscous part, `lw.Friction(coulomb=0)`.
+    x = (ξ, δv): ξ is the deviation of the configuration along the velocities (`lw.difference(robot, q, q +
+    deviation)`), δv that of the velocities; u is the deviation of the torques from `tau`. With `dt` the model is
+    x_{k+1} = A x_k + B u_k for torques that are held for the time dt, exact for the continuous A and B. `wrench`,
+    `point` and `friction` as for `lw.forward_dynamics`; `lw.Friction(smooth=0)`, the sign of the rate, adds nothing but
+    its viscous part. Smoothed Coulomb friction c at rest is a damper of c / smooth, hundreds of N·m·s/rad, which holds
+    for tiny rates alone: to design a controller give the viscous part, `lw.Friction(coulomb=0)`.
 
     Without `qd` the robot is at rest; without `tau` the torques are those with which nothing accelerates, at rest those
-    that hold it there: `lw.linearize(arm, q)` is the model for a regulator at q. A free joint has no drive, so that a
+    that hold it there: `lw.linearize(robot, q)` is the model for a regulator at q. A free joint has no drive, so that a
     base that would fall needs a `tau`, or a `wrench` that holds it.
 
-    `tau` may also be a torque function of (arm, t, q, qd), as for `lw.simulate`, at t = 0: the model is then that of
+    `tau` may also be a torque function of (robot, t, q, qd), as for `lw.simulate`, at t = 0: the model is then that of
     the closed loop, and u is the deviation of torques beside those of the law.
 
     >>> import numpy as np, linkwise as lw
@@ -100,74 +100,83 @@ def linearize(
     """
     step = step_of(dt)
     if qd is None:
-        qd = zeros_beside(q, arm)
+        qd = zeros_beside(q, robot)
     if tau is None:
-        tau = steady_torques(arm, q, qd, wrench, point, friction)
+        tau = steady_torques(robot, q, qd, wrench, point, friction)
     if callable(tau):
         check_arguments(tau)
         loads = {"wrench": wrench, "point": point, "friction": friction, "check": check}
-        model = closed_loop(arm, q, qd, tau, **loads)
+        model = closed_loop(robot, q, qd, tau, **loads)
     elif wrench is None and point is None and friction is False and not check:  # the fast path
-        model = LinearModel(*linear_model(arm, q, qd, tau))
+        model = LinearModel(*linear_model(robot, q, qd, tau))
     else:
-        warn_of_friction_at_rest(arm, qd, Friction.of(friction))
-        model = LinearModel(*linear_model(arm, q, qd, tau, wrench, point=point, friction=friction, check=check))
+        warn_of_friction_at_rest(robot, qd, Friction.of(friction))
+        model = LinearModel(*linear_model(robot, q, qd, tau, wrench, point=point, friction=friction, check=check))
     return model if step is None else discretised(*model, step)
 
 
 vars(linearize).update(traced_inputs=("qd", "tau"), result_names=("A", "B"))
 
 
-def zeros_beside(q: Array, arm: Robot) -> np.ndarray:
+def zeros_beside(q: Array, robot: Robot) -> np.ndarray:
     """Rates of zero that leave the precision of q as it is; what is no robot is refused later."""
-    return np.zeros(getattr(arm, "n", 0), dtype=q.dtype if isinstance(q, np.ndarray) and q.dtype.kind == "f" else float)
+    return np.zeros(
+        getattr(robot, "n", 0), dtype=q.dtype if isinstance(q, np.ndarray) and q.dtype.kind == "f" else float
+    )
 
 
 def steady_torques(
-    arm: Robot, q: Array, qd: Array, wrench: Array | None, point: Array | None, friction: bool | Friction
+    robot: Robot, q: Array, qd: Array, wrench: Array | None, point: Array | None, friction: bool | Friction
 ) -> Array:
     """The torques with which no velocity changes."""
-    tau = inverse_dynamics(arm, q, qd, zeros_beside(q, arm), wrench, point=point, friction=friction)
-    free = [i for joint in arm.free_joints for i in range(*joint.v.indices(arm.n))]
+    tau = inverse_dynamics(robot, q, qd, zeros_beside(q, robot), wrench, point=point, friction=friction)
+    free = [i for joint in robot.free_joints for i in range(*joint.v.indices(robot.n))]
     if free and isinstance(tau, np.ndarray) and tau.dtype.kind == "f":
-        states = States(arm, {"q": q, "qd": qd}, wrench, point=point)
-        named = [("q", (arm.nq,)), ("qd", (arm.n,)), *states.acting]
+        states = States(robot, {"q": q, "qd": qd}, wrench, point=point)
+        named = [("q", (robot.nq,)), ("qd", (robot.n,)), *states.acting]
         rows = {name: states.rows(name, shape).reshape(-1, *shape) for name, shape in named}
-        allowed = max(NO_FORCE, 64.0 * float(np.finfo(tau.dtype).eps)) * torque_scales(arm, **rows)
-        needed = np.abs(tau).reshape(-1, arm.n)
+        allowed = max(NO_FORCE, 64.0 * float(np.finfo(tau.dtype).eps)) * torque_scales(robot, **rows)
+        needed = np.abs(tau).reshape(-1, robot.n)
         needed = np.where(needed > allowed, needed, 0.0).max(axis=0, initial=0.0)
         worst = max(free, key=lambda i: needed[i])
         if needed[worst]:
             raise ValueError(
-                f"robot {arm.name!r}: {arm.v_names[worst]!r} needs {needed[worst]:.3g} {arm.effort_units[worst]} not to"
-                " accelerate, but a base that floats has no drive (expected tau=..., or wrench=... that holds it)"
+                f"robot {robot.name!r}: {robot.v_names[worst]!r} needs {needed[worst]:.3g} {robot.effort_units[worst]}"
+                " not to accelerate, but a base that floats has no drive (expected tau=..., or wrench=... that"
+                " holds it)"
             )
     return tau
 
 
-def closed_loop(arm: Robot, q: Array, qd: Array, law: Callable[..., Any], **loads: Any) -> LinearModel:
+def closed_loop(robot: Robot, q: Array, qd: Array, law: Callable[..., Any], **loads: Any) -> LinearModel:
     """With δτ = K (ξ, δv) + u of the law: A + B K, and B."""
 
-    def at_first(arm: Robot, q: Any, qd: Any) -> Any:
-        return checked_torques(law, arm, 0.0, q, qd)
+    def at_first(robot: Robot, q: Any, qd: Any) -> Any:
+        return checked_torques(law, robot, 0.0, q, qd)
 
-    tau, by_q, by_qd = derivative(at_first, arm, ("q", "qd"), value=True)(q, qd)
-    A, B = linearize(arm, q, qd, tau, **loads)
+    tau, by_q, by_qd = derivative(at_first, robot, ("q", "qd"), value=True)(q, qd)
+    A, B = linearize(robot, q, qd, tau, **loads)
     return LinearModel(A + B @ np.concatenate([by_q, by_qd], axis=-1), B)
 
 
-def warn_of_friction_at_rest(arm: Robot, qd: Array, law: Friction | None) -> None:
+def warn_of_friction_at_rest(robot: Robot, qd: Array, law: Friction | None) -> None:
     """Where smoothed Coulomb friction is nothing but a stiff damper."""
     rates = np.asarray(qd) if isinstance(qd, (np.ndarray, list, tuple)) else np.empty(0, dtype=object)
-    if law is None or not law.smooth or arm.non_floats or rates.dtype.kind not in "fi" or rates.shape[-1:] != (arm.n,):
+    if (
+        law is None
+        or not law.smooth
+        or robot.non_floats
+        or rates.dtype.kind not in "fi"
+        or rates.shape[-1:] != (robot.n,)
+    ):
         return
-    levels = law.at_rest(arm)
-    slow = ((np.abs(rates) < 0.01 * law.smooth) & (levels > 0.0)).reshape(-1, arm.n).any(axis=0)
+    levels = law.at_rest(robot)
+    slow = ((np.abs(rates) < 0.01 * law.smooth) & (levels > 0.0)).reshape(-1, robot.n).any(axis=0)
     if slow.any():
         k = int(np.argmax(slow))
-        unit = "N s/m" if arm.effort_units[k] == "N" else "N m s/rad"
+        unit = "N s/m" if robot.effort_units[k] == "N" else "N m s/rad"
         warn(
-            f"robot {arm.name!r}: at rest the smoothed Coulomb friction of {arm.v_names[k]!r} is a damper of"
+            f"robot {robot.name!r}: at rest the smoothed Coulomb friction of {robot.v_names[k]!r} is a damper of"
             f" {levels[k] / law.smooth:.3g} {unit} in this linear model, which holds for rates far below {law.smooth:g}"
             " alone (expected lw.Friction(coulomb=0), the viscous part, to design a controller)"
         )
@@ -182,24 +191,24 @@ def step_of(dt: object) -> float | None:
 
 
 def matrices(states: States, law: Friction | None) -> tuple[list[list[Scalar]], list[list[Scalar]]]:
-    arm, n, rates = states.robot, states.robot.n, states.scalars("qd")
-    torques = states.scalars("tau") if law is None else differences(states.scalars("tau"), law.torques(arm, rates))
+    robot, n, rates = states.robot, states.robot.n, states.scalars("qd")
+    torques = states.scalars("tau") if law is None else differences(states.scalars("tau"), law.torques(robot, rates))
     loads = {name: states.own(name) for name, _ in states.acting}
-    slopes = plain_slopes(arm, states.own("q"), states.own("qd"), states.join(torques, (n,)), **loads)
+    slopes = plain_slopes(robot, states.own("q"), states.own("qd"), states.join(torques, (n,)), **loads)
     by_q, by_qd, by_tau = ([[component(x, i, j) for j in range(n)] for i in range(n)] for x in slopes)
     if law is not None:
-        drag = law.slopes(arm, rates)
+        drag = law.slopes(robot, rates)
         pairs = zip(by_qd, by_tau, strict=True)
         by_qd = [[sub(x, mul(b, d)) for x, b, d in zip(row, own, drag, strict=True)] for row, own in pairs]
     one = [[float(i == j) for j in range(n)] for i in range(n)]
-    above = [[*row, *unit] for row, unit in zip(turning(arm, rates), one, strict=True)]
+    above = [[*row, *unit] for row, unit in zip(turning(robot, rates), one, strict=True)]
     below = [[*row, *more] for row, more in zip(by_q, by_qd, strict=True)]
     return above + below, [[0.0] * n for _ in range(n)] + by_tau
 
 
 @Declared([("2n", "2n"), ("2n", "n")], matrices, divides=True, fast=True)
 def linear_model(
-    arm: Robot,
+    robot: Robot,
     q: Array,
     qd: Array,
     tau: Array,
@@ -215,11 +224,11 @@ def linear_model(
 plain_slopes: Any = vars(forward_dynamics_derivatives)["plain"]
 
 
-def turning(arm: Robot, rates: list[Any]) -> list[list[Scalar]]:
+def turning(robot: Robot, rates: list[Any]) -> list[list[Scalar]]:
     """What ξ̇ has of ξ: -[ω]× for each ball joint."""
-    matrix: list[list[Scalar]] = [[0.0] * arm.n for _ in range(arm.n)]
-    for ball in arm.balls:
-        x = arm.slots[ball].v
+    matrix: list[list[Scalar]] = [[0.0] * robot.n for _ in range(robot.n)]
+    for ball in robot.balls:
+        x = robot.slots[ball].v
         for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
             matrix[x + i][x + j] = rates[x + k]
             matrix[x + j][x + i] = -rates[x + k]

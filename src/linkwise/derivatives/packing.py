@@ -80,7 +80,7 @@ class Packed(DerivedFunction):
         return results[0] if len(results) == 1 else results
 
 
-def packed(function: Callable[..., Any], arm: Robot, **keywords: Any) -> Packed:
+def packed(function: Callable[..., Any], robot: Robot, **keywords: Any) -> Packed:
     """The function without zeros and repetitions: the values that its results consist of, each once, as (..., m).
 
     Zero, or equal, is what the equations of this robot say: elements of a symmetric matrix, or of joints on different
@@ -96,4 +96,4 @@ def packed(function: Callable[..., Any], arm: Robot, **keywords: Any) -> Packed:
     >>> np.allclose(inertia.unpack(inertia(q)), lw.inertia_matrix(arm, q))
     True
     """
-    return Packed(function, arm, keywords)
+    return Packed(function, robot, keywords)

@@ -35,7 +35,7 @@ BORDER = 'fill="white" stroke="#c9d0d6"'
 
 
 def draw(
-    arm: Robot,
+    robot: Robot,
     q: Any = None,
     path: str | os.PathLike[str] | None = None,
     *,
@@ -50,9 +50,9 @@ def draw(
     """A picture of the robot at the configuration q, as a matplotlib figure; `path` is a file to write it to.
 
     q is (nq,), or (k, nq) for several configurations in one picture: the last is drawn in full, earlier ones pale.
-    Without it the robot is drawn at `lw.neutral(arm)`. `view` is "3d", "front", "side", "top", "plane" (of a robot that
-    moves in one) or a pair of azimuth and elevation in degrees; `views` are several, side by side. Without them planar
-    robots are seen in their plane and others obliquely. Up in the picture is against gravity.
+    Without it the robot is drawn at `lw.neutral(robot)`. `view` is "3d", "front", "side", "top", "plane" (of a robot
+    that moves in one) or a pair of azimuth and elevation in degrees; `views` are several, side by side. Without them
+    planar robots are seen in their plane and others obliquely. Up in the picture is against gravity.
 
     Colours tell the kinds of joints. `frames` (the links' table frames, x red, y green, z blue) and `labels` are shown
     for small robots, `centres` (of mass, larger for heavier links) up to 40 links, and `bodies`, boxes with the masses
@@ -63,13 +63,13 @@ def draw(
     >>> [axes.get_title() for axes in figure.axes]
     ['3d', 'top']
     """
-    require_robot(arm)
-    skeleton = skeleton_of(arm)
-    poses = poses_at(arm, configurations(arm, q))
+    require_robot(robot)
+    skeleton = skeleton_of(robot)
+    poses = poses_at(robot, configurations(robot, q))
     scene = scene_of(skeleton, poses, Shown(frames, centres, labels, bodies))
     points = world(skeleton.points(), poses).reshape(-1, 3)
     cameras = cameras_of(view, views, skeleton, poses[-1], points)
-    return save_figure(picture(scene, poses, cameras, arm.name if title is None else title), path)
+    return save_figure(picture(scene, poses, cameras, robot.name if title is None else title), path)
 
 
 def numbers(q: Any) -> Floats:
@@ -85,30 +85,30 @@ def numbers(q: Any) -> Floats:
         raise TypeError(f"q is not an array of numbers: {problem} (expected such as [0.1, 0.2])") from None
 
 
-def configurations(arm: Robot, q: Any) -> Floats:
+def configurations(robot: Robot, q: Any) -> Floats:
     """(k, nq), of finite numbers."""
-    values = numbers(neutral(arm) if q is None else in_order(arm, "q", q))
-    if values.ndim not in (1, 2) or values.shape[-1] != arm.nq or values.size == 0:
-        expected = f"(expected {arm.nq} numbers, or (k, {arm.nq}) for several configurations)"
+    values = numbers(neutral(robot) if q is None else in_order(robot, "q", q))
+    if values.ndim not in (1, 2) or values.shape[-1] != robot.nq or values.size == 0:
+        expected = f"(expected {robot.nq} numbers, or (k, {robot.nq}) for several configurations)"
         raise ValueError(f"q has the shape {values.shape} {expected}")
-    rows = values.reshape(-1, arm.nq)
+    rows = values.reshape(-1, robot.nq)
     bad = np.flatnonzero(~np.isfinite(rows).all(axis=-1))
     if len(bad):
         where = f" in configuration {bad[0]}" if len(rows) > 1 else ""
         raise ValueError(f"q is not finite{where}: {rows[bad[0]].tolist()} (expected numbers)")
-    for start in arm.quaternions:
+    for start in robot.quaternions:
         without = np.flatnonzero(~rows[:, start : start + 4].any(axis=-1))
         if len(without):
             index = start if values.ndim == 1 else f"{without[0]}, {start}"
-            raise ValueError(no_orientation(arm, f"q[{index}]", start))
+            raise ValueError(no_orientation(robot, f"q[{index}]", start))
     if len(rows) > MOST_GHOSTS:
         raise ValueError(f"q has {len(rows)} configurations (expected at most {MOST_GHOSTS}, as in q[::10])")
     return rows
 
 
-def poses_at(arm: Robot, q: Floats) -> Floats:
+def poses_at(robot: Robot, q: Floats) -> Floats:
     """Of the base, which is the first frame, and of the links: (k, 1 + links, 4, 4)."""
-    links = np.asarray(poses(arm, q), float)
+    links = np.asarray(poses(robot, q), float)
     return np.concatenate([np.broadcast_to(np.eye(4), (len(q), 1, 4, 4)), links], axis=1)
 
 

@@ -121,7 +121,7 @@ class Accuracy(ComparesArrays, Mapping[str, MethodAccuracy]):
 
 
 def accuracy(
-    arm: Robot,
+    robot: Robot,
     q: Array,
     qd: Array,
     tau: Array,
@@ -149,43 +149,47 @@ def accuracy(
     mpmath = many_digits()
     if not is_integer(digits) or digits < LEAST_DIGITS:
         raise ValueError(f"digits is {digits!r} (expected a whole number, at least {LEAST_DIGITS})")
-    states = checked(arm, q, qd, tau, wrench, point)
+    states = checked(robot, q, qd, tau, wrench, point)
     arrays = broadcast(states)
     dtype = arrays["q"].dtype.name
-    wanted, left_out = chosen_methods(arm, methods, compiled, dtype, states.loads)
-    condition = np.asarray(np.linalg.cond(np.asarray(PLAIN_INERTIA(arm, arrays["q"]), dtype=float)))
-    exact, context, agreement = exact_accelerations(mpmath, arm, arrays, int(digits))
+    wanted, left_out = chosen_methods(robot, methods, compiled, dtype, states.loads)
+    condition = np.asarray(np.linalg.cond(np.asarray(PLAIN_INERTIA(robot, arrays["q"]), dtype=float)))
+    exact, context, agreement = exact_accelerations(mpmath, robot, arrays, int(digits))
     results = []
     for name in wanted:
         if compiled:
-            run: Any = compiled_kernel(forward_dynamics, arm, dtype=dtype, method=name, **states.loads)
+            run: Any = compiled_kernel(forward_dynamics, robot, dtype=dtype, method=name, **states.loads)
         else:
-            run = partial(plain, arm, name)
+            run = partial(plain, robot, name)
         result = finite_or_nan(run, arrays)
         results.append(compared(context, name, result, exact, condition))
     results.sort(key=lambda result: (result.worst, result.median))
     named = {result.method: result for result in results}
     rounded = np.array([float(x) for x in exact.flat]).reshape(exact.shape).astype(arrays["q"].dtype)
-    return Accuracy(arm, named, rounded, condition, context.dps, int(digits), agreement, compiled, tuple(left_out))
+    return Accuracy(robot, named, rounded, condition, context.dps, int(digits), agreement, compiled, tuple(left_out))
 
 
 def many_digits() -> Any:
     return imported("mpmath")
 
 
-def checked(arm: Robot, q: Array, qd: Array, tau: Array, wrench: Array | None, point: Array | None) -> States:
+def checked(robot: Robot, q: Array, qd: Array, tau: Array, wrench: Array | None, point: Array | None) -> States:
     """The states, all finite and of plain numbers, of a robot of plain numbers."""
-    if isinstance(arm, Robot) and arm.non_floats:
+    if isinstance(robot, Robot) and robot.non_floats:
         kind = (
-            "symbols; give them values with lw.bind" if arm.symbolic else f"{type(arm.non_floats[0]).__name__} numbers"
+            "symbols; give them values with lw.bind"
+            if robot.symbolic
+            else f"{type(robot.non_floats[0]).__name__} numbers"
         )
-        raise RobotError(f"robot {arm.name!r}: accuracy is measured on a robot of floats, and this one holds {kind}")
-    states = States(arm, {"q": q, "qd": qd, "tau": tau}, wrench, check=True, point=point)
-    refuse_coupled(arm, "the methods that are compared")
+        raise RobotError(f"robot {robot.name!r}: accuracy is measured on a robot of floats, and this one holds {kind}")
+    states = States(robot, {"q": q, "qd": qd, "tau": tau}, wrench, check=True, point=point)
+    refuse_coupled(robot, "the methods that are compared")
     if not states.numeric or any(array.dtype.name not in REAL for array in states.arrays.values()):
         raise TypeError("accuracy is measured on NumPy arrays or lists of plain numbers, float64 or float32")
-    if arm.n == 0 or 0 in states.batch:
-        nothing = f"robot {arm.name!r} has no joint that moves" if arm.n == 0 else f"the batch {states.batch} is empty"
+    if robot.n == 0 or 0 in states.batch:
+        nothing = (
+            f"robot {robot.name!r} has no joint that moves" if robot.n == 0 else f"the batch {states.batch} is empty"
+        )
         raise ValueError(f"{nothing}: there is nothing to measure")
     return states
 
@@ -198,7 +202,7 @@ def broadcast(states: States) -> dict[str, np.ndarray]:
 
 
 def chosen_methods(
-    arm: Robot, asked: Iterable[str] | None, compiled: bool, dtype: str, loads: Mapping[str, Any]
+    robot: Robot, asked: Iterable[str] | None, compiled: bool, dtype: str, loads: Mapping[str, Any]
 ) -> tuple[list[str], list[str]]:
     """Those to measure, and those left out for the length of their code."""
     offered = methods(forward_dynamics)
@@ -216,16 +220,16 @@ def chosen_methods(
         return names, []
 
     def is_short(method: str) -> bool:
-        return not too_long_to_compile(forward_dynamics, arm, dtype, {"method": method, **loads})
+        return not too_long_to_compile(forward_dynamics, robot, dtype, {"method": method, **loads})
 
     short = [name for name in names if name != UNROLLED and is_short(name)]
     return short, [name for name in names if name not in short]
 
 
-def plain(arm: Robot, method: str, *arrays: Array) -> Any:
+def plain(robot: Robot, method: str, *arrays: Array) -> Any:
     """The method, by its algorithm."""
     q, qd, tau, wrench, point = (*arrays, None, None)[:5]
-    return PLAIN_ACCELERATIONS(arm, q, qd, tau, wrench, point=point, method=method)
+    return PLAIN_ACCELERATIONS(robot, q, qd, tau, wrench, point=point, method=method)
 
 
 def finite_or_nan(run: Callable[..., np.ndarray], arrays: Mapping[str, np.ndarray]) -> np.ndarray:
@@ -241,14 +245,14 @@ def finite_or_nan(run: Callable[..., np.ndarray], arrays: Mapping[str, np.ndarra
 
 
 def exact_accelerations(
-    mpmath: Any, arm: Robot, arrays: Mapping[str, np.ndarray], asked: int
+    mpmath: Any, robot: Robot, arrays: Mapping[str, np.ndarray], asked: int
 ) -> tuple[np.ndarray, Any, float]:
     """Accelerations in many-digit numbers, the context that they live in, and to what the two methods agree."""
     digits = asked
     while True:
         context = mpmath.MPContext()
         context.dps = digits
-        exact, other = (many_digit_result(context, arm, arrays, name) for name in REFERENCE_METHODS)
+        exact, other = (many_digit_result(context, robot, arrays, name) for name in REFERENCE_METHODS)
         tiny = context.mpf(10) ** -digits
         agreement = max(
             size(exact[k] - other[k]) / max(size(exact[k]), tiny) for k in np.ndindex(arrays["q"].shape[:-1])
@@ -257,19 +261,19 @@ def exact_accelerations(
             return exact, context, float(agreement)
         if 2 * digits > MOST_DIGITS:
             raise ArithmeticError(
-                f"robot {arm.name!r}: {REFERENCE_METHODS[0]!r} and {REFERENCE_METHODS[1]!r} differ relatively by"
+                f"robot {robot.name!r}: {REFERENCE_METHODS[0]!r} and {REFERENCE_METHODS[1]!r} differ relatively by"
                 f" {float(agreement):.0e} with {digits} digits: one of them is wrong, or nothing resists a joint"
             )
         digits *= 2
 
 
-def many_digit_result(context: Any, arm: Robot, arrays: Mapping[str, np.ndarray], method: str) -> np.ndarray:
-    robot = arm.cast(context.mpf)
+def many_digit_result(context: Any, robot: Robot, arrays: Mapping[str, np.ndarray], method: str) -> np.ndarray:
+    exact = robot.cast(context.mpf)
     batch = arrays["q"].shape[:-1]
-    result = np.empty((*batch, arm.n), dtype=object)
+    result = np.empty((*batch, robot.n), dtype=object)
     for k in np.ndindex(batch):
         state: dict[str, Any] = {name: numbers(context, array[k]) for name, array in arrays.items()}
-        result[k] = forward_dynamics(robot, **state, method=method)
+        result[k] = forward_dynamics(exact, **state, method=method)
     return result
 
 

@@ -129,7 +129,7 @@ def expression_texts(quantity: Quantity, digits: int) -> tuple[list[tuple[str, s
     return shared, {node.index: text for node, text in zip(nodes, texts, strict=True)}
 
 
-def explain(arm: Robot, q: Array, qd: Array | None = None, qdd: Array | None = None) -> Explanation:
+def explain(robot: Robot, q: Array, qd: Array | None = None, qdd: Array | None = None) -> Explanation:
     """Every intermediate of the formulations for one state, by name and by link, with its equation and source.
 
     With q: Saha's B, p, M, M̃, M̂, ψ̂, m̂, ψ, N_l, N_d, I, E_k, U, D, U⁻¹, I⁻¹, Angeles' K and T, Kozłowski's P, D, G,
@@ -149,19 +149,19 @@ def explain(arm: Robot, q: Array, qd: Array | None = None, qdd: Array | None = N
     arrays = {name: value for name, value in (("q", q), ("qd", qd), ("qdd", qdd)) if value is not None}
     if qdd is not None and qd is None:
         raise ValueError("qdd is given without qd (expected both, or neither)")
-    states = States(arm, arrays)
+    states = States(robot, arrays)
     if states.batch:
-        expected = f"q ({arm.nq},)" if arm.nq != arm.n else f"arrays of shape ({arm.n},)"
+        expected = f"q ({robot.nq},)" if robot.nq != robot.n else f"arrays of shape ({robot.n},)"
         raise ValueError(f"explain takes one state (expected {expected}, not a batch {states.batch})")
-    refuse_coupled(arm, "the intermediates of the formulations")
+    refuse_coupled(robot, "the intermediates of the formulations")
     if qd is not None:
-        refuse_foreign(arm)
+        refuse_foreign(robot)
     scalars = {name: states.scalars(name) for name in arrays}
     if any(is_sympy(x) for values in scalars.values() for x in values):
-        arm = arm.mapped(lambda x: as_sympy(x) if is_expression(x) else x)
+        robot = robot.mapped(lambda x: as_sympy(x) if is_expression(x) else x)
         scalars = {name: [as_sympy(x) if is_expression(x) else x for x in values] for name, values in scalars.items()}
     with np.errstate(all="ignore"), explained(states):
-        return Explanation(arm, quantities(arm, scalars["q"], scalars.get("qd"), scalars.get("qdd")), qdd is None)
+        return Explanation(robot, quantities(robot, scalars["q"], scalars.get("qd"), scalars.get("qdd")), qdd is None)
 
 
 def as_array(value: Any) -> Any:

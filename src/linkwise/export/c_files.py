@@ -53,9 +53,9 @@ def title(file: str) -> str:
     return f"{file}: {MARK} {__version__}; do not edit by hand."
 
 
-def head(c: CFunction, function: Callable[..., Any], arm: Robot, keywords: Mapping[str, Any]) -> list[str]:
+def head(c: CFunction, function: Callable[..., Any], robot: Robot, keywords: Mapping[str, Any]) -> list[str]:
     """Paragraphs of the comment."""
-    symbols = symbols_of(arm)
+    symbols = symbols_of(robot)
     prepared = function if isinstance(function, Prepared) else None
     inner, chosen = prepared.equations if prepared else (function, keywords)
     options = ", ".join(f"{key}={value!r}" for key, value in chosen.items() if isinstance(value, (str, int, float)))
@@ -70,10 +70,10 @@ def head(c: CFunction, function: Callable[..., Any], arm: Robot, keywords: Mappi
     ]
     return [
         "",
-        f"{function_name(function)} of the robot {arm.name}{f', with {options}' if options else ''}.",
+        f"{function_name(function)} of the robot {robot.name}{f', with {options}' if options else ''}.",
         *about(function),
         "",
-        *joints(arm),
+        *joints(robot),
         "SI units, radians, angular parts before linear ones, matrices row by row.",
         "",
         f"  {c.name}({', '.join([*c.inputs, *c.outputs])});",
@@ -82,23 +82,23 @@ def head(c: CFunction, function: Callable[..., Any], arm: Robot, keywords: Mappi
         *(f"  out  {line}" for line in outputs),
         "",
         *(prepared.remarks(c.outputs[0]) if prepared else []),
-        *parameter_values(inner, arm, chosen),
+        *parameter_values(inner, robot, chosen),
         "Results may be stored over inputs. No allocation, no loops, no state: it may be called from any thread.",
         f"{count(c.program)}.",
         "",
-        f"Equations: {source(inner, arm, chosen)}",
+        f"Equations: {source(inner, robot, chosen)}",
     ]
 
 
-def parameters_of(function: Callable[..., Any], arm: Robot, keywords: Mapping[str, Any]) -> Any:
+def parameters_of(function: Callable[..., Any], robot: Robot, keywords: Mapping[str, Any]) -> Any:
     """What the results of the function are to be multiplied by, if it is a regressor."""
     multiplied = getattr(function, "multiplied", None)
-    return multiplied and multiplied(arm, keywords.get("friction", False), bool(keywords.get("base", False)))
+    return multiplied and multiplied(robot, keywords.get("friction", False), bool(keywords.get("base", False)))
 
 
-def parameter_values(function: Callable[..., Any], arm: Robot, keywords: Mapping[str, Any]) -> list[str]:
+def parameter_values(function: Callable[..., Any], robot: Robot, keywords: Mapping[str, Any]) -> list[str]:
     """Of regressors: what their columns are to be multiplied by."""
-    own = parameters_of(function, arm, keywords)
+    own = parameters_of(function, robot, keywords)
     if own is None:
         return []
     named = zip(own.names, own.tolist(), strict=True)
@@ -112,17 +112,17 @@ def parameter_values(function: Callable[..., Any], arm: Robot, keywords: Mapping
     ]
 
 
-def joints(arm: Robot) -> list[str]:
+def joints(robot: Robot) -> list[str]:
     """Their kinds; and what each has of q and qd, where that is not one number in the order of the joints."""
-    if len(arm.names) == arm.n == arm.nq:
-        return [f"Joints: {', '.join(f'{joint.joint} ({joint.kind.name})' for joint in arm.moving)}."]
+    if len(robot.names) == robot.n == robot.nq:
+        return [f"Joints: {', '.join(f'{joint.joint} ({joint.kind.name})' for joint in robot.moving)}."]
     lines = ["Joints, with their numbers of q and of qd, qdd and tau:"]
-    for joint in arm.moving:
+    for joint in robot.moving:
         if joint.coupling is None:
             lines.append(f"  {joint.joint} ({joint.kind.name}): q[{indices(joint.q)}], qd[{indices(joint.v)}]")
             lines += [f"    {joint.kind.meaning}"] if joint.kind.degrees > 1 else []
         else:
-            leader = arm.links[joint.coupling.to].name
+            leader = robot.links[joint.coupling.to].name
             same = moves_as(leader, joint.coupling.ratio, joint.coupling.offset)
             lines.append(f"  {joint.joint} ({joint.kind.name}): coupled, {same}")
     return lines
@@ -158,9 +158,9 @@ def described(kind: str, name: str, port: Port, meaning: str) -> str:
     return f"{kind} {name}{size}{': ' if remark else ''}{remark}"
 
 
-def source(function: Callable[..., Any], arm: Robot, keywords: Mapping[str, Any]) -> str:
+def source(function: Callable[..., Any], robot: Robot, keywords: Mapping[str, Any]) -> str:
     """BibTeX and equation numbers; of a function of the user's own, its name in Python."""
-    method = published_as(function, arm, keywords.get("method"))
+    method = published_as(function, robot, keywords.get("method"))
     if method is not None:
         return str(cite(method))
     if getattr(function, "maker", None):
@@ -216,7 +216,7 @@ def written_by_us(path: Path) -> bool:
 @prefer_fewest()
 def c_source(
     function: Callable[..., Any],
-    arm: Robot,
+    robot: Robot,
     *,
     dtype: str = "float64",
     name: str | None = None,
@@ -238,16 +238,16 @@ def c_source(
     void gravity_torque(const double q[3], double tau[3]);
     """
     one_of(dtype, TYPES, "dtype")
-    function, keywords = traceable(function, arm, keywords)
-    program = trace(function, arm, passes=passes, **keywords)
+    function, keywords = traceable(function, robot, keywords)
+    program = trace(function, robot, passes=passes, **keywords)
     if not program.nodes:
         raise ValueError(f"{function_name(function)} has no results (expected at least one number)")
     c = CFunction(program, chosen_name(function, name), result_names(function, program), dtype)
-    about = head(c, function, arm, keywords)
+    about = head(c, function, robot, keywords)
     test = ["", f"The main at the end is a self-test: cc {c.name}.c -lm && ./a.out"] if self_test else []
     text = c.source(c_comment([title(f"{c.name}.c"), *about, *test]))
     if self_test:
-        tested = samples(function, arm, program, keywords, dtype)
+        tested = samples(function, robot, program, keywords, dtype)
         untested = untested_texts(c, tested.chosen.operands, tested.chosen.branches, tested.chosen.ties)
         text += c_self_test(c, tested.states, tested.results, tested.sizes, tested.tolerance, untested)
     return CSource(text, c.header(c_comment([title(f"{c.name}.h"), *about])), c.name)

@@ -30,7 +30,7 @@ WIDTH = 110  # of comments
 ENVIRONMENTS = ("align*", "align", None)
 
 
-def python_source(function: Callable[..., Any], arm: Robot, **keywords: Any) -> str:
+def python_source(function: Callable[..., Any], robot: Robot, **keywords: Any) -> str:
     """Python source of the function, customised to the robot: plain assignments on numbers or arrays, and nothing else.
 
     >>> import linkwise as lw
@@ -44,16 +44,16 @@ def python_source(function: Callable[..., Any], arm: Robot, **keywords: Any) -> 
         return [0.0, 0.0, -29.43]
     <BLANKLINE>
     """
-    function, keywords = traceable(function, arm, keywords)
-    check_function_and_robot(function, arm)
+    function, keywords = traceable(function, robot, keywords)
+    check_function_and_robot(function, robot)
     name = getattr(function, "__name__", "function")
-    about = f"{name} of the robot {''.join(c for c in arm.name if c.isprintable() and c not in chr(34) + chr(92))}."
-    return python_text(trace(function, arm, **keywords), name, about)
+    about = f"{name} of the robot {''.join(c for c in robot.name if c.isprintable() and c not in chr(34) + chr(92))}."
+    return python_text(trace(function, robot, **keywords), name, about)
 
 
 def latex(
     function: Callable[..., Any],
-    arm: Robot,
+    robot: Robot,
     *,
     name: str | Sequence[str] | None = None,
     elements: bool = False,
@@ -82,22 +82,22 @@ def latex(
     \\end{align*}
     <BLANKLINE>
     """
-    function, keywords = traceable(function, arm, keywords)
-    check_function_and_robot(function, arm)
+    function, keywords = traceable(function, robot, keywords)
+    check_function_and_robot(function, robot)
     title = (
-        f"{getattr(function, '__name__', 'function')} of the robot {''.join(c for c in arm.name if c.isprintable())}"
+        f"{getattr(function, '__name__', 'function')} of the robot {''.join(c for c in robot.name if c.isprintable())}"
     )
     if not (closed is None or isinstance(closed, bool)):
         raise TypeError(f"closed is {closed!r} (expected True, False, or None for whichever is small)")
     if environment not in ENVIRONMENTS:
         known = ", ".join(map(repr, ENVIRONMENTS))
         raise ValueError(f"environment is {environment!r} (expected one of: {known})")
-    program = trace(function, arm, **keywords)
+    program = trace(function, robot, **keywords)
     names = [name] if isinstance(name, str) else name
     if names is not None and len(names) != len(program.outputs):
         count = len(program.outputs)
         raise ValueError(f"name is {name!r} (expected {count} name{'s' * (count != 1)}, one for each output)")
-    components = names_of(arm, program.inputs, latex=True)
+    components = names_of(robot, program.inputs, latex=True)
     text = latex_text(
         program,
         title,
@@ -107,14 +107,14 @@ def latex(
         elements=elements,
         environment=environment,
         components=components,
-        remarks=[*meanings(arm, components), *columns(function, arm, keywords)],
+        remarks=[*meanings(robot, components), *columns(function, robot, keywords)],
     )
     return Equations(text)
 
 
-def columns(function: Callable[..., Any], arm: Robot, keywords: Mapping[str, Any]) -> list[str]:
+def columns(function: Callable[..., Any], robot: Robot, keywords: Mapping[str, Any]) -> list[str]:
     """Lines of a comment: the parameter of each column of a regressor."""
-    own = parameters_of(function, arm, keywords)
+    own = parameters_of(function, robot, keywords)
     if own is None:
         return []
     named = [f"{k} {''.join(c for c in name if c.isprintable())}" for k, name in enumerate(own.names, 1)]
@@ -123,7 +123,7 @@ def columns(function: Callable[..., Any], arm: Robot, keywords: Mapping[str, Any
 
 
 def sympy(
-    function: Callable[..., Any], arm: Robot, *, named: bool = False, simplify: bool = False, **keywords: Any
+    function: Callable[..., Any], robot: Robot, *, named: bool = False, simplify: bool = False, **keywords: Any
 ) -> Any:
     """The function as SymPy: a matrix for each output, in q1, q2, ...; needs SymPy.
 
@@ -144,8 +144,8 @@ def sympy(
     [ 0, 0, 3]])
     """
     expressions = normal_expressions if simplify else sympy_expressions
-    program = trace(function, arm, **keywords)
-    intermediates, outputs = expressions(program, named, names_of(arm, program.inputs, latex=False))
+    program = trace(function, robot, **keywords)
+    intermediates, outputs = expressions(program, named, names_of(robot, program.inputs, latex=False))
     result = outputs[0] if len(outputs) == 1 else tuple(outputs)
     return (intermediates, result) if named else result
 
@@ -190,15 +190,15 @@ def plain_name(part: Component, array: str, joint: int) -> str:
     return f"{letter}{'d' * dots}{number}{'_' if axis or number else ''}{axis}{joint}"
 
 
-def names_of(arm: Robot, inputs: tuple[Port, ...], *, latex: bool) -> dict[str, list[str]] | None:
+def names_of(robot: Robot, inputs: tuple[Port, ...], *, latex: bool) -> dict[str, list[str]] | None:
     """The names of the numbers of each input array that has a number for each coordinate; None for plain robots."""
-    if not Layout.of(arm).labelled:
+    if not Layout.of(robot).labelled:
         return None
     names = {}
     for port in inputs:
         role = ARRAYS.get(port.name)
-        if role is not None and port.shape == (arm.size_of(port.name),):
-            joints = [joint for joint in arm.moving if joint.coupling is None]
+        if role is not None and port.shape == (robot.size_of(port.name),):
+            joints = [joint for joint in robot.moving if joint.coupling is None]
             names[port.name] = [
                 (latex_name if latex else plain_name)(component(label, role), port.name, number)
                 for number, joint in enumerate(joints, 1)
@@ -207,11 +207,11 @@ def names_of(arm: Robot, inputs: tuple[Port, ...], *, latex: bool) -> dict[str, 
     return names
 
 
-def meanings(arm: Robot, names: Mapping[str, list[str]] | None) -> list[str]:
+def meanings(robot: Robot, names: Mapping[str, list[str]] | None) -> list[str]:
     """Lines of a comment: the number of each joint, and what the components of each kind are."""
     if not names:
         return []
-    joints = [joint for joint in arm.moving if joint.coupling is None]
+    joints = [joint for joint in robot.moving if joint.coupling is None]
     numbered = ", ".join(f"{k} {joint.joint} ({joint.kind.name})" for k, joint in enumerate(joints, 1))
     kinds = dict.fromkeys(joint.kind.name for joint in joints if joint.kind.degrees > 1)
     return [*wrap(f"joints: {numbered}", width=110), *(line for kind in kinds for line in said(kind))]

@@ -334,13 +334,15 @@ class SelfTest(NamedTuple):
 
 
 def samples(
-    function: Callable[..., Any], arm: Robot, program: Program, keywords: Mapping[str, Any], dtype: str
+    function: Callable[..., Any], robot: Robot, program: Program, keywords: Mapping[str, Any], dtype: str
 ) -> SelfTest:
     """Inputs and results of a few states, always the same, and how far the results of correct code may be off."""
     if not any(port.size for port in program.outputs):
         name = function_name(function)
-        raise ValueError(f"{name} of robot {arm.name!r} has no results, so self_test=True has nothing to compare with")
-    symbols = symbols_of(arm)
+        raise ValueError(
+            f"{name} of robot {robot.name!r} has no results, so self_test=True has nothing to compare with"
+        )
+    symbols = symbols_of(robot)
     tolerance = ROUNDINGS * float(np.finfo(dtype).eps)
     chosen = revealing_states(program, symbols, tolerance)
     if not len(chosen.states):
@@ -349,7 +351,7 @@ def samples(
     names = [port.name for port in program.inputs]
     states = [dict(zip(names, (a[k] for a in arrays), strict=True)) for k in range(len(chosen.states))]
     fixed = {key: value for key, value in keywords.items() if not isinstance(value, Input)}
-    results = [plain_run(function, arm, symbols, fixed, state) for state in states]
+    results = [plain_run(function, robot, symbols, fixed, state) for state in states]
     ends = np.cumsum([port.size for port in program.outputs])[:-1]
     return SelfTest(
         [[np.ravel(x).tolist() for x in state.values()] for state in states],
@@ -367,18 +369,18 @@ def not_finite(function: Callable[..., Any]) -> ValueError:
 
 def plain_run(
     function: Callable[..., Any],
-    arm: Robot,
+    robot: Robot,
     symbols: tuple[str, ...],
     fixed: Mapping[str, Any],
     state: Mapping[str, Any],
 ) -> list[np.ndarray]:
     with np.errstate(all="ignore"):
         if isinstance(function, Prepared) and function.maker:
-            output = function.plain(arm, **fixed, **state)  # the robot's symbols are arguments too
+            output = function.plain(robot, **fixed, **state)  # the robot's symbols are arguments too
         else:
             values = {name: float(state[name]) for name in symbols}
             arguments = {**fixed, **{name: x for name, x in state.items() if name not in symbols}}
-            output = function(arm.mapped(Transplant(Graph(), values)) if arm.non_floats else arm, **arguments)
+            output = function(robot.mapped(Transplant(Graph(), values)) if robot.non_floats else robot, **arguments)
     results = [np.asarray(x, dtype=float) for x in (output if isinstance(output, tuple) else (output,))]
     if not all(np.isfinite(x).all() for x in results):
         raise not_finite(function)

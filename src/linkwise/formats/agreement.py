@@ -21,43 +21,43 @@ torques, inertias, poses = (  # by the algorithms themselves: calls of our own d
 )
 
 
-def require_agreement(arm: Robot, other: Robot, offsets: Mapping[str, Placement], what: str) -> None:
-    """Raise an error unless both move alike. `offsets`: where frames of `arm` are, by name, in those of `other`.
+def require_agreement(robot: Robot, other: Robot, offsets: Mapping[str, Placement], what: str) -> None:
+    """Raise an error unless both move alike. `offsets`: where frames of `robot` are, by name, in those of `other`.
 
     Coordinates are compared by name, and may stand in another order.
     """
-    names = symbols_of(arm) if arm.symbolic else ()
+    names = symbols_of(robot) if robot.symbolic else ()
     values = dict(zip(names, np.linspace(0.7, 1.3, len(names)).tolist(), strict=True))
-    problem = difference(numeric(arm, values), numeric(other, values), offsets)
+    problem = difference(numeric(robot, values), numeric(other, values), offsets)
     if problem:
         raise RobotError(
-            f"robot {arm.name!r}: {what} is not the same robot: {problem} (expected no difference beyond rounding;"
+            f"robot {robot.name!r}: {what} is not the same robot: {problem} (expected no difference beyond rounding;"
             " where axes are nearly parallel or lengths very different, digits are lost)"
         )
 
 
-def difference(arm: Robot, other: Robot, offsets: Mapping[str, Placement]) -> str:
+def difference(robot: Robot, other: Robot, offsets: Mapping[str, Placement]) -> str:
     """What is not the same, in words; otherwise nothing."""
-    for a, b in ((arm.q_names, other.q_names), (arm.v_names, other.v_names)):
+    for a, b in ((robot.q_names, other.q_names), (robot.v_names, other.v_names)):
         if sorted(a) != sorted(b):
             odd = sorted(set(a) ^ set(b))
             return f"{odd[0]!r} is a coordinate of one of them alone"
-    if arm.gravity != other.gravity:
-        return f"gravity is {other.gravity} for {arm.gravity}"
-    drives, others = drives_of(arm), drives_of(other)
+    if robot.gravity != other.gravity:
+        return f"gravity is {other.gravity} for {robot.gravity}"
+    drives, others = drives_of(robot), drives_of(other)
     for label, drive in drives.items():
         if others.get(label) != drive:
             return f"the drive of {label!r} has {others.get(label)} for {drive}"
     rng = np.random.default_rng(20)
-    q, (qd, qdd) = rng.normal(size=(STATES, arm.nq)), rng.normal(size=(2, STATES, arm.nv))
-    in_q = [arm.q_names.index(name) for name in other.q_names]
-    in_v = [other.v_names.index(name) for name in arm.v_names]
-    back = [arm.v_names.index(name) for name in other.v_names]
+    q, (qd, qdd) = rng.normal(size=(STATES, robot.nq)), rng.normal(size=(2, STATES, robot.nv))
+    in_q = [robot.q_names.index(name) for name in other.q_names]
+    in_v = [other.v_names.index(name) for name in robot.v_names]
+    back = [robot.v_names.index(name) for name in other.v_names]
     moved = q[:, in_q], qd[:, back], qdd[:, back]
     return (
-        of_frames(frames_of(arm, q), frames_of(other, moved[0]), offsets)
-        or of_numbers("torques", arm, torques(arm, q, qd, qdd), torques(other, *moved)[:, in_v])
-        or of_numbers("inertias", arm, inertias(arm, q), inertias(other, moved[0])[:, in_v][:, :, in_v])
+        of_frames(frames_of(robot, q), frames_of(other, moved[0]), offsets)
+        or of_numbers("torques", robot, torques(robot, q, qd, qdd), torques(other, *moved)[:, in_v])
+        or of_numbers("inertias", robot, inertias(robot, q), inertias(other, moved[0])[:, in_v][:, :, in_v])
     )
 
 
@@ -73,7 +73,7 @@ def of_frames(first: dict[str, np.ndarray], second: dict[str, np.ndarray], offse
     return ""
 
 
-def of_numbers(what: str, arm: Robot, a: np.ndarray, b: np.ndarray) -> str:
+def of_numbers(what: str, robot: Robot, a: np.ndarray, b: np.ndarray) -> str:
     """Of arrays (states, joints, ...)."""
     scale = np.maximum(np.abs(a).max(axis=0), max(SMALL * np.abs(a).max(initial=0.0), 1e-300))
     far = np.abs(a - b).max(axis=0) / scale
@@ -81,7 +81,7 @@ def of_numbers(what: str, arm: Robot, a: np.ndarray, b: np.ndarray) -> str:
     if (far <= SLACK).all():
         return ""
     worst = int(np.argmax(far))
-    return f"the {what} of {arm.v_names[worst]!r} differ by {far[worst]:.1e} of their size"
+    return f"the {what} of {robot.v_names[worst]!r} differ by {far[worst]:.1e} of their size"
 
 
 def numeric(robot: Robot, values: Mapping[str, float]) -> Robot:

@@ -49,7 +49,7 @@ MODELS = {
 
 
 def convert_state(
-    arm: Robot,
+    robot: Robot,
     q: Array,
     v: Array | None = None,
     a: Array | None = None,
@@ -79,11 +79,11 @@ def convert_state(
     if a is not None and v is None:
         raise ValueError("a is given without v (expected both: accelerations depend on the velocities)")
     rates = {name: x for name, x in (("v", v), ("a", a)) if x is not None}
-    return converted(arm, q, rates, *libraries(source, target), check)
+    return converted(robot, q, rates, *libraries(source, target), check)
 
 
 def convert_force(
-    arm: Robot,
+    robot: Robot,
     q: Array,
     tau: Array,
     *,
@@ -100,7 +100,7 @@ def convert_force(
     >>> lw.convert_force(ball, [1, 0, 0, 1], [1, 2, 3], target="drake")    # into the parent's axes
     array([-2.,  1.,  3.])
     """
-    return converted(arm, q, {"tau": tau}, *libraries(source, target), check)[1]
+    return converted(robot, q, {"tau": tau}, *libraries(source, target), check)[1]
 
 
 def libraries(source: Library, target: Library) -> tuple[Library, Library]:
@@ -110,16 +110,16 @@ def libraries(source: Library, target: Library) -> tuple[Library, Library]:
     return "linkwise" if source is None else source, "linkwise" if target is None else target
 
 
-def converted(arm: Robot, q: Array, rates: dict[str, Any], source: Library, target: Library, check: bool) -> Any:
+def converted(robot: Robot, q: Array, rates: dict[str, Any], source: Library, target: Library, check: bool) -> Any:
     """q, velocities, accelerations and torques in the numbers of the target."""
-    require_robot(arm)
-    old, new = side_of(arm, source, "source"), side_of(arm, target, "target")
-    states, q, rates = checked_arrays(arm, q, rates, old, check)
+    require_robot(robot)
+    old, new = side_of(robot, source, "source"), side_of(robot, target, "target")
+    states, q, rates = checked_arrays(robot, q, rates, old, check)
     good = states.finite()
-    own_q, results_q = (np.zeros((*q.shape[:-1], size), q.dtype) for size in (arm.nq, new.nq))
-    own, results = ({key: np.zeros((*q.shape[:-1], size), q.dtype) for key in rates} for size in (arm.n, new.nv))
+    own_q, results_q = (np.zeros((*q.shape[:-1], size), q.dtype) for size in (robot.nq, new.nq))
+    own, results = ({key: np.zeros((*q.shape[:-1], size), q.dtype) for key in rates} for size in (robot.n, new.nv))
     with np.errstate(all="ignore"):
-        for joint, (form, at_q, at_v) in zip(arm.driving_joints, old.places, strict=True):
+        for joint, (form, at_q, at_v) in zip(robot.driving_joints, old.places, strict=True):
             q_j = form.ours(q[..., at_q])
             q_j = q_j if joint.kind.bounded else with_unit_quaternion(q_j)
             good = good & np.isfinite(q_j).all(axis=-1)
@@ -129,7 +129,7 @@ def converted(arm: Robot, q: Array, rates: dict[str, Any], source: Library, targ
                 own[key][..., joint.v] = form.to_ours(q_j, x[..., at_v] - drift)
         if "tau" in rates:
             old.add_torques(own["tau"], rates["tau"])
-        for joint, (form, at_q, at_v) in zip(arm.driving_joints, new.places, strict=True):
+        for joint, (form, at_q, at_v) in zip(robot.driving_joints, new.places, strict=True):
             q_j = own_q[..., joint.q]
             results_q[..., at_q] = form.theirs(q_j)
             for key, x in own.items():
@@ -142,53 +142,53 @@ def converted(arm: Robot, q: Array, rates: dict[str, Any], source: Library, targ
 
 
 def checked_arrays(
-    arm: Robot, q: Any, rates: dict[str, Any], old: Side, check: bool
+    robot: Robot, q: Any, rates: dict[str, Any], old: Side, check: bool
 ) -> tuple[States, np.ndarray, dict[str, np.ndarray]]:
     """The arrays, of real numbers, of one dtype and batch shape."""
     if old.title == "Linkwise":
-        states, names = States(arm, {"q": q, **rates}, check=check), {"q": "q"} | {key: key for key in rates}
+        states, names = States(robot, {"q": q, **rates}, check=check), {"q": "q"} | {key: key for key in rates}
     else:
         names = {key: f"{key}, in {old.title}'s coordinates," for key in ("q", *rates)}
         sizes = {"q": (q, (old.nq,))} | {key: (x, (old.nv,)) for key, x in rates.items()}
-        states = States(arm, {}, check=check, others={names[key]: given for key, given in sizes.items()})
+        states = States(robot, {}, check=check, others={names[key]: given for key, given in sizes.items()})
     if not states.numeric:
         kinds = ", ".join(f"{key} {x.dtype}" for key, x in states.arrays.items())
         raise TypeError(f"the arrays are of {states.xp.__name__}: {kinds} ({EXPECTED}, in NumPy arrays)")
     return states, states.rows(names["q"], (old.nq,)), {key: states.rows(names[key], (old.nv,)) for key in rates}
 
 
-def side_of(arm: Robot, library: Library, which: str) -> Side:
+def side_of(robot: Robot, library: Library, which: str) -> Side:
     """Where the numbers of each joint are in a library, or in a model object of one."""
     if not isinstance(library, str):
-        return side_of_model(arm, library, which)
+        return side_of_model(robot, library, which)
     one_of(library, CONVENTIONS, which)
-    refuse_foreign_joints(arm, library)
+    refuse_foreign_joints(robot, library)
     places, q = [], 0
-    for joint in arm.driving_joints:
-        form = form_of(arm, joint, CONVENTIONS[library])
-        places.append(Place(form, list(range(q, q + form.size)), list(range(arm.n))[joint.v]))
+    for joint in robot.driving_joints:
+        form = form_of(robot, joint, CONVENTIONS[library])
+        places.append(Place(form, list(range(q, q + form.size)), list(range(robot.n))[joint.v]))
         q += form.size
-    return Side(TITLES[library], q, arm.n, tuple(places))
+    return Side(TITLES[library], q, robot.n, tuple(places))
 
 
-def form_of(arm: Robot, joint: MovingJoint, forms: Forms) -> SameNumbers:
-    return forms.get(joint.kind.name, SameNumbers)(arm, joint)
+def form_of(robot: Robot, joint: MovingJoint, forms: Forms) -> SameNumbers:
+    return forms.get(joint.kind.name, SameNumbers)(robot, joint)
 
 
-def refuse_foreign_joints(arm: Robot, library: str) -> None:
+def refuse_foreign_joints(robot: Robot, library: str) -> None:
     """Raise an error that names the joint, if the library has none of this kind."""
-    for joint in arm.moving:
+    for joint in robot.moving:
         reason = ""
         if joint.coupling is not None and library in ("mujoco", "drake"):
             reason = "coupled joints have coordinates of their own there, and a constraint"
             reason += " (the MjModel itself as source or target says where)" if library == "mujoco" else ""
         elif library != "linkwise" and library not in joint.kind.libraries:
             reason = f"it has no {joint.kind.name} joints"
-        elif joint.kind.name == "free" and library == "mujoco" and arm.links[joint.first].parent >= 0:
+        elif joint.kind.name == "free" and library == "mujoco" and robot.links[joint.first].parent >= 0:
             reason = "it has free joints on the world alone"
         if reason:
             raise RobotError(
-                f"robot {arm.name!r}, joint {joint.joint!r} ({joint.kind.name}) has no form in {TITLES[library]}:"
+                f"robot {robot.name!r}, joint {joint.joint!r} ({joint.kind.name}) has no form in {TITLES[library]}:"
                 f" {reason}"
             )
 
@@ -205,7 +205,7 @@ def robot_of_model(model: Any) -> Robot | None:
     return MODELS[library].robot(model) if library else None
 
 
-def side_of_model(arm: Robot, model: Any, which: str) -> Side:
+def side_of_model(robot: Robot, model: Any, which: str) -> Side:
     """The joints of a robot in a model: by the names of joints, then of links; free joints also where one is left."""
     library = library_of(model)
     if not library:
@@ -213,33 +213,35 @@ def side_of_model(arm: Robot, model: Any, which: str) -> Side:
         expected = "'linkwise', 'pinocchio', 'mujoco', 'drake', a pinocchio.Model or a mujoco.MjModel"
         raise TypeError(f"{which} is a {kind} (expected {expected})")
     joints = list(MODELS[library].joints(model))
-    found = matched(arm, joints)
+    found = matched(robot, joints)
     title = f"the {TITLES[library]} model"
     used = {part for parts in found.values() for part in parts}
-    refuse_others(arm, [part for part in joints if part not in used and part.value is None], found, title)
+    refuse_others(robot, [part for part in joints if part not in used and part.value is None], found, title)
     forms = CONVENTIONS[library]
-    places = {joint.link: place_of(arm, joint, found[joint.link], forms) for joint in arm.moving if joint.link in found}
+    places = {
+        joint.link: place_of(robot, joint, found[joint.link], forms) for joint in robot.moving if joint.link in found
+    }
     followers = []
-    for joint in arm.moving:
+    for joint in robot.moving:
         if joint.coupling is not None and joint.link in places:
-            slot = arm.slots[joint.link]
+            slot = robot.slots[joint.link]
             followers.append(Follower(places[joint.link], slot.q, slot.v, float(slot.ratio), float(slot.offset)))
     standing = [(part.q[0], part.value) for part in joints if part not in used and part.value is not None]
-    own = tuple(places[joint.link] for joint in arm.driving_joints)
+    own = tuple(places[joint.link] for joint in robot.driving_joints)
     return Side(title, int(model.nq), int(model.nv), own, tuple(followers), tuple(standing))
 
 
-def matched(arm: Robot, joints: Sequence[ModelJoint]) -> dict[int, list[ModelJoint]]:
+def matched(robot: Robot, joints: Sequence[ModelJoint]) -> dict[int, list[ModelJoint]]:
     """The joints of the model that each joint of the robot is, by its link."""
     found: dict[int, list[ModelJoint]] = {}
     left = list(joints)
     for label in ("joint", "name"):
-        for joint in arm.moving:
+        for joint in robot.moving:
             parts = [] if joint.link in found else parts_named(joint, getattr(joint, label), left)
             if parts:
                 found[joint.link] = parts
                 left = [part for part in left if part not in parts]
-    free = [joint for joint in arm.moving if joint.kind.name == "free" and joint.link not in found]
+    free = [joint for joint in robot.moving if joint.kind.name == "free" and joint.link not in found]
     spare = [part for part in left if part.kind == "free"]
     if len(free) == len(spare) == 1:  # the base: "root_joint" in Pinocchio
         found[free[0].link] = spare
@@ -263,34 +265,34 @@ def parts_named(joint: MovingJoint, label: str, joints: Sequence[ModelJoint]) ->
     return several if [part.kind for part in several] == separate else []
 
 
-def place_of(arm: Robot, joint: MovingJoint, parts: Sequence[ModelJoint], forms: Forms) -> Place:
+def place_of(robot: Robot, joint: MovingJoint, parts: Sequence[ModelJoint], forms: Forms) -> Place:
     q, v = ([index for part in parts for index in getattr(part, key)] for key in ("q", "v"))
     whole = parts[0].kind in ("ball", "free", "planar")
-    return Place(form_of(arm, joint, forms) if whole else PerDegree([part.unbounded for part in parts]), q, v)
+    return Place(form_of(robot, joint, forms) if whole else PerDegree([part.unbounded for part in parts]), q, v)
 
 
-def refuse_others(arm: Robot, left: Sequence[ModelJoint], found: Mapping[int, list[ModelJoint]], title: str) -> None:
+def refuse_others(robot: Robot, left: Sequence[ModelJoint], found: Mapping[int, list[ModelJoint]], title: str) -> None:
     """Raise an error that names the joints that only one of the two has, or that are of another kind there.
 
     `left` are the joints of the model that are none of the robot's.
     """
-    missing = [joint for joint in arm.driving_joints if joint.link not in found]
+    missing = [joint for joint in robot.driving_joints if joint.link not in found]
     kinds = {part.name: part.kind for part in left}
     for joint in missing:
         if joint.joint in kinds:
             raise RobotError(
-                f"robot {arm.name!r}, joint {joint.joint!r} is {joint.kind.name}, and {kinds[joint.joint]} in {title}"
+                f"robot {robot.name!r}, joint {joint.joint!r} is {joint.kind.name}, and {kinds[joint.joint]} in {title}"
                 " (expected the same robot)"
             )
     if missing:
         raise RobotError(
-            f"robot {arm.name!r} has joints for which {title} has no numbers: {quoted(x.joint for x in missing)}"
+            f"robot {robot.name!r} has joints for which {title} has no numbers: {quoted(x.joint for x in missing)}"
             f" (expected joints of the same names; it has {quoted(part.name for part in left) or 'no others'})"
         )
     if left:
         raise RobotError(
-            f"{title} has joints that robot {arm.name!r} does not have: {quoted(part.name for part in left)} (expected"
-            " the same joints)"
+            f"{title} has joints that robot {robot.name!r} does not have: {quoted(part.name for part in left)}"
+            " (expected the same joints)"
         )
 
 

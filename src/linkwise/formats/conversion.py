@@ -150,7 +150,7 @@ def cleaned(x: Scalar, size: float) -> Scalar:
     return clean(x, size) if type(x) is float else x
 
 
-def convert(arm: Robot, convention: str) -> Robot:
+def convert(robot: Robot, convention: str) -> Robot:
     """The same robot with a table of another convention: "standard" or "modified" DH, or "frames".
 
     Joints, q, gravity, base, drives, limits and the frames of fixed joints stay the same. Frames of links may move, as
@@ -166,22 +166,22 @@ def convert(arm: Robot, convention: str) -> Robot:
     >>> bool(abs(lw.gravity_torque(craig, q) - lw.gravity_torque(arm, q)).max() < 1e-12)
     True
     """
-    require_robot(arm, role=", then a convention")
+    require_robot(robot, role=", then a convention")
     one_of(convention, CONVENTIONS, "convention", RobotError)
-    if convention == arm.convention:
-        return arm
-    table = Table.of(arm)
+    if convention == robot.convention:
+        return robot
+    table = Table.of(robot)
     WAYS[convention](table)
     return checked_robot(table, convention)
 
 
 def checked_robot(table: Table, convention: str) -> Robot:
     """The robot of the new rows, after it was compared with the old one."""
-    arm = table.robot
-    robot = replace(from_table(table.rows, convention, arm.gravity, arm.name), about=arm.about)
+    robot = table.robot
+    converted = replace(from_table(table.rows, convention, robot.gravity, robot.name), about=robot.about)
     offsets = {part.name: table.offsets[index] for index, part in enumerate(table.parts)}
-    require_agreement(arm, robot, offsets, f"its table as {convention!r}")
-    return robot if arm.links[0].grouped is None else robot.regrouped()
+    require_agreement(robot, converted, offsets, f"its table as {convention!r}")
+    return converted if robot.links[0].grouped is None else converted.regrouped()
 
 
 def to_modified(table: Table) -> None:

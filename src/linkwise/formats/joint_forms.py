@@ -27,7 +27,7 @@ class SameNumbers:
 
     size_there: ClassVar[int | None] = None  # of their q, where it is not that of ours
 
-    def __init__(self, arm: Robot, joint: MovingJoint) -> None:
+    def __init__(self, robot: Robot, joint: MovingJoint) -> None:
         self.size = self.size_there or len(joint.kind.q_labels)  # of their q
 
     def theirs(self, q: np.ndarray) -> np.ndarray:
@@ -119,9 +119,9 @@ class PinocchioPlanar(SameNumbers):
 class MujocoFree(SameNumbers):
     """A free joint: its pose is in the world, not in the frame in which the table places the joint."""
 
-    def __init__(self, arm: Robot, joint: MovingJoint) -> None:
-        super().__init__(arm, joint)
-        seat = arm.links[joint.first].placement.then(joint.kind.joint_frame)
+    def __init__(self, robot: Robot, joint: MovingJoint) -> None:
+        super().__init__(robot, joint)
+        seat = robot.links[joint.first].placement.then(joint.kind.joint_frame)
         self.axes = np.array([[float(x) for x in row] for row in seat.axes.rows])
         self.origin = np.array([float(x) for x in seat.translation])
         self.quaternion = quaternion_of(self.axes)
@@ -142,10 +142,10 @@ class MujocoFree(SameNumbers):
         return joined(rotated(self.axes.T, x[..., :3]), x[..., 3:])
 
 
-def mujoco_free(arm: Robot, joint: MovingJoint) -> SameNumbers:
-    form = MujocoFree(arm, joint)
+def mujoco_free(robot: Robot, joint: MovingJoint) -> SameNumbers:
+    form = MujocoFree(robot, joint)
     at_base = (form.axes == np.eye(3)).all() and not form.origin.any()
-    return SameNumbers(arm, joint) if at_base else form
+    return SameNumbers(robot, joint) if at_base else form
 
 
 class DrakeBall(OtherOrder):

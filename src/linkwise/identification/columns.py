@@ -42,7 +42,7 @@ class Columns(NamedTuple):
 
 
 def columns_of(
-    arm: Robot,
+    robot: Robot,
     names: Sequence[str],
     given: Mapping[str, Any] | None,
     where: str,
@@ -68,17 +68,17 @@ def columns_of(
     wanted = [quantity for quantity in WORDS if quantity not in found]
     found |= {quantity: [quantity] for quantity in wanted if quantity in blocks and quantity not in taken}
     free = [name for name in names if name not in taken]
-    found |= recognised(arm, free, [quantity for quantity in wanted if quantity not in found], where, currents)
+    found |= recognised(robot, free, [quantity for quantity in wanted if quantity not in found], where, currents)
     for quantity in wanted:
         columns = found.get(quantity) or whole(blocks, quantity, taken, where, currents)
         if columns:
             found[quantity] = columns
     for quantity, columns in found.items():
-        check_count(arm, quantity, columns, blocks, where)
+        check_count(robot, quantity, columns, blocks, where)
     user = given or {}
     units: Units = {
         quantity: [
-            (quantity == "t" and time_unit(name)) or unit_in(arm, name, quantity in user, quantity == "t")
+            (quantity == "t" and time_unit(name)) or unit_in(robot, name, quantity in user, quantity == "t")
             for name in columns
         ]
         for quantity, columns in found.items()
@@ -86,10 +86,10 @@ def columns_of(
     return Columns(found, units)
 
 
-def unit_in(arm: Robot, name: str, by_user: bool, time: bool) -> Unit | None:
+def unit_in(robot: Robot, name: str, by_user: bool, time: bool) -> Unit | None:
     """The unit in a column's name; if the user names the column, brackets that are no unit mean something else."""
     low = name.lower()
-    own = [label for label in (*places(arm, "q"), *places(arm, "qd")) if label.lower() in low]
+    own = [label for label in (*places(robot, "q"), *places(robot, "qd")) if label.lower() in low]
     if own:
         start = low.index(max(own, key=len).lower())
         name = f"joint {name[:start]} {name[start + len(max(own, key=len)) :]}"
@@ -100,17 +100,17 @@ def unit_in(arm: Robot, name: str, by_user: bool, time: bool) -> Unit | None:
     return None if by_user and unit is not None and not unit.of else unit
 
 
-def check_count(arm: Robot, quantity: str, columns: Sequence[str], blocks: Sequence[str], where: str) -> None:
+def check_count(robot: Robot, quantity: str, columns: Sequence[str], blocks: Sequence[str], where: str) -> None:
     block = next((name for name in columns if name in blocks), None)
     if block is not None and len(columns) > 1:
         raise ValueError(f"{where}: {block!r} holds all joints (expected columns={{{quantity!r}: {block!r}}} alone)")
     if block is not None and quantity == "t":
         raise ValueError(f"{where}: {block!r} has several columns (expected times, one for each sample)")
-    wanted = arm.nq if quantity == "q" else 1 if quantity == "t" else arm.n
+    wanted = robot.nq if quantity == "q" else 1 if quantity == "t" else robot.n
     if block is None and len(columns) != wanted:
         raise ValueError(
             f"{where}: {len(columns)} columns of {quantity} ({', '.join(columns)}; expected {wanted}, in the order"
-            f" {', '.join(arm.q_names if quantity == 'q' else arm.v_names)}: columns={{{quantity!r}: [...]}})"
+            f" {', '.join(robot.q_names if quantity == 'q' else robot.v_names)}: columns={{{quantity!r}: [...]}})"
         )
 
 
@@ -166,7 +166,7 @@ def named_by_user(names: Sequence[str], given: Mapping[str, Any] | None, where: 
 
 
 def recognised(
-    arm: Robot, names: Sequence[str], quantities: Iterable[str], where: str, currents: bool
+    robot: Robot, names: Sequence[str], quantities: Iterable[str], where: str, currents: bool
 ) -> dict[str, list[str]]:
     """The columns of the quantities that there are: all by the joints' names, or all by number.
 
@@ -177,29 +177,29 @@ def recognised(
     numbered: list[str] = []
     firsts: set[int] = set()
     for quantity in quantities:
-        labels = places(arm, "q" if quantity == "q" else "qd")
-        size = arm.nq if quantity == "q" else arm.n
+        labels = places(robot, "q" if quantity == "q" else "qd")
+        size = robot.nq if quantity == "q" else robot.n
         own = {name: joint_of(name, quantity, labels, size == 1, currents) for name in names}
         first = 0 if any(number == 0 for _, number in own.values()) else 1
         by_name = {name: joint for name, (joint, _) in own.items() if joint is not None}
         by_number = {name: number - first for name, (_, number) in own.items() if number is not None}
         for name, joint in by_name.items():
             if COLUMN.fullmatch(bare(name.lower())) and by_number.get(name, joint) != joint:
-                refuse_guess(arm, name, quantity, joint, by_number[name], where)
+                refuse_guess(robot, name, quantity, joint, by_number[name], where)
         if by_name:
             named |= by_name
         else:
             numbered += by_number
             firsts.add(first)
-        columns = one_each(arm, by_name or by_number, quantity, size, where)
+        columns = one_each(robot, by_name or by_number, quantity, size, where)
         if columns:
             found[quantity] = columns
     for first in firsts:
-        refuse_half(where, arm, named, numbered, first)
+        refuse_half(where, robot, named, numbered, first)
     return found
 
 
-def one_each(arm: Robot, joints: Mapping[str, int], quantity: str, size: int, where: str) -> list[str]:
+def one_each(robot: Robot, joints: Mapping[str, int], quantity: str, size: int, where: str) -> list[str]:
     """One column for each joint, in order, or none at all."""
     found: dict[int, list[str]] = {}
     for name, joint in joints.items():
@@ -212,7 +212,7 @@ def one_each(arm: Robot, joints: Mapping[str, int], quantity: str, size: int, wh
     missing = [k for k in range(size) if k not in found]
     more = [k for k in found if k >= size]
     if missing or more:
-        labels_in_order = arm.q_names if quantity == "q" else arm.v_names
+        labels_in_order = robot.q_names if quantity == "q" else robot.v_names
         lacking = f"none of {labels_in_order[missing[0]]!r}" if missing else f"{found[more[0]][0]!r} of no joint"
         raise ValueError(
             f"{where}: columns of {quantity} are {listed(columns[0] for columns in found.values())}, {lacking}"
@@ -221,8 +221,8 @@ def one_each(arm: Robot, joints: Mapping[str, int], quantity: str, size: int, wh
     return [found[k][0] for k in range(size)]
 
 
-def refuse_guess(arm: Robot, name: str, quantity: str, joint: int, number: int, where: str) -> NoReturn:
-    labels = arm.q_names if quantity == "q" else arm.v_names
+def refuse_guess(robot: Robot, name: str, quantity: str, joint: int, number: int, where: str) -> NoReturn:
+    labels = robot.q_names if quantity == "q" else robot.v_names
     other = f"{labels[number]!r}, the joint of that number" if number < len(labels) else "a number beyond all joints"
     raise ValueError(
         f"{where}: column {name!r} could be {quantity} of {labels[joint]!r}, by name, or of {other} (expected names"

@@ -46,8 +46,8 @@ def notes(result: Identification) -> Iterator[str]:
         yield f"the residuals of {', '.join(biased)} have a mean that is not zero: offset=True identifies it"
 
 
-def has_friction(arm: Robot) -> bool:
-    return bool(np.asarray(parameters(arm, friction=True))[len(parameters(arm)) :].any())
+def has_friction(robot: Robot) -> bool:
+    return bool(np.asarray(parameters(robot, friction=True))[len(parameters(robot)) :].any())
 
 
 def on_bodies(result: Identification) -> Iterator[str]:

@@ -100,10 +100,10 @@ class Estimates(Tabular):
         return [self.names[k], digits(value, 4), digits(sigma, 2), percent(self.relative_sigma[k]), nominal, word]
 
 
-def parameter_units(arm: Robot, names: tuple[str, ...]) -> tuple[str, ...]:
+def parameter_units(robot: Robot, names: tuple[str, ...]) -> tuple[str, ...]:
     """Of parameters by their names: link2.m, link2.rotor, joint2.offset."""
-    slides = {joint.name: drive_kinds(arm, joint.first, joint.link) for joint in arm.moving}
-    slides |= {name: {unit == "N"} for name, unit in zip(arm.v_names, arm.effort_units, strict=True)}
+    slides = {joint.name: drive_kinds(robot, joint.first, joint.link) for joint in robot.moving}
+    slides |= {name: {unit == "N"} for name, unit in zip(robot.v_names, robot.effort_units, strict=True)}
     units = []
     for name in names:
         owner, _, number = name.rpartition(".")
@@ -114,9 +114,9 @@ def parameter_units(arm: Robot, names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(units)
 
 
-def drive_kinds(arm: Robot, first: int, last: int) -> set[bool]:
+def drive_kinds(robot: Robot, first: int, last: int) -> set[bool]:
     """Of a joint, which may have several degrees of freedom: whether some slide, and some turn."""
-    return {not link.joint.angular for link in arm.links[first : last + 1]}
+    return {not link.joint.angular for link in robot.links[first : last + 1]}
 
 
 class ErrorArrays(NamedTuple):
@@ -148,9 +148,9 @@ class JointErrors(Tabular, ErrorArrays):
         return errors
 
     @staticmethod
-    def of(arm: Robot, rms: np.ndarray, size: np.ndarray, variation: np.ndarray) -> JointErrors:
+    def of(robot: Robot, rms: np.ndarray, size: np.ndarray, variation: np.ndarray) -> JointErrors:
         with np.errstate(divide="ignore", invalid="ignore"):
-            return JointErrors(rms, rms / size, 1.0 - (rms / variation) ** 2, arm.v_names, arm.effort_units)
+            return JointErrors(rms, rms / size, 1.0 - (rms / variation) ** 2, robot.v_names, robot.effort_units)
 
     def __repr__(self) -> str:
         relative, r2 = (values[np.isfinite(values)] for values in (self.relative, self.r2))

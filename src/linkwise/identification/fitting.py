@@ -55,7 +55,7 @@ REGULARIZATION = 0.1
 
 
 def identify(
-    arm: Robot,
+    robot: Robot,
     data: Any,
     *,
     friction: bool | Friction = True,
@@ -80,7 +80,7 @@ def identify(
 ) -> Identification:
     """Identify masses, first moments, inertias, rotors and friction of a robot from recorded motions and torques.
 
-    `arm` is the nominal robot: its geometry is taken as it is, and what the data do not tell stays as close to its
+    `robot` is the nominal robot: its geometry is taken as it is, and what the data do not tell stays as close to its
     bodies as it can. `data` is a mapping or a DataFrame, the path of a .csv or .npz file, a `Recording`, any object
     with such attributes, or a list of several recordings: times `t` (N,) or `period`, `q` (N, nq) and `tau` (N, n) and,
     where they were recorded, `qd` and `qdd`. Columns of tables have free names, one for each joint: q1, joint2_pos,
@@ -122,21 +122,21 @@ def identify(
     (11, True)
     """
     flags = {"physical": physical, "weighted": weighted, "rotors": rotors, "offset": offset}
-    check_options(arm, friction, flags | {"recorded_rates": recorded_rates}, regularization, solver)
-    speeds = checked_minimum_speed(arm, 0.0 if minimum_speed is None else minimum_speed)
+    check_options(robot, friction, flags | {"recorded_rates": recorded_rates}, regularization, solver)
+    speeds = checked_minimum_speed(robot, 0.0 if minimum_speed is None else minimum_speed)
     reading = {"columns": columns, "period": period, "degrees": degrees, "gains": gains}
     reading |= {"rates": recorded_rates, "delay": checked_delay(delay)}
-    samples = recordings_of(arm, data, **reading)
-    filtering = filtering_of(samples, cutoff, torque_cutoff, decimate, bool(arm.quaternions))
+    samples = recordings_of(robot, data, **reading)
+    filtering = filtering_of(samples, cutoff, torque_cutoff, decimate, bool(robot.quaternions))
     samples, too_short = without_short_parts(samples, filtering)
-    still = [still_joints(arm, recording, filtering) for recording in samples]
-    motions = [at_rest(motion_of(arm, r, filtering), joints) for r, joints in zip(samples, still, strict=True)]
-    check_motion(arm, motions)
+    still = [still_joints(robot, recording, filtering) for recording in samples]
+    motions = [at_rest(motion_of(robot, r, filtering), joints) for r, joints in zip(samples, still, strict=True)]
+    check_motion(robot, motions)
     check_torques(samples)
-    model = TorqueModel.of(arm, friction, rotors, offset, free)
+    model = TorqueModel.of(robot, friction, rotors, offset, free)
     automatic = minimum_speed is None and Friction.of(friction) is not None
     speeds = slow_speeds(motions) if automatic else speeds
-    fast, slow = reduced(model, motions, filtering, blocks_for(arm.n, len(model.base_names)), speeds)
+    fast, slow = reduced(model, motions, filtering, blocks_for(robot.n, len(model.base_names)), speeds)
     check_rows([fast, slow] if automatic else [fast])
     if automatic:
         factors, solution, ratios = without_rest(fast, slow, model.base_nominal, weighted)
@@ -148,16 +148,16 @@ def identify(
     else:
         fit = fitted(factors, model, solution, physical, regularization, solver)
     every = model.with_unknowns(fit.unknowns)
-    robot = arm.with_parameters(every, friction=friction, unphysical="warn")
-    robot = replace(robot, about=source_of(arm, samples, fit.offsets if offset else None))
-    notes = [*notes_on_data(arm, samples, filtering, still), *too_short, *notes_on_condition(model, fit.solution)]
+    fitted_robot = robot.with_parameters(every, friction=friction, unphysical="warn")
+    fitted_robot = replace(fitted_robot, about=source_of(robot, samples, fit.offsets if offset else None))
+    notes = [*notes_on_data(robot, samples, filtering, still), *too_short, *notes_on_condition(model, fit.solution)]
     notes += [*fit.prior.notes, *(fit.prior.kept if physical else ())]
     if automatic:
-        notes += notes_on_rest(arm, slow, fast, speeds, ratios)
-    notes += notes_on_lost_joints(arm, factors, motions, speeds)
+        notes += notes_on_rest(robot, slow, fast, speeds, ratios)
+    notes += notes_on_lost_joints(robot, factors, motions, speeds)
     result = Identification(
-        robot=robot,
-        nominal=arm,
+        robot=fitted_robot,
+        nominal=robot,
         parameters=all_estimates(model, fit.solution, fit.spread, every),
         base=base_estimates(model, fit.solution, fit.spread, fit.x),
         least_squares=base_estimates(model, solution, spread_of(factors, solution), solution.x),
@@ -165,17 +165,17 @@ def identify(
         condition=fit.solution.condition,
         singular_values=fit.solution.singular,
         not_identifiable=not_identifiable(model, fit.solution, recovery(model)[1]),
-        residuals=errors_of(arm, factors, [fit.x], [None]),
+        residuals=errors_of(robot, factors, [fit.x], [None]),
         validation=cross_validation(factors, fit, model),
         noise=fit.solution.noise,
-        offsets=fit.offsets if offset else np.zeros(arm.n),
-        certificates=certificates(arm, every[: 10 * len(arm.names)].reshape(-1, 10)),
+        offsets=fit.offsets if offset else np.zeros(robot.n),
+        certificates=certificates(robot, every[: 10 * len(robot.names)].reshape(-1, 10)),
         friction=with_own_coefficients(friction),
         physical=physical,
         weighted=weighted,
         filtering=filtering,
         samples=sum(len(recording.q) for recording in samples),
-        rows=max(factors.samples(j) for j in range(arm.n)),
+        rows=max(factors.samples(j) for j in range(robot.n)),
         duration=duration_of(samples),
         gap=fit.found.gap if fit.found is not None else None,
         cost=cost_of(fit.solution, fit.x) if physical else None,
@@ -198,43 +198,43 @@ def duration_of(samples: Sequence[Samples]) -> float:
     return sum(len(recording.q) * recording.period for recording in samples)
 
 
-def source_of(arm: Robot, samples: Sequence[Samples], offsets: np.ndarray | None) -> str:
+def source_of(robot: Robot, samples: Sequence[Samples], offsets: np.ndarray | None) -> str:
     """Where the numbers of the identified robot come from."""
     count = sum(len(recording.q) for recording in samples)
-    text = f"Identified from {count} samples, {duration_of(samples):.4g} s; nominal robot: {arm.about or arm.name}"
+    text = f"Identified from {count} samples, {duration_of(samples):.4g} s; nominal robot: {robot.about or robot.name}"
     if offsets is not None:
-        zeros = ", ".join(f"{name} {x:.4g}" for name, x in zip(arm.v_names, offsets, strict=True))
+        zeros = ", ".join(f"{name} {x:.4g}" for name, x in zip(robot.v_names, offsets, strict=True))
         text += f"; measured torques have offsets, which the robot has not: {zeros}"
     return text
 
 
-def notes_on_data(arm: Robot, samples: Sequence[Samples], filtering: Filtering, still: list[np.ndarray]) -> list[str]:
+def notes_on_data(robot: Robot, samples: Sequence[Samples], filtering: Filtering, still: list[np.ndarray]) -> list[str]:
     notes = [note for recording in samples for note in recording.notes]
     for k, recording in enumerate(samples):
         if any(np.array_equal(recording.q, r.q) and np.array_equal(recording.tau, r.tau) for r in samples[:k]):
             notes.append(f"{recording.name}: the same as one before it, so that σ is too small")
     for recording, joints in zip(samples, still, strict=True):
-        notes += notes_on_steps(arm, recording, joints)
-        notes += inconsistent_rates(arm, recording, filtering, joints)
-        notes += inconsistent_accelerations(arm, recording, filtering, joints)
-    return notes + notes_on_still_joints(arm, still) + notes_on_small_motions(arm, samples, still)
+        notes += notes_on_steps(robot, recording, joints)
+        notes += inconsistent_rates(robot, recording, filtering, joints)
+        notes += inconsistent_accelerations(robot, recording, filtering, joints)
+    return notes + notes_on_still_joints(robot, still) + notes_on_small_motions(robot, samples, still)
 
 
-def notes_on_lost_joints(arm: Robot, factors: Factors, motions: Sequence[Motion], speeds: np.ndarray) -> list[str]:
+def notes_on_lost_joints(robot: Robot, factors: Factors, motions: Sequence[Motion], speeds: np.ndarray) -> list[str]:
     """What is said of joints with torques of which no row is fast enough."""
     missing = np.all([motion.unmeasured for motion in motions], axis=0)
     lost = [
         f"{name} ({v:g})"
-        for j, (name, v) in enumerate(zip(arm.v_names, speeds, strict=True))
+        for j, (name, v) in enumerate(zip(robot.v_names, speeds, strict=True))
         if not factors.samples(j) and not missing[j]
     ]
     return [f"{', '.join(lost)}: always slower than minimum_speed, so that no row is left"] if lost else []
 
 
-def check_options(arm: Any, friction: Any, flags: Mapping[str, Any], regularization: float, solver: str) -> None:
-    require_robot(arm)
-    if arm.symbolic:
-        raise ValueError(f"robot {arm.name!r} has symbols (expected numbers: lw.bind gives them values)")
+def check_options(robot: Any, friction: Any, flags: Mapping[str, Any], regularization: float, solver: str) -> None:
+    require_robot(robot)
+    if robot.symbolic:
+        raise ValueError(f"robot {robot.name!r} has symbols (expected numbers: lw.bind gives them values)")
     for name, value in flags.items():
         if not isinstance(value, bool):
             raise TypeError(f"{name} is {value!r} (expected True or False)")
@@ -253,12 +253,14 @@ def with_own_coefficients(friction: bool | Friction) -> bool | Friction:
     return friction if isinstance(friction, bool) else replace(friction, viscous=None, coulomb=None)
 
 
-def checked_minimum_speed(arm: Robot, value: Any) -> np.ndarray:
+def checked_minimum_speed(robot: Robot, value: Any) -> np.ndarray:
     """Of each joint: (n,)."""
-    each = list(value) if isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, str) else [value] * arm.n
-    if len(each) != arm.n or not all(is_number(speed) and speed >= 0.0 for speed in each):
+    each = (
+        list(value) if isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, str) else [value] * robot.n
+    )
+    if len(each) != robot.n or not all(is_number(speed) and speed >= 0.0 for speed in each):
         raise ValueError(
-            f"minimum_speed is {value!r} (expected a rate of at least 0, or one for each of {', '.join(arm.v_names)})"
+            f"minimum_speed is {value!r} (expected a rate of at least 0, or one for each of {', '.join(robot.v_names)})"
         )
     return np.array(each, dtype=float)
 
@@ -269,13 +271,13 @@ def checked_delay(delay: float) -> float:
     return float(delay)
 
 
-def motions_of(arm: Robot, data: Any, filtering: Filtering, **reading: Any) -> list[tuple[Motion, Filtering]]:
+def motions_of(robot: Robot, data: Any, filtering: Filtering, **reading: Any) -> list[tuple[Motion, Filtering]]:
     """The motions of other data, and the cut-offs that their rates allow."""
-    recordings = recordings_of(arm, data, **reading)
+    recordings = recordings_of(robot, data, **reading)
     check_torques(recordings)
-    filtering = filtering.for_others(recordings, bool(arm.quaternions))
+    filtering = filtering.for_others(recordings, bool(robot.quaternions))
     recordings, _ = without_short_parts(recordings, filtering)
-    return [(at_rest(motion_of(arm, r, filtering), still_joints(arm, r, filtering)), filtering) for r in recordings]
+    return [(at_rest(motion_of(robot, r, filtering), still_joints(robot, r, filtering)), filtering) for r in recordings]
 
 
 def check_rows(parts: Sequence[Factors]) -> None:

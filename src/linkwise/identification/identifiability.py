@@ -50,7 +50,7 @@ def not_identifiable(model: TorqueModel, solution: Solution, alone: np.ndarray) 
     """Reasons by the name of the parameter."""
     T, unknowns, base = model.T, model.unknowns, model.base_names
     links = {
-        link.name: mobility for link, mobility in zip(model.arm.links, mobilities(model.arm.uncoupled), strict=True)
+        link.name: mobility for link, mobility in zip(model.robot.links, mobilities(model.robot.uncoupled), strict=True)
     }
     determined = solution.determined
     silent = silent_columns(solution)
@@ -58,7 +58,7 @@ def not_identifiable(model: TorqueModel, solution: Solution, alone: np.ndarray) 
     for k, name in enumerate(unknowns):
         parts = np.flatnonzero(np.abs(T[:, k]) > SMALL)
         if not len(parts):
-            reasons[name] = no_effect(model.arm, name, links)
+            reasons[name] = no_effect(model.robot, name, links)
         elif not determined[parts].all():
             lost = [base[i] for i in parts if not determined[i]]
             why = "has no effect in these data" if silent[parts].all() else "these data do not tell it from others"
@@ -92,7 +92,7 @@ def silent_columns(solution: Solution) -> np.ndarray:
     return np.asarray(sizes <= SMALL * sizes.max(initial=0.0))
 
 
-def no_effect(arm: Robot, name: str, links: dict[str, LinkMobility]) -> str:
+def no_effect(robot: Robot, name: str, links: dict[str, LinkMobility]) -> str:
     """Why no torque depends on a parameter, whatever the motion is."""
     link, _, number = name.rpartition(".")
     mobility = links.get(link)

@@ -31,7 +31,7 @@ class MeasuredMotion(NamedTuple):
 
 
 def measured_motion(
-    arm: Robot,
+    robot: Robot,
     data: Any,
     *,
     columns: Mapping[str, Any] | None = None,
@@ -58,14 +58,14 @@ def measured_motion(
     >>> print(lw.budget(arm, run.q, run.qd, run.qdd, t=run.t).joint("link3", by="kinds").when)
     t = ...
     """
-    require_robot(arm)
-    samples = recordings_of(arm, data, columns, period, degrees, gains, recorded_rates, delay)
-    filtering = filtering_of(samples, cutoff, cutoff, 1, bool(arm.quaternions))
+    require_robot(robot)
+    samples = recordings_of(robot, data, columns, period, degrees, gains, recorded_rates, delay)
+    filtering = filtering_of(samples, cutoff, cutoff, 1, bool(robot.quaternions))
     samples, _ = without_short_parts(samples, filtering)
     longest = max(samples, key=lambda recording: len(recording.q))
     if len(samples) > 1:
         warn(f"{longest.name}: the longest of {len(samples)} parts or recordings; the others are left out")
-    motion = at_rest(motion_of(arm, longest, filtering), still_joints(arm, longest, filtering))
+    motion = at_rest(motion_of(robot, longest, filtering), still_joints(robot, longest, filtering))
     tau = motion.tau
     if filtering.motion is not None:
         tau = LowPass.design(longest.rate, filtering.motion, MOTION).apply(longest.tau)

@@ -27,7 +27,7 @@ STATES = 4  # random ones, in which columns are seen to be zero
 class TorqueModel:
     """The unknowns π of a robot by name, with nominal values, and the matrix T of their combinations b."""
 
-    arm: Robot
+    robot: Robot
     friction: bool | Friction
     offset: bool
     names: tuple[str, ...]  # of all parameters
@@ -41,14 +41,14 @@ class TorqueModel:
 
     @staticmethod
     def of(
-        arm: Robot, friction: bool | Friction, rotors: bool, offset: bool, chosen: Sequence[str] | None = None
+        robot: Robot, friction: bool | Friction, rotors: bool, offset: bool, chosen: Sequence[str] | None = None
     ) -> TorqueModel:
         """`chosen`: links whose bodies are unknown, and names such as link2.viscous; None: all."""
-        every, base = parameters(arm, friction), parameters(arm, friction, base=True)
+        every, base = parameters(robot, friction), parameters(robot, friction, base=True)
         grouping = np.asarray(base.grouping, dtype=float)
         nominal = np.asarray(every, dtype=float)
         if chosen is not None:
-            free = chosen_parameters(arm, every.names, chosen)
+            free = chosen_parameters(robot, every.names, chosen)
             own = independent(grouping[:, free])
             mixing = grouping[:, free][:, own]
             T = np.linalg.lstsq(mixing, grouping[:, free], rcond=None)[0]
@@ -56,13 +56,13 @@ class TorqueModel:
             names = [name for name, yes in zip(every.names, free, strict=True) if yes]
             combined = tuple(names[k] for k in own)
             return TorqueModel(
-                arm, friction, offset, every.names, nominal, free, combined, T, grouping, mixing, tuple(chosen)
+                robot, friction, offset, every.names, nominal, free, combined, T, grouping, mixing, tuple(chosen)
             )
         free = np.array([rotors or not name.endswith(ROTOR) for name in every.names])
         kept = (grouping[:, free] != 0.0).any(axis=1)
         combined = tuple(name for name, yes in zip(base.names, kept, strict=True) if yes)
         T, mixing = grouping[np.ix_(kept, free)], np.eye(len(grouping))[:, kept]
-        return TorqueModel(arm, friction, offset, every.names, nominal, free, combined, T, grouping, mixing)
+        return TorqueModel(robot, friction, offset, every.names, nominal, free, combined, T, grouping, mixing)
 
     @property
     def unknowns(self) -> list[str]:
@@ -71,17 +71,17 @@ class TorqueModel:
     @property
     def base_names(self) -> list[str]:
         """Of the columns, offsets among them."""
-        offsets = [f"{name}{OFFSET}" for name in self.arm.v_names] if self.offset else []
+        offsets = [f"{name}{OFFSET}" for name in self.robot.v_names] if self.offset else []
         return [*self.combined, *offsets]
 
     @property
     def base_nominal(self) -> np.ndarray:
-        return np.concatenate([self.T @ self.nominal[self.free], np.zeros(self.arm.n if self.offset else 0)])
+        return np.concatenate([self.T @ self.nominal[self.free], np.zeros(self.robot.n if self.offset else 0)])
 
     @property
     def links(self) -> list[int]:
         """Whose bodies are unknown; their numbers, ten each, come first."""
-        return [k for k in range(len(self.arm.names)) if self.free[len(TEN) * k]]
+        return [k for k in range(len(self.robot.names)) if self.free[len(TEN) * k]]
 
     @property
     def body_size(self) -> int:
@@ -89,12 +89,12 @@ class TorqueModel:
 
     def rows(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
         """The columns of base parameters and offsets, and the torque of what is not identified: (N, n, b + 1)."""
-        Y = np.asarray(regressor(self.arm, q, qd, qdd, friction=self.friction, base=True))
+        Y = np.asarray(regressor(self.robot, q, qd, qdd, friction=self.friction, base=True))
         fixed, count = ~self.free, len(self.combined)
-        rows = np.zeros((*Y.shape[:2], count + (self.arm.n if self.offset else 0) + 1))
+        rows = np.zeros((*Y.shape[:2], count + (self.robot.n if self.offset else 0) + 1))
         rows[..., :count] = Y if count == Y.shape[-1] else Y @ self.mixing
         if self.offset:
-            rows[:, range(self.arm.n), range(count, count + self.arm.n)] = 1.0
+            rows[:, range(self.robot.n), range(count, count + self.robot.n)] = 1.0
         if fixed.any():
             rows[..., -1] = Y @ (self.grouping[:, fixed] @ self.nominal[fixed])
         return rows
@@ -103,9 +103,9 @@ class TorqueModel:
     def support(self) -> list[np.ndarray]:
         """Of each joint: the columns that are not zero in every state."""
         rng = np.random.default_rng(0)
-        q = np.asarray(random_configuration(self.arm, rng, (STATES,)))
-        rows = self.rows(q, *rng.normal(size=(2, STATES, self.arm.n)))[..., :-1]
-        return [np.flatnonzero(rows[:, j].any(axis=0)) for j in range(self.arm.n)]
+        q = np.asarray(random_configuration(self.robot, rng, (STATES,)))
+        rows = self.rows(q, *rng.normal(size=(2, STATES, self.robot.n)))[..., :-1]
+        return [np.flatnonzero(rows[:, j].any(axis=0)) for j in range(self.robot.n)]
 
     def with_unknowns(self, values: np.ndarray) -> np.ndarray:
         """All parameters, of which the unknowns have these values."""
@@ -114,22 +114,22 @@ class TorqueModel:
         return every
 
 
-def chosen_parameters(arm: Robot, names: Sequence[str], chosen: Sequence[str]) -> np.ndarray:
+def chosen_parameters(robot: Robot, names: Sequence[str], chosen: Sequence[str]) -> np.ndarray:
     """Which parameters are meant by names of links and of rotors or coefficients of friction."""
     if isinstance(chosen, str) or not all(isinstance(name, str) for name in chosen) or not len(chosen):
-        raise TypeError(f"free is {chosen!r} (expected a list of links, such as [{arm.names[-1]!r}])")
-    own = {f"{link}.{number}": link for link in arm.names for number in TEN}
+        raise TypeError(f"free is {chosen!r} (expected a list of links, such as [{robot.names[-1]!r}])")
+    own = {f"{link}.{number}": link for link in robot.names for number in TEN}
     scalars = [name for name in names if name not in own]
     for name in chosen:
-        if name not in arm.names and name not in scalars:
-            raise ValueError(f"free has {name!r}{meant(arm, name, scalars)}")
+        if name not in robot.names and name not in scalars:
+            raise ValueError(f"free has {name!r}{meant(robot, name, scalars)}")
     return np.array([own.get(name, name) in chosen for name in names])
 
 
-def meant(arm: Robot, name: str, scalars: Sequence[str]) -> str:
+def meant(robot: Robot, name: str, scalars: Sequence[str]) -> str:
     """What was probably meant by a name that is no link, and what was expected."""
-    joints = {joint.joint: joint.name for joint in arm.moving}
-    fixed = {frame.name: arm.names[frame.link] for frame in arm.frames if not frame.on_base}
+    joints = {joint.joint: joint.name for joint in robot.moving}
+    fixed = {frame.name: robot.names[frame.link] for frame in robot.frames if not frame.on_base}
     if name in joints:
         return f", a joint (expected its link, {joints[name]!r})"
     if name in fixed:
@@ -137,9 +137,9 @@ def meant(arm: Robot, name: str, scalars: Sequence[str]) -> str:
             f", a frame that is fixed to {fixed[name]!r} (expected that link; fit.payload({name!r}) then gives what it"
             " carries in this frame)"
         )
-    links = ", ".join(arm.names)
+    links = ", ".join(robot.names)
     drives = f"; or rotors and friction such as {scalars[-1]}" if scalars else ""
-    return f"{near_miss(name, [*arm.names, *scalars])} (expected names of links: {links}{drives})"
+    return f"{near_miss(name, [*robot.names, *scalars])} (expected names of links: {links}{drives})"
 
 
 def independent(columns: np.ndarray) -> list[int]:

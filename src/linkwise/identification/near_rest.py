@@ -62,11 +62,11 @@ def without_rest(
     return chosen, again, ratios
 
 
-def notes_on_rest(arm: Robot, slow: Factors, fast: Factors, speeds: np.ndarray, ratios: np.ndarray) -> list[str]:
-    names = [f"{name} (below {v:.2g})" for name, v, x in zip(arm.v_names, speeds, ratios, strict=True) if x]
+def notes_on_rest(robot: Robot, slow: Factors, fast: Factors, speeds: np.ndarray, ratios: np.ndarray) -> list[str]:
+    names = [f"{name} (below {v:.2g})" for name, v, x in zip(robot.v_names, speeds, ratios, strict=True) if x]
     if not names:
         return []
-    rows = [j for j in range(arm.n) if ratios[j]]
+    rows = [j for j in range(robot.n) if ratios[j]]
     share = sum(map(slow.samples, rows)) / sum(slow.samples(j) + fast.samples(j) for j in rows)
     worst = f"up to {ratios.max():.2g} times" if len(names) > 1 else f"{ratios.max():.2g} times"
     return [

@@ -40,7 +40,7 @@ class Payload(Tabular):
     `com` (3,) is in the frame, `inertia` (3, 3) the tensor about the mass centre, along the frame's axes. Each has a σ,
     which is that of the difference to the nominal robot: `mass_sigma`, `com_sigma`, `inertia_sigma`. What torques do
     not tell is NaN, with an infinite σ. `possible` says whether there is a body with these numbers; None if they are
-    not all known. `arm.with_payload(load.mass, load.com, load.inertia, link=load.frame)` is the arm that carries it.
+    not all known. `robot.with_payload(load.mass, load.com, load.inertia, link=load.frame)` is the arm that carries it.
     """
 
     link: str
@@ -109,12 +109,12 @@ class Payload(Tabular):
 
 def payload_of(result: Identification, frame: str | None = None) -> Payload:
     """Of the free link that the frame belongs to; by default of the one that is free, in its own table frame."""
-    arm, model = result.nominal, result.model
-    links = [arm.names[k] for k in model.links] if model.chosen else []
+    robot, model = result.nominal, result.model
+    links = [robot.names[k] for k in model.links] if model.chosen else []
     if not links:
         raise ValueError(
             "this fit identified all links, or none (expected a fit of the link that carries the payload, with all"
-            f" else as it was identified before: lw.identify(arm, data, free=[{arm.names[-1]!r}]))"
+            f" else as it was identified before: lw.identify(robot, data, free=[{robot.names[-1]!r}]))"
         )
     if frame is None:
         if len(links) > 1:
@@ -122,15 +122,15 @@ def payload_of(result: Identification, frame: str | None = None) -> Payload:
         frame = links[0]
     if not isinstance(frame, str):
         raise TypeError(f"frame is {frame!r} (expected the name of a link or frame)")
-    place = arm.frame(frame)
-    link = "the base" if place.on_base else arm.names[place.link]
+    place = robot.frame(frame)
+    link = "the base" if place.on_base else robot.names[place.link]
     if link not in links:
         raise ValueError(f"frame {frame!r} is fixed to {link}, which is not free (expected a frame of {links[0]})")
-    position = [arm.names[k] for k in model.links].index(link)
+    position = [robot.names[k] for k in model.links].index(link)
     own = np.flatnonzero(model.free)[len(TEN) * position + np.arange(len(TEN))]
     ten = result.parameters.values[own] - model.nominal[own]
     columns = len(TEN) * position + np.arange(len(TEN))
-    into = np.array(arm.seat(place)[1].inverse().matrix(), dtype=float)
+    into = np.array(robot.seat(place)[1].inverse().matrix(), dtype=float)
 
     def sigma(rows: np.ndarray) -> np.ndarray:
         """Of quantities with these derivatives by the ten numbers."""

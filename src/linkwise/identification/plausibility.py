@@ -16,16 +16,16 @@ ENOUGH = 20  # changes, to tell
 SATURATED = 0.01  # of the rows at the largest value, and five times as many as at the next
 
 
-def unwrapped(arm: Robot, q: np.ndarray, name: str, cuts: np.ndarray) -> tuple[np.ndarray, list[str]]:
+def unwrapped(robot: Robot, q: np.ndarray, name: str, cuts: np.ndarray) -> tuple[np.ndarray, list[str]]:
     """Angles without the jumps of 2 π that encoders of one turn have; other jumps are refused, but after `cuts`."""
     steps = np.diff(q, axis=0)
     steps[cuts] = 0.0
-    jumping = (np.abs(steps) > np.pi) & np.array(angles(arm, "q"))
+    jumping = (np.abs(steps) > np.pi) & np.array(angles(robot, "q"))
     if not jumping.any():
         return q, []
     q, notes = q.copy(), []
     for k in np.flatnonzero(jumping.any(axis=0)):
-        joint, rows = arm.q_names[k], np.flatnonzero(jumping[:, k])
+        joint, rows = robot.q_names[k], np.flatnonzero(jumping[:, k])
         turns = np.round(steps[:, k] / (2.0 * np.pi)) * jumping[:, k]
         smooth = steps[:, k] - 2.0 * np.pi * turns
         usual = np.abs(steps[~jumping[:, k], k]).max(initial=0.0)
@@ -44,37 +44,37 @@ def unwrapped(arm: Robot, q: np.ndarray, name: str, cuts: np.ndarray) -> tuple[n
     return q, notes
 
 
-def outside_limits(arm: Robot, q: np.ndarray, name: str) -> list[str]:
+def outside_limits(robot: Robot, q: np.ndarray, name: str) -> list[str]:
     """What is said of positions that a joint cannot have."""
-    notes, turning = [], angles(arm, "q")
-    for link, slot in arm.driving:
+    notes, turning = [], angles(robot, "q")
+    for link, slot in robot.driving:
         if link.joint.limits is None or link.joint.width != 1:
             continue
         (lower, upper), own = map(float, link.joint.limits), q[:, slot.q]
         most = own[np.argmax(np.maximum(own - upper, lower - own))]
         if max(most - upper, lower - most) > OUTSIDE * (upper - lower):
             why = "are angles in degrees (degrees=True)?" if turning[slot.q] else "is it in metres?"
-            joint, limits = arm.q_names[slot.q], f"{lower:.4g} to {upper:.4g}"
+            joint, limits = robot.q_names[slot.q], f"{lower:.4g} to {upper:.4g}"
             notes.append(f"{name}: q of {joint!r} goes to {most:.4g}, beyond its limits, {limits}: {why}")
     return notes
 
 
-def unmeasured(arm: Robot, tau: np.ndarray, recorded: Recorded) -> tuple[np.ndarray, list[str]]:
+def unmeasured(robot: Robot, tau: np.ndarray, recorded: Recorded) -> tuple[np.ndarray, list[str]]:
     """Which joints have no torque in any row (n,), and what is said of them; those of simulations may have none."""
     zero = np.all(tau == 0.0, axis=0) & (not recorded.simulated)
-    for joint in arm.moving:
+    for joint in robot.moving:
         if joint.kind.name == "free":  # nothing drives a base that flies: zeros are wrenches
             zero[joint.v] = False
-    names = [joint for joint, z in zip(arm.v_names, zero, strict=True) if z]
+    names = [joint for joint, z in zip(robot.v_names, zero, strict=True) if z]
     if not names or zero.all():  # an error, later
         return zero, []
     return zero, [f"{recorded.name}: tau of {', '.join(names)} is 0 in all rows: taken as not recorded, and not used"]
 
 
-def saturated(arm: Robot, tau: np.ndarray, name: str) -> list[str]:
+def saturated(robot: Robot, tau: np.ndarray, name: str) -> list[str]:
     """What is said of torques that are often at their largest value: a limit of the drive."""
     joints = []
-    for joint, column in zip(arm.v_names, np.abs(tau).T, strict=True):
+    for joint, column in zip(robot.v_names, np.abs(tau).T, strict=True):
         values, counts = np.unique(column, return_counts=True)
         if len(values) > ENOUGH and counts[-1] >= max(SATURATED * len(column), 5 * counts[-2]):
             joints.append(joint)

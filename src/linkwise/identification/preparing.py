@@ -131,14 +131,14 @@ def check_filters(rate: float, cutoff: float | None, torque_cutoff: float | None
         raise ValueError(f"decimate is {decimate!r} (expected a whole number: one row in so many is kept)")
 
 
-def motion_of(arm: Robot, samples: Samples, filtering: Filtering) -> Motion:
+def motion_of(robot: Robot, samples: Samples, filtering: Filtering) -> Motion:
     """Positions, rates and accelerations: as recorded or by differentiation of what was recorded."""
     q, qd, qdd, tau = samples.q, samples.qd, samples.qdd, samples.tau
     if filtering.motion is None:
         if qd is None or qdd is None:
             raise ValueError(f"{samples.name}: has no rates or accelerations (expected them, or cutoff=... in Hz)")
         return Motion(samples.t, q, qd, qdd, tau, samples.period, samples.unmeasured)
-    if qd is None and arm.quaternions:
+    if qd is None and robot.quaternions:
         raise ValueError(
             f"{samples.name}: there is no 'qd', and a quaternion is not differentiated (expected qd where a robot has"
             " ball joints or a free base)"
@@ -158,14 +158,14 @@ def motion_of(arm: Robot, samples: Samples, filtering: Filtering) -> Motion:
         accelerations = low_pass.apply(q, 2) if qd is None else low_pass.apply(qd, 1)
     inner = slice(half, len(q) - half)
     smooth = low_pass.apply(q)
-    if arm.quaternions:
-        smooth = np.asarray(normalize(arm, smooth))
+    if robot.quaternions:
+        smooth = np.asarray(normalize(robot, smooth))
     return Motion(samples.t[inner], smooth, rates, accelerations, tau[inner], samples.period, samples.unmeasured)
 
 
-def inconsistent_rates(arm: Robot, samples: Samples, filtering: Filtering, still: np.ndarray) -> list[str]:
+def inconsistent_rates(robot: Robot, samples: Samples, filtering: Filtering, still: np.ndarray) -> list[str]:
     """What is said where recorded rates are not the derivative of the positions: other units, or a lag."""
-    if samples.qd is None or arm.quaternions:
+    if samples.qd is None or robot.quaternions:
         return []
     low_pass = LowPass.design(samples.rate, filtering.motion or 0.1 * samples.rate, MOTION)
     if len(samples.q) < 4 * low_pass.half:
@@ -173,7 +173,7 @@ def inconsistent_rates(arm: Robot, samples: Samples, filtering: Filtering, still
     slope, rate = low_pass.apply(samples.q, 1), low_pass.apply(samples.qd)
     size = np.sqrt(np.mean(slope**2, axis=0))
     off = np.sqrt(np.mean((rate - slope) ** 2, axis=0)) / np.where((size > 0.0) & ~still, size, np.inf)
-    joints = [name for name, x in zip(arm.v_names, off, strict=True) if x > INCONSISTENT]
+    joints = [name for name, x in zip(robot.v_names, off, strict=True) if x > INCONSISTENT]
     if not joints:
         return []
     return [
@@ -191,7 +191,7 @@ def check_torques(samples: list[Samples]) -> None:
             )
 
 
-def check_motion(arm: Robot, motions: list[Motion]) -> None:
+def check_motion(robot: Robot, motions: list[Motion]) -> None:
     """A robot that stands still tells nothing but gravity, and that for one configuration."""
     spans = np.max([np.ptp(motion.q, axis=0) for motion in motions], axis=0)
     if (spans < STILL).all():

@@ -51,7 +51,7 @@ class Evidence(NamedTuple):
 
 
 def prior_of(
-    arm: Robot,
+    robot: Robot,
     links: Sequence[int],
     ten: np.ndarray,
     scalars: np.ndarray,
@@ -69,11 +69,11 @@ def prior_of(
     masses = nominal[:, 3, 3]
     positive = masses[masses > 0.0]
     mass = float(positive.mean()) if len(positive) else 1.0 / SHARE
-    away = [float(np.linalg.norm([float(x) for x in link.placement.translation])) for link in arm.links]
+    away = [float(np.linalg.norm([float(x) for x in link.placement.translation])) for link in robot.links]
     away = [x for x in away if x > AT_ONE_PLACE * max(away)]
     distance = float(np.mean(away)) if away else DISTANCE
     bodies = np.empty_like(nominal)
-    for k, (name, P) in enumerate(zip([arm.names[k] for k in links], nominal, strict=True)):
+    for k, (name, P) in enumerate(zip([robot.names[k] for k in links], nominal, strict=True)):
         if P[3, 3] <= LITTLE_MASS * mass:
             bodies[k] = pseudo_inertia_of(SHARE * mass, np.zeros(3), (SPREAD * distance) ** 2 * np.eye(3))
             notes.append(f"{name} has no mass in the nominal robot: drawn to {SHARE * mass:.3g} kg at its joint")

@@ -24,7 +24,7 @@ QUANTITIES = ("t", "q", "qd", "qdd", "tau")
 
 
 def recordings_of(
-    arm: Robot,
+    robot: Robot,
     data: Any,
     columns: Mapping[str, Any] | None,
     period: float | None,
@@ -42,10 +42,10 @@ def recordings_of(
     for k, item in enumerate(items):
         name = f"recording {k + 1}" if many else "data"
         try:
-            for recorded in contents(arm, item, columns, name, gains is not None):
+            for recorded in contents(robot, item, columns, name, gains is not None):
                 if not rates:
                     recorded = recorded.without("qd", "qdd")
-                found += samples_of(arm, recorded, period, degrees, gains, delay)
+                found += samples_of(robot, recorded, period, degrees, gains, delay)
         except ValueError as error:
             if type(error) is not ValueError:
                 raise
@@ -55,20 +55,20 @@ def recordings_of(
 
 
 def contents(
-    arm: Robot, item: Any, columns: Mapping[str, Any] | None, name: str, currents: bool = False
+    robot: Robot, item: Any, columns: Mapping[str, Any] | None, name: str, currents: bool = False
 ) -> list[Recorded]:
     """The arrays t, q, qd, qdd and tau of one item, or of each trajectory of a batch."""
     if isinstance(item, (str, os.PathLike)):
-        return [file_contents(arm, Path(item), columns, currents)]
+        return [file_contents(robot, Path(item), columns, currents)]
     names = getattr(getattr(item, "dtype", None), "names", None)
     if names:  # a structured array
         item = {key: item[key] for key in names}
     if hasattr(item, "columns") and hasattr(item, "to_numpy") and not isinstance(item, Mapping):
-        found = by_columns(arm, frame_table(item, columns, name), columns, name, currents)
+        found = by_columns(robot, frame_table(item, columns, name), columns, name, currents)
         return [replace(found, index=hasattr(item, "index"))]
     if hasattr(item, "keys") and hasattr(item, "__getitem__"):
         table = {str(key): item[key] for key in item.keys()}  # noqa: SIM118
-        return [by_columns(arm, table, columns, name, currents)]
+        return [by_columns(robot, table, columns, name, currents)]
     if hasattr(item, "q") and hasattr(item, "tau"):
         return of_object(item, name)
     raise TypeError(
@@ -98,7 +98,7 @@ def frame_table(frame: Any, columns: Mapping[str, Any] | None, name: str) -> Arr
 
 
 def by_columns(
-    arm: Robot,
+    robot: Robot,
     table: Arrays,
     columns: Mapping[str, Any] | None,
     name: str,
@@ -116,13 +116,13 @@ def by_columns(
             table[key] = value[:, 0]
     single = [key for key, value in table.items() if np.ndim(value) == 1]
     blocks = [key for key, value in table.items() if np.ndim(value) > 1]
-    found, units = columns_of(arm, single, columns, name, blocks, currents)
+    found, units = columns_of(robot, single, columns, name, blocks, currents)
     arrays: Arrays = {}
     for quantity, own in found.items():
         if quantity == "t":
             arrays[quantity] = table[own[0]]
         elif own[0] in blocks:
-            arrays[quantity] = array_of(in_order(arm, quantity, given[own[0]]), own[0], name)
+            arrays[quantity] = array_of(in_order(robot, quantity, given[own[0]]), own[0], name)
         else:
             arrays[quantity] = stacked(table, own, name)
     for quantity in ("q", "tau"):
@@ -198,7 +198,7 @@ def reached(values: Arrays, index: tuple[int, ...]) -> Arrays:
     return {"t": None if t is None else np.asarray(t)[:count], **{key: value[:count] for key, value in own.items()}}
 
 
-def file_contents(arm: Robot, path: Path, columns: Mapping[str, Any] | None, currents: bool) -> Recorded:
+def file_contents(robot: Robot, path: Path, columns: Mapping[str, Any] | None, currents: bool) -> Recorded:
     """Of a .npz file or a table of comma-separated numbers; errors name the file."""
     ending = path.suffix.lower()
     if ending == ".npz":
@@ -208,11 +208,11 @@ def file_contents(arm: Robot, path: Path, columns: Mapping[str, Any] | None, cur
             raise FileError(f"{path}: cannot be read ({error})") from None
         if "q" in values and np.ndim(values["q"]) > 2:
             raise FileError(f"{path}: holds a batch of trajectories (expected lw.load_recording(path))")
-        return by_columns(arm, values, columns, str(path), currents)
+        return by_columns(robot, values, columns, str(path), currents)
     if ending not in (".csv", ".txt"):
         raise FileError(f"{path}: cannot read {ending or 'files without an ending'} (expected .csv or .npz)")
     table, words = csv_table(path, by_number(columns))
-    return by_columns(arm, table, columns, str(path), currents, words)
+    return by_columns(robot, table, columns, str(path), currents, words)
 
 
 def by_number(columns: Mapping[str, Any] | None) -> bool:

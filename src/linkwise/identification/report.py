@@ -117,10 +117,10 @@ def joints(result: Identification) -> Section:
 
 def loads(result: Identification, frame: str | None) -> Section:
     """What the free links have more than the nominal robot; the tensor too if it is one link, or one in a frame."""
-    arm = result.nominal
-    links = [arm.names[k] for k in result.model.links]
+    robot = result.nominal
+    links = [robot.names[k] for k in result.model.links]
     found = [payload_of(result, link) for link in links] if frame is None else [payload_of(result, frame)]
-    fixed = [other.name for other in arm.frames if not other.on_base and arm.names[other.link] in links]
+    fixed = [other.name for other in robot.frames if not other.on_base and robot.names[other.link] in links]
     others = f"; fit.payload({fixed[-1]!r}) gives it in that frame" if fixed and frame is None else ""
     remarks = [f"σ is that of the difference to the nominal robot{others}"]
     if len(found) > 1:
@@ -174,8 +174,8 @@ def parameters(result: Identification, in_drives: bool) -> Section:
 
 def bodies(result: Identification) -> Section:
     """Of the free links, all if none was chosen, in the frames of the robot's table."""
-    arm, model, every = result.nominal, result.model, result.parameters
-    names = [arm.names[k] for k in model.links]
+    robot, model, every = result.nominal, result.model, result.parameters
+    names = [robot.names[k] for k in model.links]
     impossible = any(not result.certificates[name].possible for name in names)
     rows = []
     for name in names:

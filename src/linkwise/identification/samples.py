@@ -41,7 +41,7 @@ class Samples:
 
 
 def samples_of(
-    arm: Robot, recorded: Recorded, period: float | None, degrees: bool, gains: Any, delay: float = 0.0
+    robot: Robot, recorded: Recorded, period: float | None, degrees: bool, gains: Any, delay: float = 0.0
 ) -> list[Samples]:
     """The samples of a recording, in SI units: of each part, if there are long gaps between some."""
     values, name, units = recorded.values, recorded.name, dict(recorded.units)
@@ -56,7 +56,7 @@ def samples_of(
             raise ValueError(f"{name}:{where}")
     count = len(np.atleast_1d(values["q"])) if values.get("t") is None else np.size(values["t"])
     arrays = {
-        quantity: checked(arm, values.get(quantity), quantity, count, name) for quantity in ("q", "qd", "qdd", "tau")
+        quantity: checked(robot, values.get(quantity), quantity, count, name) for quantity in ("q", "qd", "qdd", "tau")
     }
     if count < LEAST:
         raise ValueError(f"{name}: has {count} samples (expected at least {LEAST}, and better thousands)")
@@ -65,26 +65,26 @@ def samples_of(
     if gains is not None:
         units.pop("tau", None)  # the factors are from what was recorded, whatever its unit is
     given, conversions = converted(
-        arm, given, {k: spread(u, given[k]) for k, u in units.items() if k in given}, degrees, name
+        robot, given, {k: spread(u, given[k]) for k, u in units.items() if k in given}, degrees, name
     )
     unit = units.get("t", [None])[0]
     if unit is not None and unit.factor != 1.0:
         conversions.insert(0, f"t from {unit.text}")
     notes = [f"{name}: converted by the names of the columns: {', '.join(conversions)}"] if conversions else []
     if gains is not None:
-        given["tau"] = given["tau"] * checked_gains(arm, gains)
-    missing, said = unmeasured(arm, given["tau"], recorded)
-    notes += [*said, *saturated(arm, given["tau"], name)]
-    given["q"] = one_signed(arm, given["q"])
+        given["tau"] = given["tau"] * checked_gains(robot, gains)
+    missing, said = unmeasured(robot, given["tau"], recorded)
+    notes += [*said, *saturated(robot, given["tau"], name)]
+    given["q"] = one_signed(robot, given["q"])
     rows, said = held_rows(given["q"], name)
     notes += said or held("tau", given["tau"], name)
     if len(rows) < count:
         given, count = {quantity: array[rows] for quantity, array in given.items()}, len(rows)
         t = (own * np.arange(rows[-1] + 1) if t is None else t)[rows]
         own = usual_period(t)
-    cuts = np.array([], dtype=int) if t is None else long_gaps(t, own, None if arm.quaternions else given["q"])
-    given["q"], unwrapping = unwrapped(arm, given["q"], name, cuts)
-    notes += [*unwrapping, *outside_limits(arm, given["q"], name)]
+    cuts = np.array([], dtype=int) if t is None else long_gaps(t, own, None if robot.quaternions else given["q"])
+    given["q"], unwrapping = unwrapped(robot, given["q"], name, cuts)
+    notes += [*unwrapping, *outside_limits(robot, given["q"], name)]
     if t is not None:
         notes += notes_on_gaps(t, own, cuts, name)
     ends = [0, *(cuts + 1), count]
@@ -111,10 +111,10 @@ def samples_of(
     return result
 
 
-def one_signed(arm: Robot, q: np.ndarray) -> np.ndarray:
+def one_signed(robot: Robot, q: np.ndarray) -> np.ndarray:
     """Quaternions without changes of sign from row to row: both signs are one rotation, and filters need one."""
-    q = q.copy() if arm.quaternions else q
-    for first in arm.quaternions:
+    q = q.copy() if robot.quaternions else q
+    for first in robot.quaternions:
         own = slice(first, first + 4)
         turned = np.sum(q[1:, own] * q[:-1, own], axis=1) < 0.0
         q[1:, own] *= np.where(np.cumsum(turned) % 2, -1.0, 1.0)[:, None]
@@ -145,7 +145,7 @@ def advanced(given: dict[str, np.ndarray], steps: float, name: str) -> tuple[dic
     return {**{key: value[inside] for key, value in given.items()}, "tau": tau}, int(np.argmax(inside))
 
 
-def checked(arm: Robot, value: Any, quantity: str, count: int, name: str) -> np.ndarray | None:
+def checked(robot: Robot, value: Any, quantity: str, count: int, name: str) -> np.ndarray | None:
     if value is None:
         return None
     value = plain(value)
@@ -156,7 +156,7 @@ def checked(arm: Robot, value: Any, quantity: str, count: int, name: str) -> np.
         array = np.where(hidden, np.nan, value).astype(float) if hidden.any() else value.astype(float)
     except (TypeError, ValueError):
         raise ValueError(f"{name}: {quantity} is not an array of numbers (expected floats)") from None
-    width = arm.nq if quantity == "q" else arm.n
+    width = robot.nq if quantity == "q" else robot.n
     if array.ndim == 1 and width == 1:
         array = array[:, None]
     if array.shape != (count, width):
@@ -172,7 +172,7 @@ def checked(arm: Robot, value: Any, quantity: str, count: int, name: str) -> np.
     bad = ~np.isfinite(array)
     if bad.any():
         row, column = np.argwhere(bad)[0]
-        joint = (arm.q_names if quantity == "q" else arm.v_names)[column]
+        joint = (robot.q_names if quantity == "q" else robot.v_names)[column]
         rows = int(bad.any(axis=1).sum())
         found = MASKED if hidden.reshape(array.shape)[row, column] else array[row, column]
         raise ValueError(
@@ -183,14 +183,14 @@ def checked(arm: Robot, value: Any, quantity: str, count: int, name: str) -> np.
     return array
 
 
-def checked_gains(arm: Robot, gains: Any) -> np.ndarray:
+def checked_gains(robot: Robot, gains: Any) -> np.ndarray:
     try:
-        values = np.asarray(in_order(arm, "gains", gains), dtype=float)
+        values = np.asarray(in_order(robot, "gains", gains), dtype=float)
     except (TypeError, ValueError):
         values = np.array(np.nan)
-    if values.shape not in ((), (arm.n,)) or not np.isfinite(values).all() or (values == 0.0).all():
+    if values.shape not in ((), (robot.n,)) or not np.isfinite(values).all() or (values == 0.0).all():
         raise ValueError(
-            f"gains is {gains!r} (expected a factor, or one for each of {arm.n} joints: torque = gain x recorded; 0 for"
-            " a joint whose torque is not to be used)"
+            f"gains is {gains!r} (expected a factor, or one for each of {robot.n} joints: torque = gain x recorded; 0"
+            " for a joint whose torque is not to be used)"
         )
     return values

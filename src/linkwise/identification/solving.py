@@ -91,7 +91,7 @@ def physical_problem(
     plain = (inverse @ solution.x[: inverse.shape[1]])[size:]
     evidence = Evidence(scalars, alone[size:], np.where(plain < sigma, sigma / VAGUE, sigma))
     bodies = start[:size].reshape(size // 10, 10)
-    prior = prior_of(model.arm, model.links, bodies, start[size:], model.unknowns[size:], evidence, target)
+    prior = prior_of(model.robot, model.links, bodies, start[size:], model.unknowns[size:], evidence, target)
     return PhysicalProblem(matrix, system[:, -1], prior.bodies, prior.scalars, regularization, prior.shares), prior
 
 
@@ -126,23 +126,25 @@ def base_estimates(model: TorqueModel, solution: Solution, spread: Spread, x: np
     known = solution.determined
     sigma, white = np.where(known, sigma, np.inf), np.where(known, white, np.inf)
     names = tuple(model.base_names)
-    return Estimates(names, x, sigma, white, model.base_nominal, parameter_units(model.arm, names))
+    return Estimates(names, x, sigma, white, model.base_nominal, parameter_units(model.robot, names))
 
 
 def all_estimates(model: TorqueModel, solution: Solution, spread: Spread, every: np.ndarray) -> Estimates:
     full, white = np.zeros((2, len(every)))
     full[model.free], white[model.free] = sigma_of_unknowns(model, solution, spread, np.eye(int(model.free.sum())))
-    return Estimates(model.names, every, full, white, model.nominal, parameter_units(model.arm, model.names))
+    return Estimates(model.names, every, full, white, model.nominal, parameter_units(model.robot, model.names))
 
 
-def errors_of(arm: Robot, factors: Factors, solutions: list[np.ndarray], folds: list[list[int] | None]) -> JointErrors:
+def errors_of(
+    robot: Robot, factors: Factors, solutions: list[np.ndarray], folds: list[list[int] | None]
+) -> JointErrors:
     """Of each joint over all folds, each with its own solution; NaN of joints without rows."""
     joints = range(factors.joints)
     squares = [sum(factors.errors(j, x, f) for x, f in zip(solutions, folds, strict=True)) for j in joints]
     counts = [factors.samples(j) for j in joints]
     rms = np.array([(s / count) ** 0.5 if count else np.nan for s, count in zip(squares, counts, strict=True)])
     sizes = np.array([factors.variation(j) for j in joints])
-    return JointErrors.of(arm, rms, sizes[:, 0], sizes[:, 1])
+    return JointErrors.of(robot, rms, sizes[:, 0], sizes[:, 1])
 
 
 def cross_validation(factors: Factors, fit: Fitted, model: TorqueModel) -> JointErrors:
@@ -158,14 +160,14 @@ def cross_validation(factors: Factors, fit: Fitted, model: TorqueModel) -> Joint
         others = replace(problem, matrix=matrix, target=system[:, -1])
         left = others.solve(start=fit.found)
         solutions.append(np.concatenate([model.T @ left.values, left.free]))
-    return errors_of(model.arm, factors, solutions, list(spread.folds))
+    return errors_of(model.robot, factors, solutions, list(spread.folds))
 
 
-def certificates(arm: Robot, ten: np.ndarray) -> dict[str, Certificate]:
+def certificates(robot: Robot, ten: np.ndarray) -> dict[str, Certificate]:
     values = np.linalg.eigvalsh(pseudo_inertias(ten))
     return {
         name: Certificate(own, bool(own[0] >= -POSSIBLE * abs(own[-1])))
-        for name, own in zip(arm.names, values, strict=True)
+        for name, own in zip(robot.names, values, strict=True)
     }
 
 

@@ -25,10 +25,10 @@ SMALL, NARROW = 0.02, 0.02  # rad or m, and of the longest motion of a joint: a 
 UNFILTERED = 0.1  # of the sampling rate: the cut-off where none is given
 
 
-def still_joints(arm: Robot, samples: Samples, filtering: Filtering) -> np.ndarray:
+def still_joints(robot: Robot, samples: Samples, filtering: Filtering) -> np.ndarray:
     """Which joints do not move in a recording: (n,); none of robots with quaternions."""
-    if arm.quaternions:
-        return np.zeros(arm.n, dtype=bool)
+    if robot.quaternions:
+        return np.zeros(robot.n, dtype=bool)
     span = np.ptp(samples.q, axis=0)
     low_pass = LowPass.design(samples.rate, filtering.motion or UNFILTERED * samples.rate, MOTION)
     if len(samples.q) < 4 * low_pass.half:
@@ -45,9 +45,9 @@ def noise_of_positions(q: np.ndarray, low_pass: LowPass) -> np.ndarray:
     return np.asarray(taken / np.sqrt(max(share, 1e-3)))
 
 
-def inconsistent_accelerations(arm: Robot, samples: Samples, filtering: Filtering, still: np.ndarray) -> list[str]:
+def inconsistent_accelerations(robot: Robot, samples: Samples, filtering: Filtering, still: np.ndarray) -> list[str]:
     """What is said where recorded accelerations are not the second derivative of positions, noise of these apart."""
-    if samples.qdd is None or arm.quaternions:
+    if samples.qdd is None or robot.quaternions:
         return []
     cutoff = filtering.motion or min(MOTION_CUTOFF * band_of(samples.q, samples.rate), HIGHEST * samples.rate)
     low_pass = LowPass.design(samples.rate, cutoff, MOTION) if cutoff > 0.0 else None
@@ -60,7 +60,7 @@ def inconsistent_accelerations(arm: Robot, samples: Samples, filtering: Filterin
     size = np.sqrt(np.mean(slope**2, axis=0))
     off = np.sqrt(np.maximum(0.0, np.mean((used - slope) ** 2, axis=0) - 2.0 * noise**2))
     off = off / np.where((size > 0.0) & ~still, size, np.inf)
-    joints = [name for name, x in zip(arm.v_names, off, strict=True) if x > INCONSISTENT]
+    joints = [name for name, x in zip(robot.v_names, off, strict=True) if x > INCONSISTENT]
     if not joints:
         return []
     return [
@@ -79,9 +79,9 @@ def at_rest(motion: Motion, still: np.ndarray) -> Motion:
     return replace(motion, q=q, qd=motion.qd * moving, qdd=motion.qdd * moving)
 
 
-def notes_on_still_joints(arm: Robot, every: list[np.ndarray]) -> list[str]:
+def notes_on_still_joints(robot: Robot, every: list[np.ndarray]) -> list[str]:
     """Joints that are still in all recordings: (n,) of each."""
-    names = [name for name, still in zip(arm.v_names, np.all(every, axis=0), strict=True) if still]
+    names = [name for name, still in zip(robot.v_names, np.all(every, axis=0), strict=True) if still]
     if not names:
         return []
     stand = "stands" if len(names) == 1 else "stand"
@@ -91,14 +91,14 @@ def notes_on_still_joints(arm: Robot, every: list[np.ndarray]) -> list[str]:
     ]
 
 
-def notes_on_steps(arm: Robot, samples: Samples, still: np.ndarray) -> list[str]:
+def notes_on_steps(robot: Robot, samples: Samples, still: np.ndarray) -> list[str]:
     """Positions that jump from one row to the next, as where poses at rest are recorded one after the other."""
-    if arm.quaternions or len(samples.q) < 4:
+    if robot.quaternions or len(samples.q) < 4:
         return []
     change = np.abs(np.diff(samples.q, axis=0))
     beside = np.maximum(change[:-2], change[2:])
     large = (change[1:-1] > STEP * np.ptp(samples.q, axis=0)) & (change[1:-1] > ALONE * beside) & ~still
-    joints = [name for name, yes in zip(arm.v_names, large.any(axis=0), strict=True) if yes]
+    joints = [name for name, yes in zip(robot.v_names, large.any(axis=0), strict=True) if yes]
     if not joints:
         return []
     row = int(np.argmax(large.any(axis=1))) + 2
@@ -109,16 +109,16 @@ def notes_on_steps(arm: Robot, samples: Samples, still: np.ndarray) -> list[str]
     ]
 
 
-def notes_on_small_motions(arm: Robot, samples: Sequence[Samples], still: Sequence[np.ndarray]) -> list[str]:
+def notes_on_small_motions(robot: Robot, samples: Sequence[Samples], still: Sequence[np.ndarray]) -> list[str]:
     """Joints that move, but hardly: little beside the others, and no farther than one degree or so."""
-    if arm.quaternions:
+    if robot.quaternions:
         return []
     spans = np.max([np.ptp(recording.q, axis=0) for recording in samples], axis=0)
     little = (spans < min(SMALL, NARROW * spans.max(initial=0.0))) & ~np.all(still, axis=0)
     if not little.any():
         return []
-    units = ["m" if unit == "N" else "rad" for unit in arm.effort_units]
-    which = ", ".join(f"{arm.v_names[k]} ({spans[k]:.2g} {units[k]})" for k in np.flatnonzero(little))
+    units = ["m" if unit == "N" else "rad" for unit in robot.effort_units]
+    which = ", ".join(f"{robot.v_names[k]} ({spans[k]:.2g} {units[k]})" for k in np.flatnonzero(little))
     return [
         f"joints that hardly move: {which}: friction, rotor and what only their motion would tell are not to be trusted"
         " there (larger motions, or free=[...] without them)"

@@ -188,15 +188,15 @@ def beside_nominal(result: Identification) -> list[str]:
 
     The number is a gain or a zero, and explains more than the mass of any one link would.
     """
-    arm, model, count = result.nominal, result.model, len(result.model.combined)
+    robot, model, count = result.nominal, result.model, len(result.model.combined)
     q = np.concatenate([motion.q for motion in result.motions])
     q = q[np.linspace(0, len(q) - 1, min(STATES, len(q))).astype(int)]
-    rest = np.zeros((len(q), arm.n))
+    rest = np.zeros((len(q), robot.n))
     Y = model.rows(q, rest, rest)[..., :count]
     bodies = model.T[:, : model.body_size] * model.nominal[model.free][: model.body_size]
     links = Y @ bodies.reshape(count, len(model.links), len(TEN)).sum(axis=-1)
-    gravity = np.asarray(gravity_torque(arm, q))
-    slopes = np.asarray(inverse_dynamics_derivatives(arm, q, rest, rest)[0])
+    gravity = np.asarray(gravity_torque(robot, q))
+    slopes = np.asarray(inverse_dynamics_derivatives(robot, q, rest, rest)[0])
     each = np.concatenate([gravity[..., None], slopes, links], axis=-1)
     weights = np.where(np.isfinite(result.residuals.rms), 1.0 / result.noise, 0.0)[:, None]
     causes, Yw = (each * weights).reshape(-1, each.shape[-1]), (Y * weights).reshape(-1, count)
@@ -204,13 +204,13 @@ def beside_nominal(result: Identification) -> list[str]:
     squares, total = np.sum(causes**2, axis=0), float(np.sum((Yw @ change) ** 2))
     rows = quotients(causes.T @ Yw, squares)
     sizes = rows @ change
-    explained, ratios = sizes**2 * squares, 1.0 + sizes[1 + arm.n :]
-    k = int(np.argmax(explained[: 1 + arm.n]))
+    explained, ratios = sizes**2 * squares, 1.0 + sizes[1 + robot.n :]
+    k = int(np.argmax(explained[: 1 + robot.n]))
     credible = (ratios > LIGHTEST) & (ratios < HEAVIEST)
     sigma = sigma_of_change(result, rows[k : k + 1])[0]
     if not (explained[k] > MOST * total and abs(sizes[k]) > SIGMAS * sigma):
         return []
-    if (explained[1 + arm.n :][credible] >= (1.0 - HIDDEN) * explained[k]).any():
+    if (explained[1 + robot.n :][credible] >= (1.0 - HIDDEN) * explained[k]).any():
         return []
     if k == 0:
         own = quotients(np.einsum("tj,tjb->jb", gravity, Y), np.sum(gravity**2, axis=0))

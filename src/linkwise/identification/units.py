@@ -83,14 +83,14 @@ def without_unit(name: str, words: Container[str] = ()) -> tuple[str, Unit | Non
 
 
 def converted(
-    arm: Robot, given: dict[str, np.ndarray], units: dict[str, Sequence[Unit | None]], degrees: bool, where: str
+    robot: Robot, given: dict[str, np.ndarray], units: dict[str, Sequence[Unit | None]], degrees: bool, where: str
 ) -> tuple[dict[str, np.ndarray], list[str]]:
     """The arrays in SI units and what was converted, by the units of columns; with `degrees`, angles without any."""
     arrays, conversions = dict(given), []
     strange = next((u for q in ORDER for u in units.get(q, ()) if u and u.of == "angle" and u.factor != 1.0), None)
     for quantity, values in given.items():
-        turning = angles(arm, "q" if quantity == "q" else "qd")
-        names = arm.q_names if quantity == "q" else arm.v_names
+        turning = angles(robot, "q" if quantity == "q" else "qd")
+        names = robot.q_names if quantity == "q" else robot.v_names
         factors = np.ones(values.shape[1])
         for k, unit in enumerate(units.get(quantity) or [None] * values.shape[1]):
             joint = f"{quantity} of {names[k]!r}"

@@ -144,36 +144,36 @@ def with_fast_path(function: Function) -> Function:
             return arguments[0].entries[name](*arguments[1:count])
         return slow(*arguments, **options)
 
-    def of_q(arm: Any, q: Any, *, method: Any = usual_method, check: Any = False) -> Any:
+    def of_q(robot: Any, q: Any, *, method: Any = usual_method, check: Any = False) -> Any:
         if method is not usual_method or check or (NEVER_USED and current_mode() == "never"):
-            return slow(arm, q, method=method, check=check)
+            return slow(robot, q, method=method, check=check)
         try:
-            entry = arm.entries[name]
+            entry = robot.entries[name]
         except NO_ENTRY:
-            return slow(arm, q)
+            return slow(robot, q)
         return entry(q)
 
-    def of_q_qd(arm: Any = MISSING, q: Any = MISSING, qd: Any = MISSING, *more: Any, **options: Any) -> Any:
+    def of_q_qd(robot: Any = MISSING, q: Any = MISSING, qd: Any = MISSING, *more: Any, **options: Any) -> Any:
         if more or options or (NEVER_USED and current_mode() == "never"):
-            return general(options, arm, q, qd, *more)
+            return general(options, robot, q, qd, *more)
         try:
-            entry = arm.entries[name]
+            entry = robot.entries[name]
         except NO_ENTRY:
-            return slow(arm, q, qd)
+            return slow(robot, q, qd)
         return entry(q, qd)
 
-    def of_pair(arm: Any = MISSING, one: Any = MISSING, other: Any = MISSING, /, *more: Any, **options: Any) -> Any:
+    def of_pair(robot: Any = MISSING, one: Any = MISSING, other: Any = MISSING, /, *more: Any, **options: Any) -> Any:
         """Of arrays with other names: with keywords they go to `slow`."""
         if more or options or (NEVER_USED and current_mode() == "never"):
-            return slow(arm, one, other, *more, **options)
+            return slow(robot, one, other, *more, **options)
         try:
-            entry = arm.entries[name]
+            entry = robot.entries[name]
         except NO_ENTRY:
-            return slow(arm, one, other)
+            return slow(robot, one, other)
         return entry(one, other)
 
     def of_q_qd_qdd(
-        arm: Any = MISSING,
+        robot: Any = MISSING,
         q: Any = MISSING,
         qd: Any = MISSING,
         qdd: Any = MISSING,
@@ -183,15 +183,15 @@ def with_fast_path(function: Function) -> Function:
     ) -> Any:
         if wrench is not None or more or options or (NEVER_USED and current_mode() == "never"):
             loads = (wrench, *more) if "wrench" in names or wrench is not None or more else ()
-            return general(options, arm, q, qd, qdd, *loads)
+            return general(options, robot, q, qd, qdd, *loads)
         try:
-            entry = arm.entries[name]
+            entry = robot.entries[name]
         except NO_ENTRY:
-            return slow(arm, q, qd, qdd)
+            return slow(robot, q, qd, qdd)
         return entry(q, qd, qdd)
 
     def of_q_qd_tau(
-        arm: Any = MISSING,
+        robot: Any = MISSING,
         q: Any = MISSING,
         qd: Any = MISSING,
         tau: Any = MISSING,
@@ -200,11 +200,11 @@ def with_fast_path(function: Function) -> Function:
         **options: Any,
     ) -> Any:
         if wrench is not None or more or options or (NEVER_USED and current_mode() == "never"):
-            return general(options, arm, q, qd, tau, wrench, *more)
+            return general(options, robot, q, qd, tau, wrench, *more)
         try:
-            entry = arm.entries[name]
+            entry = robot.entries[name]
         except NO_ENTRY:
-            return slow(arm, q, qd, tau)
+            return slow(robot, q, qd, tau)
         return entry(q, qd, tau)
 
     forms: dict[tuple[str, ...], Function] = {

@@ -49,16 +49,16 @@ class Grouping(NamedTuple):
 
 
 @PerRobot
-def base_grouping(arm: Robot, law: Friction | None) -> Grouping:
+def base_grouping(robot: Robot, law: Friction | None) -> Grouping:
     """The base parameters of a robot, found once for each robot and law of friction."""
-    bodies, made_of = base_bodies(arm)
-    every = all_columns(arm, law)
+    bodies, made_of = base_bodies(robot)
+    every = all_columns(robot, law)
     drives = [column for column in every if column.drive]
     kept = list(range(len(bodies)))
     columns = [*bodies, *drives]
     shares = [*made_of, *({column.name: 1.0} for column in drives)]
-    drawn = random_bindings(arm, DRAWS) if arm.symbolic else [arm.mapped(float)]
-    torques = [random_torques(robot, law, columns) for robot in drawn]
+    drawn = random_bindings(robot, DRAWS) if robot.symbolic else [robot.mapped(float)]
+    torques = [random_torques(sample, law, columns) for sample in drawn]
     spans = [Span(np.linalg.qr(units(x[:, kept]))[0]) for x in torques]
     alike: list[int] = []
     for k in range(len(kept), len(columns)):
@@ -77,20 +77,20 @@ def base_grouping(arm: Robot, law: Friction | None) -> Grouping:
 
 
 @PerRobot
-def base_bodies(arm: Robot) -> tuple[tuple[Column, ...], tuple[Shares, ...]]:
+def base_bodies(robot: Robot) -> tuple[tuple[Column, ...], tuple[Shares, ...]]:
     """The columns of the base parameters of the bodies, and what each of these is made of."""
-    base, unit = base_parameters(arm), length_unit(arm)
-    return tuple(body_columns(arm, base, unit)), tuple(parameter.made_of for parameter in base)
+    base, unit = base_parameters(robot), length_unit(robot)
+    return tuple(body_columns(robot, base, unit)), tuple(parameter.made_of for parameter in base)
 
 
-def body_columns(arm: Robot, base: Sequence[BaseParameter], unit: float) -> Iterator[Column]:
+def body_columns(robot: Robot, base: Sequence[BaseParameter], unit: float) -> Iterator[Column]:
     """The column of each base parameter, as that of one body on one link. Multiples are compared in units of length."""
     collect = Collector()
     parts: dict[str, dict[int, Scalar]] = {}  # what a unit of each link's own parameter has of each base parameter
     for k, parameter in enumerate(base):
         for name, x in parameter.made_of.items():
             parts.setdefault(name, {})[k] = mul(x, unit ** (degree(name) - degree(parameter.name)))
-    bodies = {arm.links[i].name: joint for joint in arm.moving for i in range(joint.first, joint.link + 1)}
+    bodies = {robot.links[i].name: joint for joint in robot.moving for i in range(joint.first, joint.link + 1)}
     for k, parameter in enumerate(base):
         link, _, number = parameter.name.rpartition(".")
         joint = bodies[link]
@@ -100,7 +100,7 @@ def body_columns(arm: Robot, base: Sequence[BaseParameter], unit: float) -> Iter
                 yield Column(parameter.name, ((joint.link, body),))
                 break
         else:
-            yield Column(parameter.name, tuple(nearest_bodies(arm, parts, [p.name for p in base], k, unit)))
+            yield Column(parameter.name, tuple(nearest_bodies(robot, parts, [p.name for p in base], k, unit)))
 
 
 def is_unit(k: int, parts: Sequence[Mapping[int, Scalar]], collect: Collector) -> bool:
@@ -117,16 +117,16 @@ def is_close(x: Scalar, number: float) -> bool:
 
 
 def nearest_bodies(
-    arm: Robot, parts: Mapping[str, Mapping[int, Scalar]], base: Sequence[str], k: int, unit: float
+    robot: Robot, parts: Mapping[str, Mapping[int, Scalar]], base: Sequence[str], k: int, unit: float
 ) -> Iterator[tuple[int, RigidInertia]]:
     """The smallest bodies for which the k-th base parameter is one, and all others are zero."""
-    names = [column.name for column in all_columns(arm, None) if not column.drive]
-    if arm.symbolic:
-        raise RobotError(f"robot {arm.name!r}: no column of symbols for {base[k]!r} (expected numbers)")
+    names = [column.name for column in all_columns(robot, None) if not column.drive]
+    if robot.symbolic:
+        raise RobotError(f"robot {robot.name!r}: no column of symbols for {base[k]!r} (expected numbers)")
     matrix = np.array([[parts.get(name, {}).get(j, 0.0) for name in names] for j in range(len(base))])
     ten = np.linalg.pinv(matrix)[:, k].reshape(-1, len(TEN))
     scale = [unit ** (degree(name) - degree(base[k])) for name in TEN]
-    for joint, numbers in zip(arm.moving, ten.tolist(), strict=True):
+    for joint, numbers in zip(robot.moving, ten.tolist(), strict=True):
         if any(abs(x) > SMALL for x in numbers):
             yield joint.link, body_of(mul(rounded(x), s) for x, s in zip(numbers, scale, strict=True))
 

@@ -51,7 +51,7 @@ class BaseParameters(tuple[BaseParameter, ...]):
         return "\n".join(map(str, self))
 
 
-def base_parameters(arm: Robot) -> BaseParameters:
+def base_parameters(robot: Robot) -> BaseParameters:
     """The least set of inertial parameters that the torques of the robot depend on, with the grouping of each.
 
     Names are of the link's joint-aligned frame: first moments h = m c and the tensor J about the joint's origin. Its z
@@ -74,25 +74,25 @@ def base_parameters(arm: Robot) -> BaseParameters:
     >>> print(lw.base_parameters(lw.load("planar3"))[3])
     link2.hx = 0.125 = link2.hx + 0.25 link3.m
     """
-    require_robot(arm)
-    arm = arm.without_rotors()
-    if not arm.symbolic:
-        arm = arm.mapped(float)
-    regrouped = [] if arm.symbolic else [ten_numbers(link.rigid) for link in arm.uncoupled.regrouped().links]
+    require_robot(robot)
+    robot = robot.without_rotors()
+    if not robot.symbolic:
+        robot = robot.mapped(float)
+    regrouped = [] if robot.symbolic else [ten_numbers(link.rigid) for link in robot.uncoupled.regrouped().links]
     if not np.isfinite(regrouped).all():
-        raise RobotError(f"robot {arm.name!r}: its base parameters are larger than floating-point numbers can be")
-    unit = length_unit(arm)
-    values = own_values(arm)
-    return BaseParameters(in_metres(p, unit, values) for p in in_own_unit(with_lengths_in(arm, unit)))
+        raise RobotError(f"robot {robot.name!r}: its base parameters are larger than floating-point numbers can be")
+    unit = length_unit(robot)
+    values = own_values(robot)
+    return BaseParameters(in_metres(p, unit, values) for p in in_own_unit(with_lengths_in(robot, unit)))
 
 
-def in_own_unit(arm: Robot) -> list[BaseParameter]:
+def in_own_unit(robot: Robot) -> list[BaseParameter]:
     """The base parameters of a robot whose lengths are about 1: multiples of rounding size are told by that."""
-    base = grouped(arm.uncoupled)
-    if arm.couplings:
-        refuse_symbols(arm)
-    screws = any(own_numbers(type(link.joint)) for link in arm.links)  # joints whose numbers enter the parameters
-    return without_dependent(arm, base) if arm.couplings or (screws and not arm.symbolic) else base
+    base = grouped(robot.uncoupled)
+    if robot.couplings:
+        refuse_symbols(robot)
+    screws = any(own_numbers(type(link.joint)) for link in robot.links)  # joints whose numbers enter the parameters
+    return without_dependent(robot, base) if robot.couplings or (screws and not robot.symbolic) else base
 
 
 def in_metres(p: BaseParameter, unit: float, values: dict[str, Scalar]) -> BaseParameter:
@@ -108,17 +108,17 @@ def degree(name: str) -> int:
     return "mhJ".index(name.rpartition(".")[2][0])
 
 
-def grouped(arm: Robot) -> list[BaseParameter]:
+def grouped(robot: Robot) -> list[BaseParameter]:
     """The base parameters of a robot whose joints all move on their own."""
-    moving, collect = mobilities(arm), Collector()
-    values = own_values(arm)
+    moving, collect = mobilities(robot), Collector()
+    values = own_values(robot)
     groups: dict[str, dict[str, Scalar]] = {}
-    for link in arm.links:
+    for link in robot.links:
         for name, unit in zip(TEN, np.eye(10).tolist(), strict=True):
             if link.virtual:
                 continue  # it has no body
-            bodies = [body_of(unit) if k is link else RigidInertia.zero() for k in arm.links]
-            for k, parameters in zip(arm.links, identifiable_parameters(arm.links, moving, bodies), strict=True):
+            bodies = [body_of(unit) if k is link else RigidInertia.zero() for k in robot.links]
+            for k, parameters in zip(robot.links, identifiable_parameters(robot.links, moving, bodies), strict=True):
                 for number, x in parameters.items():
                     groups.setdefault(f"{k.name}.{number}", {})[f"{link.name}.{name}"] = rounded(collect(x))
     base = []
@@ -127,15 +127,15 @@ def grouped(arm: Robot) -> list[BaseParameter]:
         if multiples:  # a link without a body may have got nothing
             value = dot_product(multiples.values(), map(values.__getitem__, multiples))
             base.append(BaseParameter(name, collect(value), multiples))
-    return with_names_of_bodies(arm, base, collect)
+    return with_names_of_bodies(robot, base, collect)
 
 
-def with_names_of_bodies(arm: Robot, base: list[BaseParameter], collect: Collector) -> list[BaseParameter]:
+def with_names_of_bodies(robot: Robot, base: list[BaseParameter], collect: Collector) -> list[BaseParameter]:
     """The mass and the first moment on a link without a body, which come from the one body of its joint, as that's.
 
     That first moment has one direction, so several numbers on the link are multiples of one another: the first is kept.
     """
-    bodies = {link.name: joint.name for joint in arm.moving for link in arm.links[joint.first : joint.link]}
+    bodies = {link.name: joint.name for joint in robot.moving for link in robot.links[joint.first : joint.link]}
     taken = {p.name for p in base}
     named: dict[str, BaseParameter] = {}
     for p in base:
@@ -150,14 +150,14 @@ def with_names_of_bodies(arm: Robot, base: list[BaseParameter], collect: Collect
     return list(named.values())
 
 
-def own_values(arm: Robot) -> dict[str, Scalar]:
+def own_values(robot: Robot) -> dict[str, Scalar]:
     """The ten numbers of each link that has a body, by name."""
-    bodies = [link for link in arm.links if not link.virtual]
+    bodies = [link for link in robot.links if not link.virtual]
     numbers = ((link.name, zip(TEN, ten_numbers(link.rigid), strict=True)) for link in bodies)
     return {f"{link}.{name}": x for link, ten in numbers for name, x in ten}
 
 
-def without_dependent(arm: Robot, base: list[BaseParameter]) -> list[BaseParameter]:
+def without_dependent(robot: Robot, base: list[BaseParameter]) -> list[BaseParameter]:
     """Each parameter whose torques are a sum of those of others is added to these.
 
     With coupled joints and with screws there are such, beyond what moves from link to link. Which they are, and with
@@ -167,9 +167,9 @@ def without_dependent(arm: Robot, base: list[BaseParameter]) -> list[BaseParamet
     from .parameters import all_columns
     from .regressors import random_torques
 
-    values = own_values(arm)
+    values = own_values(robot)
     shares = np.array([[p.made_of.get(name, 0.0) for name in values] for p in base])
-    own = random_torques(arm, None, [column for column in all_columns(arm, None) if column.bodies])
+    own = random_torques(robot, None, [column for column in all_columns(robot, None) if column.bodies])
     torques = own @ np.linalg.pinv(shares)  # that a unit of each parameter needs
     sizes = np.linalg.norm(torques, axis=0)
     span = Span(np.empty((len(torques), 0)))
@@ -234,13 +234,13 @@ Z = Vector(0.0, 0.0, 1.0)
 Freedom = tuple[int, bool, bool, bool, bool, bool]  # turns, swings, climbs, and which components the direction has
 
 
-def mobilities(arm: Robot) -> list[LinkMobility]:
+def mobilities(robot: Robot) -> list[LinkMobility]:
     """The mobility of each link, for a robot of numbers or of symbols."""
-    seen = zip(*map(freedoms, random_bindings(arm, DRAWS)), strict=True)
+    seen = zip(*map(freedoms, random_bindings(robot, DRAWS)), strict=True)
     most = [tuple(map(max, zip(*of_link, strict=True))) for of_link in seen]
-    directions = outward(arm, direction, Vector.zero())
+    directions = outward(robot, direction, Vector.zero())
     still = [turns == 2 and not swings for turns, swings, *_ in most]
-    levers = lever_arms(arm) if any(still) else [0.0] * arm.n
+    levers = lever_arms(robot) if any(still) else [0.0] * robot.n
     return [
         LinkMobility(turns, swings, (x, y, z), n, lever if stands else 0.0, climbs)
         for (turns, swings, climbs, x, y, z), n, lever, stands in zip(most, directions, levers, still, strict=True)
@@ -252,13 +252,13 @@ def direction(link: Link, parent: Vector) -> Vector:
     return Z if link.joint.turns else link.placement.axes.T @ parent
 
 
-def lever_arms(arm: Robot) -> list[Scalar]:
+def lever_arms(robot: Robot) -> list[Scalar]:
     """How far along z the origin of each link is from a point that stands still, where there is one: v = l ω × z."""
-    above: list[Scalar] = [0.0] * arm.n
-    below: list[Scalar] = [0.0] * arm.n
-    q = arm.coordinates.positions(neutral(arm).tolist())
-    for rates in np.eye(arm.n).tolist():
-        for k, twist in enumerate(kinematics.twists(arm, q, rates)):
+    above: list[Scalar] = [0.0] * robot.n
+    below: list[Scalar] = [0.0] * robot.n
+    q = robot.coordinates.positions(neutral(robot).tolist())
+    for rates in np.eye(robot.n).tolist():
+        for k, twist in enumerate(kinematics.twists(robot, q, rates)):
             across = cross(twist.angular, Z)
             above[k] = add(above[k], dot(across, twist.linear))
             below[k] = add(below[k], dot(across, across))
@@ -266,13 +266,13 @@ def lever_arms(arm: Robot) -> list[Scalar]:
     return [0.0 if zero else mul(a, reciprocal(b)) for a, b, zero in zip(above, below, known_zero, strict=True)]
 
 
-def freedoms(arm: Robot) -> list[Freedom]:
+def freedoms(robot: Robot) -> list[Freedom]:
     """How each link of a robot of numbers moves."""
-    numbers = np.random.default_rng(arm.n).normal(size=(arm.nq + arm.n, STATES))
-    q, rates = arm.coordinates.positions(list(numbers[: arm.nq])), list(numbers[arm.nq :])
-    twists, poses = kinematics.twists(arm, q, rates), kinematics.poses(arm, q)
+    numbers = np.random.default_rng(robot.n).normal(size=(robot.nq + robot.n, STATES))
+    q, rates = robot.coordinates.positions(list(numbers[: robot.nq])), list(numbers[robot.nq :])
+    twists, poses = kinematics.twists(robot, q, rates), kinematics.poses(robot, q)
     fastest = max(np.abs(stacked(twist.linear)).max() for twist in twists)
-    motions, gravity = zip(arm.links, twists, poses, strict=True), np.array(arm.gravity)
+    motions, gravity = zip(robot.links, twists, poses, strict=True), np.array(robot.gravity)
     return [freedom(link, twist, pose, gravity, fastest) for link, twist, pose in motions]
 
 

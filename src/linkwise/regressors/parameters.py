@@ -113,36 +113,36 @@ class Column(NamedTuple):
     drive: tuple[str, int] | None = None  # "rotor" or a coefficient of friction, and the joint of `Robot.moving`
 
 
-def all_columns(arm: Robot, law: Friction | None) -> list[Column]:
+def all_columns(robot: Robot, law: Friction | None) -> list[Column]:
     """A column for each parameter: ten of each body, then the rotors, then each coefficient of friction."""
-    bodies = [(joint.link, body) for joint in arm.moving for body in UNIT_BODIES]
+    bodies = [(joint.link, body) for joint in robot.moving for body in UNIT_BODIES]
     kinds = (ROTOR,) if law is None else (ROTOR, *law.coefficients)
-    drives = [(kind, k) for kind in kinds for k, _ in enumerate(arm.moving)]
-    names = iter(parameter_names(arm, law))
+    drives = [(kind, k) for kind in kinds for k, _ in enumerate(robot.moving)]
+    names = iter(parameter_names(robot, law))
     columns = [Column(next(names), bodies=(on_link,)) for on_link in bodies]
     return columns + [Column(next(names), drive=drive) for drive in drives]
 
 
-def all_values(arm: Robot, law: Friction | None) -> list[Scalar]:
+def all_values(robot: Robot, law: Friction | None) -> list[Scalar]:
     """The robot's own parameters, in the same order."""
-    values = [x for joint in arm.moving for x in ten_numbers(arm.links[joint.link].rigid)]
-    drives = {ROTOR: [link.joint.rotor_inertia for link in arm.links]} | ({} if law is None else law.values(arm))
+    values = [x for joint in robot.moving for x in ten_numbers(robot.links[joint.link].rigid)]
+    drives = {ROTOR: [link.joint.rotor_inertia for link in robot.links]} | ({} if law is None else law.values(robot))
     for kind, of_links in drives.items():
-        for joint in arm.moving:
+        for joint in robot.moving:
             own = of_links[joint.first : joint.link + 1]
             if not all(x is own[0] or (type(x) is float and x == own[0]) for x in own):
                 raise ValueError(
-                    f"friction: {kind} of joint {joint.joint!r} of robot {arm.name!r} is {own} (expected one number for"
-                    " all degrees of freedom of a joint: it has one parameter)"
+                    f"friction: {kind} of joint {joint.joint!r} of robot {robot.name!r} is {own} (expected one number"
+                    " for all degrees of freedom of a joint: it has one parameter)"
                 )
             values.append(own[-1])
     return values
 
 
-def parameters(arm: Robot, friction: bool | Friction = False, base: bool = False) -> Parameters:
+def parameters(robot: Robot, friction: bool | Friction = False, base: bool = False) -> Parameters:
     """The parameters of a robot that its torques are linear in, as an array with `names`: (p,).
 
-    First ten for each link of `arm.names`: mass `m`, first moments `hx`, `hy`, `hz` (h = m c) and the tensor `Jxx`,
+    First ten for each link of `robot.names`: mass `m`, first moments `hx`, `hy`, `hz` (h = m c) and the tensor `Jxx`,
     `Jxy`, `Jxz`, `Jyy`, `Jyz`, `Jzz` about the joint's origin, all in the link's joint-aligned frame, whose z is the
     joint's axis. Then the `rotor` inertia of each joint, and with `friction` each joint's `viscous` coefficient and
     then each joint's `coulomb` coefficient (and `stribeck`, if an `lw.Friction` has that): a joint of several degrees
@@ -157,12 +157,12 @@ def parameters(arm: Robot, friction: bool | Friction = False, base: bool = False
     >>> pi.shape, pi.names[:5], pi["link2.hx"]
     ((33,), ('link1.m', 'link1.hx', 'link1.hy', 'link1.hz', 'link1.Jxx'), 0.05)
     """
-    require_robot(arm)
+    require_robot(robot)
     law = Friction.of(friction)
-    values, names = all_values(arm, law), [column.name for column in all_columns(arm, law)]
+    values, names = all_values(robot, law), [column.name for column in all_columns(robot, law)]
     if not base:
         return Parameters(values, names)
     from .base_columns import base_grouping
 
-    grouping = base_grouping(arm, law)
+    grouping = base_grouping(robot, law)
     return Parameters(grouping.values(values), [column.name for column in grouping.columns], grouping.matrix)

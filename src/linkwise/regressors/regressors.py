@@ -23,11 +23,11 @@ def rows(states: States, law: Friction | None, base: bool | None) -> list[list[A
     return [list(row) for row in zip(*of_columns, strict=True)]
 
 
-def size_of_rows(arm: Robot, friction: Friction | None, base: bool | None) -> tuple[int, int]:
-    return arm.n, len(columns_of(arm, friction, base))
+def size_of_rows(robot: Robot, friction: Friction | None, base: bool | None) -> tuple[int, int]:
+    return robot.n, len(columns_of(robot, friction, base))
 
 
-def checked_base(arm: Robot, friction: Friction | None, base: bool) -> dict[str, Any]:
+def checked_base(robot: Robot, friction: Friction | None, base: bool) -> dict[str, Any]:
     if not isinstance(base, bool):
         raise TypeError(f"base is {base!r} (expected True for the columns of the base parameters, or False)")
     return {"friction": friction, "base": base or None}
@@ -35,7 +35,7 @@ def checked_base(arm: Robot, friction: Friction | None, base: bool) -> dict[str,
 
 @Declared(size_of_rows, rows, final=checked_base, fast=True, result_names=("Y",), multiplied=parameters)
 def regressor(
-    arm: Robot,
+    robot: Robot,
     q: Array,
     qd: Array,
     qdd: Array,
@@ -46,9 +46,10 @@ def regressor(
 ) -> Array:
     """The matrix Y(q, qd, qdd) whose product with the robot's parameters is its torques: (..., n, p).
 
-    Y @ lw.parameters(arm) are the torques of `inverse_dynamics`, with the same `friction`; `lw.parameters(arm).names`
-    names the columns. `base=True` has a column for each of the base parameters, `lw.parameters(arm, base=True)`: no
-    column is a sum of others. Computed by a recursion, in O(n d) blocks for trees of depth d.
+    Y @ lw.parameters(robot) are the torques of `inverse_dynamics`, with the same `friction`;
+    `lw.parameters(robot).names` names the columns. `base=True` has a column for each of the base parameters,
+    `lw.parameters(robot, base=True)`: no column is a sum of others. Computed by a recursion, in O(n d) blocks for trees
+    of depth d.
 
     >>> import linkwise as lw
     >>> arm = lw.load("planar3")
@@ -66,12 +67,12 @@ def rows_of_reference(states: States, law: Friction | None, base: bool | None) -
     return [list(row) for row in zip(*map(states.coordinates.torques, torques), strict=True)]
 
 
-def refuse_balls(arm: Robot) -> None:
-    if arm.balls:
-        name = arm.links[arm.balls[0]].name
+def refuse_balls(robot: Robot) -> None:
+    if robot.balls:
+        name = robot.links[robot.balls[0]].name
         raise ValueError(
-            f"robot {arm.name!r} has a ball or free joint, at {name!r} (expected joints whose rates are those of their"
-            " coordinates)"
+            f"robot {robot.name!r} has a ball or free joint, at {name!r} (expected joints whose rates are those of"
+            " their coordinates)"
         )
 
 
@@ -79,7 +80,7 @@ def refuse_balls(arm: Robot) -> None:
     size_of_rows, rows_of_reference, final=checked_base, refuse=refuse_balls, result_names=("Y",), multiplied=parameters
 )
 def slotine_li_regressor(
-    arm: Robot,
+    robot: Robot,
     q: Array,
     qd: Array,
     qdr: Array,
@@ -91,10 +92,10 @@ def slotine_li_regressor(
 ) -> Array:
     """The matrix Y(q, qd, qdr, qddr) of adaptive control by Slotine and Li: (..., n, p).
 
-    Y @ lw.parameters(arm) is M(q) qddr + C(q, qd) qdr + g(q), with reference rates `qdr` and accelerations `qddr`. C is
-    made of the Christoffel symbols of M, so that the rate of M less 2 C is skew. Friction and rotors are those of the
-    reference. Columns, `friction` and `base` as in `regressor`, which it is for qdr = qd and qddr = qdd. Not for robots
-    with ball or free joints.
+    Y @ lw.parameters(robot) is M(q) qddr + C(q, qd) qdr + g(q), with reference rates `qdr` and accelerations `qddr`. C
+    is made of the Christoffel symbols of M, so that the rate of M less 2 C is skew. Friction and rotors are those of
+    the reference. Columns, `friction` and `base` as in `regressor`, which it is for qdr = qd and qddr = qdd. Not for
+    robots with ball or free joints.
 
     >>> import linkwise as lw
     >>> arm = lw.load("planar3")
@@ -118,10 +119,10 @@ def energies(states: States) -> list[Any]:
     result_names=("Y",),
     multiplied=parameters,
 )
-def energy_regressor(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
+def energy_regressor(robot: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
     """The vector whose product with the robot's parameters is its energy, kinetic and potential: (..., p).
 
-    The energy is that of `kinetic_energy` and `potential_energy`, the parameters are those of `lw.parameters(arm)`.
+    The energy is that of `kinetic_energy` and `potential_energy`, the parameters are those of `lw.parameters(robot)`.
 
     >>> import numpy as np
     >>> import linkwise as lw
@@ -133,21 +134,21 @@ def energy_regressor(arm: Robot, q: Array, qd: Array, *, check: bool = False) ->
     """
 
 
-def columns_of(arm: Robot, law: Friction | None, base: bool | None) -> list[Column]:
+def columns_of(robot: Robot, law: Friction | None, base: bool | None) -> list[Column]:
     """Of all parameters or of the base parameters."""
     if not base:
-        return known_columns(arm, law)
+        return known_columns(robot, law)
     from .base_columns import base_grouping
 
-    return base_grouping(arm, law).columns
+    return base_grouping(robot, law).columns
 
 
 known_columns = PerRobot(all_columns)
 
 
-def bodies_of_links(arm: Robot, columns: Sequence[Column]) -> list[list[RigidInertia]]:
+def bodies_of_links(robot: Robot, columns: Sequence[Column]) -> list[list[RigidInertia]]:
     """For each link the bodies on it, in the order of the columns."""
-    bodies: list[list[RigidInertia]] = [[] for _ in arm.links]
+    bodies: list[list[RigidInertia]] = [[] for _ in robot.links]
     for column in columns:
         for link, body in column.bodies:
             bodies[link].append(body)
@@ -156,15 +157,15 @@ def bodies_of_links(arm: Robot, columns: Sequence[Column]) -> list[list[RigidIne
 
 def torques_of_columns(states: States, law: Friction | None, columns: Sequence[Column]) -> list[list[Scalar]]:
     """The torques of the links in each column."""
-    arm, rates = states.robot, states.rates()
+    robot, rates = states.robot, states.rates()
     motion = states.positions(), rates, states.accelerations()
-    of_bodies = torques_of_bodies(states.links, *motion, bodies_of_links(arm, columns))
+    of_bodies = torques_of_bodies(states.links, *motion, bodies_of_links(robot, columns))
     # accelerations of the coordinates, also where those of links differ: in balls
-    return with_drives(arm, law, columns, of_bodies, rates, states.rates("qdd"))
+    return with_drives(robot, law, columns, of_bodies, rates, states.rates("qdd"))
 
 
 def with_drives(
-    arm: Robot,
+    robot: Robot,
     law: Friction | None,
     columns: Sequence[Column],
     of_bodies: Sequence[Sequence[Scalars]],
@@ -181,7 +182,7 @@ def with_drives(
     for column in columns:
         if column.drive:
             kind, k = column.drive
-            own = range(arm.moving[k].first, arm.moving[k].link + 1)
+            own = range(robot.moving[k].first, robot.moving[k].link + 1)
             torques.append([x if i in own else 0.0 for i, x in enumerate(drives[kind])])
         else:
             torques.append(total([next(on_links[link]) for link, _ in column.bodies]))
@@ -195,20 +196,20 @@ def total(columns: Sequence[Scalars]) -> list[Scalar]:
     return list(first)
 
 
-def energy_of_rotor(arm: Robot, column: Column, rates: Scalars) -> Scalar:
+def energy_of_rotor(robot: Robot, column: Column, rates: Scalars) -> Scalar:
     """Of a unit of rotor inertia in each degree of freedom of the joint."""
     energy: Scalar = 0.0
     assert column.drive is not None
-    joint = arm.moving[column.drive[1]]
+    joint = robot.moving[column.drive[1]]
     for rate in rates[joint.first : joint.link + 1]:
         energy = add(energy, 0.5 * (rate * rate))
     return energy
 
 
-def random_torques(arm: Robot, law: Friction | None, columns: Sequence[Column]) -> np.ndarray:
+def random_torques(robot: Robot, law: Friction | None, columns: Sequence[Column]) -> np.ndarray:
     """The columns of a robot of numbers in random states, all in a row: (states · n, columns)."""
-    rng, count = np.random.default_rng(arm.n), 2 * len(columns) // arm.n + 20
-    q, (qd, qdd) = rng.normal(size=(count, arm.nq)), rng.normal(size=(2, count, arm.n))
-    states = States(arm, {"q": q, "qd": qd, "qdd": qdd})
-    torques = map(arm.coordinates.torques, torques_of_columns(states, law, columns))
+    rng, count = np.random.default_rng(robot.n), 2 * len(columns) // robot.n + 20
+    q, (qd, qdd) = rng.normal(size=(count, robot.nq)), rng.normal(size=(2, count, robot.n))
+    states = States(robot, {"q": q, "qd": qd, "qdd": qdd})
+    torques = map(robot.coordinates.torques, torques_of_columns(states, law, columns))
     return np.array([[np.broadcast_to(x, count) for x in column] for column in torques]).reshape(len(columns), -1).T

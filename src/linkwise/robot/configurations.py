@@ -13,20 +13,20 @@ from .link import Link
 from .model import Robot, require_robot
 
 
-def neutral(arm: Robot) -> np.ndarray:
+def neutral(robot: Robot) -> np.ndarray:
     """The configuration of zeros, with quaternions (1, 0, 0, 0), which do not turn: (nq,).
 
     >>> import linkwise as lw
     >>> lw.neutral(lw.chain(3, joints="RSP"))
     array([0., 1., 0., 0., 0., 0.])
     """
-    require_robot(arm)
-    q = np.zeros(arm.nq)
-    q[list(arm.quaternions)] = 1.0
+    require_robot(robot)
+    q = np.zeros(robot.nq)
+    q[list(robot.quaternions)] = 1.0
     return q
 
 
-def random_configuration(arm: Robot, rng: Any, shape: int | tuple[int, ...] = ()) -> np.ndarray:
+def random_configuration(robot: Robot, rng: Any, shape: int | tuple[int, ...] = ()) -> np.ndarray:
     """Random configurations: (*shape, nq). `rng` is a NumPy generator, or a seed for one.
 
     Angles and displacements are uniform within the limits of their joint; without limits, angles in (-π, π) and
@@ -39,30 +39,30 @@ def random_configuration(arm: Robot, rng: Any, shape: int | tuple[int, ...] = ()
     >>> q.shape, bool(np.allclose((q[:, 3:7] ** 2).sum(-1), 1.0))
     ((1000, 10), True)
     """
-    require_robot(arm)
+    require_robot(robot)
     generator = np.random.default_rng(rng)
     batch = (shape,) if isinstance(shape, (int, np.integer)) else shape
     if not (isinstance(batch, (tuple, list)) and all(isinstance(k, (int, np.integer)) and k >= 0 for k in batch)):
         raise TypeError(f"shape is {shape!r} (expected a whole number or several: 1000, (4, 250))")
     batch = tuple(batch)
-    parts = (random_coordinates(arm, link, generator, batch) for link, _ in arm.driving)
+    parts = (random_coordinates(robot, link, generator, batch) for link, _ in robot.driving)
     return np.concatenate([np.empty((*batch, 0)), *parts], -1)
 
 
-def random_coordinates(arm: Robot, link: Link, rng: np.random.Generator, batch: tuple[int, ...]) -> np.ndarray:
+def random_coordinates(robot: Robot, link: Link, rng: np.random.Generator, batch: tuple[int, ...]) -> np.ndarray:
     """The numbers of q that one link has: (*batch, width)."""
     width = link.joint.width
     if width == QUATERNION:
         q = rng.normal(size=(*batch, width))
         return np.asarray(q / np.linalg.norm(q, axis=-1, keepdims=True))
-    return rng.uniform(*travel(arm, link), (*batch, width))
+    return rng.uniform(*travel(robot, link), (*batch, width))
 
 
-def travel(arm: Robot, link: Link) -> tuple[float, float]:
+def travel(robot: Robot, link: Link) -> tuple[float, float]:
     """The range of a link's coordinate: within its limits and those of the joints that are coupled to it."""
     ranges = [] if link.joint.limits is None else [link.joint.limits]
-    for coupling in arm.couplings:
-        limits = arm.links[coupling.link].joint.limits
+    for coupling in robot.couplings:
+        limits = robot.links[coupling.link].joint.limits
         if coupling.to == link.index and limits is not None and coupling.ratio != 0.0:
             low, high = sorted((limit - coupling.offset) / coupling.ratio for limit in limits)
             ranges.append((low, high))
@@ -72,7 +72,7 @@ def travel(arm: Robot, link: Link) -> tuple[float, float]:
     low, high = max(low for low, _ in ranges), min(high for _, high in ranges)
     if low > high:
         raise RobotError(
-            f"robot {arm.name!r}, joint {link.name!r}: no position is within its limits and those of the joints that"
+            f"robot {robot.name!r}, joint {link.name!r}: no position is within its limits and those of the joints that"
             " are coupled to it"
         )
     return low, max(low, high)  # -0 is not above 0

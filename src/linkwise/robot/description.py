@@ -24,7 +24,7 @@ WIDEST = 100  # letters of a line of prose
 def describe(robot: Robot) -> Description:
     """The robot's table with its convention, units and gravity.
 
-    It is text that shows itself at the prompt and in a notebook; a script prints it: `print(lw.describe(arm))`.
+    It is text that shows itself at the prompt and in a notebook; a script prints it: `print(lw.describe(robot))`.
 
     >>> from linkwise import load
     >>> describe(load("gantry")).splitlines()[0]

@@ -72,32 +72,34 @@ class Friction:
         """Whether each coefficient is one number for all joints, or the robot's own."""
         return not any(isinstance(value, tuple) for value in (self.viscous, self.coulomb, self.stribeck))
 
-    def torques(self, arm: Robot, rates: Scalars, directions: Scalars | None = None) -> list[Scalar]:
+    def torques(self, robot: Robot, rates: Scalars, directions: Scalars | None = None) -> list[Scalar]:
         """The friction torque of each joint.
 
         `directions` are those in which joints slide (1 or -1), otherwise as their rates say.
         """
-        coordinates = arm.coordinates
+        coordinates = robot.coordinates
         rates = coordinates.rates(rates)
         senses: list[Scalar] = [None] * len(rates)
         if directions is not None:
-            senses = [mul(sign(slot.ratio), directions[slot.v]) for slot in arm.slots]
-        rows = zip(*self._coefficients(arm), rates, senses, strict=True)
+            senses = [mul(sign(slot.ratio), directions[slot.v]) for slot in robot.slots]
+        rows = zip(*self._coefficients(robot), rates, senses, strict=True)
         return coordinates.torques([self._law(*row) for row in rows])
 
-    def torque(self, arm: Robot, qd: Any, direction: Any = None) -> np.ndarray:
+    def torque(self, robot: Robot, qd: Any, direction: Any = None) -> np.ndarray:
         """The same for arrays (..., n)."""
         qd = np.asarray(qd)
-        if qd.dtype == object or arm.non_floats or arm.couplings:  # nodes, symbols, numbers of many digits: one by one
-            rates = [qd[..., i] for i in range(arm.n)]
-            directions = None if direction is None else [direction[..., i] for i in range(arm.n)]
-            plain = qd.dtype != object and not arm.non_floats
-            torques = self.torques(arm, rates, directions)
+        if (
+            qd.dtype == object or robot.non_floats or robot.couplings
+        ):  # nodes, symbols, numbers of many digits: one by one
+            rates = [qd[..., i] for i in range(robot.n)]
+            directions = None if direction is None else [direction[..., i] for i in range(robot.n)]
+            plain = qd.dtype != object and not robot.non_floats
+            torques = self.torques(robot, rates, directions)
             if plain:  # a joint without friction has one zero for all states
                 return np.stack([np.broadcast_to(np.asarray(x, dtype=float), qd.shape[:-1]) for x in torques], axis=-1)
             array = np.array(torques, dtype=object)
             return np.moveaxis(array, 0, -1) if array.ndim > 1 else array
-        viscous, coulomb, stribeck = (np.array(column) for column in self._coefficients(arm))
+        viscous, coulomb, stribeck = (np.array(column) for column in self._coefficients(robot))
         return np.asarray(self._law(viscous, coulomb, stribeck, qd, direction))
 
     def _law(
@@ -126,15 +128,15 @@ class Friction:
         units = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
         return [self._law(*unit, rate, None) for unit in units[: len(self.coefficients)]]
 
-    def values(self, arm: Robot) -> dict[str, list[Scalar]]:
+    def values(self, robot: Robot) -> dict[str, list[Scalar]]:
         """The value of each coefficient for each link."""
-        return dict(zip(self.coefficients, self._coefficients(arm), strict=False))
+        return dict(zip(self.coefficients, self._coefficients(robot), strict=False))
 
-    def slopes(self, arm: Robot, rates: Scalars) -> list[Scalar]:
+    def slopes(self, robot: Robot, rates: Scalars) -> list[Scalar]:
         """The derivative of each joint's friction torque by its rate; of the sign itself (ε = 0) that is 0."""
-        coordinates = arm.coordinates
-        rows = zip(*self._coefficients(arm), coordinates.rates(rates), strict=True)
-        of_links = [mul(slot.ratio, self._slope(*row)) for slot, row in zip(arm.slots, rows, strict=True)]
+        coordinates = robot.coordinates
+        rows = zip(*self._coefficients(robot), coordinates.rates(rates), strict=True)
+        of_links = [mul(slot.ratio, self._slope(*row)) for slot, row in zip(robot.slots, rows, strict=True)]
         return coordinates.torques(of_links)
 
     def _slope(self, viscous: Scalar, coulomb: Scalar, stribeck: Scalar, rate: Scalar) -> Scalar:
@@ -151,39 +153,39 @@ class Friction:
         direction, direction_slope = rate / root, smooth * smooth / (root * root * root)
         return add(viscous, add(mul(level, direction_slope), mul(level_slope, direction)))
 
-    def _coefficients(self, arm: Robot) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
+    def _coefficients(self, robot: Robot) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
         """Of each link: viscous and Coulomb friction, and that on breaking loose."""
-        coulomb = self._per_joint(arm, self.coulomb, "coulomb_friction")
-        stribeck = coulomb if self.stribeck is None else self._per_joint(arm, self.stribeck, "")
-        return self._per_joint(arm, self.viscous, "viscous_friction"), coulomb, stribeck
+        coulomb = self._per_joint(robot, self.coulomb, "coulomb_friction")
+        stribeck = coulomb if self.stribeck is None else self._per_joint(robot, self.stribeck, "")
+        return self._per_joint(robot, self.viscous, "viscous_friction"), coulomb, stribeck
 
-    def at_rest(self, arm: Robot) -> np.ndarray:
+    def at_rest(self, robot: Robot) -> np.ndarray:
         """The breakaway torque of each joint, with those coupled to it: the most that friction holds at rest."""
-        return self._at_joints(arm, self._coefficients(arm)[2])
+        return self._at_joints(robot, self._coefficients(robot)[2])
 
-    def dry(self, arm: Robot) -> tuple[int, ...]:
+    def dry(self, robot: Robot) -> tuple[int, ...]:
         """The joints with dry friction (ε = 0), which can stick."""
         if self.smooth > 0.0:
             return ()
-        either = self._at_joints(arm, self._per_joint(arm, self.coulomb, "coulomb_friction")) + self.at_rest(arm)
+        either = self._at_joints(robot, self._per_joint(robot, self.coulomb, "coulomb_friction")) + self.at_rest(robot)
         return tuple(np.flatnonzero(either > 0.0).tolist())
 
-    def _at_joints(self, arm: Robot, levels: list[Scalar]) -> np.ndarray:
+    def _at_joints(self, robot: Robot, levels: list[Scalar]) -> np.ndarray:
         """Friction levels of the links at the joints that they follow: Σ |ratio| level."""
-        if not arm.couplings:
+        if not robot.couplings:
             return np.array(levels)
-        at_joints = np.zeros(arm.n)
-        for slot, level in zip(arm.slots, levels, strict=True):
+        at_joints = np.zeros(robot.n)
+        for slot, level in zip(robot.slots, levels, strict=True):
             at_joints[slot.v] += abs(slot.ratio) * level
         return at_joints
 
-    def _per_joint(self, arm: Robot, value: PerJoint, own: str) -> list[Scalar]:
+    def _per_joint(self, robot: Robot, value: PerJoint, own: str) -> list[Scalar]:
         """A coefficient for each link; of those that are given for each joint, coupled links have none."""
         if value is None:
-            return [getattr(link.joint, own) for link in arm.links]
+            return [getattr(link.joint, own) for link in robot.links]
         numbers = np.asarray(value, dtype=float)
         if numbers.shape == ():
-            return [float(numbers)] * len(arm.links)
-        if numbers.shape != (arm.n,):
-            raise ValueError(f"friction has {numbers.size} coefficients (expected one, or one for each of {arm.n})")
-        return [0.0 if k in arm.coupled else float(numbers[slot.v]) for k, slot in enumerate(arm.slots)]
+            return [float(numbers)] * len(robot.links)
+        if numbers.shape != (robot.n,):
+            raise ValueError(f"friction has {numbers.size} coefficients (expected one, or one for each of {robot.n})")
+        return [0.0 if k in robot.coupled else float(numbers[slot.v]) for k, slot in enumerate(robot.slots)]

@@ -32,38 +32,38 @@ OF_NO_JOINT = ("energy", "work", "heat")  # columns of recordings
 RESERVED = ("t", "time", "trajectory", *OF_NO_JOINT)  # of no joint, whatever joints are called
 
 
-def no_orientation(arm: Robot, where: str, start: int) -> str:
+def no_orientation(robot: Robot, where: str, start: int) -> str:
     """What is wrong with a quaternion of zeros, `where` in an argument and at `start` in q."""
-    joint = next(joint.joint for joint in arm.moving if joint.q.start <= start < joint.q.stop)
-    expected = "(expected for example (1, 0, 0, 0), as in lw.neutral(arm))"
+    joint = next(joint.joint for joint in robot.moving if joint.q.start <= start < joint.q.stop)
+    expected = "(expected for example (1, 0, 0, 0), as in lw.neutral(robot))"
     return f"{where}, joint {joint!r}, begins a quaternion of length zero {expected}"
 
 
-def angles(arm: Robot, word: str) -> list[bool]:
+def angles(robot: Robot, word: str) -> list[bool]:
     """Which numbers of q, or of qd and qdd, are angles: those of joints that turn; quaternions are none."""
-    turning = [False] * (arm.nq if word == "q" else arm.n)
-    for link, slot in arm.driving:
+    turning = [False] * (robot.nq if word == "q" else robot.n)
+    for link, slot in robot.driving:
         if link.joint.angular and (word != "q" or link.joint.width == 1):
             turning[slot.q if word == "q" else slot.v] = True
     return turning
 
 
-def places(arm: Robot, word: str) -> dict[str, int]:
+def places(robot: Robot, word: str) -> dict[str, int]:
     """Where each number of q, or of qd, qdd and tau, is: by its label, or that with the link's name for the joint's.
 
-    A name that is a joint's and another one's link is the joint's, as in `arm.q_slice`.
+    A name that is a joint's and another one's link is the joint's, as in `robot.q_slice`.
     """
     found: dict[str, int] = {}
-    for joint in arm.driving_joints:
+    for joint in robot.driving_joints:
         start, parts = (joint.q, joint.kind.q_labels) if word == "q" else (joint.v, joint.kind.v_labels)
         found |= {label(joint.name, part): k for k, part in enumerate(parts, start.start)}
-    own = arm.q_names if word == "q" else arm.v_names
+    own = robot.q_names if word == "q" else robot.v_names
     return {**found, **{name: k for k, name in enumerate(own)}}
 
 
-def named_like_others(arm: Robot) -> bool:
+def named_like_others(robot: Robot) -> bool:
     """Whether a joint or link has the name of another one's column: q1, or 1, in second place."""
-    found = ((NUMBER.fullmatch(name), k) for name, k in places(arm, "qd").items())
+    found = ((NUMBER.fullmatch(name), k) for name, k in places(robot, "qd").items())
     return any(match is not None and int(match[1]) != k + 1 for match, k in found)
 
 
@@ -78,11 +78,11 @@ class Layout:
     labelled: bool  # whether columns have the names of coordinates, since numbers alone would not tell them apart
 
     @staticmethod
-    def of(arm: Robot) -> Layout:
-        plain = tuple((slot.q, slot.v) for link, slot in arm.driving if link.joint.width == 1)
-        turning = tuple((slot.q, slot.v) for link, slot in arm.driving if link.joint.width == QUATERNION)
-        labelled = any(joint.kind.degrees > 1 for joint in arm.moving) or named_like_others(arm)
-        return Layout(arm.q_names, arm.v_names, plain, turning, labelled)
+    def of(robot: Robot) -> Layout:
+        plain = tuple((slot.q, slot.v) for link, slot in robot.driving if link.joint.width == 1)
+        turning = tuple((slot.q, slot.v) for link, slot in robot.driving if link.joint.width == QUATERNION)
+        labelled = any(joint.kind.degrees > 1 for joint in robot.moving) or named_like_others(robot)
+        return Layout(robot.q_names, robot.v_names, plain, turning, labelled)
 
     @staticmethod
     def numbered(n: int) -> Layout:
@@ -111,29 +111,29 @@ class Layout:
         return columns
 
 
-def canonical_names(where: str, names: Sequence[str], arm: Robot | None, bare: str = "q") -> list[str]:
+def canonical_names(where: str, names: Sequence[str], robot: Robot | None, bare: str = "q") -> list[str]:
     """The header of a table in our own names: t for time, and those of `Layout.columns` for the robot's joints.
 
     `bare`: what a column holds that is named after a joint alone.
     """
     known = {"time": "t"}
     joints: dict[str, tuple[str, int]] = {}
-    if arm is not None:
-        layout = Layout.of(arm)
+    if robot is not None:
+        layout = Layout.of(robot)
         for word in (*MOTION, "tau"):
             columns = layout.columns(word)
-            for joint, k in places(arm, word).items():
+            for joint, k in places(robot, word).items():
                 alone = [joint.strip()] if word == bare and joint.strip() not in RESERVED else []
                 forms = [f"{word}_{joint}".strip(), f"{word}.{joint}".strip(), *alone]
                 known |= dict.fromkeys(forms, columns[k])
                 joints |= dict.fromkeys(forms, (word, k))
         numbered = [name for name in names if NUMBERED.fullmatch(name)]
         named = {name: joints[name][1] for name in names if name in joints and name not in numbered}
-        refuse_half(where, arm, named, numbered, error=FileError)
+        refuse_half(where, robot, named, numbered, error=FileError)
         for word in (*MOTION, "tau"):
             own = [name for name in numbered if COLUMN.fullmatch(name)[1] == word]  # type: ignore[index]
             refuse_half(
-                where, arm, {name: k for name, k in named.items() if joints[name][0] == word}, own, None, FileError
+                where, robot, {name: k for name, k in named.items() if joints[name][0] == word}, own, None, FileError
             )
     return [name if name == "t" or COLUMN.fullmatch(name) else known.get(name, name) for name in names]
 
@@ -145,7 +145,7 @@ def is_canonical(name: str) -> bool:
 
 def refuse_half(
     where: str,
-    arm: Robot,
+    robot: Robot,
     named: Mapping[str, int],
     numbered: Sequence[str],
     first: int | None = 1,
@@ -157,11 +157,11 @@ def refuse_half(
     not within one quantity, where `first` is None.
     """
     both = first is not None and all(DIGITS.findall(name)[-1:] == [str(k + first)] for name, k in named.items())
-    if not named or not numbered or both or arm.n == 1:
+    if not named or not numbered or both or robot.n == 1:
         return
     raise error(
         f"{where}: columns {listed(map(repr, named))} are of joints by name, but {listed(map(repr, numbered))} by"
-        f" number (expected all by name, or all by number in the robot's order {listed(map(repr, arm.v_names))})"
+        f" number (expected all by name, or all by number in the robot's order {listed(map(repr, robot.v_names))})"
     )
 
 

@@ -93,7 +93,7 @@ class Robot(JointSpace, WithEntries):
         `coulomb_friction`, `limits`; `pitch` of a screw, in metres per radian; `coupled_to`, `ratio` and `offset` of a
         joint that moves as another does, q = ratio · q_other + offset, and has no coordinate of its own; `joint_name`
         of a joint that is not called as its link; and what has no effect by itself: `velocity_limit`, `effort_limit`,
-        `stiffness` and `rest` of a spring, for `lw.springs(arm)`. An inertia that no body has is an error, or with
+        `stiffness` and `rest` of a spring, for `lw.springs(robot)`. An inertia that no body has is an error, or with
         unphysical="warn" a warning. Lengths in m, masses in kg, angles in radians or as "90 deg". Gravity is the vector
         of its acceleration in the base frame.
 
@@ -349,7 +349,7 @@ class Robot(JointSpace, WithEntries):
                 lockable = ", ".join(of_one_degree())
                 raise RobotError(
                     f"robot {self.name!r}: joint {name!r} is {joint.kind.name} (expected {lockable}; a free joint of a"
-                    " base is fixed by arm.with_fixed_base())"
+                    " base is fixed by robot.with_fixed_base())"
                 )
             if not is_real(x) or not math.isfinite(x):
                 raise RobotError(
@@ -406,7 +406,7 @@ class Robot(JointSpace, WithEntries):
             if link.joint.has_rotor:
                 raise RobotError(
                     f"robot {self.name!r}, link {link.name!r}: {what} are defined without rotor inertia; use"
-                    " arm.without_rotors()"
+                    " robot.without_rotors()"
                 )
 
     def without_rotors(self) -> Robot:

@@ -62,7 +62,7 @@ def trace(link: Link) -> float:
     return abs(float(link.inertia.xx) + float(link.inertia.yy) + float(link.inertia.zz))
 
 
-def reach(arm: Robot) -> float:
+def reach(robot: Robot) -> float:
     """The size of a robot: from the base to the farthest mass, along the links and by all that they may slide.
 
     A robot without any length is as large as the unit, 1 m.
@@ -73,19 +73,19 @@ def reach(arm: Robot) -> float:
         slide = travel * length(link.joint.axis.linear)
         return parent + length(link.placement.translation) + (slide if math.isfinite(slide) else 0.0)
 
-    ends = outward(arm.uncoupled, far, 0.0)
-    sizes = (end + extent(link) for end, link in zip(ends, arm.links, strict=True))
+    ends = outward(robot.uncoupled, far, 0.0)
+    sizes = (end + extent(link) for end, link in zip(ends, robot.links, strict=True))
     return max(sizes, default=0.0) or 1.0
 
 
-def coordinate_scales(arm: Robot) -> np.ndarray:
+def coordinate_scales(robot: Robot) -> np.ndarray:
     """1 rad, or the size of the robot in m, for each number of qd."""
-    size = reach(arm)
-    return np.array([size if unit == "N" else 1.0 for unit in arm.effort_units])
+    size = reach(robot)
+    return np.array([size if unit == "N" else 1.0 for unit in robot.effort_units])
 
 
 def torque_scales(
-    arm: Robot,
+    robot: Robot,
     q: np.ndarray,
     qd: np.ndarray | None = None,
     wrench: np.ndarray | None = None,
@@ -95,10 +95,10 @@ def torque_scales(
 
     These are the weights and the inertial forces at the rates qd, each times its distance, and the external wrenches.
     """
-    links, coordinates = arm.uncoupled, arm.coordinates
-    still = np.zeros((len(q), arm.n)) if qd is None else qd
+    links, coordinates = robot.uncoupled, robot.coordinates
+    still = np.zeros((len(q), robot.n)) if qd is None else qd
     positions, rates = coordinates.positions(list(q.T)), coordinates.rates(list(np.abs(still).T))
-    moments, forces, at = acting(arm, wrench, point)
+    moments, forces, at = acting(robot, wrench, point)
 
     def move(link: Link, parent: Magnitudes, position: Any, rate: Any) -> Magnitudes:
         turn, slide = (length(part) for part in (link.joint.axis.angular, link.joint.axis.linear))
@@ -115,22 +115,22 @@ def torque_scales(
         kept = carried + Carried(own * d + trace(link) * turning + n + f * (d + p), own + f)
         return kept, Carried(kept.N + motion.s * kept.F, kept.F)
 
-    base = Magnitudes(0.0, 0.0, math.hypot(*map(float, arm.gravity)), 0.0)
+    base = Magnitudes(0.0, 0.0, math.hypot(*map(float, robot.gravity)), 0.0)
     motions = outward(links, move, base, positions, rates)
     wrenches = inward(links, support, Carried(0.0, 0.0), motions, moments, forces, at)
-    scales = np.zeros((len(q), arm.n))
-    for link, slot, (N, F) in zip(links.links, arm.slots, wrenches, strict=True):
+    scales = np.zeros((len(q), robot.n))
+    for link, slot, (N, F) in zip(links.links, robot.slots, wrenches, strict=True):
         axis = link.joint.axis
         scales[:, slot.v] += abs(float(slot.ratio)) * (length(axis.angular) * N + length(axis.linear) * F)
     return scales
 
 
-def acting(arm: Robot, wrench: np.ndarray | None, point: np.ndarray | None) -> tuple[list[Any], list[Any], list[Any]]:
+def acting(robot: Robot, wrench: np.ndarray | None, point: np.ndarray | None) -> tuple[list[Any], list[Any], list[Any]]:
     """The magnitudes of the external moment and force on each link, and of the point where they act."""
-    moments, forces, at = ([0.0] * len(arm.links) for _ in range(3))
+    moments, forces, at = ([0.0] * len(robot.links) for _ in range(3))
     if wrench is not None:
         on_tip = wrench.ndim == 2
-        for row, index in enumerate([arm.leaves[0]] if on_tip else [joint.link for joint in arm.moving]):
+        for row, index in enumerate([robot.leaves[0]] if on_tip else [joint.link for joint in robot.moving]):
             own = wrench if on_tip else wrench[:, row]
             moments[index], forces[index] = (np.linalg.norm(part, axis=-1) for part in np.split(own, 2, axis=-1))
             if point is not None:
@@ -138,15 +138,15 @@ def acting(arm: Robot, wrench: np.ndarray | None, point: np.ndarray | None) -> t
     return moments, forces, at
 
 
-def length_unit(arm: Robot) -> float:
+def length_unit(robot: Robot) -> float:
     """A power of two near the robot's size, so that nothing is rounded; 1 for a robot of symbols."""
-    return 1.0 if arm.symbolic else math.ldexp(1.0, round(math.log2(reach(arm))))
+    return 1.0 if robot.symbolic else math.ldexp(1.0, round(math.log2(reach(robot))))
 
 
-def with_lengths_in(arm: Robot, unit: float) -> Robot:
+def with_lengths_in(robot: Robot, unit: float) -> Robot:
     """The robot of which lengths are in this unit, forces and torques in kg unit/s² and kg unit²/s²; not its table."""
     if unit == 1.0:
-        return arm
+        return robot
     k = 1.0 / unit
 
     def shrunk(placement: Placement) -> Placement:
@@ -166,10 +166,10 @@ def with_lengths_in(arm: Robot, unit: float) -> Robot:
             frame=shrunk(link.frame),
         )
 
-    slides = [1.0 if link.joint.angular else k for link in arm.links]
+    slides = [1.0 if link.joint.angular else k for link in robot.links]
     couplings = tuple(
         c._replace(ratio=mul(c.ratio, slides[c.link] / slides[c.to]), offset=mul(c.offset, slides[c.link]))
-        for c in arm.couplings
+        for c in robot.couplings
     )
-    gx, gy, gz = (mul(x, k) for x in arm.gravity)
-    return replace(arm, links=tuple(map(shrunk_link, arm.links)), gravity=(gx, gy, gz), couplings=couplings)
+    gx, gy, gz = (mul(x, k) for x in robot.gravity)
+    return replace(robot, links=tuple(map(shrunk_link, robot.links)), gravity=(gx, gy, gz), couplings=couplings)

@@ -100,8 +100,8 @@ class CompiledSimulation(CompiledMotion):
         return f"<Simulation {self.in_words([x for x in self.options if x in self.frozen and self.options[x]])}>"
 
 
-def compile_simulation(arm: Robot, **options: Any) -> CompiledSimulation:
-    """`lw.compile(lw.simulate, arm, ...)`: traced and compiled now, to be called as run(q0, qd0, duration).
+def compile_simulation(robot: Robot, **options: Any) -> CompiledSimulation:
+    """`lw.compile(lw.simulate, robot, ...)`: traced and compiled now, to be called as run(q0, qd0, duration).
 
     >>> import linkwise as lw
     >>> run = lw.compile(lw.simulate, lw.load("planar3"), torque=lw.pd_gravity([0.5, -0.3, 0.2], kp=60, kd=20))
@@ -112,33 +112,33 @@ def compile_simulation(arm: Robot, **options: Any) -> CompiledSimulation:
     """
     refuse_unknown_of_simulate(options, SIMULATE)
     target_named(options.get("target", "cpu")).check_run(options.get("threads"))
-    inspect.signature(simulate).bind(arm, None, **options)  # complains of q0
-    problem, laws = compiled_problem(arm, {**arguments(), **options})
+    inspect.signature(simulate).bind(robot, None, **options)  # complains of q0
+    problem, laws = compiled_problem(robot, {**arguments(), **options})
     parts: tuple[Any, ...] = (*([problem.torque] if problem.torque else []), *laws)
     kept = {name: copied(value, name) for name, value in options.items()} | {"events": problem.events}
     if parts:
         kept["torque"] = Sum(parts) if len(parts) > 1 else parts[0]
     law = sampling.parted(options.get("torque"))[0]
-    return CompiledSimulation(arm, kept.pop("parameters", None) or {}, kept, law)
+    return CompiledSimulation(robot, kept.pop("parameters", None) or {}, kept, law)
 
 
-def compiled_problem(arm: Robot, options: dict[str, Any]) -> tuple[Problem, tuple[Sampled, ...]]:
+def compiled_problem(robot: Robot, options: dict[str, Any]) -> tuple[Problem, tuple[Sampled, ...]]:
     """What `simulate` integrates with these options, its functions frozen and its code compiled; and sampled laws."""
-    names = [name for name in inspect.signature(prepared).parameters if name not in ("arm", "q0", "qd0")]
+    names = [name for name in inspect.signature(prepared).parameters if name not in ("robot", "q0", "qd0")]
     given = options["parameters"] or {}
     for name, value in given.items():
         if isinstance(value, PerTrajectory):
             raise per_trajectory_too_early(name, SIMULATE)
     numbers = {name: np.zeros(value.shape) if isinstance(value, Input) else value for name, value in given.items()}
     options = {**options, "parameters": numbers}
-    q0 = neutral(arm) if isinstance(arm, Robot) else None  # which `prepared` refuses
-    inputs = prepared(arm, q0, None, **{name: options[name] for name in names})
+    q0 = neutral(robot) if isinstance(robot, Robot) else None  # which `prepared` refuses
+    inputs = prepared(robot, q0, None, **{name: options[name] for name in names})
     problem = freshly_traced(inputs.problem, inputs.start, inputs.parameters, None)
     integrator = integrator_of(options["integrator"])
     problem = backend_for(
         problem, integrator, inputs.start, inputs.parameters, None, target_named(options["target"])
     ).problem
-    return problem, sampling.frozen(inputs.laws, arm)
+    return problem, sampling.frozen(inputs.laws, robot)
 
 
 class CompiledRollout(CompiledMotion):
@@ -209,9 +209,9 @@ class CompiledRollout(CompiledMotion):
 
 
 def compile_rollout(
-    arm: Robot, *, torque: Any = None, parameters: Mapping[str, Any] | None = None, **options: Any
+    robot: Robot, *, torque: Any = None, parameters: Mapping[str, Any] | None = None, **options: Any
 ) -> CompiledRollout:
-    """`lw.compile(lw.rollout, arm, ...)`: traced now, to be called as run(q0, qd0, parameters={...}).
+    """`lw.compile(lw.rollout, robot, ...)`: traced now, to be called as run(q0, qd0, parameters={...}).
 
     `lw.rollout` traces its torque function at every call, since what it reads may have changed; that takes
     milliseconds. Machine code is made at the first run. Parameters that are not named keep their defaults. Symbols of
@@ -228,17 +228,17 @@ def compile_rollout(
     >>> run(np.zeros((1000, 3)), parameters={"goal": [0.1, 0.2, 0.3]})
     <rollout of robot 'planar3': trajectories (1000,), 20 steps of 0.001 s>
     """
-    require_robot(arm)
-    refuse_what_is_no_option(arm, options)
+    require_robot(robot)
+    refuse_what_is_no_option(robot, options)
     if torque is not None and not callable(torque):
         raise TypeError(f"torque is {torque!r} (expected a torque function; constant torques are given to each run)")
     refuse_sampled(torque)
     if not isinstance(parameters, (Mapping, NoneType)):
         raise TypeError(f"parameters is {described(parameters)} (expected a mapping from names to numbers or lw.Input)")
     given = copied(parameters or {}, "parameters")
-    symbols = symbols_of(arm) if arm.symbolic else ()
+    symbols = symbols_of(robot) if robot.symbolic else ()
     every = {**dict.fromkeys(symbols, Input()), **given}  # symbols are given to each run unless they have numbers here
-    check_names(torque, every, arm, symbols, EXPECTED)
+    check_names(torque, every, robot, symbols, EXPECTED)
     for name, x in given.items():
         if isinstance(x, PerTrajectory) and name not in symbols:
             raise per_trajectory_too_early(name, ROLLOUT)
@@ -250,21 +250,21 @@ def compile_rollout(
             raise ValueError(
                 f"parameters: {name!r} has the shape {shapes[name]} (expected lw.Input(): it is a symbol of the robot)"
             )
-    law = None if torque is None else frozen_law(arm, torque, {k: v for k, v in shapes.items() if k not in symbols})
-    return CompiledRollout(arm, law, given, options, torque)
+    law = None if torque is None else frozen_law(robot, torque, {k: v for k, v in shapes.items() if k not in symbols})
+    return CompiledRollout(robot, law, given, options, torque)
 
 
-def frozen_law(arm: Robot, torque: Any, shapes: Mapping[str, tuple[int, ...]]) -> TracedFunction:
+def frozen_law(robot: Robot, torque: Any, shapes: Mapping[str, tuple[int, ...]]) -> TracedFunction:
     """The torque function as it is now, with parameters of these shapes."""
-    law = traced(torque, arm, f"the torque function {function_name(torque)!r}", tuple(sorted(shapes.items())))
+    law = traced(torque, robot, f"the torque function {function_name(torque)!r}", tuple(sorted(shapes.items())))
     shape = law.program.outputs[0].shape
-    if shape != (arm.n,):
-        raise wrong_torques(arm, shape, tuple(sorted(shapes.items())))
+    if shape != (robot.n,):
+        raise wrong_torques(robot, shape, tuple(sorted(shapes.items())))
     return law
 
 
-def refuse_what_is_no_option(arm: Robot, options: Mapping[str, Any]) -> None:
-    known = [name for name in inspect.signature(rollout).parameters if name not in ("arm", "unknown", *OF_A_RUN)]
+def refuse_what_is_no_option(robot: Robot, options: Mapping[str, Any]) -> None:
+    known = [name for name in inspect.signature(rollout).parameters if name not in ("robot", "unknown", *OF_A_RUN)]
     for name in options:
         if name in OF_A_RUN:
             raise TypeError(f"{name!r} is not an argument of {ROLLOUT} (expected it in each run)")
@@ -276,7 +276,7 @@ def refuse_what_is_no_option(arm: Robot, options: Mapping[str, Any]) -> None:
     if "dt" in options:
         checked(dt=options["dt"])
     if (law := Friction.of(options.get("friction", False))) is not None:
-        refuse_exact(arm, law)
+        refuse_exact(robot, law)
     one_of(options.get("integrator", "rk4"), fixed_step_integrators(), "integrator")
     one_of(options.get("dtype") or DTYPES[0], DTYPES, "dtype")
 

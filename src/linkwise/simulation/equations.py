@@ -52,14 +52,14 @@ class MotionOf(Motion):
         passed = {name: options[name] for name in ("point", "method") if options.get(name) is not None}
 
         def equations_of_motion(
-            arm: Robot, q: Any, qd: Any, t: Any = None, tau: Any = None, wrench: Any = None, **own: Any
+            robot: Robot, q: Any, qd: Any, t: Any = None, tau: Any = None, wrench: Any = None, **own: Any
         ) -> Any:
-            net = np.zeros(arm.n) if tau is None else tau
+            net = np.zeros(robot.n) if tau is None else tau
             if callable(torque):
-                net = net + called(torque, arm, t, q, qd, {**numbers, **own})
+                net = net + called(torque, robot, t, q, qd, {**numbers, **own})
             if friction is not None:
-                net = net - friction.torque(arm, qd)
-            return forward_dynamics(arm, q, qd, net, wrench, **passed)
+                net = net - friction.torque(robot, qd)
+            return forward_dynamics(robot, q, qd, net, wrench, **passed)
 
         equations_of_motion.__doc__ = f"q̈ of the motion that {self.name} integrates."
         equations_of_motion.result_names = ("qdd",)  # type: ignore[attr-defined]

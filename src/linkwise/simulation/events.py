@@ -18,7 +18,7 @@ MAX_EVENTS = 50  # events that one simulation can watch: a bit of a float for ea
 
 @dataclass(frozen=True)
 class Event:
-    """`function(arm, t, q, qd)` crossing zero; `direction` 1 counts upward crossings only, -1 downward, 0 both.
+    """`function(robot, t, q, qd)` crossing zero; `direction` 1 counts upward crossings only, -1 downward, 0 both.
 
     A value that is exactly zero at the start counts as soon as it leaves zero in that direction.
     """
@@ -30,7 +30,7 @@ class Event:
 
     def __post_init__(self) -> None:
         if not callable(self.function):
-            raise TypeError(f"event {self.name!r} is {self.function!r} (expected a function of arm, t, q and qd)")
+            raise TypeError(f"event {self.name!r} is {self.function!r} (expected a function of robot, t, q and qd)")
         check_arguments(self.function)
         if not isinstance(self.name, str) or not self.name.strip() or not self.name.isprintable():
             raise ValueError(f"the name of an event is {self.name!r} (expected one line of text)")
@@ -41,8 +41,8 @@ class Event:
     def crossing(self) -> Crossing:
         return Crossing(self.direction, self.stop)
 
-    def value(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
-        returned = self.function(arm, t, q, qd)
+    def value(self, robot: Robot, t: Any, q: Any, qd: Any) -> Any:
+        returned = self.function(robot, t, q, qd)
         if returned is None:
             raise ValueError(f"event {self.name!r} returned None (expected one number: is its `return` missing?)")
         value = np.asarray(returned)
@@ -61,24 +61,24 @@ class PastLimit:
     ratio: float = 1.0
     offset: float = 0.0
 
-    def __call__(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
+    def __call__(self, robot: Robot, t: Any, q: Any, qd: Any) -> Any:
         position = add(mul(self.ratio, q[self.coordinate]), self.offset)
         return (position - self.limit) * self.sign
 
 
-def joint_limits(arm: Robot, *, stop: bool = True) -> tuple[Event, ...]:
+def joint_limits(robot: Robot, *, stop: bool = True) -> tuple[Event, ...]:
     """An event for each limit of travel in the robot's table, also those of coupled joints.
 
     >>> import linkwise as lw
     >>> [event.name for event in lw.joint_limits(lw.load("gantry"))][:2]
     ['bridge below 0', 'bridge above 1.5']
     """
-    require_robot(arm)
+    require_robot(robot)
     events = []
-    for link, slot in zip(arm.links, arm.slots, strict=True):
+    for link, slot in zip(robot.links, robot.slots, strict=True):
         if link.joint.limits is None:
             continue
-        joint = (link.joint_name or link.name) if link.index in arm.coupled else arm.q_names[slot.q]
+        joint = (link.joint_name or link.name) if link.index in robot.coupled else robot.q_names[slot.q]
         for limit, sign, relation in zip(link.joint.limits, (-1.0, 1.0), ("below", "above"), strict=True):
             past = PastLimit(slot.q, limit, sign, slot.ratio, slot.offset)
             events.append(Event(past, f"{joint} {relation} {limit:g}", stop, 1))
@@ -90,7 +90,7 @@ def events_of(events: Any) -> tuple[Event, ...]:
     if callable(events) or isinstance(events, Event):
         events = [events]
     if isinstance(events, str) or not isinstance(events, Iterable):
-        expected = "functions of arm, t, q and qd, lw.Events, or lw.joint_limits(arm)"
+        expected = "functions of robot, t, q and qd, lw.Events, or lw.joint_limits(robot)"
         raise TypeError(f"events is {events!r} (expected {expected})")
     checked = [x if isinstance(x, Event) else Event(x, getattr(x, "__name__", "event")) for x in events]
     if len(checked) > MAX_EVENTS:

@@ -49,7 +49,7 @@ def told_already() -> Iterator[None]:
 
 
 def warn_of_long_steps(
-    arm: Robot,
+    robot: Robot,
     friction: Friction | None,
     step: float,
     integrator: str,
@@ -59,19 +59,19 @@ def warn_of_long_steps(
 
     Without friction nothing is done.
     """
-    if friction is None or symbols is None or arm.n > MOST_JOINTS or TOLD.get():
+    if friction is None or symbols is None or robot.n > MOST_JOINTS or TOLD.get():
         return False
-    message = advice(arm, friction, step, integrator, extremes(symbols) if symbols else ())
+    message = advice(robot, friction, step, integrator, extremes(symbols) if symbols else ())
     if message:
         warn(message)
     return bool(message)
 
 
-def warn_of_options(arm: Robot, options: Mapping[str, Any]) -> None:
+def warn_of_options(robot: Robot, options: Mapping[str, Any]) -> None:
     """The same for the options of `simulate`."""
     friction = Friction.of(options["friction"])
     if friction is not None and integrator_of(options["integrator"]).fixed:
-        warn_of_long_steps(arm, friction, float(options["step"]), options["integrator"])
+        warn_of_long_steps(robot, friction, float(options["step"]), options["integrator"])
 
 
 def extremes(symbols: Mapping[str, np.ndarray]) -> Values:
@@ -93,14 +93,14 @@ class Damping(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def advice(arm: Robot, friction: Friction, step: float, integrator: str, values: Values) -> str:
+def advice(robot: Robot, friction: Friction, step: float, integrator: str, values: Values) -> str:
     """What to say about steps of this length; nothing if they are short enough."""
-    if arm.symbolic and not values:
+    if robot.symbolic and not values:
         return ""
     limit = stability_limit(integrator)
     try:
         with np.errstate(all="ignore"):
-            damping = damping_of(arm, friction, values)
+            damping = damping_of(robot, friction, values)
             slope = damping.viscous + (damping.breakaway / friction.smooth if friction.smooth else 0.0)
             rates, motions = eigen(damping.inertia, slope)
     except np.linalg.LinAlgError:  # a robot that has no accelerations at its neutral position
@@ -109,7 +109,7 @@ def advice(arm: Robot, friction: Friction, step: float, integrator: str, values:
     rate = float(rates[worst])
     if not limit < step * rate < math.inf:
         return ""
-    joint = arm.v_names[int(np.abs(motions[worst]).argmax())]
+    joint = robot.v_names[int(np.abs(motions[worst]).argmax())]
     most, least = rounded(limit / rate, math.floor), smooth_for(damping, limit / step)
     law = f"lw.Friction(smooth={least}) or more, or " if least else ""
     return (
@@ -120,31 +120,31 @@ def advice(arm: Robot, friction: Friction, step: float, integrator: str, values:
 
 
 @lru_cache(maxsize=64)
-def damping_program(arm: Robot, friction: Friction) -> Program | np.ndarray:
+def damping_program(robot: Robot, friction: Friction) -> Program | np.ndarray:
     """M, B + C and B, one after another: numbers, or a program of the robot's symbols."""
     both = replace(friction, smooth=1.0)  # whose slope at rest is B + C
     alone = replace(both, coulomb=0.0, stribeck=None)
 
     def parts(robot: Any) -> Any:
-        rest = [0.0] * arm.n
+        rest = [0.0] * robot.n
         slopes = [np.array(law.slopes(robot, rest), dtype=object) for law in (both, alone)]
-        return np.concatenate([np.ravel(functions.inertia_matrix(robot, neutral(arm))), *slopes])
+        return np.concatenate([np.ravel(functions.inertia_matrix(robot, neutral(robot))), *slopes])
 
-    return trace(parts, arm) if arm.symbolic else np.array(parts(arm), dtype=float)
+    return trace(parts, robot) if robot.symbolic else np.array(parts(robot), dtype=float)
 
 
-def damping_of(arm: Robot, friction: Friction, values: Values) -> Damping:
+def damping_of(robot: Robot, friction: Friction, values: Values) -> Damping:
     """Of a robot of numbers, or of one of symbols with these values."""
-    known = damping_program(arm, friction)
+    known = damping_program(robot, friction)
     if isinstance(known, Program):
-        columns = dict(zip(sorted(symbols_of(arm)), np.array(values).T, strict=True))
+        columns = dict(zip(sorted(symbols_of(robot)), np.array(values).T, strict=True))
         (numbers,) = evaluate(known, *(columns[port.name] for port in known.inputs))
         numbers = np.broadcast_to(numbers, (len(values), numbers.shape[-1]))
     else:
         numbers = known[None]
-    split = arm.n * arm.n
-    inertia = numbers[:, :split].reshape(-1, arm.n, arm.n)
-    every, viscous = numbers[:, split : split + arm.n], numbers[:, split + arm.n :]
+    split = robot.n * robot.n
+    inertia = numbers[:, :split].reshape(-1, robot.n, robot.n)
+    every, viscous = numbers[:, split : split + robot.n], numbers[:, split + robot.n :]
     return Damping(inertia, viscous, every - viscous)
 
 

@@ -1,8 +1,8 @@
 """Parameters of a torque function: gains, targets and other numbers.
 
-They are the arguments that the function has after (arm, t, q, qd), or the numbers that one of Linkwise's own laws, such
-as `lw.pd_gravity`, was made with, also within `lw.limited` and sums, where no other part has a number of that name. In
-the compiled program they are inputs.
+They are the arguments that the function has after (robot, t, q, qd), or the numbers that one of Linkwise's own laws,
+such as `lw.pd_gravity`, was made with, also within `lw.limited` and sums, where no other part has a number of that
+name. In the compiled program they are inputs.
 
 An array is for all trajectories as it stands, unless it is marked by `lw.per_trajectory`.
 """
@@ -24,7 +24,7 @@ from ..robot import Robot
 from ..robot.named_arrays import gradient_error, refuse_gradients, refuse_labels
 
 NUMBERS = "expected numbers: parameters={{{name!r}: ...}}"
-STATE = 4  # arguments of every torque function: arm, t, q, qd
+STATE = 4  # arguments of every torque function: robot, t, q, qd
 NONE: Mapping[str, Any] = {}
 PREFIX = "own_"  # of the program's inputs, so that a parameter may be called tau
 
@@ -135,7 +135,7 @@ def check_names(
     for name in given:
         if name not in known:
             what = f"neither a symbol of robot {robot.name!r} nor a" if robot is not None else "not a"
-            listed = f"expected {', '.join(known)}" if known else "it has none after arm, t, q and qd"
+            listed = f"expected {', '.join(known)}" if known else "it has none after robot, t, q and qd"
             raise ValueError(
                 f"parameters: {name!r} is {what} parameter of the torque function{near_miss(name, known)} ({listed})"
             )
@@ -235,12 +235,12 @@ def is_number(value: Any) -> bool:
     )
 
 
-def called(torque: Callable[..., Any], arm: Any, t: Any, q: Any, qd: Any, own: Mapping[str, Any]) -> Any:
+def called(torque: Callable[..., Any], robot: Any, t: Any, q: Any, qd: Any, own: Mapping[str, Any]) -> Any:
     """What the function gives, with the parameters in place of its own."""
     if own and isinstance(torque, Law):
-        return with_numbers(torque, own)(arm, t, q, qd)
+        return with_numbers(torque, own)(robot, t, q, qd)
     try:
-        tau = torque(arm, t, q, qd, **own)
+        tau = torque(robot, t, q, qd, **own)
     except (RuntimeError, TypeError) as error:
         told = gradient_error(error, function_name(torque))
         if told is None:

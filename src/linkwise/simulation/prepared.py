@@ -93,7 +93,7 @@ class Prepared(NamedTuple):
 
 
 def prepared(
-    arm: Robot,
+    robot: Robot,
     q0: Any,
     qd0: Any,
     torque: Any,
@@ -108,12 +108,12 @@ def prepared(
 ) -> Prepared:
     torque, laws = parted(torque)
     function = torque if callable(torque) else None
-    arrays = {"q0": q0, "qd0": np.zeros(arm.n) if qd0 is None and isinstance(arm, Robot) else qd0}
+    arrays = {"q0": q0, "qd0": np.zeros(robot.n) if qd0 is None and isinstance(robot, Robot) else qd0}
     if torque is not None and function is None:
         arrays["torque"] = torque
     arrays = {name: host_array(name, array) for name, array in arrays.items()}
-    states = States(arm, arrays, host_array("wrench", wrench), True, point=host_array("point", point))
-    refuse_symbols(arm)
+    states = States(robot, arrays, host_array("wrench", wrench), True, point=host_array("point", point))
+    refuse_symbols(robot)
     for name, array in states.arrays.items():
         if array.dtype.kind != "f":
             raise TypeError(f"{name} is {described(array.flat[0])} (expected plain numbers)")
@@ -121,7 +121,7 @@ def prepared(
     full = {name: states.full(name) for name in states.arrays}
     own = checked_parameters(torque, parameters, batch)
     problem = Problem(
-        arm,
+        robot,
         function,
         "torque" in full or bool(laws),
         full["wrench"].shape[len(batch) :] if "wrench" in full else None,
@@ -132,10 +132,10 @@ def prepared(
         torque_parameters=tuple((name, array.shape[len(batch) :]) for name, array in own.items()),
         point=constant_point(states) if "point" in full else None,
     )
-    held = {"torque": np.zeros((*batch, arm.n))} if laws else {}
+    held = {"torque": np.zeros((*batch, robot.n))} if laws else {}
     columns = [array for array in ({**full, **held}.get(name) for name in ("torque", "wrench")) if array is not None]
     if problem.sticking is not None:
-        columns.append(np.zeros((*batch, arm.n + 1)))  # modes of the joints, and since when
+        columns.append(np.zeros((*batch, robot.n + 1)))  # modes of the joints, and since when
     rows = [x.reshape(count, math.prod(x.shape[len(batch) :])) for x in (*columns, *own.values())]
     return Prepared(
         problem,

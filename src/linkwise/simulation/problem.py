@@ -41,7 +41,7 @@ ROUNDED = (
     " a larger rtol)"
 )
 COORDINATES = {"joint": None, "normalized": normalized, "unnormalized": unnormalized}
-Torque = Callable[..., Any]  # torque(arm, t, q, qd), or with parameters after these
+Torque = Callable[..., Any]  # torque(robot, t, q, qd), or with parameters after these
 
 
 @dataclass(frozen=True)
@@ -142,16 +142,16 @@ class Problem:
             part /= np.sqrt((part * part).sum(axis=-1, keepdims=True))
         return q
 
-    def configuration_rates(self, arm: Robot, q: Any, qd: Any) -> Any:
+    def configuration_rates(self, robot: Robot, q: Any, qd: Any) -> Any:
         """q̇ of the joints' rates."""
-        if not arm.quaternions:
+        if not robot.quaternions:
             return qd
-        components = [q[..., i] for i in range(arm.nq)], [qd[..., i] for i in range(arm.n)]
-        return np.stack(np.broadcast_arrays(*arm.coordinates.configuration_rates(*components)), axis=-1)
+        components = [q[..., i] for i in range(robot.nq)], [qd[..., i] for i in range(robot.n)]
+        return np.stack(np.broadcast_arrays(*robot.coordinates.configuration_rates(*components)), axis=-1)
 
     def rhs(
         self,
-        arm: Robot,
+        robot: Robot,
         t: Any,
         y: Any,
         tau: Any = None,
@@ -162,54 +162,54 @@ class Problem:
     ) -> Any:
         """f for one state; unless joints may stick, also for many, (..., size). `dynamics` are the functions called."""
         if self.sticking is not None:
-            return self.rhs_with_modes(self.sticking, arm, t, y, tau, wrench, modes, own)
+            return self.rhs_with_modes(self.sticking, robot, t, y, tau, wrench, modes, own)
         quasi = COORDINATES[self.coordinates]
         q, v = self.split(y)
-        qd = v if quasi is None else quasi.joint_rates(arm, q, v)
-        applied = self.applied(arm, t, q, qd, tau, own)
-        drag = None if self.friction is None else self.friction.torque(arm, qd)
+        qd = v if quasi is None else quasi.joint_rates(robot, q, v)
+        applied = self.applied(robot, t, q, qd, tau, own)
+        drag = None if self.friction is None else self.friction.torque(robot, qd)
         net = applied if drag is None else applied - drag
         if quasi is None:
             named = (("wrench", wrench), ("point", self.point), ("method", self.method))
             options = {name: value for name, value in named if value is not None}  # without them: the fast path
-            vd = dynamics.forward_dynamics(arm, q, qd, net, **options)
+            vd = dynamics.forward_dynamics(robot, q, qd, net, **options)
         else:
-            vd = quasi.acceleration(arm, q, v, net, wrench, point=self.point)
-        parts = [self.configuration_rates(arm, q, qd), vd]
+            vd = quasi.acceleration(robot, q, v, net, wrench, point=self.point)
+        parts = [self.configuration_rates(robot, q, qd), vd]
         if self.has_energy_balance:
-            pushed = applied if wrench is None else applied + self.pushed(arm, q, wrench, dynamics)
+            pushed = applied if wrench is None else applied + self.pushed(robot, q, wrench, dynamics)
             power = (pushed * qd).sum(axis=-1)
             parts.append(np.stack([power, np.zeros(np.shape(power)) if drag is None else (drag * qd).sum(axis=-1)], -1))
         return np.concatenate(parts, axis=-1)
 
     def rhs_with_modes(
-        self, sticking: Sticking, arm: Robot, t: Any, y: Any, tau: Any, wrench: Any, modes: Any, own: Any
+        self, sticking: Sticking, robot: Robot, t: Any, y: Any, tau: Any, wrench: Any, modes: Any, own: Any
     ) -> np.ndarray:
         """f for one state of a robot whose joints may stick."""
-        (q, qd), mode = self.split(y), modes[: arm.n]
-        applied = self.applied(arm, t, q, qd, tau, own)
-        held = sticking.held(arm, q, qd, applied, wrench, mode)
-        pushed = applied if wrench is None else applied + self.pushed(arm, q, wrench)
-        drag = sticking.friction.torque(arm, qd, mode)
-        rates = self.configuration_rates(arm, q, qd)
+        (q, qd), mode = self.split(y), modes[: robot.n]
+        applied = self.applied(robot, t, q, qd, tau, own)
+        held = sticking.held(robot, q, qd, applied, wrench, mode)
+        pushed = applied if wrench is None else applied + self.pushed(robot, q, wrench)
+        drag = sticking.friction.torque(robot, qd, mode)
+        rates = self.configuration_rates(robot, q, qd)
         lost = [(pushed * qd).sum(), (drag * qd).sum(), sticking.nearness(qd, mode, held)]
         return np.concatenate([np.asarray(part, dtype=object) for part in (rates, held.qdd, lost)])
 
-    def pushed(self, arm: Robot, q: Any, wrench: Any, dynamics: Any = functions) -> Any:
+    def pushed(self, robot: Robot, q: Any, wrench: Any, dynamics: Any = functions) -> Any:
         """The torques that do the same work as the wrench."""
-        at_rest = dynamics.bias_torque(arm, q, np.zeros(arm.n), wrench, point=self.point)
-        return dynamics.gravity_torque(arm, q) - at_rest
+        at_rest = dynamics.bias_torque(robot, q, np.zeros(robot.n), wrench, point=self.point)
+        return dynamics.gravity_torque(robot, q) - at_rest
 
-    def applied(self, arm: Robot, t: Any, q: Any, qd: Any, tau: Any = None, own: Mapping[str, Any] = NONE) -> Any:
+    def applied(self, robot: Robot, t: Any, q: Any, qd: Any, tau: Any = None, own: Mapping[str, Any] = NONE) -> Any:
         """The torques that act, without friction; a function that was not traced is called for one state after another.
 
         `own` are the torque function's parameters, as `loads` has them.
         """
-        constant = np.zeros(arm.n) if tau is None else np.asarray(tau)
+        constant = np.zeros(robot.n) if tau is None else np.asarray(tau)
         if self.torque is None:
             return constant
         if q.ndim == 1:
-            torque = np.asarray(called(self.torque, arm, t, q.copy(), qd.copy(), without_prefix(own)))
+            torque = np.asarray(called(self.torque, robot, t, q.copy(), qd.copy(), without_prefix(own)))
             if torque.dtype in (np.float32, np.float16):
                 warnings.warn(ROUNDED.format(function_name(self.torque), torque.dtype), RuntimeWarning, stacklevel=2)
         else:
@@ -220,21 +220,21 @@ class Problem:
             else:
                 of_row = [{PREFIX + name: array[k] for name, array in rows.items()} for k in range(len(q))]
                 states = zip(times.tolist(), q, qd, [None] * len(q), of_row, strict=True)
-                return constant + np.array([self.applied(arm, *state) for state in states])
+                return constant + np.array([self.applied(robot, *state) for state in states])
         if torque.shape != qd.shape:
-            raise wrong_torques(arm, torque.shape[q.ndim - 1 :], self.torque_parameters)
+            raise wrong_torques(robot, torque.shape[q.ndim - 1 :], self.torque_parameters)
         return constant + torque
 
     def event_values(
-        self, arm: Robot, t: Any, y: Any, tau: Any = None, wrench: Any = None, modes: Any = None, **own: Any
+        self, robot: Robot, t: Any, y: Any, tau: Any = None, wrench: Any = None, modes: Any = None, **own: Any
     ) -> list[Any]:
         """The values of the events for one state, and whether the modes last."""
         quasi, (q, v) = COORDINATES[self.coordinates], self.split(y)
-        qd = v if quasi is None else quasi.joint_rates(arm, q, v)
-        values = [event.value(arm, t, q.copy(), qd.copy()) for event in self.events]
+        qd = v if quasi is None else quasi.joint_rates(robot, q, v)
+        values = [event.value(robot, t, q.copy(), qd.copy()) for event in self.events]
         if self.sticking is not None:
-            applied, mode, since = self.applied(arm, t, q, qd, tau, own), modes[: arm.n], modes[arm.n]
-            slack = self.sticking.held(arm, q, qd, applied, wrench, mode).slack
+            applied, mode, since = self.applied(robot, t, q, qd, tau, own), modes[: robot.n], modes[robot.n]
+            slack = self.sticking.held(robot, q, qd, applied, wrench, mode).slack
             values.append(self.sticking.lasts(qd, mode, slack, t, since))
         return values
 
@@ -273,11 +273,11 @@ class Problem:
         }
 
     def program(self) -> Program:
-        def rhs(arm: Robot, t: Any, y: Any, **parameters: Any) -> Any:
-            rates = self.rhs(arm, t, y, **parameters)
+        def rhs(robot: Robot, t: Any, y: Any, **parameters: Any) -> Any:
+            rates = self.rhs(robot, t, y, **parameters)
             if not self.crossings:
                 return rates
-            return rates, np.array(self.event_values(arm, t, y, **parameters), dtype=object)
+            return rates, np.array(self.event_values(robot, t, y, **parameters), dtype=object)
 
         with prefer_fewest():
             inputs: dict[str, Any] = {"t": Input(), "y": Input(self.size), **self.loads}
@@ -340,11 +340,11 @@ class Problem:
         return v if quasi is None else quasi.joint_rates(self.robot, q, v)
 
 
-def wrong_torques(arm: Robot, shape: tuple[int, ...], own: Shapes = ()) -> ValueError:
+def wrong_torques(robot: Robot, shape: tuple[int, ...], own: Shapes = ()) -> ValueError:
     """The error of a torque function that gives them; it says which shapes its parameters had."""
-    each = "joint" if arm.v_names == arm.joint_names else "degree of freedom"
+    each = "joint" if robot.v_names == robot.joint_names else "degree of freedom"
     why = f"; {shapes_in_words(own)}" if own else ""
-    return ValueError(f"the torque function gave shape {shape} (expected ({arm.n},), one for each {each}){why}")
+    return ValueError(f"the torque function gave shape {shape} (expected ({robot.n},), one for each {each}){why}")
 
 
 @lru_cache(maxsize=4)

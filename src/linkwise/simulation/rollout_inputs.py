@@ -30,7 +30,7 @@ class Inputs(NamedTuple):
 
 
 def rollout_inputs(
-    arm: Robot,
+    robot: Robot,
     arrays: Arrays,
     q0: Any,
     qd0: Any,
@@ -42,23 +42,23 @@ def rollout_inputs(
     friction: bool | Friction,
     parameters: Mapping[str, Any] | None,
 ) -> Inputs:
-    require_robot(arm)
+    require_robot(robot)
     refuse_sampled(torque)
     function, given = torque if callable(torque) else None, dict(parameters or {})
-    symbols = symbols_of(arm) if arm.symbolic else ()
+    symbols = symbols_of(robot) if robot.symbolic else ()
     law = Friction.of(friction)
-    refuse_exact(arm, law)
-    check_names(torque, given, arm, symbols)
+    refuse_exact(robot, law)
+    check_names(torque, given, robot, symbols)
     of_symbols = {name: symbol_numbers(arrays, name, given[name]) for name in symbols}
     axes = max((len(array.shape) for array in of_symbols.values()), default=0)
-    known = known_arrays(arm, arrays, q0, qd0, table_rows, None if function else torque, table, wrench, axes)
-    batch = batch_of(arm, [*known.values(), *of_symbols.values()])
+    known = known_arrays(robot, arrays, q0, qd0, table_rows, None if function else torque, table, wrench, axes)
+    batch = batch_of(robot, [*known.values(), *of_symbols.values()])
     for name, array in of_symbols.items():
         if array.shape:
             shape_in_one(name, given[name], array.shape, batch, ())
     values = numbers_here(arrays, {name: array.value for name, array in of_symbols.items()})
     if values:
-        refuse_impossible(arm, values)
+        refuse_impossible(robot, values)
     of_laws, declared = {}, declared_shapes(function)
     for name in sorted(set(given) - set(symbols)):
         label, value = f"parameters: {name!r}", values_of(given[name])
@@ -66,7 +66,7 @@ def rollout_inputs(
         own = shape_in_one(name, given[name], shape, batch, declared.get(name))
         of_laws[name] = Given(label, value, shape, own)
     problem = Problem(
-        arm,
+        robot,
         function,
         "torque" in known or "table" in known,
         known["wrench"].own if "wrench" in known else None,
@@ -109,7 +109,7 @@ class Given(NamedTuple):
 
 
 def known_arrays(
-    arm: Robot, arrays: Arrays, q0: Any, qd0: Any, table_rows: int, torque: Any, table: Any, wrench: Any, axes: int
+    robot: Robot, arrays: Arrays, q0: Any, qd0: Any, table_rows: int, torque: Any, table: Any, wrench: Any, axes: int
 ) -> dict[str, Given]:
     """Those whose shape is known beforehand, in the order in which the program has them.
 
@@ -117,14 +117,14 @@ def known_arrays(
     """
     if torque is not None and table is not None:
         raise ValueError("torque is constant, and table is given (expected one of them, or a function and table)")
-    own: dict[str, Shape] = {"q0": (arm.nq,), "qd0": (arm.n,), "torque": (arm.n,), "table": (table_rows, arm.n)}
+    own: dict[str, Shape] = {"q0": (robot.nq,), "qd0": (robot.n,), "torque": (robot.n,), "table": (table_rows, robot.n)}
     values = {"q0": q0, "qd0": qd0, "torque": torque, "table": table, "wrench": wrench}
     given = {name: value for name, value in values.items() if value is not None or name == "q0"}
     shapes = {name: arrays.shape(name, value) for name, value in given.items()}
-    shapes.setdefault("qd0", (arm.n,))  # zeros
+    shapes.setdefault("qd0", (robot.n,))  # zeros
     if wrench is not None:
         fronts = [shape[: len(shape) - len(own[name])] for name, shape in shapes.items() if name != "wrench"]
-        own["wrench"] = wrench_shape(arm, shapes["wrench"], max([*fronts, (1,) * axes], key=len))
+        own["wrench"] = wrench_shape(robot, shapes["wrench"], max([*fronts, (1,) * axes], key=len))
     return {name: Given(name, value, shapes[name], own[name]) for name, value in values.items() if name in shapes}
 
 
@@ -138,9 +138,9 @@ def rows_of(arrays: Arrays, array: Given, batch: Shape) -> tuple[Any, int]:
     return arrays.rows(array.name, array.value, shape), 0 if shared else math.prod(array.own)
 
 
-def wrench_shape(arm: Robot, shape: Shape, batch: Shape) -> Shape:
+def wrench_shape(robot: Robot, shape: Shape, batch: Shape) -> Shape:
     """(6,) for a wrench on the tip, (bodies, 6) for one on every link: so many axes has the batch."""
-    bodies, one_tip = len(arm.names), len(arm.leaves) == 1
+    bodies, one_tip = len(robot.names), len(robot.leaves) == 1
     if shape[-1:] == (6,) and len(shape) <= len(batch) + 1 and one_tip:
         refuse_tip_wrenches(shape, batch, bodies)
         return (6,)
@@ -154,8 +154,8 @@ def wrench_shape(arm: Robot, shape: Shape, batch: Shape) -> Shape:
     )
 
 
-def refuse_exact(arm: Robot, friction: Friction | None) -> None:
-    if friction is not None and friction.smooth == 0.0 and (arm.symbolic or friction.dry(arm)):
+def refuse_exact(robot: Robot, friction: Friction | None) -> None:
+    if friction is not None and friction.smooth == 0.0 and (robot.symbolic or friction.dry(robot)):
         raise ValueError("friction is exact: joints stick (expected Friction with smooth above 0, or lw.simulate)")
 
 
@@ -168,14 +168,14 @@ def refuse_sampled(torque: Any) -> None:
         )
 
 
-def batch_of(arm: Robot, arrays: Sequence[Given]) -> Shape:
+def batch_of(robot: Robot, arrays: Sequence[Given]) -> Shape:
     """The one batch shape of arrays whose last axes are known."""
     batches = {}
     for name, _, shape, own in arrays:
         dims = len(shape) - len(own)
         if dims < 0 or shape[dims:] != own:
             expected = ", ".join(("...", *map(str, own)))
-            labels = arm.q_names if name == "q0" else arm.v_names
+            labels = robot.q_names if name == "q0" else robot.v_names
             listed = ", ".join(labels) if len(labels) <= 6 else f"{', '.join(labels[:3])}, ..., {labels[-1]}"
             numbers = f": one number for each of {listed}" if name in ("q0", "qd0", "torque") else ""
             raise ValueError(f"{name} has shape {shape} (expected ({expected}){numbers})")

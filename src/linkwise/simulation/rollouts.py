@@ -82,7 +82,7 @@ class Options(NamedTuple):
 
 
 def rollout(
-    arm: Robot,
+    robot: Robot,
     q0: Any,
     qd0: Any = None,
     *,
@@ -106,8 +106,8 @@ def rollout(
     """Very many trajectories from q0 and qd0 (..., n), at rest without qd0, over so many steps of `dt` seconds.
 
     For trajectories whose errors and events matter, see `simulate`; here all make the same steps, with their states in
-    registers. `torque` is None, constant torques (..., n), or a function torque(arm, t, q, qd) over `lw` pieces, which
-    is traced anew at each call (`lw.compile(lw.rollout, ...)`: once); `table` are torques (..., rows, n) that are
+    registers. `torque` is None, constant torques (..., n), or a function torque(robot, t, q, qd) over `lw` pieces,
+    which is traced anew at each call (`lw.compile(lw.rollout, ...)`: once); `table` are torques (..., rows, n) that are
     added, each row held over `hold` steps: as many rows as there are steps, or a hold-th of that, rounded up.
     `wrench` is constant, as for `inverse_dynamics`: (..., 6) on the tip or (..., m, 6) on every link of m, beside a
     batch (1, m, 6) where they are the same for all trajectories. `friction` is as for `simulate`, with `smooth` above
@@ -136,11 +136,11 @@ def rollout(
         steps, dt, torque, table, hold, wrench, friction, parameters, integrator, every, target, dtype, threads,
         stream, out,
     )  # fmt: skip
-    return rolled_out(arm, q0, qd0, options, warn_of_long_steps, solver)
+    return rolled_out(robot, q0, qd0, options, warn_of_long_steps, solver)
 
 
 def rolled_out(
-    arm: Robot,
+    robot: Robot,
     q0: Any,
     qd0: Any,
     options: Options,
@@ -155,14 +155,14 @@ def rolled_out(
     settings = Settings(steps, *sampled(options.every, steps), length, whole("hold", options.hold))
     if settings.hold > 1 and options.table is None:
         raise ValueError(f"hold is {options.hold}, and there is no table (expected table=..., whose rows are held)")
-    q0, qd0 = in_order(arm, "q0", q0), in_order(arm, "qd0", qd0)
+    q0, qd0 = in_order(robot, "q0", q0), in_order(robot, "qd0", qd0)
     if options.dtype is not None:
         one_of(options.dtype, DTYPES, "dtype")
     arrays = target.arrays(q0, options.dtype, options.stream)
     if not np.dtype(arrays.dtype).type(length):
         raise ValueError(f"dt is {length}, which is 0 in {arrays.dtype} (expected a longer one)")
     inputs = rollout_inputs(
-        arm,
+        robot,
         arrays,
         q0,
         qd0,
@@ -174,20 +174,20 @@ def rolled_out(
         parameters=options.parameters,
     )
     if look_at_friction is not None and inputs.problem.friction is not None:
-        look_at_friction(arm, inputs.problem.friction, length, options.integrator, inputs.symbols)
+        look_at_friction(robot, inputs.problem.friction, length, options.integrator, inputs.symbols)
     program = solver(inputs.problem, options.integrator, inputs.table, arrays.dtype, target)
     results = outputs(arrays, inputs, settings, options.out)
     trajectories = math.prod(inputs.batch)
     if trajectories:
         several = program.most(trajectories) < settings.steps
-        sizes = [(trajectories, size) for size in (arm.nq, arm.n)] if several else []
+        sizes = [(trajectories, size) for size in (robot.nq, robot.n)] if several else []
         between = [arrays.temporary("it is launched in parts", size, arrays.dtype) for size in sizes]
         program.fill(arrays, trajectories, settings, inputs.rows, results, between, options.threads)
     q_end, qd_end, finite, q, qd = map(arrays.finished, results)
     times = np.arange(settings.samples) * (settings.every * length) if settings.every else None
     if times is None:
         q = qd = None
-    return RolloutResult(arm, settings.steps, length, times, q, qd, q_end, qd_end, finite)
+    return RolloutResult(robot, settings.steps, length, times, q, qd, q_end, qd_end, finite)
 
 
 rollout.motion = RolloutMotion()  # type: ignore[attr-defined]
@@ -196,7 +196,7 @@ rollout.motion = RolloutMotion()  # type: ignore[attr-defined]
 def refuse_unknown(names: Iterable[str], function: object = "lw.rollout", known: Sequence[str] = ()) -> None:
     """Raise an error for a name that is no argument of `rollout`, or of another function that has most of them."""
     for name in names:
-        known = known or [each for each in inspect.signature(rollout).parameters if each not in ("arm", "unknown")]
+        known = known or [each for each in inspect.signature(rollout).parameters if each not in ("robot", "unknown")]
         if name == "step":
             raise TypeError(f"{function} has no argument 'step' (expected dt: seconds, the length of every step)")
         if name not in known:

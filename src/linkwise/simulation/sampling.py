@@ -51,8 +51,8 @@ def traced_step(law: Sampled, robot: Robot) -> TracedStep:
     if isinstance(law.law, TracedStep):
         return law.law
 
-    def values(arm: Robot, t: Any, q: Any, qd: Any, state: Any = ()) -> Any:
-        return np.concatenate(law.step(arm, t, q, qd, state))
+    def values(robot: Robot, t: Any, q: Any, qd: Any, state: Any = ()) -> Any:
+        return np.concatenate(law.step(robot, t, q, qd, state))
 
     size = len(law.initial_state(robot))
     inputs: dict[str, Any] = {"t": Input(), "q": Input(robot.nq), "qd": Input(robot.n)}

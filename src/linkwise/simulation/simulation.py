@@ -37,7 +37,7 @@ class SimulationInterrupted(ErrorWithFields, KeyboardInterrupt):
 
 
 def simulate(
-    arm: Robot,
+    robot: Robot,
     q0: Any,
     qd0: Any = None,
     duration: float | None = None,
@@ -65,21 +65,21 @@ def simulate(
     """The motion of the robot from q0 and qd0, at rest without it, over `duration` seconds.
 
     q0 and qd0 are (..., n): a batch is integrated side by side, every trajectory with steps of its own. `torque` is
-    None, an array (..., n) of constant torques, or a function torque(arm, t, q, qd) that gives them; one over `lw`
+    None, an array (..., n) of constant torques, or a function torque(robot, t, q, qd) that gives them; one over `lw`
     pieces is traced, anew at each call, and compiled together with the integrator, any other runs in Python, which is
     slower. It must depend on its arguments alone while a simulation runs; laws with a memory, and laws that a computer
     runs at equal times, are `lw.sampled`. `wrench` is constant, as for `inverse_dynamics`: (..., 6) on the tip or (...,
     m, 6) on every link of m, beside a batch (1, m, 6) where they are the same for all trajectories; `point` is the
     point of the link at which it acts, (3,) or (m, 3), the same for all trajectories. `friction` is the same law as
     there: True for the robot's own coefficients, or a `Friction`; with `Friction(smooth=0)` joints stick. `parameters`
-    are numbers, by name, for what the torque function takes after qd, such as torque(arm, t, q, qd, kp): an array is
+    are numbers, by name, for what the torque function takes after qd, such as torque(robot, t, q, qd, kp): an array is
     for all trajectories as it stands; `lw.per_trajectory(array)` has the batch's axes in front, a value for each.
 
     `integrator` is one of `lw.integrators()`; the error of a step is kept below atol + rtol |y|, where atol is a
     hundredth of rtol if it is not given. "radau" is for stiff springs and friction; it needs SciPy.
     `samples` is how many there are, at equal distances, or the times themselves.
-    `events` are functions of (arm, t, q, qd) whose crossing of zero is recorded, `lw.Event`s that may also stop, or
-    `lw.joint_limits(arm)`. `step` is the first step, or the step of "rk4". No trajectory makes more than `max_steps`
+    `events` are functions of (robot, t, q, qd) whose crossing of zero is recorded, `lw.Event`s that may also stop, or
+    `lw.joint_limits(robot)`. `step` is the first step, or the step of "rk4". No trajectory makes more than `max_steps`
     steps, refused ones counted: ten million if not given, without a bound for "rk4". Long runs show how far they are on
     a terminal, and with `progress=True` anywhere; Ctrl-C raises `SimulationInterrupted`, which keeps what was computed.
     With `target="cuda"` a GPU integrates each trajectory in a thread, with the same bits.
@@ -95,15 +95,15 @@ def simulate(
     machine.check_run(threads)
     if duration is None:
         given = "" if qd0 is None else f"; the third argument, {qd0!r}, is qd0"
-        raise TypeError(f"duration is missing (expected seconds: simulate(arm, q0, duration=2.0){given})")
+        raise TypeError(f"duration is missing (expected seconds: simulate(robot, q0, duration=2.0){given})")
     numbers = checked_numbers(scheme, duration, rtol, atol, step, max_steps)
     times = sample_times(samples, numbers["duration"])
     inputs = prepared(
-        arm, q0, qd0, torque, wrench, point=point, friction=friction, coordinates=coordinates, method=method,
+        robot, q0, qd0, torque, wrench, point=point, friction=friction, coordinates=coordinates, method=method,
         events=events, parameters=parameters,
     )  # fmt: skip
     if scheme.fixed and inputs.problem.friction is not None:
-        warn_of_long_steps(arm, inputs.problem.friction, min(numbers["step"], numbers["duration"]), integrator)
+        warn_of_long_steps(robot, inputs.problem.friction, min(numbers["step"], numbers["duration"]), integrator)
     run = integrated(
         inputs.problem, scheme, inputs.start, inputs.parameters, times, numbers, threads, compiled, progress,
         inputs.laws, machine,

@@ -44,17 +44,17 @@ class Sticking:
     point: Point | None = None  # where the wrench acts
 
     @staticmethod
-    def of(arm: Robot, friction: Friction | None, point: Point | None = None) -> Sticking | None:
+    def of(robot: Robot, friction: Friction | None, point: Point | None = None) -> Sticking | None:
         """None where no joint may stick."""
-        joints = () if friction is None else friction.dry(arm)
+        joints = () if friction is None else friction.dry(robot)
         if not friction or not joints:
             return None
-        return Sticking(friction, joints, tuple(friction.at_rest(arm).tolist()), point)
+        return Sticking(friction, joints, tuple(friction.at_rest(robot).tolist()), point)
 
-    def held(self, arm: Robot, q: Any, qd: Any, applied: Any, wrench: Any, mode: Any) -> Held:
+    def held(self, robot: Robot, q: Any, qd: Any, applied: Any, wrench: Any, mode: Any) -> Held:
         """Forward dynamics with these modes, for one state, over generic scalars."""
-        inertia, bias = inertia_matrix(arm, q), bias_torque(arm, q, qd, wrench, point=self.point)
-        drag = list(self.friction.torque(arm, qd, mode))
+        inertia, bias = inertia_matrix(robot, q), bias_torque(robot, q, qd, wrench, point=self.point)
+        drag = list(self.friction.torque(robot, qd, mode))
         return dry_friction.forward_dynamics(inertia, applied, bias, drag, mode, self.joints, self.level)
 
     def lasts(self, qd: Any, mode: Any, slack: Any, t: Any, since: Any) -> Any:
@@ -63,27 +63,27 @@ class Sticking:
     def nearness(self, qd: Any, mode: Any, held: Held) -> Any:
         return dry_friction.nearness(qd, mode, held, self.joints, self.level)
 
-    def decided(self, arm: Robot, q: np.ndarray, qd: np.ndarray, applied: np.ndarray, wrench: Any) -> Decided:
+    def decided(self, robot: Robot, q: np.ndarray, qd: np.ndarray, applied: np.ndarray, wrench: Any) -> Decided:
         """The modes and accelerations of states (count, n) by themselves."""
-        inertia, bias = inertia_matrix(arm, q), bias_torque(arm, q, qd, wrench, point=self.point)
-        may = np.isin(np.arange(arm.n), self.joints)
+        inertia, bias = inertia_matrix(robot, q), bias_torque(robot, q, qd, wrench, point=self.point)
+        may = np.isin(np.arange(robot.n), self.joints)
         mode = np.where(may, np.sign(qd), 1.0)
         qdd, left = np.empty_like(mode), np.empty(len(mode), dtype=int)
-        fixed = applied - bias - self.friction.torque(arm, qd, mode)  # of joints at rest no friction
+        fixed = applied - bias - self.friction.torque(robot, qd, mode)  # of joints at rest no friction
         scale, level = np.abs(applied) + np.abs(bias) + self.level, np.array(self.level)
         for k in range(len(mode)):
             qdd[k], left[k] = exchange(inertia[k], fixed[k], level, mode[k], may & (qd[k] == 0.0), scale[k])
         return Decided(mode, qdd, left)
 
     def accelerations(
-        self, arm: Robot, q: np.ndarray, qd: np.ndarray, applied: np.ndarray, wrench: np.ndarray | None
+        self, robot: Robot, q: np.ndarray, qd: np.ndarray, applied: np.ndarray, wrench: np.ndarray | None
     ) -> np.ndarray:
         """Of states (..., n)."""
         if wrench is not None:
             own = wrench.shape[q.ndim - 1 :]
             wrench = np.broadcast_to(wrench, (*q.shape[:-1], *own)).reshape((-1, *own))
         states = [x.reshape(-1, x.shape[-1]) for x in (q, qd, applied)]
-        return self.decided(arm, states[0], states[1], states[2], wrench).qdd.reshape(qd.shape)
+        return self.decided(robot, states[0], states[1], states[2], wrench).qdd.reshape(qd.shape)
 
 
 def exchange(

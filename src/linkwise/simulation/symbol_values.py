@@ -24,52 +24,52 @@ NOT_NEGATIVE = ("mass", *DRIVE[:3])
 Place = tuple[int, str]  # of an entry: row and key
 
 
-def refuse_impossible(arm: Robot, values: Mapping[str, np.ndarray]) -> None:
+def refuse_impossible(robot: Robot, values: Mapping[str, np.ndarray]) -> None:
     """Raise an error if no body has the entries of one of the trajectories.
 
     `values` are those of the symbols that are known; entries that depend on others are NaN, and not looked at. Values
     that were looked at last are known by a copy of them: runs in a loop have the same ones.
     """
-    last = last_values(arm)[0]
+    last = last_values(robot)[0]
     if last.keys() == values.keys() and all(np.array_equal(array, last[name]) for name, array in values.items()):
         return
-    places = not_negative(arm)
+    places = not_negative(robot)
     if places:
-        entries = evaluated(program_of_entries(arm), values)
+        entries = evaluated(program_of_entries(robot), values)
         if (entries < 0.0).any():
-            refuse_negative(arm, places, entries)
-    places = of_tensors(arm)
+            refuse_negative(robot, places, entries)
+    places = of_tensors(robot)
     if places:
-        least = evaluated(program_of_minors(arm), values)
-        everything_known = len(values) == len(symbols_of(arm))
+        least = evaluated(program_of_minors(robot), values)
+        everything_known = len(values) == len(symbols_of(robot))
         suspects = np.argwhere((least < 0.0) | (not everything_known))
         if len(suspects):
-            refuse_tensors(arm, places, values, suspects)
-    last_values(arm)[0] = {name: array.copy() for name, array in values.items()}
+            refuse_tensors(robot, places, values, suspects)
+    last_values(robot)[0] = {name: array.copy() for name, array in values.items()}
 
 
 @PerRobot
-def last_values(arm: Robot) -> list[dict[str, np.ndarray]]:
+def last_values(robot: Robot) -> list[dict[str, np.ndarray]]:
     """One element: the values that were looked at last. None at first."""
     return [{}]
 
 
-def refuse_negative(arm: Robot, places: list[Place], entries: np.ndarray) -> None:
+def refuse_negative(robot: Robot, places: list[Place], entries: np.ndarray) -> None:
     for k, (row, key) in enumerate(places):
-        slack = RESIDUE * size_of(arm.rows).mass if key == "mass" else 0.0
+        slack = RESIDUE * size_of(robot.rows).mass if key == "mass" else 0.0
         negative = np.argwhere(entries[..., k] < -slack)
         if len(negative):
             where = negative[0].tolist()
             raise ValueError(
-                f"parameters: {key} of link {arm.rows[row]['name']!r} is {entries[(*where, k)]}{which(where)}"
+                f"parameters: {key} of link {robot.rows[row]['name']!r} is {entries[(*where, k)]}{which(where)}"
                 " (expected a number that is not negative)"
             )
 
 
-def refuse_tensors(arm: Robot, places: list[Place], values: Mapping[str, np.ndarray], suspects: np.ndarray) -> None:
+def refuse_tensors(robot: Robot, places: list[Place], values: Mapping[str, np.ndarray], suspects: np.ndarray) -> None:
     batch = np.broadcast_shapes(*(array.shape for array in values.values()))
     own = {name: np.broadcast_to(array, batch)[tuple(suspects.T)].ravel() for name, array in values.items()}
-    tensors, size = evaluated(program_of_tensors(arm), own), size_of(arm.rows)
+    tensors, size = evaluated(program_of_tensors(robot), own), size_of(robot.rows)
     tensors = tensors.reshape(-1, len(places), 3, 3)
     tensors = np.where(np.isfinite(tensors).all(axis=(2, 3), keepdims=True), tensors, 0.0)
     for k, (row, key) in enumerate(places):
@@ -83,7 +83,7 @@ def refuse_tensors(arm: Robot, places: list[Place], values: Mapping[str, np.ndar
             )
             if problem:
                 where = which(suspects[m].tolist())
-                raise ValueError(f"parameters: {key} of link {arm.rows[row]['name']!r} {problem}{where}")
+                raise ValueError(f"parameters: {key} of link {robot.rows[row]['name']!r} {problem}{where}")
 
 
 def invalid(tensors: np.ndarray) -> np.ndarray:
@@ -116,22 +116,22 @@ def which(where: list[int]) -> str:
 
 
 @PerRobot
-def not_negative(arm: Robot) -> list[Place]:
+def not_negative(robot: Robot) -> list[Place]:
     """Entries of symbols that may not be negative."""
     return [
         (k, key)
-        for k, row in enumerate(arm.rows)
+        for k, row in enumerate(robot.rows)
         for key in NOT_NEGATIVE
         if is_symbol(row.get(key, 0.0)) and row.get("unphysical") is not True
     ]
 
 
 @PerRobot
-def of_tensors(arm: Robot) -> list[Place]:
+def of_tensors(robot: Robot) -> list[Place]:
     """Tensors with symbols."""
     return [
         (k, "inertia")
-        for k, row in enumerate(arm.rows)
+        for k, row in enumerate(robot.rows)
         if any(is_symbol(x) for line in row.get("inertia", ()) for x in line) and row.get("unphysical") is not True
     ]
 
@@ -141,18 +141,18 @@ def entries_at(places: list[Place], robot: Any) -> Any:
 
 
 @PerRobot
-def program_of_entries(arm: Robot) -> Program:
-    return trace(lambda robot: entries_at(not_negative(arm), robot), arm)
+def program_of_entries(robot: Robot) -> Program:
+    return trace(lambda bound: entries_at(not_negative(robot), bound), robot)
 
 
 @PerRobot
-def program_of_tensors(arm: Robot) -> Program:
-    return trace(lambda robot: entries_at(of_tensors(arm), robot), arm)
+def program_of_tensors(robot: Robot) -> Program:
+    return trace(lambda bound: entries_at(of_tensors(robot), bound), robot)
 
 
 @PerRobot
-def program_of_minors(arm: Robot) -> Program:
-    return trace(lambda robot: least_minor(of_tensors(arm), robot), arm)
+def program_of_minors(robot: Robot) -> Program:
+    return trace(lambda bound: least_minor(of_tensors(robot), bound), robot)
 
 
 def evaluated(program: Program, values: Mapping[str, np.ndarray]) -> np.ndarray:

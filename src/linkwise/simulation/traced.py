@@ -34,7 +34,7 @@ class UntraceableFunctionError(TypeError):
 
 
 class TracedFunction:
-    """A function of (arm, t, q, qd), frozen: called like it, it runs the operations that were traced.
+    """A function of (robot, t, q, qd), frozen: called like it, it runs the operations that were traced.
 
     `parameters` are names of further arguments that it was traced with; these have to be given.
     """
@@ -42,7 +42,7 @@ class TracedFunction:
     def __init__(self, program: Program, name: str, parameters: tuple[str, ...] = ()) -> None:
         self.program, self.__name__, self.parameters = program, name, parameters
 
-    def __call__(self, arm: Robot, t: Any, q: Any, qd: Any, /, **own: Any) -> Any:
+    def __call__(self, robot: Robot, t: Any, q: Any, qd: Any, /, **own: Any) -> Any:
         if isinstance(t, Node):
             flat = {PREFIX + name: np.ravel(np.array(value, dtype=object)) for name, value in own.items()}
             return self.replayed(t, {"q": q, "qd": qd, **flat})
@@ -104,8 +104,8 @@ def traced(function: Callable[..., Any], robot: Robot, what: str, own: Shapes = 
     if isinstance(function, TracedFunction):
         return function
 
-    def values(arm: Robot, t: Any, q: Any, qd: Any, **parameters: Any) -> np.ndarray:
-        return np.asarray(called(function, arm, t, q, qd, without_prefix(parameters)))
+    def values(robot: Robot, t: Any, q: Any, qd: Any, **parameters: Any) -> np.ndarray:
+        return np.asarray(called(function, robot, t, q, qd, without_prefix(parameters)))
 
     try:
         with prefer_fewest():

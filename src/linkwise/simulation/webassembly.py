@@ -36,8 +36,8 @@ FOREVER = 1 << 62
 NOT_OF_MODULES = ("duration", "samples", "threads", "compiled", "progress", "target")  # arguments of `simulate`
 
 
-def wasm_simulation(arm: Robot, q0: Any = None, qd0: Any = None, **options: Any) -> bytes:
-    """`lw.wasm(lw.simulate, arm, ...)`: a module that goes on from call to call."""
+def wasm_simulation(robot: Robot, q0: Any = None, qd0: Any = None, **options: Any) -> bytes:
+    """`lw.wasm(lw.simulate, robot, ...)`: a module that goes on from call to call."""
     for name in NOT_OF_MODULES:
         if name in options:
             raise TypeError(f"{WASM} has no argument {name!r}: a module runs to the times that it is given")
@@ -48,13 +48,13 @@ def wasm_simulation(arm: Robot, q0: Any = None, qd0: Any = None, **options: Any)
     scheme = integrator_of(options["integrator"])
     assert isinstance(scheme, RungeKutta)
     numbers = checked_numbers(scheme, 1.0, *(options[name] for name in ("rtol", "atol", "step", "max_steps")))
-    inputs = prepared_with_symbols(arm, q0, qd0, options)
+    inputs = prepared_with_symbols(robot, q0, qd0, options)
     if inputs.batch:
         raise ValueError(f"q0 and what acts have the batch shape {inputs.batch} (expected one trajectory)")
     if scheme.fixed and inputs.problem.friction is not None:
         values = inputs.parameters[0, -len(inputs.problem.symbols) :] if inputs.problem.symbols else ()
         symbols = dict(zip(inputs.problem.symbols, values, strict=True))
-        warn_of_long_steps(arm, inputs.problem.friction, numbers["step"], scheme.name, symbols)
+        warn_of_long_steps(robot, inputs.problem.friction, numbers["step"], scheme.name, symbols)
     with LOCK:
         problem = freshly_traced(inputs.problem, inputs.start, inputs.parameters, None)
         refuse_what_python_drives(problem, bool(inputs.laws), inputs.start, inputs.parameters)
@@ -65,29 +65,29 @@ def wasm_simulation(arm: Robot, q0: Any = None, qd0: Any = None, **options: Any)
     filled = block.filled(trajectory.with_parameters(inputs.parameters)[0], numbers["rtol"], tolerance, most)
     start_of_it = filled.tobytes().rstrip(b"\0")  # memory is zero at first
     module = with_data(binary, start_of_it, filled.nbytes - len(start_of_it), 0)
-    about = {"version": 1, "function": "simulation", "dtype": "float64", "robot": arm.name, "integrator": scheme.name}
+    about = {"version": 1, "function": "simulation", "dtype": "float64", "robot": robot.name, "integrator": scheme.name}
     place = heap_of(binary)
     described = {"simulation": place, "codes": CODES, "numbers": numbers_in(problem, block, place)}
     return with_interface(module, about | described)
 
 
-def prepared_with_symbols(arm: Robot, q0: Any, qd0: Any, options: Mapping[str, Any]) -> Prepared:
+def prepared_with_symbols(robot: Robot, q0: Any, qd0: Any, options: Mapping[str, Any]) -> Prepared:
     """As `prepared`; the symbols of the robot are parameters after all others."""
-    names = [name for name in inspect.signature(prepared).parameters if name not in ("arm", "q0", "qd0")]
+    names = [name for name in inspect.signature(prepared).parameters if name not in ("robot", "q0", "qd0")]
     wanted = {name: options[name] for name in names}
-    start = neutral(arm) if q0 is None and isinstance(arm, Robot) else q0
-    symbols = symbols_of(arm) if isinstance(arm, Robot) and arm.symbolic else ()
+    start = neutral(robot) if q0 is None and isinstance(robot, Robot) else q0
+    symbols = symbols_of(robot) if isinstance(robot, Robot) and robot.symbolic else ()
     given = dict(wanted["parameters"] or {})
-    check_names(parted(wanted["torque"])[0], given, arm, symbols)
+    check_names(parted(wanted["torque"])[0], given, robot, symbols)
     if not symbols:
-        return prepared(arm, start, qd0, **wanted)
+        return prepared(robot, start, qd0, **wanted)
     values = {name: one_number(name, given.pop(name)) for name in symbols}
-    inputs = prepared(bind(arm, **values), start, qd0, **{**wanted, "parameters": given})
+    inputs = prepared(bind(robot, **values), start, qd0, **{**wanted, "parameters": given})
     if inputs.problem.sticking is not None:  # refused by its name
         return inputs
     columns = np.tile(list(values.values()), (len(inputs.start), 1))
     return inputs._replace(
-        problem=replace(inputs.problem, robot=arm, symbols=symbols),
+        problem=replace(inputs.problem, robot=robot, symbols=symbols),
         parameters=np.concatenate([inputs.parameters, columns], axis=1),
     )
 

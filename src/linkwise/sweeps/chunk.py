@@ -83,7 +83,7 @@ class Chunk:
 
     def __init__(self, job: Job) -> None:
         self.inputs, self.rows, self.family_map = job.inputs, job.inputs.samples, job.family_map
-        self.count, n, nq = len(self.rows["q0"]), job.inputs.arm.n, job.inputs.arm.nq
+        self.count, n, nq = len(self.rows["q0"]), job.inputs.robot.n, job.inputs.robot.nq
         self.columns: Columns = {
             "trajectory": np.arange(self.count) + job.index * job.inputs.chunk,
             "status": np.full(self.count, FAILED, dtype="U16"),
@@ -106,11 +106,11 @@ class Chunk:
         """Simulate all rows, by family and duration."""
         inputs, rows, read = self.inputs, self.rows, set[str]()
         durations = rows["duration"] if inputs.duration is None else np.full(self.count, inputs.duration)
-        check_motion(inputs.arm, rows, inputs.vary, self.errors)
+        check_motion(inputs.robot, rows, inputs.vary, self.errors)
         if self.family_map is not None:
             families = [chunk_of_table(rows, self.family_map, self.errors)]
         else:
-            families = chunks_of_robots(inputs.arm, rows, inputs.vary, self.errors, read)
+            families = chunks_of_robots(inputs.robot, rows, inputs.vary, self.errors, read)
         for family in families:
             for duration in np.unique(durations[family.rows]).tolist():
                 self.compute_family(family.part(np.flatnonzero(durations[family.rows] == duration)), duration)
@@ -126,8 +126,8 @@ class Chunk:
         groups: dict[Robot, list[int]] = {}
         for k in alone:
             groups.setdefault(part.robot(k), []).append(k)
-        for arm, rows in groups.items():
-            self.compute_robot(arm, np.array(rows), duration)
+        for robot, rows in groups.items():
+            self.compute_robot(robot, np.array(rows), duration)
 
     def compute_together(self, part: FamilyChunk, duration: float) -> list[int]:
         """Simulate the rows of a family by one program. Rows that are returned are to be simulated alone:
@@ -147,17 +147,17 @@ class Chunk:
         self.fill(rows[started], results.select(started), duration)
         return [int(k) for k in rows[~started]]
 
-    def compute_robot(self, arm: Robot, rows: np.ndarray, duration: float) -> None:
+    def compute_robot(self, robot: Robot, rows: np.ndarray, duration: float) -> None:
         """Simulate the rows of one robot."""
         start = self.rows["q0"][rows], self.rows["qd0"][rows]
         try:
-            recording = simulate(arm, *start, duration, **self.options(rows, self.times(duration)))
+            recording = simulate(robot, *start, duration, **self.options(rows, self.times(duration)))
         except SingularError as error:
             if len(rows) == 1:
                 self.errors[int(rows[0])] = str(error)
                 return
             for k in range(len(rows)):  # it may be one state alone
-                self.compute_robot(arm, rows[k : k + 1], duration)
+                self.compute_robot(robot, rows[k : k + 1], duration)
             return
         self.fill(rows, results_of(recording), duration)
 
@@ -189,8 +189,8 @@ class Chunk:
         columns = {**self.columns, "error": np.array(texts)}
         if not has_events(self.inputs.options):
             return columns
-        arm = self.inputs.arm
-        return columns | event_columns([self.events.get(k, ()) for k in rows], arm.nq, arm.n)
+        robot = self.inputs.robot
+        return columns | event_columns([self.events.get(k, ()) for k in rows], robot.nq, robot.n)
 
 
 def results_of(recording: Recording) -> TrajectoryResults:
@@ -263,8 +263,8 @@ def family_events(
     return tuple(events)
 
 
-def energy(arm: Robot, q: Any, qd: Any) -> Any:
-    return kinetic_energy(arm, q, qd) + potential_energy(arm, q)
+def energy(robot: Robot, q: Any, qd: Any) -> Any:
+    return kinetic_energy(robot, q, qd) + potential_energy(robot, q)
 
 
 def outcomes(engine: Any, jobs: Iterator[Job]) -> Generator[Outcome, None, None]:

@@ -178,7 +178,7 @@ class FamilyMap:
     It is pickled as the arguments of `family_map`.
     """
 
-    arm: Robot
+    robot: Robot
     row: Entries
     varying: Entries
     family: Family
@@ -190,11 +190,11 @@ class FamilyMap:
             return evaluate(self.program, *flat)[0]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return family_map, (self.arm, self.row, self.varying)
+        return family_map, (self.robot, self.row, self.varying)
 
 
-def family_map(arm: Robot, row: Entries, varying: Entries) -> FamilyMap:
-    """Robots like `arm`, with the entries of one row; `varying` says which numbers of these differ between robots."""
+def family_map(robot: Robot, row: Entries, varying: Entries) -> FamilyMap:
+    """Robots like `robot`, with the entries of one row; `varying` says which numbers of these differ between robots."""
     tape, entries = Graph(), {}
     ports = [Port(name, (which.size,)) for name, which in varying.items()]
     for name, which in varying.items():
@@ -202,7 +202,7 @@ def family_map(arm: Robot, row: Entries, varying: Entries) -> FamilyMap:
         for position, index in enumerate(np.ndindex(which.shape)):
             if which[index]:
                 entries[name][index] = tape.input(name, position)
-    structure, numbers = structure_of(varied(arm, entries))
+    structure, numbers = structure_of(varied(robot, entries))
     columns = Columns()
     kept: list[Node] = []
     parts: list[Entry] = []
@@ -214,7 +214,7 @@ def family_map(arm: Robot, row: Entries, varying: Entries) -> FamilyMap:
         if columns.count > len(kept):
             kept.append(node)
     program = Program.of(tape, ports, [Port("numbers", (len(kept),))], [kept])
-    return FamilyMap(arm, row, varying, Family(structure, tuple(parts)), check(program))
+    return FamilyMap(robot, row, varying, Family(structure, tuple(parts)), check(program))
 
 
 class FamilyChunk(NamedTuple):
@@ -242,16 +242,16 @@ class Row(UserDict[str, Any]):
         return super().__getitem__(name)
 
 
-def check_motion(arm: Robot, rows: Samples, vary: Vary | None, errors: Errors) -> None:
+def check_motion(robot: Robot, rows: Samples, vary: Vary | None, errors: Errors) -> None:
     """Add to the errors the rows whose state, loads, parameters or duration cannot be simulated."""
-    motion = {*STATE, "wrench", "duration"} if vary else set(rows) - set(table_entries(rows, arm))
+    motion = {*STATE, "wrench", "duration"} if vary else set(rows) - set(table_entries(rows, robot))
     for name in (name for name in rows if name in motion):
         flat = rows[name].reshape(len(rows[name]), -1)
         for k in np.flatnonzero(~np.isfinite(flat).all(axis=1)).tolist():
             errors.setdefault(k, f"{name} is {rows[name][k].tolist()} (expected finite numbers)")
-    for p in arm.quaternions:
+    for p in robot.quaternions:
         for k in np.flatnonzero(~rows["q0"][:, p : p + 4].any(axis=1)).tolist():
-            errors.setdefault(k, no_orientation(arm, f"q0[{p}]", p))
+            errors.setdefault(k, no_orientation(robot, f"q0[{p}]", p))
     for k in np.flatnonzero(rows["duration"] <= 0.0).tolist() if "duration" in rows else ():
         errors.setdefault(k, f"duration is {rows['duration'][k]} (expected a number above 0)")
 
@@ -261,7 +261,7 @@ def chunk_of_table(rows: Samples, family_map: FamilyMap, errors: Errors) -> Fami
     entries = {name: rows[name] for name in family_map.varying}
 
     def robot(k: int) -> Robot:
-        return varied(family_map.arm, {name: array[k] for name, array in entries.items()})
+        return varied(family_map.robot, {name: array[k] for name, array in entries.items()})
 
     for k in np.flatnonzero(perhaps_invalid(entries)).tolist():
         try:
@@ -292,9 +292,11 @@ def perhaps_invalid(rows: Samples) -> np.ndarray:
     return invalid
 
 
-def chunks_of_robots(arm: Robot, rows: Samples, vary: Vary | None, errors: Errors, read: set[str]) -> list[FamilyChunk]:
+def chunks_of_robots(
+    robot: Robot, rows: Samples, vary: Vary | None, errors: Errors, read: set[str]
+) -> list[FamilyChunk]:
     """The robot of each row without an error, then their families. `read`: names of samples that `vary` looked at."""
-    names = table_entries(rows, arm)
+    names = table_entries(rows, robot)
     robots: dict[bytes, Robot] = {}
     groups: dict[Robot, list[int]] = {}
     for k in range(len(rows["q0"])):
@@ -304,12 +306,12 @@ def chunks_of_robots(arm: Robot, rows: Samples, vary: Vary | None, errors: Error
         key = b"".join(row[name].tobytes() for name in names)
         try:
             if key not in robots:
-                robots[key] = varied(arm, {name: row[name] for name in names}) if names else arm
-            robot = robots[key] if vary is None else checked_robot(vary(robots[key], Row(row, read)), arm)
+                robots[key] = varied(robot, {name: row[name] for name in names}) if names else robot
+            member = robots[key] if vary is None else checked_robot(vary(robots[key], Row(row, read)), robot)
         except RobotError as error:
             errors[k] = str(error)
             continue
-        groups.setdefault(robot, []).append(k)
+        groups.setdefault(member, []).append(k)
     different = list(groups)
     chunks = []
     for family, members, numbers in families(different):
@@ -320,8 +322,8 @@ def chunks_of_robots(arm: Robot, rows: Samples, vary: Vary | None, errors: Error
     return chunks
 
 
-def checked_robot(robot: Any, arm: Robot) -> Robot:
-    if not isinstance(robot, Robot) or robot.n != arm.n or robot.quaternions != arm.quaternions or robot.symbolic:
-        kinds = ", its orientations where they were" if arm.quaternions else ""
-        raise TypeError(f"vary gave {robot!r} (expected a Robot of numbers with {arm.n} joints{kinds})")
-    return robot
+def checked_robot(made: Any, robot: Robot) -> Robot:
+    if not isinstance(made, Robot) or made.n != robot.n or made.quaternions != robot.quaternions or made.symbolic:
+        kinds = ", its orientations where they were" if robot.quaternions else ""
+        raise TypeError(f"vary gave {made!r} (expected a Robot of numbers with {robot.n} joints{kinds})")
+    return made

@@ -34,7 +34,7 @@ from .family import FamilyMap, Vary, chunks_of_robots, family_map, family_proble
 from .folder import Columns, warn
 from .samples import KNOWN, Samples, checked_samples, table_entries
 
-OF_A_CALL = ("arm", "q0", "qd0", "duration", "progress", "parameters")  # arguments of `simulate` that are no options
+OF_A_CALL = ("robot", "q0", "qd0", "duration", "progress", "parameters")  # arguments of `simulate` that are no options
 LOADS = ("torque", "wrench")
 KEEP = ("samples", "ends")
 ROWS = 5  # whose robots stand for all of them
@@ -47,7 +47,7 @@ ROUNDING = 1e-10
 class Inputs:
     """All that a sweep is made of."""
 
-    arm: Robot
+    robot: Robot
     samples: Samples
     duration: float | None  # or among the samples
     chunk: int
@@ -58,7 +58,7 @@ class Inputs:
     @cached_property
     def entries(self) -> list[str]:
         """The samples that are entries of the robot's table."""
-        return table_entries(self.samples, self.arm)
+        return table_entries(self.samples, self.robot)
 
     @cached_property
     def varying(self) -> Samples:
@@ -72,7 +72,7 @@ class Inputs:
         if self.vary is not None or not self.varying:
             return None
         try:
-            return family_map(self.arm, {name: self.samples[name][0] for name in self.varying}, self.varying)
+            return family_map(self.robot, {name: self.samples[name][0] for name in self.varying}, self.varying)
         except (TypeError, RobotError):  # a rotation or an axis is never of symbols; what is wrong, each row says
             return None
 
@@ -87,7 +87,7 @@ class Inputs:
     def _robot(self, k: int) -> Robot | None:
         row = {name: array[[k]] for name, array in self.samples.items()}
         try:
-            (only,) = chunks_of_robots(self.arm, row, self.vary, {}, set())
+            (only,) = chunks_of_robots(self.robot, row, self.vary, {}, set())
             return only.robot(0)
         except Exception:  # of a user's function
             return None
@@ -95,7 +95,7 @@ class Inputs:
     @cached_property
     def robot_of_table(self) -> Robot:
         """What the robot's table alone gives."""
-        return from_table(self.arm.rows, self.arm.convention, self.arm.gravity, self.arm.name)
+        return from_table(self.robot.rows, self.robot.convention, self.robot.gravity, self.robot.name)
 
     @cached_property
     def first_parameters(self) -> Samples:
@@ -110,12 +110,12 @@ def usual_options() -> dict[str, Any]:
 
 
 def checked_inputs(
-    arm: Robot, samples: Mapping[str, Any], duration: Any, chunk: Any, keep: str, vary: Vary | None, options: Any
+    robot: Robot, samples: Mapping[str, Any], duration: Any, chunk: Any, keep: str, vary: Vary | None, options: Any
 ) -> Inputs:
-    require_robot(arm)
-    refuse_symbols(arm)
-    if arm.non_floats:
-        raise TypeError(f"robot {arm.name!r} has numbers such as {arm.non_floats[0]!r} (expected floats)")
+    require_robot(robot)
+    refuse_symbols(robot)
+    if robot.non_floats:
+        raise TypeError(f"robot {robot.name!r} has numbers such as {robot.non_floats[0]!r} (expected floats)")
     if not is_integer(chunk) or chunk < 1:
         raise ValueError(f"chunk is {chunk!r} (expected a whole number of trajectories, at least 1)")
     one_of(keep, KEEP, "keep")
@@ -126,7 +126,7 @@ def checked_inputs(
         if name not in usual:
             raise TypeError(f"{name} is not an option of a sweep or of simulate{near_miss(name, usual)}")
     options = {**usual, **options}
-    arrays = checked_samples(arm, samples, checked_parameter_names(options["torque"], samples), vary is not None)
+    arrays = checked_samples(robot, samples, checked_parameter_names(options["torque"], samples), vary is not None)
     for name, axes in zip(LOADS, (1, 2), strict=True):
         load = options[name]
         if load is None:
@@ -141,9 +141,9 @@ def checked_inputs(
         where = "twice: among the samples, and for all of them" if duration is not None else "nowhere"
         raise ValueError(f"duration is given {where} (expected duration=..., or a sample of that name)")
     end = None if duration is None else checked(duration=duration)["duration"]
-    inputs = Inputs(arm, arrays, end, int(chunk), keep, options, vary)
-    if any(name != "gravity" for name in inputs.entries) and inputs.robot_of_table != arm:
-        raise ValueError(f"robot {arm.name!r} was changed after it was made from its table (expected vary=... then)")
+    inputs = Inputs(robot, arrays, end, int(chunk), keep, options, vary)
+    if any(name != "gravity" for name in inputs.entries) and inputs.robot_of_table != robot:
+        raise ValueError(f"robot {robot.name!r} was changed after it was made from its table (expected vary=... then)")
     return inputs
 
 
@@ -174,17 +174,17 @@ def try_options(inputs: Inputs) -> None:
     kept_times("samples", inputs.options, longest)
     family = inputs.family_map is not None and inputs.options["compiled"] is None
     count = 0 if family else 1
-    at_zero, still, own = neutral(inputs.arm), np.zeros(inputs.arm.n), inputs.first_parameters
+    at_zero, still, own = neutral(inputs.robot), np.zeros(inputs.robot.n), inputs.first_parameters
     rest = np.tile(at_zero, (count, 1)), np.tile(still, (count, 1))
     options = {**inputs.options, "samples": 2, "progress": False}
     options |= {name: np.zeros((count, *inputs.samples[name].shape[1:])) for name in LOADS if name in inputs.samples}
     options |= {"parameters": {name: PerTrajectory(np.stack([array])[:count]) for name, array in own.items()}}
     if not family:
         with suppress(SingularError):  # the robots of the samples may be others
-            simulate(inputs.arm, *rest, 1e-6 * longest, **options)
+            simulate(inputs.robot, *rest, 1e-6 * longest, **options)
         return
     problem = simulate(
-        inputs.arm, *rest, 1e-6 * longest, **{**options, "compiled": False, "target": "cpu"}
+        inputs.robot, *rest, 1e-6 * longest, **{**options, "compiled": False, "target": "cpu"}
     ).acting.problem
     with suppress(UntraceableFunctionError):
         problem = problem.traced()
@@ -211,7 +211,7 @@ def check_effects(inputs: Inputs) -> None:
     others = [name for name in idle if name.rpartition(".")[2] not in FRICTION]
     if others:
         names = ", ".join(map(repr, others))
-        warn(f"the motion of robot {inputs.arm.name!r} does not depend on {names}, which the samples have")
+        warn(f"the motion of robot {inputs.robot.name!r} does not depend on {names}, which the samples have")
 
 
 def without_effect(inputs: Inputs) -> list[str]:
@@ -250,7 +250,7 @@ def map_of(inputs: Inputs, first: Samples, varying: Samples) -> FamilyMap:
     known = inputs.family_map
     if known is not None and all(np.array_equal(known.varying[name], which) for name, which in varying.items()):
         return known
-    return family_map(inputs.arm, first, varying)
+    return family_map(inputs.robot, first, varying)
 
 
 def tested(array: np.ndarray) -> np.ndarray:

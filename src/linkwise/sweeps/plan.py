@@ -45,15 +45,15 @@ Hash = dict[str, str]
 
 
 def plan_of(inputs: Inputs, files: str) -> dict[str, Any]:
-    arm = inputs.arm
+    robot = inputs.robot
     plain = inputs.robot_of_table
-    robot = {
-        "name": arm.name,
-        "convention": arm.convention,
-        "gravity": arm.gravity,
-        "rows": arm.rows,
-        "regrouped": plain != arm and plain.regrouped() == arm,
-        "sha256": arm.fingerprint,
+    table = {
+        "name": robot.name,
+        "convention": robot.convention,
+        "gravity": robot.gravity,
+        "rows": robot.rows,
+        "regrouped": plain != robot and plain.regrouped() == robot,
+        "sha256": robot.fingerprint,
     }
     plan: dict[str, Any] = {
         "what": "linkwise sweep",
@@ -65,7 +65,7 @@ def plan_of(inputs: Inputs, files: str) -> dict[str, Any]:
         "duration": inputs.duration,
         "options": {key: described(x, key, inputs) for key, x in inputs.options.items() if key not in WITHOUT_EFFECT},
         "vary": None if inputs.vary is None else described_vary(inputs.vary, inputs),
-        "robot": robot,
+        "robot": table,
         "samples": {name: {"shape": a.shape, "sha256": digest({name: a})} for name, a in inputs.samples.items()},
     }
     return {**json.loads(json.dumps(plan)), "sha256": plan_hash(plan)}
@@ -126,13 +126,13 @@ def restored(plan: Mapping[str, Any], samples: Samples) -> Inputs:
             options[name] = Friction(**numbers)
         elif (function := function_in(value)) is not None:
             raise ValueError(f"{name} is {function}, which is not in the folder; {again}")
-    robot = plan["robot"]
-    arm = from_table(robot["rows"], robot["convention"], robot["gravity"], robot["name"])
-    arm = arm.regrouped() if robot["regrouped"] else arm
-    if arm.fingerprint != robot["sha256"]:
+    table = plan["robot"]
+    robot = from_table(table["rows"], table["convention"], table["gravity"], table["name"])
+    robot = robot.regrouped() if table["regrouped"] else robot
+    if robot.fingerprint != table["sha256"]:
         raise ValueError(f"the robot was changed after it was made from its table; {again}")
     del options["vary"]
-    return Inputs(arm, samples, plan["duration"], plan["chunk"], plan["keep"], options)
+    return Inputs(robot, samples, plan["duration"], plan["chunk"], plan["keep"], options)
 
 
 def described_function(function: Callable[..., Any], inputs: Inputs, parameters: Samples) -> dict[str, Any]:
@@ -140,9 +140,9 @@ def described_function(function: Callable[..., Any], inputs: Inputs, parameters:
     always, laws = parted(function)
     if laws:
         others = {} if always is None else {"always": described_function(always, inputs, parameters)}
-        return {"function": name_of(function), "sampled": [described_law(law, inputs.arm) for law in laws], **others}
+        return {"function": name_of(function), "sampled": [described_law(law, inputs.robot) for law in laws], **others}
     entry: dict[str, Any] = {"function": name_of(function), **numbers_of(function)}
-    robot = inputs.arm if inputs.family_map is None else inputs.family_map.family.robot
+    robot = inputs.robot if inputs.family_map is None else inputs.family_map.family.robot
     try:
         entry["program"] = hashed(program(function, robot, parameters))
         if inputs.some_robots:
@@ -151,22 +151,22 @@ def described_function(function: Callable[..., Any], inputs: Inputs, parameters:
                 for k, robot in inputs.some_robots.items()
             }
     except UntraceableFunctionError:
-        entry |= {"source": hashed(source(function)), "values": hashed(values(function, inputs.arm, parameters))}
+        entry |= {"source": hashed(source(function)), "values": hashed(values(function, inputs.robot, parameters))}
     return entry
 
 
-def described_law(law: Any, arm: Robot) -> dict[str, Any]:
+def described_law(law: Any, robot: Robot) -> dict[str, Any]:
     """A sampled law, by the program of one sample."""
     entry = {"function": name_of(law.law), **numbers_of(law)}
     try:
-        return entry | {"program": hashed(repr(traced_step(law, arm).fingerprint))}
+        return entry | {"program": hashed(repr(traced_step(law, robot).fingerprint))}
     except UntraceableFunctionError:
-        state = law.initial_state(arm)
+        state = law.initial_state(robot)
 
-        def sample(arm: Robot, t: Any, q: Any, qd: Any) -> Any:
-            return np.concatenate(law.step(arm, t, q, qd, state.copy()))
+        def sample(robot: Robot, t: Any, q: Any, qd: Any) -> Any:
+            return np.concatenate(law.step(robot, t, q, qd, state.copy()))
 
-        return entry | {"source": hashed(source(law.law)), "values": hashed(values(sample, arm, {}))}
+        return entry | {"source": hashed(source(law.law)), "values": hashed(values(sample, robot, {}))}
 
 
 def described_vary(vary: Vary, inputs: Inputs) -> dict[str, Any]:
@@ -193,14 +193,14 @@ def source(function: Any) -> str | None:
         return None
 
 
-def values(function: Callable[..., Any], arm: Robot, parameters: Samples) -> str | None:
+def values(function: Callable[..., Any], robot: Robot, parameters: Samples) -> str | None:
     """What it gives at some states, to nine digits; None if it gives nothing, or not the same again."""
     rng = np.random.default_rng(0)
-    states = [(rng.random(), rng.uniform(-1, 1, arm.nq), rng.uniform(-1, 1, arm.n)) for _ in range(STATES)]
+    states = [(rng.random(), rng.uniform(-1, 1, robot.nq), rng.uniform(-1, 1, robot.n)) for _ in range(STATES)]
     texts = []
     for _ in range(2):
         try:
-            results = (called(function, arm, t, q.copy(), qd.copy(), parameters) for t, q, qd in states)
+            results = (called(function, robot, t, q.copy(), qd.copy(), parameters) for t, q, qd in states)
             numbers = (x for result in results for x in np.ravel(result).astype(float))
             texts.append(" ".join(f"{x:.9g}" for x in numbers))
         except Exception:  # it is raised where the function is needed

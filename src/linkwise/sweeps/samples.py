@@ -107,7 +107,7 @@ def rank(name: str) -> int:
     return len(VECTORS.get(name.rpartition(".")[2], ())) if "." in name else 0
 
 
-def checked_samples(arm: Robot, samples: Mapping[str, Any], parameters: Collection[str], any_name: bool) -> Samples:
+def checked_samples(robot: Robot, samples: Mapping[str, Any], parameters: Collection[str], any_name: bool) -> Samples:
     """All arrays as float64 with one row for each trajectory.
 
     Names may also be those of parameters of the torque function, and any others for `vary`. Arrays of these are for all
@@ -118,7 +118,7 @@ def checked_samples(arm: Robot, samples: Mapping[str, Any], parameters: Collecti
             f"the samples are {type(samples).__name__} (expected a mapping of names such as 'q0' to arrays)"
         )
     arrays: Samples = {}
-    for name, value in {"qd0": np.zeros(arm.n), **samples}.items():
+    for name, value in {"qd0": np.zeros(robot.n), **samples}.items():
         array = as_array(np, value, name, None)
         if array.dtype.kind != "f":
             raise TypeError(f"{name} holds {array.flat[0]!r} (expected plain numbers)")
@@ -127,12 +127,12 @@ def checked_samples(arm: Robot, samples: Mapping[str, Any], parameters: Collecti
     for name in marked:
         if not arrays[name].ndim:
             raise ValueError(f"{name} is marked lw.per_trajectory, and is one number (expected an array with rows)")
-    arrays = with_parts(arm, arrays, marked)
+    arrays = with_parts(robot, arrays, marked)
     if "q0" not in arrays:
         own = ", ".join(samples) or "nothing"
-        raise ValueError(f"the samples have no q0 (they have {own}; expected also q0=..., such as lw.neutral(arm))")
+        raise ValueError(f"the samples have no q0 (they have {own}; expected also q0=..., such as lw.neutral(robot))")
     shapes = {
-        name: sample_shape(arm, name, array, name in marked, parameters, any_name) for name, array in arrays.items()
+        name: sample_shape(robot, name, array, name in marked, parameters, any_name) for name, array in arrays.items()
     }
     whole = {name: array.shape[0] for name, array in arrays.items() if array.ndim == len(shapes[name]) + 1}
     if not whole:
@@ -149,55 +149,55 @@ def checked_samples(arm: Robot, samples: Mapping[str, Any], parameters: Collecti
     return {name: np.broadcast_to(array, (count, *shapes[name])) for name, array in arrays.items()}
 
 
-def with_parts(arm: Robot, arrays: Samples, marked: Collection[str]) -> Samples:
+def with_parts(robot: Robot, arrays: Samples, marked: Collection[str]) -> Samples:
     """Samples of a joint's part of q0, qd0 or torque, such as qd0.base.wx or q0.link2, put into these arrays.
 
     What is not given is that of the whole array, where there is one; otherwise that of rest in the neutral
     configuration. So parts of qd0 or torque alone are enough.
     """
-    parts = [name for name in arrays if is_part(arm, name)]
+    parts = [name for name in arrays if is_part(robot, name)]
     joined = {name: array for name, array in arrays.items() if name not in parts}
     for name in parts:
         word, _, label = name.partition(".")
-        place, array = part_of(arm, word, label), arrays[name]
+        place, array = part_of(robot, word, label), arrays[name]
         size = place.stop - place.start
         if size == 1 and array.ndim < 2:
             array = array[..., None]  # a number for each row needs no brackets
         if array.shape[-1:] != (size,) or array.ndim > 2 or (name in marked and array.ndim < 2):
             raise ValueError(f"{name} has shape {array.shape} (expected (count, {size}), or ({size},) for all)")
-        whole = joined.get(word, neutral(arm) if word == "q0" else np.zeros(arm.n))
+        whole = joined.get(word, neutral(robot) if word == "q0" else np.zeros(robot.n))
         if array.ndim == whole.ndim == 2 and len(array) != len(whole):
             raise ValueError(f"the samples do not fit together: {name} {len(array)}, others {len(whole)} rows")
         rows = np.broadcast_shapes(whole.shape[:-1], array.shape[:-1])
         joined[word] = np.array(np.broadcast_to(whole, (*rows, whole.shape[-1])))
         joined[word][..., place] = array
     if parts:
-        joined.setdefault("q0", neutral(arm))
+        joined.setdefault("q0", neutral(robot))
     return joined
 
 
-def part_of(arm: Robot, word: str, label: str) -> slice:
+def part_of(robot: Robot, word: str, label: str) -> slice:
     """Where the numbers of a joint, or of one of its degrees of freedom, are in q0, qd0 or torque."""
-    names = arm.q_names if word == "q0" else arm.v_names
+    names = robot.q_names if word == "q0" else robot.v_names
     if label in names:
         return slice(names.index(label), names.index(label) + 1)
-    known = [*arm.joint_names, *names]
-    if label not in arm.joint_names:
+    known = [*robot.joint_names, *names]
+    if label not in robot.joint_names:
         raise ValueError(
             f"the samples have a name '{word}.{label}'{near_miss(f'{word}.{label}', [f'{word}.{x}' for x in known])}"
             f" (expected {word}. and one of {', '.join(dict.fromkeys(known))})"
         )
-    return arm.q_slice(label) if word == "q0" else arm.v_slice(label)
+    return robot.q_slice(label) if word == "q0" else robot.v_slice(label)
 
 
-def is_part(arm: Robot, name: str) -> bool:
+def is_part(robot: Robot, name: str) -> bool:
     """Whether this is a part of q0, qd0 or torque, not an entry of a link of that name; a ValueError if it is both."""
     word, dot, label = name.partition(".")
     if word not in STATE or not dot:
         return False
-    if name not in entry_names(arm):
+    if name not in entry_names(robot):
         return True
-    if label in (*arm.joint_names, *(arm.q_names if word == "q0" else arm.v_names)):
+    if label in (*robot.joint_names, *(robot.q_names if word == "q0" else robot.v_names)):
         link, _, key = name.rpartition(".")
         raise ValueError(
             f"the samples have a name {name!r}, which is {key} of link {link!r} and {word} of joint {label!r}"
@@ -207,29 +207,29 @@ def is_part(arm: Robot, name: str) -> bool:
 
 
 def sample_shape(
-    arm: Robot, name: str, array: np.ndarray, marked: bool, parameters: Collection[str], any_name: bool
+    robot: Robot, name: str, array: np.ndarray, marked: bool, parameters: Collection[str], any_name: bool
 ) -> tuple[int, ...]:
     """The shape of one sample of this name; `marked`: there is one for each trajectory."""
     link, dot, key = name.rpartition(".")
     if name == "wrench":
-        links = len(arm.names)
+        links = len(robot.names)
         if array.shape[1:] not in ((6,), (links, 6)):
             raise ValueError(f"wrench has shape {array.shape} (expected (count, 6) or (count, {links}, 6))")
         return array.shape[1:]
-    shape = known_shapes(arm).get(name)
+    shape = known_shapes(robot).get(name)
     if shape is None and (name in parameters or (any_name and (marked or not dot))):
         return array.shape[marked:]
     if shape is None and any_name:
         return array.shape[array.ndim - len(VECTORS.get(key, ())) :]
-    if shape is None and dot and link in table_names(arm) and key == "limits":
+    if shape is None and dot and link in table_names(robot) and key == "limits":
         raise ValueError(f"the samples have {name!r} (limits act through events=...; those of a sweep are one for all)")
     if shape is None:
-        known = [*parameters, *KNOWN, *entry_names(arm)]
-        of_joint = [f"{joint.name}.{key}" for joint in arm.moving if joint.joint == link]
+        known = [*parameters, *KNOWN, *entry_names(robot)]
+        of_joint = [f"{joint.name}.{key}" for joint in robot.moving if joint.joint == link]
         near = f", did you mean {of_joint[0]!r}?" if of_joint and of_joint[0] in known else near_miss(name, known)
         raise ValueError(
             f"the samples have a name {name!r}{near} (expected {', '.join(KNOWN)}, a parameter of the"
-            f" torque function, or an entry of a link's row, such as {table_names(arm)[0]}.mass; other names"
+            f" torque function, or an entry of a link's row, such as {table_names(robot)[0]}.mass; other names"
             " are for vary=...)"
         )
     if (marked or array.shape != shape) and (array.ndim != len(shape) + 1 or array.shape[1:] != shape):
@@ -238,41 +238,41 @@ def sample_shape(
     return shape
 
 
-def known_shapes(arm: Robot) -> dict[str, tuple[int, ...]]:
+def known_shapes(robot: Robot) -> dict[str, tuple[int, ...]]:
     """The shapes of one sample, but for the wrench."""
-    shapes: dict[str, tuple[int, ...]] = {"gravity": (3,), "duration": (), **{x: (arm.size_of(x),) for x in STATE}}
-    return shapes | {name: VECTORS.get(name.rpartition(".")[2], ()) for name in entry_names(arm)}
+    shapes: dict[str, tuple[int, ...]] = {"gravity": (3,), "duration": (), **{x: (robot.size_of(x),) for x in STATE}}
+    return shapes | {name: VECTORS.get(name.rpartition(".")[2], ()) for name in entry_names(robot)}
 
 
-def table_names(arm: Robot) -> list[str]:
-    return [str(row["name"]) for row in arm.rows]
+def table_names(robot: Robot) -> list[str]:
+    return [str(row["name"]) for row in robot.rows]
 
 
-def entry_names(arm: Robot) -> list[str]:
+def entry_names(robot: Robot) -> list[str]:
     """The entries of the robot's table that are numbers, as link1.mass."""
-    keys = (*CONVENTIONS[arm.convention].keys, "mass", "com", "inertia", *DRIVE[:3])
+    keys = (*CONVENTIONS[robot.convention].keys, "mass", "com", "inertia", *DRIVE[:3])
     of_some = {key: key for key in joint_numbers()} | {"ratio": "coupled_to", "offset": "coupled_to"}  # and what for
     names = []
-    for row in arm.rows:
+    for row in robot.rows:
         own = [key for key, needed in of_some.items() if needed in row]
         names += [f"{row['name']}.{key}" for key in (*keys, *own)]
     return names
 
 
-def table_entries(samples: Mapping[str, Any], arm: Robot) -> list[str]:
+def table_entries(samples: Mapping[str, Any], robot: Robot) -> list[str]:
     """The names of samples that are entries of the robot's table, gravity among them."""
-    entries = set(entry_names(arm))
+    entries = set(entry_names(robot))
     return [name for name in samples if name == "gravity" or name in entries]
 
 
-def varied(arm: Robot, changes: Mapping[str, np.ndarray]) -> Robot:
+def varied(robot: Robot, changes: Mapping[str, np.ndarray]) -> Robot:
     """The robot made again from its table, with other numbers in it."""
-    base = arm.with_gravity(changes["gravity"].tolist()) if "gravity" in changes else arm
+    base = robot.with_gravity(changes["gravity"].tolist()) if "gravity" in changes else robot
     if set(changes) == {"gravity"}:
         return base
-    rows, names = arm.rows, table_names(arm)
+    rows, names = robot.rows, table_names(robot)
     for name, value in changes.items():
         link, _, key = name.rpartition(".")
         if name != "gravity":
             rows[names.index(link)][key] = value.tolist()
-    return from_table(rows, arm.convention, base.gravity, arm.name)
+    return from_table(rows, robot.convention, base.gravity, robot.name)

@@ -154,7 +154,7 @@ class Sweep:
             return self
         if engine is None:
             target_named(self._inputs.options["target"]).check_there()  # an error here is no failure of a chunk
-        warn_of_options(self._inputs.arm, self._inputs.options)
+        warn_of_options(self._inputs.robot, self._inputs.options)
         display, messages = ChunkProgress(progress, self.chunks, self.chunks - len(waiting)), set()
         try:
             with closing(outcomes(engine, jobs(self._inputs, waiting))) as arriving:
@@ -224,7 +224,7 @@ def components(
 
 
 def sweep(
-    arm: Robot,
+    robot: Robot,
     samples: Mapping[str, Any],
     /,
     folder: str | os.PathLike[str],
@@ -242,11 +242,11 @@ def sweep(
 
     `samples` maps names to arrays with a row for each trajectory: q0 (count, nq), qd0, torque (count, n), wrench,
     gravity (count, 3), duration, and entries of the robot's table such as "link3.mass" or "link2.com"; an array without
-    the first axis holds for all. A part of a state may be given by the joint's name or by a label of `arm.q_names` and
-    `arm.v_names`: "q0.link2", "qd0.base.wx". A sample with the name of a parameter of the torque function, which is an
-    argument after qd or a number of a controller such as `lw.pd_gravity`, gives each trajectory its own. `lw.grid` and
-    `lw.monte_carlo` make samples. `vary(arm, row)` makes the robot of a row itself; the samples may then have other
-    names too. Robots of one structure are compiled once and integrated side by side.
+    the first axis holds for all. A part of a state may be given by the joint's name or by a label of `robot.q_names`
+    and `robot.v_names`: "q0.link2", "qd0.base.wx". A sample with the name of a parameter of the torque function, which
+    is an argument after qd or a number of a controller such as `lw.pd_gravity`, gives each trajectory its own.
+    `lw.grid` and `lw.monte_carlo` make samples. `vary(robot, row)` makes the robot of a row itself; the samples may
+    then have other names too. Robots of one structure are compiled once and integrated side by side.
 
     `keep` is "samples" or "ends": whether q and qd are kept at the sample times or at the end alone. `chunk` is the
     number of trajectories in a chunk: 256, with `target="cuda"` 16,384, or what the folder has. `engine` is None for
@@ -264,7 +264,7 @@ def sweep(
     before = target.plan()
     if chunk is None:
         chunk = before["chunk"] if before else machine.chunk
-    inputs = checked_inputs(arm, samples, duration, chunk, keep, vary, options)
+    inputs = checked_inputs(robot, samples, duration, chunk, keep, vary, options)
     plan = plan_of(inputs, chunk_kind(files, before))
     if before is None:
         with told_already():

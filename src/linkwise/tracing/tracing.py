@@ -30,7 +30,7 @@ FEWEST_PREFERRED: ContextVar[bool] = ContextVar("fewest_preferred", default=Fals
 
 @dataclass(frozen=True)
 class Input:
-    """An argument to be traced, with the shape it has for one state: `lw.count(fn, arm, wrench=lw.Input(6))`."""
+    """An argument to be traced, with the shape it has for one state: `lw.count(fn, robot, wrench=lw.Input(6))`."""
 
     shape: tuple[int, ...]
 

@@ -27,7 +27,7 @@ def both_ends(start: Any, end: Any) -> tuple[Floats, Floats]:
 
 def numbers(value: Any, name: str, dims: int = 1) -> Floats:
     """A frozen array of finite numbers with one axis for joints, or with one for times before it."""
-    array = np.atleast_1d(plain_numbers(name, value, NUMBERS[dims], "; or arm=..., the robot that has them"))
+    array = np.atleast_1d(plain_numbers(name, value, NUMBERS[dims], "; or robot=..., the robot that has them"))
     if array.ndim == 1 and dims == 2:
         array = array[:, None]  # one joint needs no brackets
     if array.ndim != dims or 0 in array.shape:

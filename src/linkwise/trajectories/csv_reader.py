@@ -23,12 +23,12 @@ MOVING = 0.3  # of the largest rate of any joint: what is faster at an end is no
 
 
 def trajectory_from_csv(
-    path: str | os.PathLike[str], *, ends: str | None = None, arm: Robot | None = None, degrees: bool = False
+    path: str | os.PathLike[str], *, ends: str | None = None, robot: Robot | None = None, degrees: bool = False
 ) -> Trajectory:
     """The trajectory of a table with the header t, q1, q2, ... and, if known, qd1, ... and qdd1, ...
 
-    With `arm` columns can have the names of its joints, or of their links, in place of numbers, in any order: t, link1,
-    link2, ... or q_link1, qd_link1, qdd_link1, ...; t can be time. Tables with half of each are refused.
+    With `robot` columns can have the names of its joints, or of their links, in place of numbers, in any order: t,
+    link1, link2, ... or q_link1, qd_link1, qdd_link1, ...; t can be time. Tables with half of each are refused.
 
     With rates and accelerations it is of degree 5 between rows, with rates alone of degree 3 (its accelerations jump at
     the rows); both pass through what is given. With positions alone it is a spline, whose `ends` are as there: by
@@ -36,42 +36,43 @@ def trajectory_from_csv(
     the tables that `Loads.to_csv` and `Recording.save` write can be read: their other columns, torques, loads and
     energies, are ignored.
 
-    `arm` is the robot whose motion it is. It is needed where a joint has several degrees of freedom: columns are then
-    named after them, as `arm.q_names` and `arm.v_names` are (q.base.qw, qd.base.wx). With `degrees=True` the angles of
-    the table, their rates and accelerations are in degrees; the robot tells which columns are angles. Quaternions are
-    never in degrees, and tables with torques, which Linkwise writes in radians, are refused.
+    `robot` is the robot whose motion it is. It is needed where a joint has several degrees of freedom: columns are then
+    named after them, as `robot.q_names` and `robot.v_names` are (q.base.qw, qd.base.wx). With `degrees=True` the angles
+    of the table, their rates and accelerations are in degrees; the robot tells which columns are angles. Quaternions
+    are never in degrees, and tables with torques, which Linkwise writes in radians, are refused.
     """
     file = Path(path)
-    if degrees and arm is None:
-        raise TypeError("degrees=True without a robot (expected arm=..., which tells angles from lengths)")
-    layout = None if arm is None else layout_of(arm)
+    if degrees and robot is None:
+        raise TypeError("degrees=True without a robot (expected robot=..., which tells angles from lengths)")
+    layout = None if robot is None else layout_of(robot)
     table = read_table(file)
-    names = canonical_names(table.where, table.names, arm)
+    names = canonical_names(table.where, table.names, robot)
     check_table(table, names, layout)
     layout = layout or Layout.numbered(joints_of(names))
     columns = dict(zip(names, np.array(table.numbers(names)).T, strict=True))
     check_times_of_rows(table, columns["t"])
     words = [word for word in MOTION if layout.columns(word)[0] in columns]
     motion = [np.stack([columns[name] for name in layout.columns(word)], axis=-1) for word in words]
-    if degrees and arm is not None:
+    if degrees and robot is not None:
         refuse_degrees(file, names)
         motion = [
-            np.where(angles(arm, word), np.radians(values), values) for word, values in zip(words, motion, strict=True)
+            np.where(angles(robot, word), np.radians(values), values)
+            for word, values in zip(words, motion, strict=True)
         ]
     q, *rates = motion
     try:
         if not rates:
             if ends is None:
                 warn_of_moving_ends(file, columns["t"], q, layout)
-            curve = spline(columns["t"], q, ends="clamped" if ends is None else ends, arm=arm)
+            curve = spline(columns["t"], q, ends="clamped" if ends is None else ends, robot=robot)
             return Trajectory(curve.pieces, f"{curve.name} of {file.name}", curve.layout)
-        points = q if arm is None else configurations(q, "q", arm, dims=2)
+        points = q if robot is None else configurations(q, "q", robot, dims=2)
     except ValueError as error:
         raise FileError(f"{file}: {error}") from None
     if ends is not None:
         raise ValueError(f"ends is {ends!r}, but {file} gives the rates, which say how the motion begins and ends")
     name = f"polynomials of degree {2 * len(rates) + 1} through {len(table.rows)} rows of {file.name}"
-    return through(arm, hermite(columns["t"], with_rates(layout, points, *rates)), name)
+    return through(robot, hermite(columns["t"], with_rates(layout, points, *rates)), name)
 
 
 def warn_of_moving_ends(file: Path, t: Floats, q: Floats, layout: Layout) -> None:
@@ -118,7 +119,7 @@ def check_header(where: str, names: list[str], layout: Layout | None) -> None:
         return
     joint = None if layout is None or not layout.n else layout.q_names[0]
     by_name = (
-        "; or the names of joints, with arm=..., the robot that has them"
+        "; or the names of joints, with robot=..., the robot that has them"
         if joint is None
         else f"; or by the names of the joints: t, {joint}, ..., or q_{joint}, qd_{joint}, ..."
     )
@@ -126,7 +127,7 @@ def check_header(where: str, names: list[str], layout: Layout | None) -> None:
     expected = f"(expected t, q1, q2, ... and, if known, qd1, ..., qdd1, ...{by_name})"
     named = next((name for name in names if re.fullmatch(r"q\..+", name)), None)
     if named is not None:
-        raise FileError(f"{where}: column {named!r} names a joint (expected arm=..., the robot that has it)")
+        raise FileError(f"{where}: column {named!r} names a joint (expected robot=..., the robot that has it)")
     refuse_separator(where, names)
     for name in names:
         if name not in ("t", "trajectory", *OF_NO_JOINT) and not COLUMN.fullmatch(name):

@@ -52,7 +52,7 @@ class MotionLimits:
         return "\n".join(["limits, in rad or m, s, N m or N", *grid(["joint", *KINDS], rows)])
 
     @staticmethod
-    def of(arm: Robot, given: Any, complete: bool = True) -> MotionLimits:
+    def of(robot: Robot, given: Any, complete: bool = True) -> MotionLimits:
         """Those that are given, and for the others the robot's own; `complete` ones bound positions and rates."""
         given = {} if given is None else given
         if not isinstance(given, Mapping):
@@ -60,18 +60,18 @@ class MotionLimits:
             raise TypeError(f"limits is {given!r} (expected a mapping such as {example})")
         for key in given:
             one_of(key, KINDS, "a key of limits")
-        own = own_limits(arm)
-        pairs = per_joint(arm, given.get("position"), "position", own["position"])
-        sizes = [per_joint(arm, given.get(kind), kind, own[kind])[:, 0] for kind in KINDS[1:]]
-        limits = MotionLimits(arm.v_names, pairs[:, 0], pairs[:, 1], *sizes)
+        own = own_limits(robot)
+        pairs = per_joint(robot, given.get("position"), "position", own["position"])
+        sizes = [per_joint(robot, given.get(kind), kind, own[kind])[:, 0] for kind in KINDS[1:]]
+        limits = MotionLimits(robot.v_names, pairs[:, 0], pairs[:, 1], *sizes)
         if complete:
-            limits.refuse_missing(arm, said(arm, given.get("position")))
+            limits.refuse_missing(robot, said(robot, given.get("position")))
         return limits
 
-    def refuse_missing(self, arm: Robot, said: list[bool]) -> None:
+    def refuse_missing(self, robot: Robot, said: list[bool]) -> None:
         """Rates are needed, and travel unless it was said to be infinite. These two bound the motion."""
-        for k, name in enumerate(arm.v_names):
-            joint, turns = f"joint {name!r} of robot {arm.name!r}", turning(arm, k)
+        for k, name in enumerate(robot.v_names):
+            joint, turns = f"joint {name!r} of robot {robot.name!r}", turning(robot, k)
             ends = np.isfinite([self.lower[k], self.upper[k]])
             if not ends.all() and not (said[k] and turns and not ends.any()):
                 endless = ", or (-np.inf, np.inf) if it turns without end" if turns else ""
@@ -87,7 +87,7 @@ class MotionLimits:
             if self.lower[k] >= self.upper[k]:
                 raise ValueError(
                     f"{joint} cannot move: its travel is from {self.lower[k]:g} to {self.upper[k]:g} (expected some"
-                    f" travel, or the robot arm.with_locked({name!r}, {self.lower[k]:g}))"
+                    f" travel, or the robot robot.with_locked({name!r}, {self.lower[k]:g}))"
                 )
 
     @property
@@ -108,28 +108,28 @@ class MotionLimits:
         return MotionLimits(self.joints, middle - half, middle + half, *rest)
 
 
-def own_limits(arm: Robot) -> dict[str, Floats]:
+def own_limits(robot: Robot) -> dict[str, Floats]:
     """Of the robot's table, a row for each degree of freedom.
 
     A rating of zero is none; coupled joints limit their leaders.
     """
-    travel = np.tile([-np.inf, np.inf], (arm.n, 1))
-    for place, k in Layout.of(arm).plain:  # quaternions have none
-        travel[k] = arm.limits[place]
-    rates = np.array([limit or np.inf for limit in arm.velocity_limits])
-    efforts = np.array([limit or np.inf for limit in arm.effort_limits])
-    ratings = {row["name"]: row.get("velocity_limit") or np.inf for row in arm.rows}
-    for joint in arm.moving:
+    travel = np.tile([-np.inf, np.inf], (robot.n, 1))
+    for place, k in Layout.of(robot).plain:  # quaternions have none
+        travel[k] = robot.limits[place]
+    rates = np.array([limit or np.inf for limit in robot.velocity_limits])
+    efforts = np.array([limit or np.inf for limit in robot.effort_limits])
+    ratings = {row["name"]: row.get("velocity_limit") or np.inf for row in robot.rows}
+    for joint in robot.moving:
         if joint.coupling is None:
             continue
         k, ratio, offset = joint.v.start, float(joint.coupling.ratio), float(joint.coupling.offset)
         if ratio == 0.0:
             continue
-        ends = arm.links[joint.link].joint.limits or (-np.inf, np.inf)
+        ends = robot.links[joint.link].joint.limits or (-np.inf, np.inf)
         low, high = sorted((end - offset) / ratio for end in ends)
         travel[k] = max(travel[k, 0], low), min(travel[k, 1], high)
         rates[k] = min(rates[k], ratings[joint.name] / abs(ratio))
-    unlimited = np.full(arm.n, np.inf)
+    unlimited = np.full(robot.n, np.inf)
     return {
         "position": travel,
         "velocity": rates[:, None],
@@ -138,31 +138,31 @@ def own_limits(arm: Robot) -> dict[str, Floats]:
     }
 
 
-def per_joint(arm: Robot, value: Any, kind: str, own: Floats) -> Floats:
+def per_joint(robot: Robot, value: Any, kind: str, own: Floats) -> Floats:
     """The limits of one kind, a row for each joint: one for all joints, one for each, or by the names of some."""
     if value is None:
         return own
     name, width = f"limits[{kind!r}]", own.shape[1]
     if isinstance(value, Mapping):
-        where, table = places(arm, "qd"), np.array(own)
+        where, table = places(robot, "qd"), np.array(own)
         for joint, x in value.items():
             one_of(joint, where, f"a joint of {name}")
             table[where[joint]] = numbers(x, f"{name}[{joint!r}]", width, 1)[0]
     else:
-        table = np.array(np.broadcast_to(numbers(value, name, width, arm.n), (arm.n, width)))
+        table = np.array(np.broadcast_to(numbers(value, name, width, robot.n), (robot.n, width)))
     good = table[:, 0] < table[:, 1] if width == 2 else table[:, 0] > 0.0
-    for k in np.flatnonzero(~good & np.array(said(arm, value))).tolist():
+    for k in np.flatnonzero(~good & np.array(said(robot, value))).tolist():
         expected = "(lower, upper), lower first" if width == 2 else "a positive number"
-        raise ValueError(f"{name} of joint {arm.v_names[k]!r} is {table[k].tolist()} (expected {expected})")
+        raise ValueError(f"{name} of joint {robot.v_names[k]!r} is {table[k].tolist()} (expected {expected})")
     return table
 
 
-def said(arm: Robot, value: Any) -> list[bool]:
+def said(robot: Robot, value: Any) -> list[bool]:
     """For which joints limits of a kind were given."""
     if isinstance(value, Mapping):
-        where = places(arm, "qd")
-        return [k in {where[joint] for joint in value} for k in range(arm.n)]
-    return [value is not None] * arm.n
+        where = places(robot, "qd")
+        return [k in {where[joint] for joint in value} for k in range(robot.n)]
+    return [value is not None] * robot.n
 
 
 def numbers(value: Any, name: str, width: int, n: int) -> Floats:
@@ -176,8 +176,8 @@ def numbers(value: Any, name: str, width: int, n: int) -> Floats:
     return rows
 
 
-def turning(arm: Robot, k: int) -> bool:
-    return arm.effort_units[k] != "N"
+def turning(robot: Robot, k: int) -> bool:
+    return robot.effort_units[k] != "N"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -225,51 +225,51 @@ class Passed:
         return None if self.what == "travel" else abs(self.largest) / self.limits[1]
 
 
-def ends_of(arm: Robot) -> dict[str, tuple[Floats, Floats]]:
+def ends_of(robot: Robot) -> dict[str, tuple[Floats, Floats]]:
     """Of efforts, velocities and travel the lower and the upper ends; those that are zero are infinite."""
     both = {}
-    for what, ratings in (("effort", arm.effort_limits), ("velocity", arm.velocity_limits)):
+    for what, ratings in (("effort", robot.effort_limits), ("velocity", robot.velocity_limits)):
         upper = np.array([limit or np.inf for limit in ratings], dtype=float)
         both[what] = (-upper, upper)
-    travel = np.array(arm.limits, dtype=float).reshape(-1, 2)
+    travel = np.array(robot.limits, dtype=float).reshape(-1, 2)
     return both | {"travel": (travel[:, 0], travel[:, 1])}
 
 
-def of_limits(arm: Robot, tau: Any) -> list[float | None] | None:
+def of_limits(robot: Robot, tau: Any) -> list[float | None] | None:
     """The share of each drive's effort limit that torques (n,) take; None where there is no limit at all."""
-    upper = ends_of(arm)["effort"][1]
+    upper = ends_of(robot)["effort"][1]
     if not np.isfinite(upper).any():
         return None
     return [float(abs(x) / end) if np.isfinite(end) else None for x, end in zip(tau, upper, strict=True)]
 
 
-def known_limits(arm: Robot) -> list[str]:
+def known_limits(robot: Robot) -> list[str]:
     """Which kinds of limits the robot has."""
-    return [what for what, ends in ends_of(arm).items() if np.isfinite(ends).any()]
+    return [what for what, ends in ends_of(robot).items() if np.isfinite(ends).any()]
 
 
-def zero_limits(arm: Robot) -> dict[str, list[str]]:
+def zero_limits(robot: Robot) -> dict[str, list[str]]:
     """Joints whose limit is zero, as programs write it where none was given: they are not compared."""
-    ratings = {"effort": arm.effort_limits, "velocity": arm.velocity_limits}
-    found = {what: [arm.v_names[k] for k, x in enumerate(limits) if x == 0.0] for what, limits in ratings.items()}
+    ratings = {"effort": robot.effort_limits, "velocity": robot.velocity_limits}
+    found = {what: [robot.v_names[k] for k, x in enumerate(limits) if x == 0.0] for what, limits in ratings.items()}
     return {what: names for what, names in found.items() if names}
 
 
-def outside_travel(arm: Robot, q: Any) -> list[Passed]:
+def outside_travel(robot: Robot, q: Any) -> list[Passed]:
     """Joints that configurations, (nq,) or (rows, nq), put outside their travel."""
     rows = np.atleast_2d(np.asarray(q, dtype=float))
-    still = np.zeros((len(rows), arm.n))
-    return [each for each in passed_limits(arm, rows, still, still) if each.what == "travel"]
+    still = np.zeros((len(rows), robot.n))
+    return [each for each in passed_limits(robot, rows, still, still) if each.what == "travel"]
 
 
-def passed_limits(arm: Robot, q: Any, qd: Any, tau: Any) -> Iterator[Passed]:
+def passed_limits(robot: Robot, q: Any, qd: Any, tau: Any) -> Iterator[Passed]:
     """The limits that samples pass: q (samples, nq), qd and tau (samples, n), joint by joint."""
     slides, names = {}, {}
     for what, word in zip(WORDS, ("qd", "qd", "q"), strict=True):
-        slides[what] = [not turns for turns in angles(arm, word)]
-        names[what] = arm.q_names if word == "q" else arm.v_names
+        slides[what] = [not turns for turns in angles(robot, word)]
+        names[what] = robot.q_names if word == "q" else robot.v_names
     values = dict(zip(WORDS, (tau, qd, q), strict=True))
-    for what, (low, high) in ends_of(arm).items():
+    for what, (low, high) in ends_of(robot).items():
         for k, name in enumerate(names[what]):
             x, below, above = np.asarray(values[what])[:, k], float(low[k]), float(high[k])
             finite = [abs(end) for end in (below, above) if np.isfinite(end)]

@@ -73,9 +73,9 @@ class Peaks:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Loads:
-    """A robot along a trajectory, sampled: each array has an axis of samples first. It has m links, `arm.names`."""
+    """A robot along a trajectory, sampled: each array has an axis of samples first. It has m links, `robot.names`."""
 
-    arm: Robot
+    robot: Robot
     t: Floats  # (samples,)
     q: Floats  # (samples, nq)
     qd: Floats  # (samples, n)
@@ -86,7 +86,7 @@ class Loads:
     bearings: Floats | None  # (samples, m, 3) forces across and along the joint's axis, moment across it
 
     def __repr__(self) -> str:
-        return f"<Loads of robot {self.arm.name!r}: {self._span}>"
+        return f"<Loads of robot {self.robot.name!r}: {self._span}>"
 
     @property
     def _span(self) -> str:
@@ -95,7 +95,7 @@ class Loads:
     @property
     def joints(self) -> tuple[str, ...]:
         """The joints that carry the links, whose loads these are: m names."""
-        return tuple(joint.joint for joint in self.arm.moving)
+        return tuple(joint.joint for joint in self.robot.moving)
 
     @property
     def power(self) -> Floats:
@@ -120,7 +120,7 @@ class Loads:
     @property
     def units(self) -> tuple[str, ...]:
         """Of the torques and forces, "N m" or "N" for each."""
-        return units_of(self.arm)
+        return units_of(self.robot)
 
     def peaks(self) -> Peaks:
         """The largest magnitudes among the samples, for each joint: torque and when, power, loads, bearing loads.
@@ -132,9 +132,9 @@ class Loads:
         weights[[0, -1]] /= 2.0
         bearing = "" if self.loads is None else f"; loads in the {self.frame} frame, moments in N m, forces in N"
         return Peaks(
-            title=f"{self.arm.name}, largest magnitudes of {self._span}{bearing}",
-            joints=self.arm.v_names,
-            links=self.arm.names,
+            title=f"{self.robot.name}, largest magnitudes of {self._span}{bearing}",
+            joints=self.robot.v_names,
+            links=self.robot.names,
             units=self.units,
             tau=size.max(axis=0),
             when=self.t[size.argmax(axis=0)],
@@ -154,9 +154,9 @@ class Loads:
 
     def columns(self) -> dict[str, Floats]:
         """What `to_csv` writes, by the names of its columns."""
-        columns = Layout.of(self.arm).table(self.t, q=self.q, qd=self.qd, qdd=self.qdd, tau=self.tau)
+        columns = Layout.of(self.robot).table(self.t, q=self.q, qd=self.qd, qdd=self.qdd, tau=self.tau)
         if self.loads is not None and self.bearings is not None:
-            columns |= load_columns(self.arm, self.loads, self.bearings)
+            columns |= load_columns(self.robot, self.loads, self.bearings)
         return columns
 
     def plot(self, path: str | os.PathLike[str] | None = None, *, loads: bool = False) -> Figure:
@@ -166,7 +166,7 @@ class Loads:
         """
         if loads and self.loads is None:
             raise ValueError("the loads were left out (expected lw.torque_along(..., loads=True))")
-        several = self.joints != self.arm.v_names  # degrees of freedom of a joint, or none
+        several = self.joints != self.robot.v_names  # degrees of freedom of a joint, or none
         drives = [unit for unit in ("N m", "N") if unit in self.units]
         figure = new_figure(*((11, 9) if loads else (9, 1 + 3.4 * len(drives))))
         if loads and self.loads is not None:
@@ -183,16 +183,18 @@ class Loads:
         for axes, unit in zip(panels, drives, strict=True):
             curves = np.where(np.array(self.units)[:, None] == unit, self.tau.T, np.nan)
             label = f"{'torque' if unit == 'N m' else 'force'} of the drive ({unit})"
-            self._draw(axes, curves, label, self.arm.v_names, [joint_style(k) for k in range(self.arm.n)])
+            self._draw(axes, curves, label, self.robot.v_names, [joint_style(k) for k in range(self.robot.n)])
             look = legend_look(self.units.count(unit) if several else 0, rows=12 if loads else 16)
             axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), **look)
         frame = f"; loads in the {self.frame} frame" if loads else ""
-        figure.suptitle(f"{plain(self.arm.name)}: what the trajectory asks of its joints{frame}")
+        figure.suptitle(f"{plain(self.robot.name)}: what the trajectory asks of its joints{frame}")
         return save_figure(figure, path)
 
     def _link_styles(self) -> list[dict[str, Any]]:
         """Of the loads of each link: as its joint's torque, or grey where that has several or none; greys are few."""
-        one = [joint.v.start if joint.kind.degrees == 1 and joint.coupling is None else -1 for joint in self.arm.moving]
+        one = [
+            joint.v.start if joint.kind.degrees == 1 and joint.coupling is None else -1 for joint in self.robot.moving
+        ]
         if one.count(-1) > MOST_GREYS:
             return [joint_style(k) for k in range(len(one))]
         return [joint_style(v) if v >= 0 else grey_style(one[:k].count(-1)) for k, v in enumerate(one)]
@@ -209,7 +211,7 @@ class Loads:
 
 
 def torque_along(
-    arm: Robot,
+    robot: Robot,
     trajectory: Trajectory,
     samples: int = 501,
     *,
@@ -237,49 +239,51 @@ def torque_along(
     >>> along.tau.shape, along.loads.shape
     ((501, 3), (501, 3, 6))
     """
-    require_robot(arm)
+    require_robot(robot)
     if not isinstance(trajectory, Trajectory):
         raise TypeError(
             f"the second argument is of type {type(trajectory).__name__} (expected a Trajectory, which"
-            " lw.spline(t, q, arm=arm) and lw.trajectory_from_csv(path, arm=arm) make of a table)"
+            " lw.spline(t, q, robot=arm) and lw.trajectory_from_csv(path, robot=arm) make of a table)"
         )
-    check_joints(arm, trajectory)
-    refuse_symbols(arm)
+    check_joints(robot, trajectory)
+    refuse_symbols(robot)
     one_of(frame, FRAMES, "frame")
     t = even_times(trajectory.duration, samples, rate)
     motion = trajectory(t)
-    tau = inverse_dynamics(arm, *motion, wrench, point=point, friction=friction)
+    tau = inverse_dynamics(robot, *motion, wrench, point=point, friction=friction)
     if not loads:
-        return Loads(arm, t, *motion, tau, None, frame, None)
-    asked, bearings = loads_at(arm, motion, frame, wrench, point)
-    return Loads(arm, t, *motion, tau, asked, frame, bearings)
+        return Loads(robot, t, *motion, tau, None, frame, None)
+    asked, bearings = loads_at(robot, motion, frame, wrench, point)
+    return Loads(robot, t, *motion, tau, asked, frame, bearings)
 
 
-def check_joints(arm: Robot, trajectory: Trajectory) -> None:
+def check_joints(robot: Robot, trajectory: Trajectory) -> None:
     """Refuse a motion of another robot."""
-    if (trajectory.n, trajectory.nq) != (arm.n, arm.nq):
-        names = ", ".join(arm.v_names)
-        hint = f" (expected one made with arm=..., of {arm.nq} coordinates)" if arm.quaternions else ""
-        raise ValueError(f"the trajectory has {counted(trajectory.n)}, robot {arm.name!r} has {arm.n}: {names}{hint}")
+    if (trajectory.n, trajectory.nq) != (robot.n, robot.nq):
+        names = ", ".join(robot.v_names)
+        hint = f" (expected one made with robot=..., of {robot.nq} coordinates)" if robot.quaternions else ""
+        raise ValueError(
+            f"the trajectory has {counted(trajectory.n)}, robot {robot.name!r} has {robot.n}: {names}{hint}"
+        )
 
 
-def loads_at(arm: Robot, motion: Any, frame: str, wrench: Any = None, point: Any = None) -> tuple[Floats, Floats]:
+def loads_at(robot: Robot, motion: Any, frame: str, wrench: Any = None, point: Any = None) -> tuple[Floats, Floats]:
     """Of states (q, qd, qdd): the loads (..., m, 6) in a frame, and those of the bearings (..., m, 3)."""
     one_of(frame, FRAMES, "frame")
     q, qd, qdd = motion
-    borne = joint_wrenches(arm, q, qd, qdd, wrench, point=point, frame="joint")
-    asked = borne if frame == "joint" else joint_wrenches(arm, q, qd, qdd, wrench, point=point, frame=frame)
+    borne = joint_wrenches(robot, q, qd, qdd, wrench, point=point, frame="joint")
+    asked = borne if frame == "joint" else joint_wrenches(robot, q, qd, qdd, wrench, point=point, frame=frame)
     mx, my, _, fx, fy, fz = np.moveaxis(borne, -1, 0)
     bearings = np.stack([np.hypot(fx, fy), fz, np.hypot(mx, my)], axis=-1)  # across z, along z, moment across z
-    bearings[..., [joint.kind.degrees > 1 for joint in arm.moving], :] = np.nan
+    bearings[..., [joint.kind.degrees > 1 for joint in robot.moving], :] = np.nan
     return asked, bearings
 
 
-def load_columns(arm: Robot, loads: Floats, bearings: Floats) -> dict[str, Floats]:
+def load_columns(robot: Robot, loads: Floats, bearings: Floats) -> dict[str, Floats]:
     """The columns mx1, .., fz1, radial1, axial1, tilting1, mx2, ... of loads (samples, m, 6)."""
     columns: dict[str, Floats] = {}
-    labelled = Layout.of(arm).labelled
-    for k, joint in enumerate(arm.moving):
+    labelled = Layout.of(robot).labelled
+    for k, joint in enumerate(robot.moving):
         of = f".{joint.name}" if labelled else f"{k + 1}"
         columns |= {f"{name}{of}": loads[:, k, i] for i, name in enumerate(COMPONENTS)}
         if joint.kind.degrees == 1:
@@ -287,9 +291,9 @@ def load_columns(arm: Robot, loads: Floats, bearings: Floats) -> dict[str, Float
     return columns
 
 
-def units_of(arm: Robot) -> tuple[str, ...]:
+def units_of(robot: Robot) -> tuple[str, ...]:
     """Of the torque or force of each degree of freedom."""
-    return arm.effort_units
+    return robot.effort_units
 
 
 def legend_look(count: int, rows: int) -> dict[str, Any]:

@@ -63,7 +63,7 @@ class PositionsRatesAccelerations(NamedTuple):
 
 
 class JointMotion(ComparesArrays, PositionsRatesAccelerations):
-    """Positions, rates and accelerations of the joints, each (..., n): `lw.inverse_dynamics(arm, *trajectory(t))`."""
+    """Positions, rates and accelerations of the joints, each (..., n): `lw.inverse_dynamics(robot, *trajectory(t))`."""
 
 
 class Piece(Protocol):
@@ -181,17 +181,17 @@ class Way(NamedTuple):
     axes: tuple[Floats, ...] = ()
 
     @staticmethod
-    def between(start: Any, end: Any, arm: Robot | None) -> Way:
-        if arm is not None:
-            start, end = in_order(arm, "start", start), in_order(arm, "end", end)
+    def between(start: Any, end: Any, robot: Robot | None) -> Way:
+        if robot is not None:
+            start, end = in_order(robot, "start", start), in_order(robot, "end", end)
         first, last = both_ends(start, end)
-        if arm is None:
+        if robot is None:
             return Way(first, last, last - first)
-        layout = layout_of(arm)
-        first, last = (configurations(x, name, arm) for x, name in ((first, "start"), (last, "end")))
+        layout = layout_of(robot)
+        first, last = (configurations(x, name, robot) for x, name in ((first, "start"), (last, "end")))
         if not layout.quaternions:
             return Way(first, last, last - first, layout)
-        places, change = [p for p, _ in layout.plain], difference(arm, first, last)
+        places, change = [p for p, _ in layout.plain], difference(robot, first, last)
         turns = [change[v : v + 3] for _, v in layout.quaternions]
         angles = [math.hypot(*turn) for turn in turns]
         axes = tuple(frozen(turn / (angle or 1.0)) for turn, angle in zip(turns, angles, strict=True))
@@ -288,23 +288,23 @@ class Parts:
         )
 
 
-def layout_of(arm: Any) -> Layout:
-    require_robot(arm, "arm", ", whose configurations these are")
-    return Layout.of(arm)
+def layout_of(robot: Any) -> Layout:
+    require_robot(robot, "robot", ", whose configurations these are")
+    return Layout.of(robot)
 
 
-def configurations(values: Any, name: str, arm: Robot, dims: int = 1) -> Floats:
+def configurations(values: Any, name: str, robot: Robot, dims: int = 1) -> Floats:
     """Configurations of the robot, (nq,) or (m, nq); quaternions of unit length, near to those of the row before."""
-    array = np.array(numbers(in_order(arm, name, values), name, dims))
-    if array.shape[-1] != arm.nq:
-        expected = f"{arm.nq} for robot {arm.name!r}: {', '.join(arm.q_names)}"
+    array = np.array(numbers(in_order(robot, name, values), name, dims))
+    if array.shape[-1] != robot.nq:
+        expected = f"{robot.nq} for robot {robot.name!r}: {', '.join(robot.q_names)}"
         raise ValueError(f"{name} has {array.shape[-1]} numbers (expected {expected})")
-    for p in arm.quaternions:
+    for p in robot.quaternions:
         part = array[..., p : p + 4]
         length = np.sqrt((part * part).sum(axis=-1, keepdims=True))
         if not (length > 0.0).all():
             at = [*map(int, np.argwhere(length[..., 0] == 0.0)[0]), p]
-            raise ValueError(no_orientation(arm, f"{name}{at}", p))
+            raise ValueError(no_orientation(robot, f"{name}{at}", p))
         part /= length
         if dims == 2:
             part[1:] *= np.cumprod(np.where((part[1:] * part[:-1]).sum(axis=-1) < 0.0, -1.0, 1.0))[:, None]

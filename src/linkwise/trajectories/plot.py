@@ -43,20 +43,20 @@ class Quantity(NamedTuple):
 
 def draw_motion(
     motion: Trajectory,
-    arm: Robot | None,
+    robot: Robot | None,
     limits: MotionLimits | None,
     title: str,
     samples: int = 501,
     friction: bool | Friction = False,
     degrees: bool = False,
 ) -> Figure:
-    if arm is not None:
-        check_joints(arm, motion)
+    if robot is not None:
+        check_joints(robot, motion)
     t = even_times(motion.duration, samples)
-    columns = quantities(motion, t, arm, limits, friction, degrees)
+    columns = quantities(motion, t, robot, limits, friction, degrees)
     layout = motion.layout or Layout.numbered(motion.n)
-    names = layout.v_names if arm is None else arm.v_names
-    named = arm is not None or motion.layout is not None
+    names = layout.v_names if robot is None else robot.v_names
+    named = robot is not None or motion.layout is not None
     figure = new_figure(1.2 + 3.0 * len(columns), 0.9 + 1.25 * motion.n)
     grid = figure.subplots(motion.n, len(columns), squeeze=False, sharex=True)
     for k, (row, name) in enumerate(zip(grid, names, strict=True)):
@@ -74,7 +74,7 @@ def draw_motion(
 
 
 def quantities(
-    motion: Trajectory, t: Floats, arm: Robot | None, limits: MotionLimits | None, friction: Any, degrees: bool
+    motion: Trajectory, t: Floats, robot: Robot | None, limits: MotionLimits | None, friction: Any, degrees: bool
 ) -> list[Quantity]:
     q, qd, qdd = motion(t)
     layout = motion.layout or Layout.numbered(motion.n)
@@ -82,18 +82,18 @@ def quantities(
     for place, k in layout.plain:
         position[:, k] = q[:, place]
     curves = {"position": position, "velocity": qd, "acceleration": qdd}
-    if arm is not None:
-        curves["effort"] = np.asarray(inverse_dynamics(arm, q, qd, qdd, friction=friction))
-    return [quantity(kind, values, arm, limits, degrees) for kind, values in curves.items()]
+    if robot is not None:
+        curves["effort"] = np.asarray(inverse_dynamics(robot, q, qd, qdd, friction=friction))
+    return [quantity(kind, values, robot, limits, degrees) for kind, values in curves.items()]
 
 
-def quantity(kind: str, curves: Floats, arm: Robot | None, limits: MotionLimits | None, degrees: bool) -> Quantity:
+def quantity(kind: str, curves: Floats, robot: Robot | None, limits: MotionLimits | None, degrees: bool) -> Quantity:
     n = curves.shape[1]
     upper = np.full(n, np.inf) if limits is None else getattr(limits, "upper" if kind == "position" else kind)
     lower = limits.lower if limits is not None and kind == "position" else -upper
-    turns = [arm is None or turning(arm, k) for k in range(n)]
+    turns = [robot is None or turning(robot, k) for k in range(n)]
     angle, length = UNITS[kind]
-    if arm is None:
+    if robot is None:
         return Quantity(kind, curves, lower, upper, (f"{angle}, {length}",) * n)
     scale = np.ones(n)
     if degrees and kind != "effort":

@@ -34,33 +34,33 @@ ENDS = ("clamped", "natural", "periodic")
 ALIKE = 1e-12  # how far apart, relative to the largest, the ends of a periodic spline may be: rounding
 
 
-def cycloid(start: Any, end: Any, duration: float, *, arm: Robot | None = None) -> Trajectory:
+def cycloid(start: Any, end: Any, duration: float, *, robot: Robot | None = None) -> Trajectory:
     """From rest to rest along a cycloid, accelerations starting and ending at zero: [Saha99] eqs. (38), (39).
 
     `start` and `end` are n numbers, one for each joint (or plain numbers, for one joint). Those of a robot with
-    quaternions are configurations, nq numbers, and `arm` is that robot: orientations turn the shortest way, about an
+    quaternions are configurations, nq numbers, and `robot` is that robot: orientations turn the shortest way, about an
     axis that is fixed, while positions move along straight lines.
 
     >>> import numpy as np
     >>> cycloid(0, np.pi, duration=10)(5.0).q.round(6)
     array([1.570796])
     """
-    way = Way.between(start, end, arm)
+    way = Way.between(start, end, robot)
     piece = Cycloid(way.first, frozen(way.last - way.first), positive(duration, "duration"))
     return Trajectory((way.piece(piece),), "cycloid", way.layout)
 
 
 def cubic(
-    start: Any, end: Any, duration: float, start_rate: Any = 0.0, end_rate: Any = 0.0, *, arm: Robot | None = None
+    start: Any, end: Any, duration: float, start_rate: Any = 0.0, end_rate: Any = 0.0, *, robot: Robot | None = None
 ) -> Trajectory:
     """The cubic with the given positions and rates at its ends (rates: numbers, or one for each joint).
 
-    `arm` is the robot, if it has quaternions: see `lw.cycloid`. The rates of orientations are zero at both ends.
+    `robot` is the robot, if it has quaternions: see `lw.cycloid`. The rates of orientations are zero at both ends.
 
     >>> cubic(0, 1, duration=2, end_rate=0.5)(2.0).qd
     array([0.5])
     """
-    return two_point("cubic", start, end, duration, [("rate", start_rate, end_rate)], arm)
+    return two_point("cubic", start, end, duration, [("rate", start_rate, end_rate)], robot)
 
 
 def quintic(
@@ -72,11 +72,14 @@ def quintic(
     start_acceleration: Any = 0.0,
     end_acceleration: Any = 0.0,
     *,
-    arm: Robot | None = None,
+    robot: Robot | None = None,
 ) -> Trajectory:
-    """The polynomial of degree 5 with the given positions, rates and accelerations at its ends; `arm` as `lw.cubic`."""
+    """The polynomial of degree 5 with the given positions, rates and accelerations at its ends.
+
+    `robot` is as in `lw.cubic`.
+    """
     ends = [("rate", start_rate, end_rate), ("acceleration", start_acceleration, end_acceleration)]
-    return two_point("quintic", start, end, duration, ends, arm)
+    return two_point("quintic", start, end, duration, ends, robot)
 
 
 def septic(
@@ -90,20 +93,20 @@ def septic(
     start_jerk: Any = 0.0,
     end_jerk: Any = 0.0,
     *,
-    arm: Robot | None = None,
+    robot: Robot | None = None,
 ) -> Trajectory:
     """The polynomial of degree 7 with the given positions, rates, accelerations and jerks at its ends.
 
-    `arm` is as in `lw.cubic`.
+    `robot` is as in `lw.cubic`.
     """
     ends = [("rate", start_rate, end_rate), ("acceleration", start_acceleration, end_acceleration)]
-    return two_point("septic", start, end, duration, [*ends, ("jerk", start_jerk, end_jerk)], arm)
+    return two_point("septic", start, end, duration, [*ends, ("jerk", start_jerk, end_jerk)], robot)
 
 
 def two_point(
-    name: str, start: Any, end: Any, duration: float, ends: list[tuple[str, Any, Any]], arm: Robot | None
+    name: str, start: Any, end: Any, duration: float, ends: list[tuple[str, Any, Any]], robot: Robot | None
 ) -> Trajectory:
-    way = Way.between(start, end, arm)
+    way = Way.between(start, end, robot)
     knots = frozen([0.0, positive(duration, "duration")])
     derivatives = [[way.first, way.last]]
     for word, *pair in ends:
@@ -119,7 +122,7 @@ def trapezoid(
     duration: float | None = None,
     speed: Any = None,
     acceleration: Any = None,
-    arm: Robot | None = None,
+    robot: Robot | None = None,
 ) -> Trajectory:
     """Constant acceleration, constant rate, constant deceleration, all joints in step: a straight line in joint space.
 
@@ -130,13 +133,13 @@ def trapezoid(
     - `duration` and `speed`: the joint that needs it cruises at its speed; the acceleration follows;
     - `duration` and `acceleration`: the joint that needs it takes its acceleration; the speed follows.
 
-    Speed and acceleration are a number for all joints or one for each. Accelerations jump. `arm` is the robot, if it
+    Speed and acceleration are a number for all joints or one for each. Accelerations jump. `robot` is the robot, if it
     has quaternions: see `lw.cycloid`. Limits are then one for each degree of freedom, such as its angular velocities.
 
     >>> trapezoid([0, 0], [1, 2], speed=1.0, acceleration=2.0)
     <Trajectory of 2 joints: trapezoid, 2.5 s>
     """
-    way = Way.between(start, end, arm)
+    way = Way.between(start, end, robot)
     first, last, change = way.first, way.last, way.last - way.first
     limits = {"duration": duration, "speed": speed, "acceleration": acceleration}
     names = [name for name, value in limits.items() if value is not None]
@@ -225,11 +228,11 @@ class Fourier:
         )
 
 
-def fourier(offset: Any, sines: Any, cosines: Any, duration: float, *, arm: Robot | None = None) -> Trajectory:
+def fourier(offset: Any, sines: Any, cosines: Any, duration: float, *, robot: Robot | None = None) -> Trajectory:
     """The Fourier series with these amplitudes, one period of it: q = offset + Σ_k s_k sin(k ω t) + c_k cos(k ω t).
 
     `offset` has a number for each joint, `sines` and `cosines` (harmonics, n) a row for each harmonic k = 1, 2, ...;
-    ω is 2π / duration. With `arm` its joints name the columns of files; joints with quaternions have no such series.
+    ω is 2π / duration. With `robot` its joints name the columns of files; joints with quaternions have no such series.
 
     >>> wave = fourier(offset=[1.0], sines=[[0.0], [0.5]], cosines=[[0.2], [0.0]], duration=2.0)
     >>> wave([0.0, 0.25, 2.0]).q.round(6)[:, 0]
@@ -243,27 +246,29 @@ def fourier(offset: Any, sines: Any, cosines: Any, duration: float, *, arm: Robo
             expected = f"{shape}: a row for each harmonic, of a number for each joint"
             raise ValueError(f"{name} has shape {x.shape} (expected {expected})")
     piece = Fourier(middle, s, c, positive(duration, "duration"))
-    return Trajectory((piece,), series_name(len(s)), None if arm is None else checked_layout(arm, len(middle)))
+    return Trajectory((piece,), series_name(len(s)), None if robot is None else checked_layout(robot, len(middle)))
 
 
 def series_name(harmonics: int) -> str:
     return f"Fourier series of {harmonics} harmonic{'s' * (harmonics != 1)}"
 
 
-def checked_layout(arm: Robot, n: int) -> Layout:
-    layout = layout_of(arm)
+def checked_layout(robot: Robot, n: int) -> Layout:
+    layout = layout_of(robot)
     if layout.quaternions:
-        raise ValueError(f"robot {arm.name!r} has quaternions (expected joints that a number each describes)")
-    if n != arm.n:
-        raise ValueError(f"offset has {n} numbers, robot {arm.name!r} has {arm.n} joints: {', '.join(arm.v_names)}")
+        raise ValueError(f"robot {robot.name!r} has quaternions (expected joints that a number each describes)")
+    if n != robot.n:
+        raise ValueError(
+            f"offset has {n} numbers, robot {robot.name!r} has {robot.n} joints: {', '.join(robot.v_names)}"
+        )
     return layout
 
 
-def spline(times: Any, points: Any, *, ends: str = "clamped", arm: Robot | None = None) -> Trajectory:
+def spline(times: Any, points: Any, *, ends: str = "clamped", robot: Robot | None = None) -> Trajectory:
     """The cubic spline through points (m, n) at m increasing times from 0 on: rates and accelerations are continuous.
 
     `ends` says how it begins and ends: "clamped" at rest, "natural" without acceleration, "periodic" as it began, ready
-    to be run again (the last point is then the first). `arm` is the robot, if it has quaternions: points are then
+    to be run again (the last point is then the first). `robot` is the robot, if it has quaternions: points are then
     configurations (m, nq), and orientations follow the spline of their quaternions, divided by its length.
 
     >>> wave = spline([0, 1, 2], [[0, 0], [1, 2], [0, 0]])
@@ -274,19 +279,19 @@ def spline(times: Any, points: Any, *, ends: str = "clamped", arm: Robot | None 
     """
     one_of(ends, ENDS, "ends")
     knots = numbers(times, "times")
-    values = numbers(points, "points", dims=2) if arm is None else configurations(points, "points", arm, dims=2)
+    values = numbers(points, "points", dims=2) if robot is None else configurations(points, "points", robot, dims=2)
     if len(knots) != len(values):
         raise ValueError(f"times has {len(knots)} numbers and points has {len(values)} rows (expected a row each)")
     check_times(knots)
     if ends == "periodic":
-        check_periodic(values, () if arm is None else arm.quaternions)
+        check_periodic(values, () if robot is None else robot.quaternions)
     name = f"{ends} spline through {len(knots)} points"
-    return through(arm, hermite(knots, np.stack([values, rates_at_knots(knots, values, ends)])), name)
+    return through(robot, hermite(knots, np.stack([values, rates_at_knots(knots, values, ends)])), name)
 
 
-def through(arm: Robot | None, curve: Polynomials, name: str) -> Trajectory:
+def through(robot: Robot | None, curve: Polynomials, name: str) -> Trajectory:
     """The trajectory of polynomials for all numbers of q."""
-    layout = None if arm is None else layout_of(arm)
+    layout = None if robot is None else layout_of(robot)
     turning = layout is not None and bool(layout.quaternions)
     return Trajectory((Normalized(curve, layout) if layout and turning else curve,), name, layout)
 

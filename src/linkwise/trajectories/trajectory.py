@@ -49,7 +49,7 @@ class Trajectory:
     pieces: tuple[Piece, ...]
     name: str
     layout: Layout | None = None  # of the robot's coordinates, where the trajectory was made for one
-    arm: Robot | None = field(default=None, kw_only=True, compare=False)  # of an excitation, also joined to others
+    robot: Robot | None = field(default=None, kw_only=True, compare=False)  # of an excitation, also joined to others
     limits: MotionLimits | None = field(default=None, kw_only=True, compare=False)  # likewise
 
     def __eq__(self, other: object) -> bool:
@@ -146,9 +146,9 @@ class Trajectory:
             joint = f"{self.layout.q_names[k]!r}" if self.layout and self.layout.labelled else f"joint {k + 1}"
             raise ValueError(f"{joint} would jump from {end[k]:.9g}, where one ends, to {start[k]:.9g}")
         name = f"{self.name}, then {following.name}"
-        arm, limits = common(self.arm, following.arm), common(self.limits, following.limits)
+        robot, limits = common(self.robot, following.robot), common(self.limits, following.limits)
         layout = self.layout or following.layout
-        return Trajectory(self.pieces + following.pieces, name, layout, arm=arm, limits=limits)
+        return Trajectory(self.pieces + following.pieces, name, layout, robot=robot, limits=limits)
 
     def to_csv(
         self,
@@ -181,33 +181,33 @@ class Trajectory:
         save_table(path, columns)
 
     def _known_arm(self, what: str) -> Robot:
-        if self.arm is None:
+        if self.robot is None:
             raise ValueError(f"{what}: the trajectory knows no robot (expected one of lw.excitation, or joined to one)")
-        return self.arm
+        return self.robot
 
     def plot(
         self,
         path: str | os.PathLike[str] | None = None,
         samples: int = 501,
         *,
-        arm: Robot | None = None,
+        robot: Robot | None = None,
         limits: Any = None,
         friction: bool | Friction = False,
         degrees: bool = False,
     ) -> Figure:
         """A matplotlib figure of positions, rates and accelerations; `path` is a picture to write.
 
-        Of the robot `arm`, or that of an excitation which is part of the motion, it has the torques of the drives as
+        Of the robot `robot`, or that of an excitation which is part of the motion, it has the torques of the drives as
         well, with `friction` if it is given. Limits are dashed: those of the excitation, or the robot's own and what
         `limits` has in their place, as `lw.excitation` takes them. A limit that is far from the curve is a number.
         """
         from ..figures import plain, save_figure
         from .plot import draw_motion
 
-        robot = self.arm if arm is None else arm
+        known = self.limits if robot is None and limits is None else None
+        robot = self.robot if robot is None else robot
         if degrees and robot is None:
-            raise TypeError("degrees=True without a robot (expected arm=..., which tells angles from lengths)")
-        known = self.limits if arm is None and limits is None else None
+            raise TypeError("degrees=True without a robot (expected robot=..., which tells angles from lengths)")
         if robot is not None and known is None:
             known = MotionLimits.of(robot, limits, complete=False)
         title = self._title if robot is None else f"{plain(robot.name)}: {self._title}"

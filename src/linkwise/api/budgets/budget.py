@@ -25,7 +25,7 @@ from .terms import Key, TermTable, element_symbol, numbered, quasi_force_symbol,
 
 
 def budget(
-    arm: Robot,
+    robot: Robot,
     q: Array,
     qd: Array,
     qdd: Array,
@@ -49,24 +49,24 @@ def budget(
     >>> print(lw.budget(arm, q=[0, 0, 0], qd=[1, 0, 0], qdd=[0, 0, 0])["link2"].sentence())
     link2: 1.55 N m = 1.059 gravity of link3 + 0.4905 gravity of link2
     """
-    arrays: Any = torque_terms(arm, q, qd, qdd, wrench, point=point, friction=friction, check=check)
-    return Budget(*arrays, arm=arm, t=t)
+    arrays: Any = torque_terms(robot, q, qd, qdd, wrench, point=point, friction=friction, check=check)
+    return Budget(*arrays, robot=robot, t=t)
 
 
 vars(budget)["published"] = "budget"
 
 
 def split(states: States, law: Friction | None) -> tuple[Any, ...]:
-    arm, table = states.robot, term_table(states.robot)
+    robot, table = states.robot, term_table(states.robot)
     rates, accelerations = states.scalars("qd"), states.scalars("qdd")
     # of ball joints ω̇ itself, not θ̈: their bias accelerations among themselves, which differ by that, are left out
     motion = states.positions(), states.rates(), states.coordinates.rates(accelerations)
     found = terms_of.shares(states.links, *motion, external_wrenches(states))
-    own = [[0.0] * arm.n for _ in range(3)]
-    for axis in (axis for axes in arm.axes for axis in axes):
+    own = [[0.0] * robot.n for _ in range(3)]
+    for axis in (axis for axes in robot.axes for axis in axes):
         own[0][axis.v] = add(own[0][axis.v], mul(axis.rotor, accelerations[axis.v]))
     if law is not None:
-        own[1:] = (part.torques(arm, rates) for part in law.parts)
+        own[1:] = (part.torques(robot, rates) for part in law.parts)
     return (
         by_joint(table, found.acceleration),
         by_rates(table, found.bias_acceleration, table.accelerations),
@@ -77,15 +77,15 @@ def split(states: States, law: Friction | None) -> tuple[Any, ...]:
     )
 
 
-def sizes_of_terms(arm: Robot, friction: Friction | None) -> list[tuple[int | str, ...]]:
-    table = term_table(arm)
+def sizes_of_terms(robot: Robot, friction: Friction | None) -> list[tuple[int | str, ...]]:
+    table = term_table(robot)
     widths = ("n", len(table.accelerations), len(table.forces), "links", "links")
     return [*(("n", width) for width in widths), ("n",), ("n",), ("n",)]
 
 
 @Declared(sizes_of_terms, split)
 def torque_terms(
-    arm: Robot,
+    robot: Robot,
     q: Any,
     qd: Any,
     qdd: Any,
@@ -102,9 +102,9 @@ def rows(table: TermTable, terms: Terms, width: int, column: Callable[..., int |
 
     Torques of coupled joints add up.
     """
-    rows = zeros(table.arm.n, width)
+    rows = zeros(table.robot.n, width)
     for (k, *indices), value in terms.items():
-        place, slot = column(*indices), table.arm.slots[k]
+        place, slot = column(*indices), table.robot.slots[k]
         if place is not None:
             rows[slot.v][place] = add(rows[slot.v][place], mul(slot.ratio, value))
     return rows
@@ -112,12 +112,12 @@ def rows(table: TermTable, terms: Terms, width: int, column: Callable[..., int |
 
 def by_joint(table: TermTable, terms: Terms) -> Dense:
     """(n, n): of the motion of joints."""
-    return rows(table, terms, table.arm.n, lambda j: table.arm.slots[j].v)
+    return rows(table, terms, table.robot.n, lambda j: table.robot.slots[j].v)
 
 
 def by_link(table: TermTable, terms: Terms) -> Dense:
     """(n, links)."""
-    return rows(table, terms, len(table.arm.names), lambda m: table.owners[m])
+    return rows(table, terms, len(table.robot.names), lambda m: table.owners[m])
 
 
 def by_rates(table: TermTable, terms: Terms, columns: Mapping[Key, int]) -> Dense:
@@ -127,26 +127,26 @@ def by_rates(table: TermTable, terms: Terms, columns: Mapping[Key, int]) -> Dens
 
 def split_quasi(kind: quasi.Unnormalized, states: States) -> tuple[Any, ...]:
     """The arrays of `QuasiTermArrays`."""
-    arm, table = states.robot, term_table(states.robot)
+    robot, table = states.robot, term_table(states.robot)
     angles, own = states.positions(), states.scalars("velocity")
-    bodies = articulated_bodies(arm, angles)
+    bodies = articulated_bodies(robot, angles)
     down = [kind.inverse_scale(body) for body in bodies]  # D^-½, or 1
-    motions = from_quasi_velocities(arm, bodies, [mul(d, x) for d, x in zip(down, own, strict=True)])
-    found = terms_of.quasi_shares(arm, angles, bodies, motions, external_wrenches(states))
-    elements = summand_rows(kind, arm, bodies, motions, found)
+    motions = from_quasi_velocities(robot, bodies, [mul(d, x) for d, x in zip(down, own, strict=True)])
+    found = terms_of.quasi_shares(robot, angles, bodies, motions, external_wrenches(states))
+    elements = summand_rows(kind, robot, bodies, motions, found)
     parts = (found.bias_force, found.gravity, found.wrench)
     scaled = ({key: mul(down[key[0]], value) for key, value in part.items()} for part in parts)
     return elements, added_up(elements), own, *(by_link(table, part) for part in scaled)
 
 
 def summand_rows(
-    kind: quasi.Unnormalized, arm: Robot, bodies: Sequence[Articulated], motions: Sequence[QuasiMotion], found: Any
+    kind: quasi.Unnormalized, robot: Robot, bodies: Sequence[Articulated], motions: Sequence[QuasiMotion], found: Any
 ) -> list[Dense]:
     """The summands of (48): [k][i][m]."""
     sums, down = dict(found.summands), [kind.inverse_scale(body) for body in bodies]
-    for x in arm.balls:
-        recentre(sums, arm, x, motions[x + 2].qd, bodies)
-    rows = [zeros(arm.n, arm.n) for _ in range(arm.n)]
+    for x in robot.balls:
+        recentre(sums, robot, x, motions[x + 2].qd, bodies)
+    rows = [zeros(robot.n, robot.n) for _ in range(robot.n)]
     for (k, i, m), value in sums.items():
         if k != i or not isinstance(kind, quasi.Normalized):  # c_kk = 0
             rows[k][i][m] = mul(mul(down[k], value), down[i])
@@ -158,11 +158,11 @@ def added_up(rows: Sequence[Dense]) -> Dense:
     return [[reduce(add, summands, 0.0) for summands in row] for row in rows]
 
 
-def recentre(sums: dict[tuple[int, ...], Scalar], arm: Robot, x: int, spin: Scalar, bodies: Any) -> None:
+def recentre(sums: dict[tuple[int, ...], Scalar], robot: Robot, x: int, spin: Scalar, bodies: Any) -> None:
     """What the moving origin of a ball joint's Euler angles adds to the sums, with its last link: see `recentring`."""
     y, z = x + 1, x + 2
     D_x, D_y = bodies[x].pivot, bodies[y].pivot
-    U_xy = power(arm.links[x].joint.axis.to_child(bodies[y].pose), bodies[y].psi)
+    U_xy = power(robot.links[x].joint.axis.to_child(bodies[y].pose), bodies[y].psi)
     sums[x, y, z] = sub(sums[x, y, z], mul(D_x, spin))
     sums[y, x, z] = add(sums[y, x, z], mul(D_x, spin))
     sums[x, x, z] = add(sums[x, x, z], mul(mul(D_x, U_xy), spin))
@@ -190,14 +190,14 @@ class QuasiBudget(Split, QuasiTermArrays):
     kind: str
     views = ("elements", "sums", "kinds")
 
-    def __new__(cls, *arrays: Array, arm: Robot | None = None, kind: str = "", t: Array | None = None) -> QuasiBudget:
+    def __new__(cls, *arrays: Array, robot: Robot | None = None, kind: str = "", t: Array | None = None) -> QuasiBudget:
         budget = super().__new__(cls, *arrays)
-        if arm is not None:
-            budget.arm, budget.kind, budget.t = arm, kind, times(t, tuple(budget.gravity.shape[:-2]))
+        if robot is not None:
+            budget.robot, budget.kind, budget.t = robot, kind, times(t, tuple(budget.gravity.shape[:-2]))
         return budget
 
     def _of(self, arrays: Iterable[Array], t: Array | None) -> QuasiBudget:
-        return QuasiBudget(*arrays, arm=self.arm, kind=self.kind, t=t)
+        return QuasiBudget(*arrays, robot=self.robot, kind=self.kind, t=t)
 
     @property
     def total(self) -> Array:
@@ -223,10 +223,10 @@ class QuasiBudget(Split, QuasiTermArrays):
         return f"{self.symbol}, {self.kind},"
 
     def units(self) -> tuple[str, ...]:
-        return ("√J/s",) * self.arm.n if self.kind == "normalized" else self.arm.effort_units
+        return ("√J/s",) * self.robot.n if self.kind == "normalized" else self.robot.effort_units
 
     def limits(self) -> Sequence[float]:
-        return [math.inf] * self.arm.n
+        return [math.inf] * self.robot.n
 
     @property
     def values(self) -> np.ndarray:
@@ -236,7 +236,7 @@ class QuasiBudget(Split, QuasiTermArrays):
         return np.concatenate([moved.reshape((*moved.shape[:-2], -1)), *others], axis=-1)
 
     def groups(self, by: str) -> dict[str, list[int]]:
-        names, links, found = self.arm.v_names, self.arm.names, dict[str, list[int]]()
+        names, links, found = self.robot.v_names, self.robot.names, dict[str, list[int]]()
         for i, joint in enumerate(names):
             for m, other in enumerate(names):
                 own = f"c {self.letter} of {joint}"
@@ -250,9 +250,9 @@ class QuasiBudget(Split, QuasiTermArrays):
         return found
 
     def symbols(self, k: int, by: str) -> dict[str, str]:
-        if by == "kinds" or not numbered(self.arm):
+        if by == "kinds" or not numbered(self.robot):
             return {}
-        n, scaled, found = self.arm.n, self.kind == "normalized", dict[str, str]()
+        n, scaled, found = self.robot.n, self.kind == "normalized", dict[str, str]()
         for label, (column, *_) in self.groups(by).items():
             if column < n * n:
                 i, m = divmod(column, n)

@@ -36,7 +36,7 @@ def stacked(
     check_most(most)
     if len(budget.batch) > 1 or budget.batch in ((0,), (1,)):
         raise ValueError(f"a plot is of one state or over time (expected (n,) or (samples, n), not {budget.batch})")
-    chosen = [budget.index_of(joint) for joint in joints] if joints is not None else range(budget.arm.n)
+    chosen = [budget.index_of(joint) for joint in joints] if joints is not None else range(budget.robot.n)
     labels, values = budget.view(by)
     if not budget.batch:
         idle = [] if joints is not None else [k for k in chosen if not values[k].any()]  # nothing acts on them
@@ -58,7 +58,7 @@ def stacked(
 
 def heading(budget: Any) -> str:
     comes = "the torques come" if budget.what == "torques" else f"{budget.symbol} comes"
-    return f"{plain(budget.arm.name)}: where {comes} from"
+    return f"{plain(budget.robot.name)}: where {comes} from"
 
 
 def bars(budget: Any, chosen: Sequence[int], labels: Sequence[str], values: np.ndarray, most: int) -> Any:
@@ -80,7 +80,7 @@ def bars(budget: Any, chosen: Sequence[int], labels: Sequence[str], values: np.n
         axes.set_yticks(range(len(own)), [plain(name) for name in names], fontsize="small")
         axes.invert_yaxis()
         limit = mark_limit(axes.axvline, budget, k, [math.copysign(1.0, sizes[-1])])
-        axes.set(xlabel=f"{plain(budget.arm.v_names[k])} ({budget.units()[k]}){f', {limit}' if limit else ''}")
+        axes.set(xlabel=f"{plain(budget.robot.v_names[k])} ({budget.units()[k]}){f', {limit}' if limit else ''}")
         axes.axvline(0.0, color=themed("0.3"), linewidth=0.8)
         tidy(axes, zero=0.0, upright=True)
         axes.set_axisbelow(True)
@@ -155,7 +155,7 @@ def draw(
     limit = mark_limit(axes.axhline, budget, k)
     if limit:
         axes.plot([], [], color=themed("black"), linestyle="--", linewidth=0.9, label=limit)
-    axes.set(ylabel=f"{plain(budget.arm.v_names[k])} ({budget.units()[k]})", xlim=(t[0], t[-1]))
+    axes.set(ylabel=f"{plain(budget.robot.v_names[k])} ({budget.units()[k]})", xlim=(t[0], t[-1]))
     axes.axhline(0.0, color=themed("0.3"), linewidth=0.8)
     tidy(axes, zero=0.0)
     axes.set_axisbelow(True)

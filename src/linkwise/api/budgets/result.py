@@ -28,7 +28,7 @@ MANY = 12  # terms that a table lists
 class Split(ComparesArrays, ABC):
     """What budgets share: `total` (..., n), which is the sum of `values` (..., n, terms), each with a label."""
 
-    arm: Robot
+    robot: Robot
     t: np.ndarray | None
     views: tuple[str, ...] = VIEWS
 
@@ -57,11 +57,11 @@ class Split(ComparesArrays, ABC):
         """The labels of a view, and which terms each of them adds up."""
 
     def units(self) -> tuple[str, ...]:
-        return self.arm.effort_units
+        return self.robot.effort_units
 
     def limits(self) -> Sequence[float]:
         """Of the magnitude of the totals; infinite where there is none."""
-        return [limit or math.inf for limit in self.arm.effort_limits]  # zero: a program's word for none
+        return [limit or math.inf for limit in self.robot.effort_limits]  # zero: a program's word for none
 
     def through(self, k: int, by: str) -> dict[str, str]:
         """By label: the link from which on a composite body passes a term to total k."""
@@ -100,7 +100,7 @@ class Split(ComparesArrays, ABC):
 
     def index_of(self, joint: str | int) -> int:
         """Where a joint is in qd and tau: by its number, by its name or that of its link, or as "base.wx"."""
-        names = self.arm.v_names
+        names = self.robot.v_names
         if not isinstance(joint, str):
             if isinstance(joint, bool) or not -len(names) <= int(joint) < len(names):
                 raise ValueError(f"joint is {joint!r} (expected a name, or a whole number below {len(names)})")
@@ -109,7 +109,7 @@ class Split(ComparesArrays, ABC):
             return names.index(joint)
         if joint.isdecimal():
             raise ValueError(f"joint is {joint!r} (expected a name, or a number without quotes: 0 is the first joint)")
-        own = [m for m in self.arm.moving if m.coupling is None and m.kind.degrees == 1]
+        own = [m for m in self.robot.moving if m.coupling is None and m.kind.degrees == 1]
         single = {m.name: int(m.v.start) for m in own}  # by the link
         one_of(joint, [*names, *(name for name in single if name not in names)], "joint")
         return single[joint]
@@ -137,7 +137,7 @@ class Split(ComparesArrays, ABC):
         one = self.state(where) if self.batch else self
         labels, values = one.view(view)
         return JointBudget(
-            name=self.arm.v_names[k],
+            name=self.robot.v_names[k],
             symbol=self.symbol,
             unit=self.units()[k],
             total=float(numbers(one.total)[k]),
@@ -179,7 +179,7 @@ class Split(ComparesArrays, ABC):
         `by` is the view, one of `views`; `most` are the terms of each joint to be listed, the others as one, and None
         lists all.
         """
-        chosen = joints or range(self.arm.n)
+        chosen = joints or range(self.robot.n)
         tables = [str(self.joint(k, by=by, most=most)) for k in chosen]
         return Description("\n\n".join([self.title, *tables]))
 
@@ -194,14 +194,14 @@ class Split(ComparesArrays, ABC):
     def title(self) -> str:
         count = math.prod(self.batch)
         states = f"{count} states, each joint where it is largest" if self.batch else "one state"
-        return f"{self.what} of {self.arm.name}, {states}"
+        return f"{self.what} of {self.robot.name}, {states}"
 
     def __repr__(self) -> str:
         if any(is_symbol(x) for x in numbers(self.total).flat):
-            return f"<{type(self).__name__} of robot {self.arm.name!r}, with symbols>"
+            return f"<{type(self).__name__} of robot {self.robot.name!r}, with symbols>"
         if not math.prod(self.batch):
-            return f"<{type(self).__name__} of robot {self.arm.name!r}: no states>"
-        return "\n".join([self.title, *(self.joint(k).sentence(MOST - 2) for k in range(self.arm.n))])
+            return f"<{type(self).__name__} of robot {self.robot.name!r}: no states>"
+        return "\n".join([self.title, *(self.joint(k).sentence(MOST - 2) for k in range(self.robot.n))])
 
     def columns(self, by: str = "") -> dict[str, np.ndarray]:
         """The terms as columns of a table, a row for each state: "t", then for each joint its total and its terms.
@@ -212,7 +212,7 @@ class Split(ComparesArrays, ABC):
         rows = math.prod(self.batch)
         totals, split = numbers(self.total).reshape(rows, -1), numbers(values).reshape(rows, -1, len(labels))
         columns = {} if self.t is None else {"t": self.t}
-        for k, name in enumerate(self.arm.v_names):
+        for k, name in enumerate(self.robot.v_names):
             columns[f"{name}: {self.symbol}"] = totals[:, k]
             columns |= {f"{name}: {label}": split[:, k, i] for i, label in enumerate(labels)}
         return columns
@@ -246,7 +246,7 @@ class Split(ComparesArrays, ABC):
             )
         view = self._view(by)
         labels, values = self.view(view)
-        chosen = [self.index_of(joint) for joint in joints] if joints else range(self.arm.n)
+        chosen = [self.index_of(joint) for joint in joints] if joints else range(self.robot.n)
         return "\n".join(
             joint_latex(
                 self._latex_symbol(k), labels, values[k].tolist(), self.units()[k], digits, most, self.symbols(k, view)
@@ -273,21 +273,21 @@ class Budget(Split, TorqueTerms):
     """What each joint's torque is made of: a tuple of arrays with names, and views of them.
 
     [..., k, j] of `acceleration` is the share of joint j's acceleration in torque k; [..., k, m] of
-    `bias_acceleration`, `bias_force`, `gravity` and `wrench` that of link `arm.names[m]`; `rotor` is that of the joint
-    itself, and so is its friction: `viscous` and `coulomb`, with Stribeck's in it, together `friction`. `centrifugal`
-    (..., n, n) and `coriolis` (..., n, n, n), each pair of joints once, are the bias accelerations and forces by joint.
-    All of them add up to `tau`. `terms` are the finest terms that there are, and `values` (..., n, terms) their
-    torques. `budget["joint2"]` is one joint; `table()`, `why()`, `plot()`, `latex()` and `columns()` show it, by
-    joints, by links, by terms or by kinds of terms. The difference of two budgets, of an arm with and without its
-    payload, is a budget too.
+    `bias_acceleration`, `bias_force`, `gravity` and `wrench` that of link `robot.names[m]`; `rotor` is that of the
+    joint itself, and so is its friction: `viscous` and `coulomb`, with Stribeck's in it, together `friction`.
+    `centrifugal` (..., n, n) and `coriolis` (..., n, n, n), each pair of joints once, are the bias accelerations and
+    forces by joint. All of them add up to `tau`. `terms` are the finest terms that there are, and `values` (..., n,
+    terms) their torques. `budget["joint2"]` is one joint; `table()`, `why()`, `plot()`, `latex()` and `columns()` show
+    it, by joints, by links, by terms or by kinds of terms. The difference of two budgets, of an arm with and without
+    its payload, is a budget too.
     """
 
     what, symbol = "torques", "tau"
 
-    def __new__(cls, *arrays: Array, arm: Robot | None = None, t: Array | None = None) -> Budget:
+    def __new__(cls, *arrays: Array, robot: Robot | None = None, t: Array | None = None) -> Budget:
         budget = super().__new__(cls, *arrays)
-        if arm is not None:  # otherwise a copy is made, which gets its attributes later
-            budget.arm, budget.t = arm, times(t, tuple(budget.rotor.shape[:-1]))
+        if robot is not None:  # otherwise a copy is made, which gets its attributes later
+            budget.robot, budget.t = robot, times(t, tuple(budget.rotor.shape[:-1]))
         return budget
 
     @cached_property
@@ -308,7 +308,7 @@ class Budget(Split, TorqueTerms):
 
     @property
     def terms(self) -> tuple[Term, ...]:
-        return term_table(self.arm).terms
+        return term_table(self.robot).terms
 
     @property
     def values(self) -> np.ndarray:
@@ -318,16 +318,16 @@ class Budget(Split, TorqueTerms):
     @property
     def bias_acceleration(self) -> np.ndarray:
         """(..., n, links)"""
-        return self._by_link(self.bias_acceleration_terms, term_table(self.arm).accelerations)
+        return self._by_link(self.bias_acceleration_terms, term_table(self.robot).accelerations)
 
     @property
     def bias_force(self) -> np.ndarray:
         """(..., n, links)"""
-        return self._by_link(self.bias_force_terms, term_table(self.arm).forces)
+        return self._by_link(self.bias_force_terms, term_table(self.robot).forces)
 
     def _by_link(self, terms: Array, keys: Mapping[tuple[int, int, int], int]) -> np.ndarray:
         values = numbers(terms)
-        out = np.zeros((*values.shape[:-1], len(self.arm.names)), dtype=values.dtype)
+        out = np.zeros((*values.shape[:-1], len(self.robot.names)), dtype=values.dtype)
         for (m, _, _), column in keys.items():
             out[..., m] = out[..., m] + values[..., column]
         return out
@@ -335,7 +335,7 @@ class Budget(Split, TorqueTerms):
     @cached_property
     def _by_rates(self) -> np.ndarray:
         """(..., n, n, n): bias accelerations and forces by the joints i ≤ j whose rates they are of."""
-        table, n = term_table(self.arm), self.arm.n
+        table, n = term_table(self.robot), self.robot.n
         accelerations, forces = numbers(self.bias_acceleration_terms), numbers(self.bias_force_terms)
         out = np.zeros((*self.batch, n, n, n), dtype=forces.dtype)
         for values, keys in ((accelerations, table.accelerations), (forces, table.forces)):
@@ -346,19 +346,19 @@ class Budget(Split, TorqueTerms):
     @property
     def centrifugal(self) -> np.ndarray:
         """(..., n, n): [..., k, i] of the square of joint i's rate."""
-        diagonal = range(self.arm.n)
+        diagonal = range(self.robot.n)
         return self._by_rates[..., diagonal, diagonal]
 
     @property
     def coriolis(self) -> np.ndarray:
         """(..., n, n, n): [..., k, i, j] of the product of two rates, i < j; zeros elsewhere."""
-        return self._by_rates * np.triu(np.ones((self.arm.n, self.arm.n)), 1)
+        return self._by_rates * np.triu(np.ones((self.robot.n, self.robot.n)), 1)
 
     def groups(self, by: str) -> dict[str, list[int]]:
         return groups(self.terms, by)
 
     def through(self, k: int, by: str) -> dict[str, str]:
-        table, found = term_table(self.arm), dict[str, str]()
+        table, found = term_table(self.robot), dict[str, str]()
         for label, columns in self.groups(by).items():
             term = self.terms[columns[0]]
             accelerated = term.what == "acceleration" and by != "kinds"
@@ -367,10 +367,10 @@ class Budget(Split, TorqueTerms):
         return {label: link for label, link in found.items() if link}
 
     def symbols(self, k: int, by: str) -> dict[str, str]:
-        if by == "kinds" or not numbered(self.arm):
+        if by == "kinds" or not numbered(self.robot):
             return {}
         first = {label: self.terms[columns[0]] for label, columns in self.groups(by).items()}
-        return {label: torque_symbol(self.arm, k, term, by) for label, term in first.items()}
+        return {label: torque_symbol(self.robot, k, term, by) for label, term in first.items()}
 
     def __sub__(self, other: Any) -> Budget:
         """The budget of what this robot needs more than another with the same joints and links, such as a payload."""
@@ -378,14 +378,14 @@ class Budget(Split, TorqueTerms):
             return NotImplemented
         if self.terms != other.terms:
             raise ValueError(
-                f"the budgets are of {self.arm.name!r} and {other.arm.name!r}, which have other joints or links"
+                f"the budgets are of {self.robot.name!r} and {other.robot.name!r}, which have other joints or links"
             )
         if self.batch != other.batch:
             raise ValueError(f"the budgets are of batches {self.batch} and {other.batch} (expected the same states)")
         return self._of((a - b for a, b in zip(tuple(self), tuple(other), strict=True)), self.t)
 
     def _of(self, arrays: Iterable[Array], t: Array | None) -> Budget:
-        return Budget(*arrays, arm=self.arm, t=t)
+        return Budget(*arrays, robot=self.robot, t=t)
 
 
 def numbers(array: Array) -> np.ndarray:

@@ -46,17 +46,17 @@ class TermTable:
     `accelerations` and `forces` are the columns of the bias accelerations and of the bias forces, by `Key`.
     """
 
-    def __init__(self, arm: Robot) -> None:
-        self.arm = arm
-        self.owners = [k for k, joint in enumerate(arm.moving) for _ in range(joint.first, joint.link + 1)]
-        turning = {index: x for x in arm.balls for index in range(x, x + 3)}  # the ball of a link
+    def __init__(self, robot: Robot) -> None:
+        self.robot = robot
+        self.owners = [k for k, joint in enumerate(robot.moving) for _ in range(joint.first, joint.link + 1)]
+        turning = {index: x for x in robot.balls for index in range(x, x + 3)}  # the ball of a link
         accelerations, forces = dict[Key, int](), dict[Key, int]()
-        for j, _ in enumerate(arm.links):
-            for i in arm.ancestors(j)[:0:-1]:
+        for j, _ in enumerate(robot.links):
+            for i in robot.ancestors(j)[:0:-1]:
                 if turning.get(i, -1) != turning.get(j, -2):  # the rates of one ball make no bias acceleration
                     accelerations.setdefault(self.key(j, i, j), len(accelerations))
-        for joint in arm.moving:
-            path = arm.ancestors(joint.link)[::-1]
+        for joint in robot.moving:
+            path = robot.ancestors(joint.link)[::-1]
             for j in path:
                 for i in path[: path.index(j) + 1]:
                     forces.setdefault(self.key(joint.link, i, j), len(forces))
@@ -64,12 +64,12 @@ class TermTable:
 
     def key(self, link: int, i: int, j: int) -> Key:
         """Where a bias term of links belongs: links of one joint together, the rates of coupled joints together."""
-        first, second = sorted((self.arm.slots[i].v, self.arm.slots[j].v))
+        first, second = sorted((self.robot.slots[i].v, self.robot.slots[j].v))
         return self.owners[link], first, second
 
     @cached_property
     def terms(self) -> tuple[Term, ...]:
-        names, rates = self.arm.names, self.arm.v_names
+        names, rates = self.robot.names, self.robot.v_names
         biased = (("bias acceleration", self.accelerations), ("bias force", self.forces))
         return (
             *(Term("acceleration", joints=(joint,)) for joint in rates),
@@ -87,20 +87,20 @@ class TermTable:
         """Of an acceleration or a bias acceleration: the link from which on a composite body passes it to torque k."""
         if term.what not in ("acceleration", "bias acceleration"):
             return ""
-        own = [index for index, slot in enumerate(self.arm.slots) if slot.v == k]
+        own = [index for index, slot in enumerate(self.robot.slots) if slot.v == k]
         if term.what == "acceleration":
-            others = [i for i, slot in enumerate(self.arm.slots) if self.arm.v_names[slot.v] == term.joints[0]]
+            others = [i for i, slot in enumerate(self.robot.slots) if self.robot.v_names[slot.v] == term.joints[0]]
         else:
-            others = [i for i, owner in enumerate(self.owners) if self.arm.names[owner] == term.link]
-        outer = {max(a, b): None for a in own for b in others if min(a, b) in self.arm.ancestors(max(a, b))}
-        names = dict.fromkeys(self.arm.names[self.owners[index]] for index in outer)
+            others = [i for i, owner in enumerate(self.owners) if self.robot.names[owner] == term.link]
+        outer = {max(a, b): None for a in own for b in others if min(a, b) in self.robot.ancestors(max(a, b))}
+        names = dict.fromkeys(self.robot.names[self.owners[index]] for index in outer)
         return ", ".join(names)
 
 
 @PerRobot
-def term_table(arm: Robot) -> TermTable:
+def term_table(robot: Robot) -> TermTable:
     """Made once for a robot."""
-    return TermTable(arm)
+    return TermTable(robot)
 
 
 def groups(terms: Sequence[Term], by: str) -> dict[str, list[int]]:
@@ -116,15 +116,15 @@ RATE, ACCELERATION = r"\dot{\theta}", r"\ddot{\theta}"
 FORCES = {"bias force": "b", "gravity": "b^g", "wrench": "b^e"}
 
 
-def numbered(arm: Robot) -> bool:
+def numbered(robot: Robot) -> bool:
     """Whether each joint has one degree of freedom of its own, so that joints and links have the same numbers."""
-    return all(joint.kind.degrees == 1 and joint.coupling is None for joint in arm.moving)
+    return all(joint.kind.degrees == 1 and joint.coupling is None for joint in robot.moving)
 
 
-def torque_symbol(arm: Robot, k: int, term: Term, by: str) -> str:
+def torque_symbol(robot: Robot, k: int, term: Term, by: str) -> str:
     """A term of torque k as in [Kozłowski] (39); by joints, with the Christoffel symbols of the inertia matrix."""
-    joints = [arm.v_names.index(name) + 1 for name in term.joints]
-    m, k = (arm.names.index(term.link) + 1 if term.link else 0), k + 1
+    joints = [robot.v_names.index(name) + 1 for name in term.joints]
+    m, k = (robot.names.index(term.link) + 1 if term.link else 0), k + 1
     pair = rf"^{{({joints[0]},{joints[-1]})}}" if term.rates and by == "terms" else ""
     if term.what == "acceleration":
         return through_composite(k, joints[0], rf"H_{{{joints[0]}}}^* {ACCELERATION}_{{{joints[0]}}}")

@@ -25,7 +25,7 @@ GRAVITY = (0.0, 0.0, -9.81)
     ("linkwise bench puma560 --batch 100000 --json", "a larger batch"),
 )
 def bench(
-    arm: lw.Robot,
+    robot: lw.Robot,
     batch: Annotated[int, opt("COUNT", "States of a batch.", min=1)] = 10_000,
     seconds: Annotated[float, opt("SECONDS", "For each measurement.", min=0.001)] = 0.2,
     *,
@@ -36,20 +36,20 @@ def bench(
     Pinocchio and MuJoCo stand beside them where they are installed and the robot can be written as URDF for them; their
     results are compared first. Each time is the best of seven rounds.
     """
-    rows = measured(arm, batch, seconds)
+    rows = measured(robot, batch, seconds)
 
     def on_screen() -> None:
-        echo(f"{arm.name}, {arm.n} degrees of freedom: microseconds for a state\n")
+        echo(f"{robot.name}, {robot.n} degrees of freedom: microseconds for a state\n")
         table(["how", "inverse dynamics", "forward dynamics"], [list(row.values()) for row in rows])
 
-    out.show(lambda: {"robot": arm.name, "batch": batch, "microseconds_per_state": rows}, on_screen)
+    out.show(lambda: {"robot": robot.name, "batch": batch, "microseconds_per_state": rows}, on_screen)
     out.write(lambda: {key: [row[key] for row in rows] for key in rows[0]})
     return 0
 
 
-def measured(arm: lw.Robot, batch: int, seconds: float) -> list[dict[str, Any]]:
+def measured(robot: lw.Robot, batch: int, seconds: float) -> list[dict[str, Any]]:
     rng = np.random.default_rng(0)
-    q, qd, qdd = lw.random_configuration(arm, rng, batch), *rng.normal(size=(2, batch, arm.n))
+    q, qd, qdd = lw.random_configuration(robot, rng, batch), *rng.normal(size=(2, batch, robot.n))
     one = q[0], qd[0], qdd[0]
     rows = []
 
@@ -58,19 +58,19 @@ def measured(arm: lw.Robot, batch: int, seconds: float) -> list[dict[str, Any]]:
         rows.append({"how": how, "inverse_dynamics": times[0], "forward_dynamics": times[1]})
 
     with lw.use_kernels("never"):
-        tau = np.asarray(lw.inverse_dynamics(arm, *one))
+        tau = np.asarray(lw.inverse_dynamics(robot, *one))
         ahead = q[0], qd[0], tau
         add(
             "plain Python, one state",
-            lambda: lw.inverse_dynamics(arm, *one),
-            lambda: lw.forward_dynamics(arm, *ahead),
+            lambda: lw.inverse_dynamics(robot, *one),
+            lambda: lw.forward_dynamics(robot, *ahead),
             1,
         )
-    inverse, forward = lw.compile(lw.inverse_dynamics, arm), lw.compile(lw.forward_dynamics, arm)
+    inverse, forward = lw.compile(lw.inverse_dynamics, robot), lw.compile(lw.forward_dynamics, robot)
     torques = inverse(q, qd, qdd)
     add("compiled, one state", lambda: inverse(*one), lambda: forward(*ahead), 1)
     add(f"compiled, batch of {batch}", lambda: inverse(q, qd, qdd), lambda: forward(q, qd, torques), batch)
-    for name, peer in peers(arm):
+    for name, peer in peers(robot):
         if isinstance(peer, str):
             note(f"{name} is left out: {peer}")
             continue
@@ -95,46 +95,46 @@ class Peer(NamedTuple):
     forward: Callable[..., Any]  # (q, qd, tau) -> qdd
 
 
-def peers(arm: lw.Robot) -> Iterator[tuple[str, Peer | str]]:
+def peers(robot: lw.Robot) -> Iterator[tuple[str, Peer | str]]:
     """Each peer that is installed, or why it is left out."""
     for name, make in (("Pinocchio", pinocchio), ("MuJoCo", mujoco)):
         try:
-            yield name, make(arm)
+            yield name, make(robot)
         except ImportError:
             yield name, "it is not installed: pip install 'linkwise[peers]'"
         except (lw.RobotError, ValueError, RuntimeError) as error:
             yield name, str(error).splitlines()[0].rpartition("robot.urdf: ")[2]
 
 
-def urdf(arm: lw.Robot) -> str:
-    if arm.nq != arm.n or arm.couplings:
+def urdf(robot: lw.Robot) -> str:
+    if robot.nq != robot.n or robot.couplings:
         raise ValueError("its joints are not all of one degree of freedom")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "robot.urdf"
-        lw.save(arm.without_rotors().with_gravity(GRAVITY), path)  # URDF has no rotors, and one gravity
+        lw.save(robot.without_rotors().with_gravity(GRAVITY), path)  # URDF has no rotors, and one gravity
         text = path.read_text(encoding="utf-8")
     # without limits a joint would have two coordinates in Pinocchio
     limit = '<limit lower="-1000" upper="1000" effort="0" velocity="0"/>'
     return text.replace('type="continuous">', f'type="revolute">{limit}')
 
 
-def pinocchio(arm: lw.Robot) -> Peer:
+def pinocchio(robot: lw.Robot) -> Peer:
     import pinocchio as pin
 
-    model = pin.buildModelFromXML(urdf(arm))
-    model.gravity.linear = np.array([float(x) for x in arm.gravity])
-    model.armature = np.array([float(link.joint.rotor_inertia) for link, _ in arm.driving])
+    model = pin.buildModelFromXML(urdf(robot))
+    model.gravity.linear = np.array([float(x) for x in robot.gravity])
+    model.armature = np.array([float(link.joint.rotor_inertia) for link, _ in robot.driving])
     data = model.createData()
     return Peer(lambda *state: pin.rnea(model, data, *state), lambda *state: pin.aba(model, data, *state))
 
 
-def mujoco(arm: lw.Robot) -> Peer:
+def mujoco(robot: lw.Robot) -> Peer:
     import mujoco as mj
 
-    model = mj.MjModel.from_xml_string(urdf(arm))
-    model.opt.gravity[:] = [float(x) for x in arm.gravity]
+    model = mj.MjModel.from_xml_string(urdf(robot))
+    model.opt.gravity[:] = [float(x) for x in robot.gravity]
     model.opt.disableflags |= mj.mjtDisableBit.mjDSBL_CONSTRAINT
-    model.dof_armature[:] = [float(link.joint.rotor_inertia) for link, _ in arm.driving]
+    model.dof_armature[:] = [float(link.joint.rotor_inertia) for link, _ in robot.driving]
     model.dof_damping[:] = 0.0
     data = mj.MjData(model)
 

@@ -69,10 +69,10 @@ def budget(
     if why + latex + out.json > 1:
         raise ValueError("--why, --latex and --json are three ways to show it (expected one of them)")
     bare = source.without_payload()
-    arm = source.with_payload(bare)
-    chosen = [number_of(arm, name) for name in joint] if joint else list(range(arm.n))
-    motion = motion_of(arm, where, run)
-    found = lw.budget(arm, *motion.state, friction=friction, t=motion.t)
+    robot = source.with_payload(bare)
+    chosen = [number_of(robot, name) for name in joint] if joint else list(range(robot.n))
+    motion = motion_of(robot, where, run)
+    found = lw.budget(robot, *motion.state, friction=friction, t=motion.t)
     others: dict[str, np.ndarray] = {}
     if source.payload is not None:
         others |= {PAYLOAD: np.asarray((found - lw.budget(bare, *motion.state, friction=friction, t=motion.t)).tau)}
@@ -85,7 +85,7 @@ def budget(
             echo("\n".join(found.peak(k).latex(k, by=by, most=each) for k in chosen))
             return
         largest = "; each joint where its torque is largest" if found.batch else ""
-        sentence(f"{arm.name} {motion.about}{', with friction' if friction else ''}{largest}")
+        sentence(f"{robot.name} {motion.about}{', with friction' if friction else ''}{largest}")
         echo()
         for k in chosen:
             own = found.joint(k, by=by)
@@ -110,24 +110,24 @@ class Motion(NamedTuple):
     tau: np.ndarray | None = None
 
 
-def motion_of(arm: lw.Robot, where: Where, run: Measured) -> Motion:
+def motion_of(robot: lw.Robot, where: Where, run: Measured) -> Motion:
     if run.measured is not None:
-        return recorded(arm, run, where)
+        return recorded(robot, run, where)
     if run.columns or run.cutoff is not None:
         raise ValueError("--columns and --cutoff belong to a recording (expected --measured FILE)")
     if where.is_state():
-        at = AtStates(arm, where)
+        at = AtStates(robot, where)
         return Motion(at.motion, f"at {at.count}")
-    path, about = where.path(arm)
-    along = lw.torque_along(arm, path, where.samples, loads=False)
+    path, about = where.path(robot)
+    along = lw.torque_along(robot, path, where.samples, loads=False)
     return Motion((along.q, along.qd, along.qdd), f"{about}, {where.samples} samples", along.t)
 
 
-def recorded(arm: lw.Robot, asked: Measured, where: Where) -> Motion:
+def recorded(robot: lw.Robot, asked: Measured, where: Where) -> Motion:
     for name in [*where.way, *where.state]:
         raise ValueError(f"--measured says how the robot moves (expected no {name})")
     columns = named_columns(asked.columns)
-    run = lw.measured_motion(arm, asked.measured, columns=columns, degrees=where.degrees, cutoff=asked.cutoff)
+    run = lw.measured_motion(robot, asked.measured, columns=columns, degrees=where.degrees, cutoff=asked.cutoff)
     for text in run.notes:
         note(text)
     filtered = "as recorded" if run.cutoff is None else f"below {run.cutoff:.3g} Hz"
@@ -135,14 +135,14 @@ def recorded(arm: lw.Robot, asked: Measured, where: Where) -> Motion:
     return Motion((run.q, run.qd, run.qdd), about, run.t, run.tau)
 
 
-def number_of(arm: lw.Robot, joint: str) -> int:
+def number_of(robot: lw.Robot, joint: str) -> int:
     """Where a joint is in tau; the first one is 1 at the prompt."""
-    if joint.isdecimal() and joint not in arm.v_names:
-        if not 1 <= int(joint) <= arm.n:
-            raise ValueError(f"--joint is {joint} (expected a name, or a number from 1 to {arm.n})")
+    if joint.isdecimal() and joint not in robot.v_names:
+        if not 1 <= int(joint) <= robot.n:
+            raise ValueError(f"--joint is {joint} (expected a name, or a number from 1 to {robot.n})")
         return int(joint) - 1
-    known = places(arm, "qd")
-    one_of(joint, {**dict.fromkeys(arm.v_names), **known}, "--joint")
+    known = places(robot, "qd")
+    one_of(joint, {**dict.fromkeys(robot.v_names), **known}, "--joint")
     return known[joint]
 
 
@@ -188,11 +188,11 @@ def share(x: float, whole: float) -> float | None:
 
 def as_json(found: lw.Budget, others: Mapping[str, np.ndarray], chosen: list[int], by: str) -> dict[str, Any]:
     labels, values = found.view(by)
-    arm, names = found.arm, [found.arm.v_names[k] for k in chosen]
+    robot, names = found.robot, [found.robot.v_names[k] for k in chosen]
     return {
-        "robot": arm.name,
+        "robot": robot.name,
         "joints": names,
-        "units": [arm.effort_units[k] for k in chosen],
+        "units": [robot.effort_units[k] for k in chosen],
         "limits": [found.limits()[k] for k in chosen],
         **({} if found.t is None else {"t": found.t}),
         "tau": np.asarray(found.tau)[..., chosen],

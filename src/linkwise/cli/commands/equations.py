@@ -43,7 +43,7 @@ SPACE = "\N{NO-BREAK SPACE}"  # within what stays on one line
     ("linkwise equations planar3 inverse_dynamics --format python", "assignments, as few operations as possible"),
 )
 def equations(
-    arm: lw.Robot,
+    robot: lw.Robot,
     function: Annotated[str, FUNCTION] = "inertia_matrix",
     symbols: Annotated[bool, flag("--symbols", "Symbols for masses, lengths, inertias and g, not numbers.")] = False,
     form: Annotated[
@@ -60,37 +60,37 @@ def equations(
     one_of(form, FORMATS, "--format")
     function = known(function)
     traced = function_of(function)
-    robot = with_symbols(arm) if symbols else arm
+    shown = with_symbols(robot) if symbols else robot
     if json:
-        written = dict(formulas(robot, traced, function, digits))
-        print_json({"robot": arm.name, "function": function, "equations": written})
+        written = dict(formulas(shown, traced, function, digits))
+        print_json({"robot": robot.name, "function": function, "equations": written})
         return 0
     if form == "text":
-        echo(f"{function} of {arm.name}{meaning(arm, function)}\n")
-        lines = [folded(f"{left} = {right}") for left, right in formulas(robot, traced, function, digits)]
+        echo(f"{function} of {robot.name}{meaning(robot, function)}\n")
+        lines = [folded(f"{left} = {right}") for left, right in formulas(shown, traced, function, digits)]
         echo("\n".join(lines) or "zero, whatever the state")
         return 0
     if form == "sympy":
-        matrix = lw.sympy(traced, robot, simplify=True)  # an error says how to install SymPy
+        matrix = lw.sympy(traced, shown, simplify=True)  # an error says how to install SymPy
         from sympy import sstr
 
         echo(sstr(matrix))
         return 0
-    echo((lw.latex(traced, robot, digits=digits) if form == "latex" else lw.python_source(traced, robot)).rstrip())
+    echo((lw.latex(traced, shown, digits=digits) if form == "latex" else lw.python_source(traced, shown)).rstrip())
     return 0
 
 
-def meaning(arm: lw.Robot, function: str) -> str:
+def meaning(robot: lw.Robot, function: str) -> str:
     """What the letters are, where they are not plainly the joints' numbers."""
-    several = any(joint.kind.degrees > 1 for joint in arm.moving)
+    several = any(joint.kind.degrees > 1 for joint in robot.moving)
     return "" if several or function == "potential_energy" else "; q1, q2, ... are the joints' coordinates"
 
 
-def formulas(arm: lw.Robot, traced: Any, name: str, digits: int) -> Iterator[tuple[str, str]]:
+def formulas(robot: lw.Robot, traced: Any, name: str, digits: int) -> Iterator[tuple[str, str]]:
     """What stands left and right of =, intermediates first; without zeros, rounding, and doubles below a diagonal."""
     required = [p for p in inspect.signature(traced).parameters.values() if p.default is p.empty][1:]
-    arrays = [np.atleast_1d(np.array(lw.symbols(" ".join(letters(arm, p.name))))) for p in required]
-    found = traced(arm, *arrays)
+    arrays = [np.atleast_1d(np.array(lw.symbols(" ".join(letters(robot, p.name))))) for p in required]
+    found = traced(robot, *arrays)
     results = found if isinstance(found, tuple) else (found,)
     letter = LETTERS.get(name, "out")
     named = list(entries(results, letter))
@@ -104,11 +104,11 @@ def formulas(arm: lw.Robot, traced: Any, name: str, digits: int) -> Iterator[tup
             yield left, text
 
 
-def letters(arm: lw.Robot, word: str) -> list[str]:
+def letters(robot: lw.Robot, word: str) -> list[str]:
     """Symbols for one argument: q1, q2, ..., or q_base_x, ... where joints have several degrees of freedom."""
-    if Layout.of(arm).labelled:
-        return [re.sub(r"\W", "_", f"{word}.{label}") for label in arm.labels_of(word)]
-    return [f"{word}{'_' * word[-1].isdigit()}{k}" for k in range(1, arm.size_of(word) + 1)]
+    if Layout.of(robot).labelled:
+        return [re.sub(r"\W", "_", f"{word}.{label}") for label in robot.labels_of(word)]
+    return [f"{word}{'_' * word[-1].isdigit()}{k}" for k in range(1, robot.size_of(word) + 1)]
 
 
 def entries(results: Any, letter: str) -> Iterator[tuple[str, Any]]:
@@ -134,15 +134,15 @@ def folded(line: str) -> str:
     return "\n".join(lines).replace(SPACE, " ")
 
 
-def with_symbols(arm: lw.Robot) -> lw.Robot:
+def with_symbols(robot: lw.Robot) -> lw.Robot:
     """Symbols in place of masses (m1), lengths (a1, b1, lx1), mass centres (cx1), inertias (Ixx1) and gravity (g).
 
     Angles stay numbers, zeros stay zero, and so the formulas stay short.
     """
-    rows = [symbolic_row(dict(row), k) for k, row in enumerate(arm.rows, 1)]
+    rows = [symbolic_row(dict(row), k) for k, row in enumerate(robot.rows, 1)]
     from ...robot import from_table
 
-    return from_table(rows, arm.convention, gravity(arm), arm.name)
+    return from_table(rows, robot.convention, gravity(robot), robot.name)
 
 
 def symbolic_row(row: dict[str, Any], k: int) -> dict[str, Any]:
@@ -160,9 +160,9 @@ def symbolic_row(row: dict[str, Any], k: int) -> dict[str, Any]:
     return row
 
 
-def gravity(arm: lw.Robot) -> tuple[Any, ...]:
+def gravity(robot: lw.Robot) -> tuple[Any, ...]:
     """g along the axis in which gravity acts, if it is one."""
-    components = [float(x) for x in arm.gravity]
+    components = [float(x) for x in robot.gravity]
     if sum(x != 0.0 for x in components) != 1:
         return tuple(components)
     g = lw.symbols("g")
@@ -191,13 +191,13 @@ def explain(
     Saha's B, p, M, N_l, N_d, U, D, ..., Angeles' K and T, Kozlowski's P, D, G; with --qd also C, nu and xi; with --qdd
     also tau. Without names it is a list of them. The state is the zero position unless --q says otherwise.
     """
-    arm = source.load()
-    at, rates, accelerations = states(arm, {"--q": ("q", q), "--qd": ("qd", qd), "--qdd": ("qdd", qdd)}, degrees)
-    at, rest = lw.neutral(arm) if at is None else at, np.zeros(arm.n)
+    robot = source.load()
+    at, rates, accelerations = states(robot, {"--q": ("q", q), "--qd": ("qd", qd), "--qdd": ("qdd", qdd)}, degrees)
+    at, rest = lw.neutral(robot) if at is None else at, np.zeros(robot.n)
     moving = rest if rates is None else rates
-    found = every = lw.explain(arm, at, moving, rest if accelerations is None else accelerations)
+    found = every = lw.explain(robot, at, moving, rest if accelerations is None else accelerations)
     if names:
-        found = lw.explain(arm, at, rates if accelerations is None else moving, accelerations)
+        found = lw.explain(robot, at, rates if accelerations is None else moving, accelerations)
     for name in names or ():
         if name in every and name not in found:
             what = "accelerations" if name == "tau" else "rates"
@@ -205,13 +205,13 @@ def explain(
     chosen = tuple(found) if names == ["all"] else tuple(names or ())
     if json:
         found._chosen(chosen)
-        print_json({"robot": arm.name, "q": at, "quantities": {name: found[name] for name in chosen or found}})
+        print_json({"robot": robot.name, "q": at, "quantities": {name: found[name] for name in chosen or found}})
     elif not chosen:
         rows = [
             [x.name, x.symbol, f"{x.source} {x.equation}", x.meaning.split(";")[0]] for x in found.quantities.values()
         ]
         line = f"linkwise explain {shlex.quote(source.name)} NAME ..."
-        sentence(f"{arm.name}: {len(rows)} quantities at a state; their values: {line}")
+        sentence(f"{robot.name}: {len(rows)} quantities at a state; their values: {line}")
         echo()
         table(["name", "symbol", "paper, equation", "what it is"], rows)
     else:

@@ -76,7 +76,7 @@ def known(name: str) -> str:
     ("linkwise count planar3 inertia_matrix --method denoc --json", "one method"),
 )
 def count(
-    arm: lw.Robot,
+    robot: lw.Robot,
     function: Annotated[str | None, FUNCTION] = None,
     method: Annotated[str | None, opt("NAME", "One formulation only.")] = None,
     *,
@@ -90,44 +90,46 @@ def count(
         raise ValueError("--method belongs to a function (expected its name: linkwise count ROBOT inverse_dynamics)")
     asked: list[tuple[str, str | None]] = []
     for name in MAIN if function is None else (known(function),):
-        offered = methods_on(arm, name)
+        offered = methods_on(robot, name)
         methods = [method] if method is not None else offered[-1:] if function is None else offered
         asked += [(name, each) for each in methods or [None]]
-    rows = counts(arm, asked)
+    rows = counts(robot, asked)
 
     def on_screen() -> None:
-        sentence(f"{arm.name}, {arm.n} degrees of freedom: operations of one call{CHOSEN if function is None else ''}")
+        sentence(
+            f"{robot.name}, {robot.n} degrees of freedom: operations of one call{CHOSEN if function is None else ''}"
+        )
         echo()
         head = ["function", "method", "multiplications", "additions", "divisions", "sin, cos, sqrt"]
         table(head, [[row["function"], row["method"], *(row[key] for key in KEYS)] for row in rows])
 
-    out.show(lambda: {"robot": arm.name, "counts": rows}, on_screen)
+    out.show(lambda: {"robot": robot.name, "counts": rows}, on_screen)
     out.write(lambda: {key: [row[key] for row in rows] for key in ("function", "method", *KEYS)})
     return 0
 
 
-def methods_on(arm: lw.Robot, name: str) -> list[str | None]:
+def methods_on(robot: lw.Robot, name: str) -> list[str | None]:
     """The methods of a function on this robot; none where it is computed in one way."""
     from ...api.method_table import methods_of
 
     function = function_of(name)
-    return [*methods_of(function).on(arm)] if "method" in inspect.signature(function).parameters else []
+    return [*methods_of(function).on(robot)] if "method" in inspect.signature(function).parameters else []
 
 
-def counts(arm: lw.Robot, asked: list[tuple[str, str | None]]) -> list[dict[str, Any]]:
+def counts(robot: lw.Robot, asked: list[tuple[str, str | None]]) -> list[dict[str, Any]]:
     """Rows of the table; on a terminal a bar says which one is counted."""
     rows = []
-    with progress.ProgressDisplay.of_long_work(patience=0.0 if arm.n > LONG else None) as display:
+    with progress.ProgressDisplay.of_long_work(patience=0.0 if robot.n > LONG else None) as display:
         for k, (name, method) in enumerate(asked):
             label = name if method is None else f"{name}, {method}"
             display.update(k, len(asked), label, f"counting {label}, {k + 1} of {len(asked)}")
-            rows.append(counted(arm, name, method))
+            rows.append(counted(robot, name, method))
     return rows
 
 
-def counted(arm: lw.Robot, name: str, method: str | None) -> dict[str, Any]:
+def counted(robot: lw.Robot, name: str, method: str | None) -> dict[str, Any]:
     """A row of the table."""
-    found = lw.count(function_of(name), arm, **keywords_of(name, method))
+    found = lw.count(function_of(name), robot, **keywords_of(name, method))
     return {"function": name, "method": method or "-", **{key: getattr(found, key) for key in KEYS}}
 
 
@@ -145,7 +147,7 @@ def counted(arm: lw.Robot, name: str, method: str | None) -> dict[str, Any]:
     ("linkwise export stanford urdf --out arm.urdf", "the robot for ROS, Pinocchio, MuJoCo"),
 )
 def export(
-    arm: lw.Robot,
+    robot: lw.Robot,
     form: Annotated[
         str, arg("format", "c, python or latex: a function of the robot; urdf or toml: the robot", (*CODE, *FILES))
     ],
@@ -168,7 +170,7 @@ def export(
                 "functions, --method, --friction, --base-parameters, --single and --self-test belong to code"
                 f" (expected none with {form})"
             )
-        return export_robot(arm, form, out, urdf_rotors)
+        return export_robot(robot, form, out, urdf_rotors)
     if urdf_rotors != "refuse":
         raise ValueError(f"--urdf-rotors belongs to urdf (expected none with {form})")
     if form != "c" and (single or self_test):
@@ -180,16 +182,18 @@ def export(
         for name in map(known, function or ["inverse_dynamics"])
     }
     if form == "c":
-        return export_c(arm, asked, single, self_test, out)
+        return export_c(robot, asked, single, self_test, out)
     write = lw.latex if form == "latex" else lw.python_source
-    texts = [write(function_of(name), arm, **keywords).rstrip() + "\n" for name, keywords in asked.items()]
+    texts = [write(function_of(name), robot, **keywords).rstrip() + "\n" for name, keywords in asked.items()]
     return written("\n".join(texts), out)
 
 
-def export_c(arm: lw.Robot, asked: Mapping[str, dict[str, Any]], single: bool, self_test: bool, out: str | None) -> int:
+def export_c(
+    robot: lw.Robot, asked: Mapping[str, dict[str, Any]], single: bool, self_test: bool, out: str | None
+) -> int:
     dtype = "float32" if single else "float64"
     for name, keywords in asked.items():
-        source = lw.c_source(function_of(name), arm, dtype=dtype, self_test=self_test, **keywords)
+        source = lw.c_source(function_of(name), robot, dtype=dtype, self_test=self_test, **keywords)
         if out is None:
             echo(source.rstrip())
         else:
@@ -200,10 +204,10 @@ def export_c(arm: lw.Robot, asked: Mapping[str, dict[str, Any]], single: bool, s
     return 0
 
 
-def export_robot(arm: lw.Robot, form: str, out: str | None, urdf_rotors: str) -> int:
+def export_robot(robot: lw.Robot, form: str, out: str | None, urdf_rotors: str) -> int:
     if out is not None and Path(out).suffix.lower() != f".{form}":
         raise ValueError(f"--out {out} does not end with .{form}")
-    write_by(lambda path: lw.save(arm, path, urdf_rotors=urdf_rotors), out or STDOUT, f".{form}")
+    write_by(lambda path: lw.save(robot, path, urdf_rotors=urdf_rotors), out or STDOUT, f".{form}")
     return 0
 
 

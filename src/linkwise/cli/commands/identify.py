@@ -37,7 +37,7 @@ def per_joint(what: str, example: str) -> Any:
     ("linkwise excite gantry --velocity 0.5 --starts 20 --json", "a longer search; coefficients of the series"),
 )
 def excite(
-    arm: lw.Robot,
+    robot: lw.Robot,
     out: Outputs,
     harmonics: Annotated[int | None, opt("COUNT", SERIES, SEARCH)] = None,
     duration: Annotated[float, opt("SECONDS", "The period.", SEARCH)] = 10.0,
@@ -69,8 +69,8 @@ def excite(
     code = 0
     try:
         move = lw.excitation(
-            arm, harmonics, duration, limits_of(arm, typed, degrees), margin=margin, criterion=criterion,
-            friction=friction, noise=noise_of(arm, noise), starts=starts, seed=seed,
+            robot, harmonics, duration, limits_of(robot, typed, degrees), margin=margin, criterion=criterion,
+            friction=friction, noise=noise_of(robot, noise), starts=starts, seed=seed,
         )  # fmt: skip
     except lw.ExcitationInterrupted as error:
         move, code = error.excitation, 130
@@ -84,13 +84,13 @@ def excite(
 
 def show_excitation(move: lw.Excitation, degrees: bool) -> None:
     sentence(
-        f"{move.arm.name}: {move.name}, {move.duration:g} s, at rest at both ends; condition number"
+        f"{move.robot.name}: {move.name}, {move.duration:g} s, at rest at both ends; condition number"
         f" {move.condition:.3g} of {len(move.parameters)} base parameters. Standard deviations to expect of them, as"
         f" torques, from 1000 samples: {move.typical_sigma:.2g} of the noise (geometric mean),"
         f" {move.worst_sigma:.2g} in the worst direction. They compare motions under the same limits."
     )
     echo()
-    efforts = move.arm.effort_units
+    efforts = move.robot.effort_units
     lengths = [word for word, unit in (("deg" if degrees else "rad", "N m"), ("m", "N")) if unit in efforts]
     units = ", ".join([*lengths, "s", *sorted(set(efforts), reverse=True)])
     table(["joint", *KINDS], limit_rows(move, degrees), f"Limits, in {units}")
@@ -107,7 +107,7 @@ def limit_rows(move: lw.Excitation, degrees: bool) -> list[list[str | float]]:
     limits = move.limits
     rows: list[list[str | float]] = []
     for k, joint in enumerate(move.margins.joints):
-        scale = math.degrees(1.0) if degrees and move.arm.effort_units[k] == "N m" else 1.0
+        scale = math.degrees(1.0) if degrees and move.robot.effort_units[k] == "N m" else 1.0
         ends = [number(scale * float(end[k])) for end in (limits.lower, limits.upper)]
         sizes = [scale * limits.velocity[k], scale * limits.acceleration[k], limits.effort[k]]
         rows.append([joint, ":".join(ends), *(float(x) if math.isfinite(x) else math.nan for x in sizes)])
@@ -117,8 +117,8 @@ def limit_rows(move: lw.Excitation, degrees: bool) -> list[list[str | float]]:
 def excitation_as_json(move: lw.Excitation) -> dict[str, Any]:
     own = ("condition", "log_det", "criterion", "parameters", "left_out", "sigma", "typical_sigma", "worst_sigma")
     return {
-        "robot": move.arm.name,
-        "q_names": move.arm.q_names,
+        "robot": move.robot.name,
+        "q_names": move.robot.q_names,
         **{key: getattr(move, key) for key in own},
         "limits": {kind: getattr(move.limits, kind) for kind in ("lower", "upper", *list(KINDS)[1:])},
         "margins": {kind: getattr(move.margins, kind) for kind in KINDS},
@@ -127,7 +127,7 @@ def excitation_as_json(move: lw.Excitation) -> dict[str, Any]:
 
 
 def columns_of(move: lw.Excitation, samples: int, rate: float | None) -> dict[str, Any]:
-    along = lw.torque_along(move.arm, move, samples, rate=rate, friction=move.friction or False, loads=False)
+    along = lw.torque_along(move.robot, move, samples, rate=rate, friction=move.friction or False, loads=False)
     return dict(along.columns())
 
 
@@ -154,7 +154,7 @@ class Recorded:
     ("linkwise identify gantry measured.csv --free hoist", "what the last link carries; all else is known"),
 )
 def identify(
-    arm: lw.Robot,
+    robot: lw.Robot,
     data: Annotated[list[str], arg("data", "Recordings, .csv or .npz: t, q1, ..., tau1, ...")],
     recorded: Recorded,
     columns: Annotated[list[str] | None, opt("Q=NAMES", "Names of columns: q=a,b, tau=c,d, t=e.", DATA)] = None,
@@ -187,14 +187,14 @@ def identify(
     check_file(save, "--save", ".toml", ".urdf")
     chosen = None if free is None else [name.strip() for text in free for name in text.split(",")]
     if frame is not None:
-        check_frame(arm, frame, chosen)
+        check_frame(robot, frame, chosen)
     kept = no_rotors if chosen is None else not any(name.endswith(".rotor") for name in chosen)
-    check_rotors(arm, save, kept, urdf_rotors)
+    check_rotors(robot, save, kept, urdf_rotors)
     factors: Any = None if gains is None else numbers(gains, "--gains")
     if factors is not None and len(factors) == 1:
         factors = factors[0]
     fit = lw.identify(
-        arm, list(data), columns=named_columns(columns), gains=factors, recorded_rates=not no_rates, offset=offset,
+        robot, list(data), columns=named_columns(columns), gains=factors, recorded_rates=not no_rates, offset=offset,
         friction=not no_friction, rotors=not no_rotors, physical=not no_physical, regularization=regularization,
         free=chosen, **vars(recorded),
     )  # fmt: skip
@@ -210,12 +210,12 @@ def identify(
     return 0
 
 
-def check_frame(arm: lw.Robot, frame: str, free: list[str] | None) -> None:
+def check_frame(robot: lw.Robot, frame: str, free: list[str] | None) -> None:
     """Before the fit, which takes its time."""
     if free is None:
         raise ValueError(f"--frame {frame}: the frame of a payload (expected --free too: the link that carries it)")
-    place = arm.frame(frame)
-    link = "the base" if place.link < 0 else arm.links[place.link].name
+    place = robot.frame(frame)
+    link = "the base" if place.link < 0 else robot.links[place.link].name
     if link not in free:
         raise ValueError(f"--frame {frame}: is fixed to {link} (expected a frame of {', '.join(free)})")
 
@@ -236,7 +236,7 @@ def show(fit: lw.Identification, frame: str | None) -> None:
             below(at_the_prompt(f"{section.bullet}{text}"), "  ")
 
 
-def check_rotors(arm: lw.Robot, save: str | None, kept: bool, urdf_rotors: str) -> None:
+def check_rotors(robot: lw.Robot, save: str | None, kept: bool, urdf_rotors: str) -> None:
     """URDF has no inertias of rotors: said before the fit, which takes its time."""
     one_of(urdf_rotors, ROTORS, "--urdf-rotors")
     if save is None or not save.lower().endswith(".urdf"):
@@ -245,9 +245,9 @@ def check_rotors(arm: lw.Robot, save: str | None, kept: bool, urdf_rotors: str) 
         return
     if urdf_rotors != "refuse":
         return
-    some = any(link.joint.has_rotor for link in arm.links)
+    some = any(link.joint.has_rotor for link in robot.links)
     if some or not kept:
-        why = f"robot {arm.name!r} has some" if kept else "they are identified"
+        why = f"robot {robot.name!r} has some" if kept else "they are identified"
         raise ValueError(
             f"--save {save}: URDF has no place for rotor inertias, and {why} (expected .toml; --urdf-rotors"
             " transmission, where Drake and linkwise read them, and Pinocchio, MuJoCo and ROS do not; or --urdf-rotors"

@@ -29,7 +29,7 @@ from ..screen import echo, number, sentence, table, title
     ("linkwise torque puma560 --q 0,0,pi/2,0,0,0 --json", "at one state: what holds it against gravity"),
 )
 def torque(
-    arm: lw.Robot,
+    robot: lw.Robot,
     where: Where,
     out: Outputs,
     friction: Friction = False,
@@ -43,23 +43,23 @@ def torque(
     """
     how = ", with friction" if friction else ""
     if where.is_state(method, out.plot):
-        at = AtStates(arm, where, friction, method)
+        at = AtStates(robot, where, friction, method)
         out.show(lambda: {**at.arrays(), **at.passed()}, lambda: show_states(at, how))
         out.write(at.columns)
         return 0
-    motion, words = where.path(arm)
-    along = lw.torque_along(arm, motion, where.samples, friction=friction, loads=False)
+    motion, words = where.path(robot)
+    along = lw.torque_along(robot, motion, where.samples, friction=friction, loads=False)
 
     def on_screen() -> None:
-        sentence(f"{arm.name} {words}, {where.samples} samples{how}; the largest of each drive:")
+        sentence(f"{robot.name} {words}, {where.samples} samples{how}; the largest of each drive:")
         echo()
         show_peaks(along)
-        if arm.free_joints:
-            bases = ", ".join(joint.joint for joint in arm.free_joints)
+        if robot.free_joints:
+            bases = ", ".join(joint.joint for joint in robot.free_joints)
             sentence(f"The rows of {bases} are what must be given to the base, as by the ground; no drive does.")
 
     out.show(
-        lambda: {"robot": arm.name, "trajectory": words, **arrays(along), "peaks": peaks(along), **passed(along)},
+        lambda: {"robot": robot.name, "trajectory": words, **arrays(along), "peaks": peaks(along), **passed(along)},
         on_screen,
     )
     out.write(along.columns)
@@ -68,55 +68,55 @@ def torque(
 
 
 def arrays(along: lw.Loads) -> dict[str, Any]:
-    names = {"q_names": along.arm.q_names, "v_names": along.arm.v_names, "units": along.units}
+    names = {"q_names": along.robot.q_names, "v_names": along.robot.v_names, "units": along.units}
     return names | {name: getattr(along, name) for name in ("t", "q", "qd", "qdd", "tau")}
 
 
 def peaks(along: lw.Loads) -> list[dict[str, Any]]:
     found = along.peaks()
-    shares = of_limits(along.arm, found.tau) or [None] * along.arm.n
+    shares = of_limits(along.robot, found.tau) or [None] * along.robot.n
     columns = zip(found.joints, found.units, found.tau, found.when, found.rms, found.power, shares, strict=True)
     keys = ("joint", "unit", "torque", "time", "rms", "power", "of_limit")
     return [dict(zip(keys, row, strict=True)) for row in columns]
 
 
 def passed(along: lw.Loads) -> dict[str, Any]:
-    return {"passed": as_json(along.arm, along.q, along.qd, along.tau, along.t.tolist(), "time")}
+    return {"passed": as_json(along.robot, along.q, along.qd, along.tau, along.t.tolist(), "time")}
 
 
 def show_peaks(along: lw.Loads) -> None:
     head = ["joint", "unit", "torque", "at (s)", "rms", "power (W)"]
     rows = [list(row.values())[: len(head)] for row in peaks(along)]
     fastest = np.abs(along.qd).max(axis=0)
-    for row, size, rate in zip(rows, sizes(along.arm, along.q, along.qd), fastest, strict=True):
+    for row, size, rate in zip(rows, sizes(along.robot, along.q, along.qd), fastest, strict=True):
         row[2], row[4], row[5] = (number(row[k], size=of) for k, of in ((2, size), (4, size), (5, size * rate)))
-    with_shares(along.arm, head, rows, along.peaks().tau)
-    show_limits(along.arm, along.q, along.qd, along.tau, along.t.tolist(), "first at (s)")
+    with_shares(along.robot, head, rows, along.peaks().tau)
+    show_limits(along.robot, along.q, along.qd, along.tau, along.t.tolist(), "first at (s)")
 
 
-def sizes(arm: lw.Robot, q: Any, qd: Any) -> list[float]:
+def sizes(robot: lw.Robot, q: Any, qd: Any) -> list[float]:
     """What torques of each joint are small beside: the magnitudes of all that acts on it, at rest or in motion."""
-    scales = torque_scales(arm, np.reshape(q, (-1, arm.nq)), np.reshape(qd, (-1, arm.n))).max(axis=0)
+    scales = torque_scales(robot, np.reshape(q, (-1, robot.nq)), np.reshape(qd, (-1, robot.n))).max(axis=0)
     return [float(x) or 1.0 for x in scales]
 
 
 def show_states(at: AtStates, how: str) -> None:
-    sentence(f"{at.arm.name}: torques and forces at {at.count}{how}")
+    sentence(f"{at.robot.name}: torques and forces at {at.count}{how}")
     echo()
-    small = sizes(at.arm, *at.batch[:2])
+    small = sizes(at.robot, *at.batch[:2])
     texts = [
         [number(x, size=size) for x, size in zip(row, small, strict=True)] for row in np.atleast_2d(at.tau).tolist()
     ]
     if at.one:
         show_drives(at, texts[0], at.tau)
     else:
-        table(["row", *at.arm.v_names], [[k, *row] for k, row in enumerate(texts, 1)])
+        table(["row", *at.robot.v_names], [[k, *row] for k, row in enumerate(texts, 1)])
     at.show_limits()
 
 
 def show_drives(at: AtStates, torques: Sequence[Any], tau: Any) -> None:
-    rows = [list(row) for row in zip(at.arm.v_names, at.arm.effort_units, torques, strict=True)]
-    with_shares(at.arm, ["joint", "unit", "torque"], rows, tau)
+    rows = [list(row) for row in zip(at.robot.v_names, at.robot.effort_units, torques, strict=True)]
+    with_shares(at.robot, ["joint", "unit", "torque"], rows, tau)
 
 
 @command(
@@ -126,7 +126,7 @@ def show_drives(at: AtStates, torques: Sequence[Any], tau: Any) -> None:
     ("linkwise loads puma560 --q 0,0,pi/2,0,0,0", "at one state, here at rest"),
 )
 def loads(
-    arm: lw.Robot,
+    robot: lw.Robot,
     where: Where,
     out: Outputs,
     friction: Friction = False,
@@ -140,18 +140,18 @@ def loads(
     of a table.
     """
     if where.is_state(plot=out.plot):
-        at_states(AtStates(arm, where, friction), friction, frame, out)
+        at_states(AtStates(robot, where, friction), friction, frame, out)
         return 0
-    motion, words = where.path(arm)
-    along = lw.torque_along(arm, motion, where.samples, friction=friction, frame=frame)
+    motion, words = where.path(robot)
+    along = lw.torque_along(robot, motion, where.samples, friction=friction, frame=frame)
 
     def borne() -> dict[str, Any]:
-        head = {"robot": arm.name, "trajectory": words, "frame": frame}
+        head = {"robot": robot.name, "trajectory": words, "frame": frame}
         own = {name: getattr(along, name) for name in ("loads", *BEARING)}
-        return {**head, **arrays(along), "joints": along.joints, "links": arm.names, **own, **passed(along)}
+        return {**head, **arrays(along), "joints": along.joints, "links": robot.names, **own, **passed(along)}
 
     def on_screen() -> None:
-        sentence(f"{arm.name} {words}, {where.samples} samples; the largest magnitudes:")
+        sentence(f"{robot.name} {words}, {where.samples} samples; the largest magnitudes:")
         echo()
         found = along.peaks()
         bearings = np.column_stack([getattr(found, name) for name in BEARING])
@@ -179,17 +179,17 @@ def rows(joints: Sequence[str], values: Any) -> list[list[Any]]:
 
 
 def at_states(at: AtStates, friction: bool, frame: str, out: Outputs) -> None:
-    arm = at.arm
-    found, bearings = loads_at(arm, at.motion, frame)
-    joints = [joint.joint for joint in arm.moving]
+    robot = at.robot
+    found, bearings = loads_at(robot, at.motion, frame)
+    joints = [joint.joint for joint in robot.moving]
 
     def borne() -> dict[str, Any]:
-        own = {"frame": frame, "joints": joints, "links": arm.names, "loads": found}
+        own = {"frame": frame, "joints": joints, "links": robot.names, "loads": found}
         return {**at.arrays(), **own, **at.passed(), **dict(zip(BEARING, np.moveaxis(bearings, -1, 0), strict=True))}
 
     def on_screen() -> None:
         where = at.count if at.one else f"{at.count}, the largest magnitudes"
-        sentence(f"{arm.name}: loads at {where}{'; drives with friction' if friction else ''}")
+        sentence(f"{robot.name}: loads at {where}{'; drives with friction' if friction else ''}")
         echo()
         every = (found, bearings, at.tau)
         shown, of_bearings, tau = every if at.one else (np.abs(array).max(axis=0) for array in every)
@@ -199,7 +199,7 @@ def at_states(at: AtStates, friction: bool, frame: str, out: Outputs) -> None:
 
     def columns() -> dict[str, Any]:
         flat = found.reshape(-1, len(joints), 6), bearings.reshape(-1, len(joints), 3)
-        return {**at.columns(), **load_columns(arm, *flat)}
+        return {**at.columns(), **load_columns(robot, *flat)}
 
     out.show(borne, on_screen)
     out.write(columns)

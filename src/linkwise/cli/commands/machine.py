@@ -175,14 +175,14 @@ def gpu() -> dict[str, Any]:
 
 def compiler() -> dict[str, Any]:
     """Compile the inverse dynamics of an arm, and compare it with plain Python."""
-    arm = lw.load("puma560")
-    states = np.random.default_rng(0).normal(size=(3, 1000, arm.n))
+    robot = lw.load("puma560")
+    states = np.random.default_rng(0).normal(size=(3, 1000, robot.n))
     begin = time.perf_counter()
     try:
-        kernel = lw.compile(lw.inverse_dynamics, arm)
+        kernel = lw.compile(lw.inverse_dynamics, robot)
         seconds = time.perf_counter() - begin
         with lw.use_kernels("never"):
-            exact = np.asarray(lw.inverse_dynamics(arm, *states[:, :10]))
+            exact = np.asarray(lw.inverse_dynamics(robot, *states[:, :10]))
         off = float(np.abs(kernel(*states[:, :10]) - exact).max() / np.abs(exact).max())
     except (RuntimeError, OSError, ImportError) as error:
         return {"works": False, "error": str(error)}

@@ -28,9 +28,11 @@ def robots(word: Annotated[str | None, arg("word", "Only robots with this word."
     """
     arms = [lw.load(name) for name in lw.LIBRARY]
     if word is not None:
-        arms = [arm for arm in arms if word.lower() in f"{arm.name} {arm.about}".lower()]
+        arms = [robot for robot in arms if word.lower() in f"{robot.name} {robot.about}".lower()]
     keys = ("name", "joints", "dof", "mass", "about")
-    found: list[tuple[Any, ...]] = [(arm.name, arm.joints, arm.n, float(lw.total_mass(arm)), arm.about) for arm in arms]
+    found: list[tuple[Any, ...]] = [
+        (robot.name, robot.joints, robot.n, float(lw.total_mass(robot)), robot.about) for robot in arms
+    ]
 
     def on_screen() -> None:
         if not found:
@@ -64,16 +66,16 @@ def first_sentence(text: str, most: int = 76) -> str:
     ("linkwise describe planar3 --json", "the same for another program"),
     ("linkwise describe stanford --base free", "its base floats"),
 )
-def describe(arm: lw.Robot, json: Json = False) -> int:
+def describe(robot: lw.Robot, json: Json = False) -> int:
     """A robot's table: where each joint sits, the bodies, drives, friction and limits, and what q is made of."""
     if json:
         keys = ("name", "about", "convention", "gravity", "joints", "n", "q_names", "v_names")
-        own = {{"n": "dof"}.get(key, key): getattr(arm, key) for key in keys}
-        print_json({**own, "mass": float(lw.total_mass(arm)), "links": [dict(row) for row in arm.rows]})
+        own = {{"n": "dof"}.get(key, key): getattr(robot, key) for key in keys}
+        print_json({**own, "mass": float(lw.total_mass(robot)), "links": [dict(row) for row in robot.rows]})
     elif room() is None:
-        echo(lw.describe(arm))
+        echo(lw.describe(robot))
     else:
-        on_screen(arm)
+        on_screen(robot)
     return 0
 
 
@@ -81,18 +83,18 @@ OFTEN_EMPTY = ("Ixy", "Ixz", "Iyz", "rotation (rows)")
 EMPTY = ("0", "none")
 
 
-def on_screen(arm: lw.Robot) -> None:
+def on_screen(robot: lw.Robot) -> None:
     """A robot's table in tables that fit the terminal."""
     from ...robot.description import size_of, tables
     from ...robot.tables import CONVENTIONS
 
-    title(f"{arm.name}: {size_of(arm)}, {float(lw.total_mass(arm)):g} kg")
-    sentence(arm.about)
+    title(f"{robot.name}: {size_of(robot)}, {float(lw.total_mass(robot)):g} kg")
+    sentence(robot.about)
     echo()
-    gravity = ", ".join(f"{float(x):g}" for x in arm.gravity)
-    facts([("convention", CONVENTIONS[arm.convention].meaning), ("gravity", f"({gravity}) m/s², base frame")])
+    gravity = ", ".join(f"{float(x):g}" for x in robot.gravity)
+    facts([("convention", CONVENTIONS[robot.convention].meaning), ("gravity", f"({gravity}) m/s², base frame")])
     echo()
-    for heading, (head, rows) in tables(arm).items():
+    for heading, (head, rows) in tables(robot).items():
         kept = [k for k, name in enumerate(head) if name not in OFTEN_EMPTY or any(row[k] not in EMPTY for row in rows)]
         picked = [[row[k] if head[k] not in OFTEN_EMPTY else row[k].replace(", ", ",") for k in kept] for row in rows]
         table([head[k] for k in kept], picked, heading=heading[0].upper() + heading[1:])
@@ -109,7 +111,7 @@ SIDES = "3d, front, side, top, plane, or azimuth,elevation in degrees; can be gi
     ("linkwise draw quadruped --view 3d --view top --out views.png", "several views side by side"),
 )
 def draw(
-    arm: lw.Robot,
+    robot: lw.Robot,
     q: Q = None,
     degrees: Degrees = False,
     view: Annotated[list[str] | None, opt("VIEW", SIDES, known=VIEWS)] = None,
@@ -124,11 +126,11 @@ def draw(
     At the zero position, or at --q; of several rows (@file.csv) the last is drawn in full and the others pale.
     """
     views = [view_of(each) for each in view or ()] or None
-    target = f"{arm.name}.png" if out is None else out
+    target = f"{robot.name}.png" if out is None else out
     check_file(target, "--out", *PICTURES)
-    (at,) = states(arm, {"--q": ("q", q)}, degrees)
+    (at,) = states(robot, {"--q": ("q", q)}, degrees)
     shown: dict[str, Any] = {"frames": frames, "labels": labels, "centres": centres, "bodies": bodies}
-    write_by(lambda path: lw.draw(arm, at, path, views=views, **shown), target, "")
+    write_by(lambda path: lw.draw(robot, at, path, views=views, **shown), target, "")
     return 0
 
 
@@ -185,7 +187,7 @@ TABLE = "Of a .toml: standard or modified DH, or frames; default: as it is."
     ("linkwise convert stanford craig.toml --to modified", "Craig's DH parameters"),
 )
 def convert(
-    arm: lw.Robot,
+    robot: lw.Robot,
     file: Annotated[str, arg("file", "What to write: .toml or .urdf")],
     to: Annotated[str | None, opt("CONVENTION", TABLE, known=CONVENTIONS)] = None,
     urdf_rotors: UrdfRotors = "refuse",
@@ -197,7 +199,7 @@ def convert(
     check_file(file, "the file", ".toml", ".urdf")
     if to is not None:
         one_of(to, CONVENTIONS, "--to")
-        arm = lw.convert(arm, to)
-    write_by(lambda path: lw.save(arm, path, urdf_rotors=urdf_rotors), file, "")
-    note(f"{arm.name}: {arm.joints}, {arm.convention} table, {len(arm.rows)} rows")
+        robot = lw.convert(robot, to)
+    write_by(lambda path: lw.save(robot, path, urdf_rotors=urdf_rotors), file, "")
+    note(f"{robot.name}: {robot.joints}, {robot.convention} table, {len(robot.rows)} rows")
     return 0

@@ -93,7 +93,7 @@ class Files(Outputs):
     ("linkwise simulate stanford --follow paper --duration 10 --json", "controlled along a trajectory"),
 )
 def simulate(
-    arm: lw.Robot,
+    robot: lw.Robot,
     control: Control,
     integration: Integration,
     out: Files,
@@ -115,29 +115,29 @@ def simulate(
 
     film = film_of(out, duration)
     typed = {"--q0": ("q", q0), "--qd0": ("qd", qd0), "--torque": ("tau", control.torque)}
-    given, rates, law = states(arm, typed, degrees)
-    start = start_of(arm, given, control.follow, degrees)
-    wanted, said = reference(arm, start, control, duration, degrees)
+    given, rates, law = states(robot, typed, degrees)
+    start = start_of(robot, given, control.follow, degrees)
+    wanted, said = reference(robot, start, control, duration, degrees)
     if law is not None and wanted is not None:
         raise ValueError("--torque, and a controller by --target or --follow (expected one of them)")
     if wanted is None and (control.kp is not None or control.kd is not None):
         raise ValueError("--kp and --kd belong to a controller (expected --target or --follow too)")
     if wanted is not None:
         gains = KP if control.kp is None else control.kp, KD if control.kd is None else control.kd
-        law = lw.computed_torque(wanted, *gains, passive=[joint.joint for joint in arm.free_joints])
+        law = lw.computed_torque(wanted, *gains, passive=[joint.joint for joint in robot.free_joints])
     said = said if control.torque is None else "with constant torques"
-    brought = [] if given is not None or control.follow is not None else brought_to_limits(arm, start)
+    brought = [] if given is not None or control.follow is not None else brought_to_limits(robot, start)
     said += f" from the zero position, {' and '.join(brought)}" if brought else ""
     if limits:
-        warn_of_start(arm, start)
+        warn_of_start(robot, start)
         if brought:
             names = ", ".join(text.partition(" brought")[0] for text in brought)
             warn(f"{names} starts at its limit: --q0 starts elsewhere")
     code, ended = 0, ""
     try:
         run = lw.simulate(
-            arm, start, rates, duration, law, friction=lw.Friction(smooth=0) if stick else friction, samples=samples,
-            events=lw.joint_limits(arm) if limits else (), **vars(integration),
+            robot, start, rates, duration, law, friction=lw.Friction(smooth=0) if stick else friction, samples=samples,
+            events=lw.joint_limits(robot) if limits else (), **vars(integration),
         )  # fmt: skip
     except lw.SimulationError as error:
         stiff = friction or stick or wanted is not None
@@ -162,40 +162,40 @@ def simulate(
     return 1 if run.batch and not all(status in ("done", "stopped") for status in run.status.flat) else 0
 
 
-def start_of(arm: lw.Robot, given: Any, follow: str | None, degrees: bool) -> Any:
+def start_of(robot: lw.Robot, given: Any, follow: str | None, degrees: bool) -> Any:
     """The start that was given; otherwise that of the paper's motion, or the zero position."""
     if given is not None:
         return given
     if follow is not None and follow not in NAMES:
-        return Where(follow, degrees=degrees).path(arm)[0](0.0).q
-    if (of_paper := motion_of_paper(arm)) is not None:
+        return Where(follow, degrees=degrees).path(robot)[0](0.0).q
+    if (of_paper := motion_of_paper(robot)) is not None:
         return np.array(of_paper[0], dtype=float)
-    return zero_within(arm)
+    return zero_within(robot)
 
 
-def brought_to_limits(arm: lw.Robot, start: Any) -> list[str]:
+def brought_to_limits(robot: lw.Robot, start: Any) -> list[str]:
     """Joints that stand at a limit since zero is outside their travel, in words."""
-    if motion_of_paper(arm) is not None:
+    if motion_of_paper(robot) is not None:
         return []
-    at = dict(zip(arm.q_names, start.tolist(), strict=True))
-    outside = outside_travel(arm, lw.neutral(arm))
+    at = dict(zip(robot.q_names, start.tolist(), strict=True))
+    outside = outside_travel(robot, lw.neutral(robot))
     return [f"{x.joint} brought to its limit of {in_units(x, at[x.joint])} {unit_of(x)}" for x in outside]
 
 
-def reference(arm: lw.Robot, start: Any, control: Control, duration: float, degrees: bool) -> tuple[Any, str]:
+def reference(robot: lw.Robot, start: Any, control: Control, duration: float, degrees: bool) -> tuple[Any, str]:
     """What the controller follows, and in words; None: nothing."""
     follow = control.follow
     if follow is None and control.target is None:
         return None, "let go"
-    (goal,) = states(arm, {"--target": ("q", control.target)}, degrees)
+    (goal,) = states(robot, {"--target": ("q", control.target)}, degrees)
     if follow is None:
         return goal, "under computed torque, to --target"
     if goal is None:
-        motion, words = Where(follow, duration=duration if follow in NAMES else None, degrees=degrees).path(arm)
+        motion, words = Where(follow, duration=duration if follow in NAMES else None, degrees=degrees).path(robot)
         return motion, f"under computed torque, {words}"
     if follow not in PROFILES:
         raise ValueError(f"--follow {follow} has an end of its own (expected no --target)")
-    return profile(arm, follow, start, goal, duration), f"under computed torque, along a {follow} to --target"
+    return profile(robot, follow, start, goal, duration), f"under computed torque, along a {follow} to --target"
 
 
 def film_of(out: Files, duration: float) -> dict[str, float]:

@@ -76,7 +76,7 @@ def checked_table(robot: Robot, path: Path) -> Table:
         raise FileError(
             f"{path}: cannot write robot {robot.name!r}: gravity is {list(robot.gravity)}, and a URDF has none; it is"
             f" read with {list(EARTH)} (expected a robot on a base whose z points up, docs/files.md#saving shows how to"
-            f" turn it, or a .toml file; arm.with_gravity({EARTH}) is another arm, with other weights at its joints)"
+            f" turn it, or a .toml file; robot.with_gravity({EARTH}) is another arm, with other weights at its joints)"
         )
     for row in robot.rows:
         where = f"{path}: cannot write robot {robot.name!r}, link {row['name']!r}:"

@@ -22,10 +22,10 @@ NEAR = 0.02  # of a limit: a motion that comes so near to the margin is held bac
 
 
 def weaknesses(move: Excitation) -> list[str]:
-    arm, (q, qd, qdd) = move.arm, (np.asarray(x) for x in move(move.times))
+    robot, (q, qd, qdd) = move.robot, (np.asarray(x) for x in move(move.times))
     still = [
         f"{name} ({span:.2g} {'rad' if unit == 'N m' else 'm'})"
-        for name, span, unit in zip(arm.v_names, np.ptp(q, axis=0), arm.effort_units, strict=True)
+        for name, span, unit in zip(robot.v_names, np.ptp(q, axis=0), robot.effort_units, strict=True)
         if span < TRAVEL[unit]
     ]
     found = []
@@ -34,7 +34,7 @@ def weaknesses(move: Excitation) -> list[str]:
             f"hardly moves: {', '.join(still)}; what only this motion tells is lost in the noise of torques"
             " (expected wider limits of position or velocity)"
         )
-    tau, held = np.asarray(inverse_dynamics(arm, q, qd, qdd)), np.asarray(gravity_torque(arm, q))
+    tau, held = np.asarray(inverse_dynamics(robot, q, qd, qdd)), np.asarray(gravity_torque(robot, q))
     moving, all_of_it = (float(np.sqrt(np.mean(x**2, axis=0)).max()) for x in (tau - held, tau))
     why, hint = (
         "inertias are lost in the noise of torques",
@@ -83,5 +83,5 @@ def holding_back(move: Excitation) -> str:
     if KINDS[row] == "position":
         return ""
     k = int(np.argmax(near[row]))
-    size, unit = getattr(move.limits, KINDS[row])[k], UNITS[KINDS[row]][not turning(move.arm, k)]
+    size, unit = getattr(move.limits, KINDS[row])[k], UNITS[KINDS[row]][not turning(move.robot, k)]
     return f" of {KINDS[row]}, such as the {size:.4g} {unit} of {move.margins.joints[k]!r}"

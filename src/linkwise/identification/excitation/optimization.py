@@ -43,7 +43,7 @@ SHRINKS = (1.0, 0.999, 0.995, 0.99, 0.98, 0.95, 0.9, 0.8, 0.65, 0.5)  # of a mot
 class Excitation(Trajectory):
     """A motion for identification: a `Trajectory`, what it is worth, and how near to the limits it comes."""
 
-    arm: Robot
+    robot: Robot
     worth: Worth  # of W: the columns of `parameters` in the base regressor at `times`, rows and columns scaled
     criterion: str  # which was optimised: "condition" or "logdet"
     parameters: tuple[str, ...]  # base parameters
@@ -61,7 +61,9 @@ class Excitation(Trajectory):
         margin = f"least margin {100.0 * left:.3g} % ({kind} of {joint!r})"
         worth = f"condition {self.condition:.4g} of {len(self.parameters)} parameters"
         noise = f"sigma {self.typical_sigma:.3g} of the noise, at worst {self.worst_sigma:.3g}"
-        return f"<Excitation of robot {self.arm.name!r}: {self.name}, {self.duration:g} s; {worth}; {noise}; {margin}>"
+        return (
+            f"<Excitation of robot {self.robot.name!r}: {self.name}, {self.duration:g} s; {worth}; {noise}; {margin}>"
+        )
 
     @property
     def _title(self) -> str:
@@ -125,14 +127,14 @@ class Excitation(Trajectory):
         path: str | os.PathLike[str] | None = None,
         samples: int = 501,
         *,
-        arm: Robot | None = None,
+        robot: Robot | None = None,
         limits: Any = None,
         friction: bool | Friction | None = None,
         degrees: bool = False,
     ) -> Figure:
         """As `Trajectory.plot`; torques with the friction that the search was given, unless `friction` says more."""
         law = self.friction or False if friction is None else friction
-        return super().plot(path, samples, arm=arm, limits=limits, friction=law, degrees=degrees)
+        return super().plot(path, samples, robot=robot, limits=limits, friction=law, degrees=degrees)
 
 
 class ExcitationInterrupted(ErrorWithFields, KeyboardInterrupt):
@@ -144,7 +146,7 @@ class ExcitationInterrupted(ErrorWithFields, KeyboardInterrupt):
 
 
 def excitation(
-    arm: Robot,
+    robot: Robot,
     harmonics: int | None = None,
     duration: float = 10.0,
     limits: Any = None,
@@ -169,7 +171,7 @@ def excitation(
     number for all joints, one for each, or a mapping by the names of some joints; positions are pairs (lower, upper).
     Positions and rates must be limited; accelerations and torques are where a limit is known.
 
-    The criterion is the condition number of the regressor `lw.regressor(arm, ..., base=True)` over one period, its
+    The criterion is the condition number of the regressor `lw.regressor(robot, ..., base=True)` over one period, its
     columns divided by their lengths at states all over the limits; or, "logdet", the determinant of the information:
     most parameters are then determined somewhat better, some combinations of them worse. `.sigma` of the result are the
     standard deviations that can be expected, and `.typical_sigma` compares motions of either criterion and of any
@@ -187,7 +189,7 @@ def excitation(
     >>> move.condition < 10, bool(abs(move(0).qd).max() < 1e-12)
     (True, True)
     """
-    check_robot(arm)
+    check_robot(robot)
     one_of(criterion, CRITERIA, "criterion")
     law, period = Friction.of(friction), positive(duration, "duration")
     harmonics = default_harmonics(period) if harmonics is None else harmonics
@@ -198,19 +200,19 @@ def excitation(
         raise ValueError(f"margin is {margin!r} (expected a share of the limits from 0 to below 1, such as 0.1)")
     count = PER_HARMONIC * harmonics if samples is None else samples
     whole(count, "samples", 4 * harmonics + 1, f": more than four in a period of harmonic {harmonics}")
-    bounded = MotionLimits.of(arm, limits)
+    bounded = MotionLimits.of(robot, limits)
     allowed = bounded.kept(1.0 - margin)
-    weights = 1.0 / positive_each(noise, arm.n, "noise")
+    weights = 1.0 / positive_each(noise, robot.n, "noise")
     basis = SeriesBasis.make(harmonics, period, rest)
     problem = ExcitationProblem.make(
-        compiled_regressor(arm, softened(law, allowed), weights), basis, count, bounded, criterion, margin
+        compiled_regressor(robot, softened(law, allowed), weights), basis, count, bounded, criterion, margin
     )
     search = Search(problem, SearchProgress(progress, starts))
 
     def result() -> Excitation | None:
         for free in search.best_first():
-            if (series := within(arm, basis, free, allowed, law)) is not None:
-                return finished(arm, series, problem, law, bounded, seed)
+            if (series := within(robot, basis, free, allowed, law)) is not None:
+                return finished(robot, series, problem, law, bounded, seed)
         return None
 
     try:
@@ -222,9 +224,9 @@ def excitation(
     finally:
         search.progress.close()
     if (best := result()) is None:
-        raise ValueError(no_torque(arm, problem, allowed))
+        raise ValueError(no_torque(robot, problem, allowed))
     for note in best.notes:
-        warn(f"excitation of robot {arm.name!r}: {note}")
+        warn(f"excitation of robot {robot.name!r}: {note}")
     return best
 
 
@@ -233,27 +235,29 @@ def default_harmonics(duration: float) -> int:
     return max(FEWEST, min(math.ceil(HIGHEST * duration), MOST))
 
 
-def within(arm: Robot, basis: SeriesBasis, free: Floats, limits: MotionLimits, law: Friction | None) -> Fourier | None:
+def within(
+    robot: Robot, basis: SeriesBasis, free: Floats, limits: MotionLimits, law: Friction | None
+) -> Fourier | None:
     """The series, made a little smaller about its offset where it passes a limit between the samples of the search."""
     for share in SHRINKS:
         series = basis.piece(np.vstack([free[:1], share * free[1:]]))
-        if MotionPeaks.of(arm, series, law).within(limits):
+        if MotionPeaks.of(robot, series, law).within(limits):
             return series
     return None
 
 
 def finished(
-    arm: Robot, series: Fourier, problem: ExcitationProblem, law: Friction | None, limits: MotionLimits, seed: int
+    robot: Robot, series: Fourier, problem: ExcitationProblem, law: Friction | None, limits: MotionLimits, seed: int
 ) -> Excitation:
     samples, friction = len(problem.matrices[0]), False if law is None else law
     motion = series.at(problem.basis.times(samples))
-    matrix = problem.chosen(regressor(arm, *motion, friction=friction, base=True))
-    names = parameters(arm, friction, base=True).names
+    matrix = problem.chosen(regressor(robot, *motion, friction=friction, base=True))
+    names = parameters(robot, friction, base=True).names
     return Excitation(
         (series,),
         series_name(len(series.sines)),
-        Layout.of(arm),
-        arm=arm,
+        Layout.of(robot),
+        robot=robot,
         worth=Worth.of(matrix, samples),
         friction=law,
         column_scale=problem.column_scale,
@@ -262,17 +266,17 @@ def finished(
         parameters=tuple(names[k] for k in problem.columns),
         left_out=tuple(name for k, name in enumerate(names) if k not in problem.columns),
         limits=limits,
-        margins=MotionPeaks.of(arm, series, law).margins(arm.v_names, limits),
+        margins=MotionPeaks.of(robot, series, law).margins(robot.v_names, limits),
         samples=samples,
         seed=seed,
     )
 
 
-def compiled_regressor(arm: Robot, law: Friction | None, weights: Floats) -> Regressor:
+def compiled_regressor(robot: Robot, law: Friction | None, weights: Floats) -> Regressor:
     options: dict[str, Any] = {"friction": False if law is None else law, "base": True}
-    gradients = vjp(regressor, arm, ("q", "qd", "qdd"), **options)
-    values = np.asarray(parameters(arm, **options), dtype=float)
-    return Regressor(compiled_for(regressor, arm, **options), compiled_for(gradients, arm), values, weights)
+    gradients = vjp(regressor, robot, ("q", "qd", "qdd"), **options)
+    values = np.asarray(parameters(robot, **options), dtype=float)
+    return Regressor(compiled_for(regressor, robot, **options), compiled_for(gradients, robot), values, weights)
 
 
 def softened(law: Friction | None, limits: MotionLimits) -> Friction | None:
@@ -280,17 +284,17 @@ def softened(law: Friction | None, limits: MotionLimits) -> Friction | None:
     return None if law is None else replace(law, smooth=max(law.smooth, SOFT * float(limits.velocity.min())))
 
 
-def check_robot(arm: Any) -> None:
-    require_robot(arm)
-    refuse_symbols(arm)
-    if arm.quaternions:
-        joint = next(joint for joint in arm.moving if joint.q.stop - joint.q.start > joint.v.stop - joint.v.start)
+def check_robot(robot: Any) -> None:
+    require_robot(robot)
+    refuse_symbols(robot)
+    if robot.quaternions:
+        joint = next(joint for joint in robot.moving if joint.q.stop - joint.q.start > joint.v.stop - joint.v.start)
         raise ValueError(
-            f"joint {joint.joint!r} of robot {arm.name!r} is {joint.kind.name}: a Fourier series of a quaternion is no"
-            " rotation (expected a robot on a fixed base, whose joints are described by a number for each axis)"
+            f"joint {joint.joint!r} of robot {robot.name!r} is {joint.kind.name}: a Fourier series of a quaternion is"
+            " no rotation (expected a robot on a fixed base, whose joints are described by a number for each axis)"
         )
-    if arm.n == 0:
-        raise ValueError(f"robot {arm.name!r} has no joint that moves")
+    if robot.n == 0:
+        raise ValueError(f"robot {robot.name!r} has no joint that moves")
 
 
 def positive_each(value: Any, n: int, name: str) -> Floats:
@@ -306,15 +310,15 @@ def whole(value: Any, name: str, least: int, why: str = "") -> None:
         raise ValueError(f"{name} is {value!r} (expected a whole number of at least {least}{why})")
 
 
-def no_torque(arm: Robot, problem: ExcitationProblem, limits: MotionLimits) -> str:
+def no_torque(robot: Robot, problem: ExcitationProblem, limits: MotionLimits) -> str:
     """Why nothing was found: only torques can be in the way of a motion that is small enough."""
-    still = np.zeros((3, arm.n))
+    still = np.zeros((3, robot.n))
     still[0] = limits.middle
     used = np.abs(problem.torque_share(problem.regressor.values(*still[:, None]))[0])
     k = int(np.argmax(used))
-    need = f"{used[k] * problem.effort[k]:.4g} {arm.effort_units[k]}"
+    need = f"{used[k] * problem.effort[k]:.4g} {robot.effort_units[k]}"
     return (
-        f"no motion was found that stays within the effort limits: joint {arm.v_names[k]!r} of robot {arm.name!r} needs"
-        f" {need} to stand still in the middle of its travel, and {limits.effort[k]:.4g} are allowed (expected other"
-        " limits['effort'] or limits['position'], a smaller margin, or a higher limit in the robot's table)"
+        f"no motion was found that stays within the effort limits: joint {robot.v_names[k]!r} of robot {robot.name!r}"
+        f" needs {need} to stand still in the middle of its travel, and {limits.effort[k]:.4g} are allowed (expected"
+        " other limits['effort'] or limits['position'], a smaller margin, or a higher limit in the robot's table)"
     )

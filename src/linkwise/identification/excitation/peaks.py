@@ -32,16 +32,16 @@ class MotionPeaks:
     effort: Floats
 
     @staticmethod
-    def of(arm: Robot, piece: Fourier, law: Friction | None) -> MotionPeaks:
+    def of(robot: Robot, piece: Fourier, law: Friction | None) -> MotionPeaks:
         harmonics = len(piece.sines)
         samples = PER_HARMONIC * harmonics
         motion = piece.at(times_of_period(piece.duration, samples))
         lower, upper = bounds(motion.q, harmonics)
         velocity, acceleration = (np.maximum(*map(np.abs, bounds(x, harmonics))) for x in (motion.qd, motion.qdd))
-        torques = [inverse_dynamics(arm, *motion)]
+        torques = [inverse_dynamics(robot, *motion)]
         if law is not None:
             ones = np.ones_like(motion.qd)
-            torques = [torques[0] + law.torque(arm, motion.qd, side * ones) for side in (-1.0, 1.0)]
+            torques = [torques[0] + law.torque(robot, motion.qd, side * ones) for side in (-1.0, 1.0)]
         effort = np.max([np.abs(tau).max(axis=0) + np.abs(bend(tau)).max(axis=0) / 4.0 for tau in torques], axis=0)
         return MotionPeaks(lower, upper, velocity, acceleration, effort)
 

@@ -30,7 +30,7 @@ MAGIC = int.from_bytes(b"LWR1", "little")
 HEADER = 64  # bytes
 
 
-def wasm_robot(arm: Robot, *, dtype: str = "float64") -> bytes:
+def wasm_robot(robot: Robot, *, dtype: str = "float64") -> bytes:
     """The robot as data for modules that take any robot: `lw.wasm(function)`. Put it at a multiple of 16 bytes.
 
     It begins with 32-bit numbers, among them n, nq and where gravity, the tree and the table of the links' numbers are;
@@ -41,15 +41,15 @@ def wasm_robot(arm: Robot, *, dtype: str = "float64") -> bytes:
     1344
     """
     one_of(dtype, DTYPES, "dtype")
-    require_robot(arm)
-    if arm.couplings or not arm.n or arm.non_floats:
-        reason = "coupled joints" if arm.couplings else "numbers that are no floats" if arm.n else "no joints"
+    require_robot(robot)
+    if robot.couplings or not robot.n or robot.non_floats:
+        reason = "coupled joints" if robot.couplings else "numbers that are no floats" if robot.n else "no joints"
         raise RobotError(
-            f"robot {arm.name!r} has {reason}, for which there is no form with loops (expected lw.wasm(function, arm),"
-            " a module of its own)"
+            f"robot {robot.name!r} has {reason}, for which there is no form with loops (expected lw.wasm(function,"
+            " robot), a module of its own)"
         )
-    order, tree = tree_of(arm, link_kinds(arm))
-    return record(link_table(arm)[order], tree, np.array(arm.gravity), LinkRows(arm).positions, arm.nq, dtype)
+    order, tree = tree_of(robot, link_kinds(robot))
+    return record(link_table(robot)[order], tree, np.array(robot.gravity), LinkRows(robot).positions, robot.nq, dtype)
 
 
 def record_of_links(links: Links, dtype: str, rearranged: bool = True) -> bytes:
