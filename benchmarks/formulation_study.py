@@ -92,7 +92,7 @@ def random_states(n: int, count: int, spread: float = np.pi) -> tuple[Array, Arr
 
 # --- errors ----------------------------------------------------------------------------------------------------------
 
-Errors = dict[float, lw.Accuracy]  # by n, or by the weight of the tip
+Errors = dict[float, lw.results.Accuracy]  # by n, or by the weight of the tip
 
 
 def errors_against_n(make: Callable[[int], lw.Robot], plan: Plan, spread: float = np.pi) -> Errors:
@@ -103,7 +103,7 @@ def errors_against_tip(plan: Plan) -> Errors:
     return {tip: lw.accuracy(rope(4, tip), *random_states(4, plan.states)) for tip in plan.tips}
 
 
-def errors_by_load(make: Callable[[int], lw.Robot], plan: Plan) -> dict[str, lw.Accuracy]:
+def errors_by_load(make: Callable[[int], lw.Robot], plan: Plan) -> dict[str, lw.results.Accuracy]:
     """Moving, at rest, and at rest without gravity, where there is no bias and φ = τ without rounding."""
     n = plan.sizes[-1]
     q, qd, tau = random_states(n, max(1, plan.states // 4))

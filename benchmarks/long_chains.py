@@ -45,7 +45,7 @@ RULE = (
 Raced = list[tuple[Task, dict[str, Times], dict[int, float]]]  # seconds for one joint; for compiling, by n
 
 
-def checked(robot: lw.Robot, task: Task, arrays: Sequence[np.ndarray], kernel: lw.Compiled) -> None:
+def checked(robot: lw.Robot, task: Task, arrays: Sequence[np.ndarray], kernel: lw.results.Compiled) -> None:
     """Two states against the plain text; accelerations by the torques that they need, whatever the conditioning."""
     few = [np.ascontiguousarray(array[:2]) for array in arrays]
     found = kernel(*few)

@@ -22,10 +22,10 @@ LIMITS = {PACKED: 50.0, DENSE: 50.0, FORWARD: 500.0}  # microseconds, of the hum
 ABOUT = (
     "Second derivatives by q, q̇ and q̈, or q, q̇ and τ, into arrays of the caller's. Dense results are tensors of n³"
     " numbers, most of them zeros: beside their time stands what filling the same arrays with a constant takes."
-    " `lw.packed` gives the values that differ, each once. The weighted ones are the four matrices of the second"
-    " derivatives of λᵀ τ by q and q̇, as differential dynamic programming needs them. One thread. Compiling is without"
-    " the cache; forward dynamics finds the packed values of inverse dynamics compiled. Published for a robot of 36"
-    " degrees of freedom in C++: 200 µs and 2,100 µs (Singh, Russell and Wensing 2023)."
+    " `lw.derivatives.packed` gives the values that differ, each once. The weighted ones are the four matrices of the"
+    " second derivatives of λᵀ τ by q and q̇, as differential dynamic programming needs them. One thread. Compiling is"
+    " without the cache; forward dynamics finds the packed values of inverse dynamics compiled. Published for a robot"
+    " of 36 degrees of freedom in C++: 200 µs and 2,100 µs (Singh, Russell and Wensing 2023)."
 )
 
 
@@ -40,7 +40,7 @@ class Timed(NamedTuple):
 def functions(arm: lw.Robot) -> dict[str, Any]:
     inverse = lw.inverse_dynamics_second_derivatives
     return {
-        PACKED: lw.packed(inverse, arm),
+        PACKED: lw.derivatives.packed(inverse, arm),
         DENSE: inverse,
         WEIGHTED: lw.derivative(lw.vjp(lw.inverse_dynamics, arm, ("q", "qd")), arm, ("q", "qd")),
         FORWARD: lw.forward_dynamics_second_derivatives,

@@ -31,7 +31,7 @@ SECONDS = 1.0
 
 def samples_of(arm: lw.Robot, count: int) -> dict[str, np.ndarray]:
     masses = {f"{row['name']}.mass": (0.8 * row["mass"], 1.2 * row["mass"]) for row in arm.rows}
-    return lw.monte_carlo(count, 1, q0=([-1.0] * arm.n, [1.0] * arm.n), **masses)
+    return lw.sweeps.monte_carlo(count, 1, q0=([-1.0] * arm.n, [1.0] * arm.n), **masses)
 
 
 def family(arm: lw.Robot, samples: dict[str, np.ndarray]) -> tuple[float, dict[str, np.ndarray]]:
@@ -40,7 +40,9 @@ def family(arm: lw.Robot, samples: dict[str, np.ndarray]) -> tuple[float, dict[s
         backend.compiled_solver.cache_clear()
         start = perf_counter()
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", lw.SweepWarning)  # no motion depends on the mass of PUMA's first link
+            warnings.simplefilter(
+                "ignore", lw.errors.SweepWarning
+            )  # no motion depends on the mass of PUMA's first link
             made = lw.sweep(arm, samples, Path(folder) / "falls", SECONDS, samples=2, files="npz", progress=False)
         return perf_counter() - start, made.read()
 

@@ -115,7 +115,7 @@ def measure(robots: list[str], rounds: int = 7, states: int = STATES) -> list[st
                     continue
                 anyone = form == "any robot"
                 module = universal if anyone else lw.wasm(function, arm, form=form)
-                times = [in_node(module, lw.wasm_robot(arm) if anyone else b"", one, rounds)]
+                times = [in_node(module, module.robot(arm) if anyone else b"", one, rounds)]
                 for target in ("wasm", "cpu"):
                     made = lambda t=target: lw.compile(function, arm, form=form, target=t)  # noqa: E731, B023
                     times.append(None if anyone else of_kernel(made, batch, rounds))

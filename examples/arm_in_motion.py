@@ -27,8 +27,8 @@ COLOURS = mpl.colormaps["viridis_r"]
 def motion() -> lw.Recording:
     """The arm under computed torque, started 0.01 rad off its trajectory."""
     arm = lw.load("puma560")
-    goal = lw.quintic(START, END, SECONDS)
-    controller = lw.computed_torque(goal, kp=400.0, kd=40.0)
+    goal = lw.trajectories.quintic(START, END, SECONDS)
+    controller = lw.control.computed_torque(goal, kp=400.0, kd=40.0)
     return lw.simulate(arm, START + 0.01, duration=SECONDS, torque=controller, samples=241)
 
 

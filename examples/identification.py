@@ -34,7 +34,7 @@ def measured_arm(model: lw.Robot) -> lw.Robot:
     return arm.with_parameters(values, friction=True)
 
 
-def measurement(arm: lw.Robot, motion: lw.Trajectory, seed: int) -> dict[str, np.ndarray]:
+def measurement(arm: lw.Robot, motion: lw.trajectories.Trajectory, seed: int) -> dict[str, np.ndarray]:
     """Positions and torques along a motion that is run twice, as encoders and torque sensors give them."""
     t = np.arange(round(2.0 * SECONDS * RATE)) / RATE
     q, qd, qdd = motion(t % SECONDS)
@@ -44,7 +44,7 @@ def measurement(arm: lw.Robot, motion: lw.Trajectory, seed: int) -> dict[str, np
     return {"t": t, "q": np.round(q / ENCODER) * ENCODER, "tau": tau}
 
 
-def identified(starts: int = 1) -> lw.Identification:
+def identified(starts: int = 1) -> lw.results.Identification:
     model = lw.load("ur5e")
     arm = measured_arm(model)
     motions = [lw.excitation(model, 4, SECONDS, LIMITS, starts=starts, seed=seed) for seed in (0, 1)]

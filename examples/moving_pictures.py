@@ -40,7 +40,7 @@ def jumping_person(seconds: float = 0.9) -> lw.Recording:
         rest[arm.q_slice(f"{side}_thigh")] = [np.cos(0.65), 0.0, -np.sin(0.65), 0.0]
         rest[arm.q_slice(f"{side}_forearm")] = -1.2
         speed[arm.v_slice(f"{side}_upper_arm")] = [0.0, -6.0, 0.0]
-    law = lw.springs(stiffness, rest, np.where(stiffness > 0.0, LOSS, 0.0))
+    law = lw.control.springs(stiffness, rest, np.where(stiffness > 0.0, LOSS, 0.0))
     return lw.simulate(arm, lw.neutral(arm), speed, seconds, torque=law, samples=91)
 
 

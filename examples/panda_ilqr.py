@@ -112,7 +112,7 @@ def panda() -> lw.Robot:
 def quintic(problem: Task) -> Motion:
     """The motion to begin with, along a quintic trajectory."""
     t = H * np.arange(STEPS + 1)
-    goal = lw.quintic(START, GOAL, SECONDS)(t)
+    goal = lw.trajectories.quintic(START, GOAL, SECONDS)(t)
     u = lw.inverse_dynamics(problem.arm, goal.q, goal.qd, goal.qdd)
     return Motion(np.concatenate([goal.q, goal.qd], axis=-1), (u[:-1] + u[1:]) / 2)
 

@@ -29,8 +29,8 @@ class Regulator(NamedTuple):
     """τ = τ* - K x, with x = (q - q*, q̇), and the matrix P of the cost xᵀ P x of each deviation."""
 
     arm: lw.Robot
-    rest: lw.Equilibrium
-    model: lw.LinearModel
+    rest: lw.results.Equilibrium
+    model: lw.results.LinearModel
     K: np.ndarray
     P: np.ndarray
 

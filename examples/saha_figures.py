@@ -44,7 +44,7 @@ class Example:
     """An arm, its cycloidal motion, and for how long it falls from where that starts."""
 
     arm: lw.Robot
-    move: lw.Trajectory
+    move: lw.trajectories.Trajectory
     fall_seconds: float
 
 
@@ -53,7 +53,9 @@ def planar() -> Example:
 
     The falling arm is a triple pendulum, and chaotic: after 5 s its angles are good to 1e-6 rad, after 8 s to nothing.
     """
-    return Example(lw.load("planar3"), lw.cycloid(np.zeros(3), np.full(3, np.pi), MOVE_SECONDS), fall_seconds=5.0)
+    return Example(
+        lw.load("planar3"), lw.trajectories.cycloid(np.zeros(3), np.full(3, np.pi), MOVE_SECONDS), fall_seconds=5.0
+    )
 
 
 def stanford() -> Example:
@@ -63,10 +65,10 @@ def stanford() -> Example:
     """
     start = np.array([0, np.pi / 2, 0, 0, 0, 0])
     end = np.array([np.pi / 3, np.pi / 3, 0.1, np.pi / 3, np.pi / 3, np.pi / 3])
-    return Example(lw.load("stanford"), lw.cycloid(start, end, MOVE_SECONDS), fall_seconds=1.0)
+    return Example(lw.load("stanford"), lw.trajectories.cycloid(start, end, MOVE_SECONDS), fall_seconds=1.0)
 
 
-def torques_along(example: Example, samples: int) -> lw.Loads:
+def torques_along(example: Example, samples: int) -> lw.results.Loads:
     """The joint torques and forces (samples, joints) that the cycloidal motion needs, all times in one call."""
     return lw.torque_along(example.arm, example.move, samples, loads=False)
 

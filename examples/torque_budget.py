@@ -19,9 +19,9 @@ SECONDS, LOAD = 0.7, 5.0  # s, kg
 JOINTS = ("shoulder_pan_joint", "shoulder_lift_joint", "elbow_joint")
 
 
-def budget_along() -> lw.Budget:
+def budget_along() -> lw.results.Budget:
     arm = lw.load("ur5e").with_payload(LOAD)
-    along = lw.torque_along(arm, lw.quintic(START, END, SECONDS), samples=401, loads=False)
+    along = lw.torque_along(arm, lw.trajectories.quintic(START, END, SECONDS), samples=401, loads=False)
     return lw.budget(arm, along.q, along.qd, along.qdd, t=along.t)
 
 

@@ -24,8 +24,9 @@ def plain_text(cache_of_this_run: None) -> Iterator[None]:
 def place(request: pytest.FixtureRequest) -> Iterator[str]:
     """Where CUDA kernels run: on the processor, by a stand-in for the driver, or on a GPU."""
     from fake_cuda import fake_driver
+    from linkwise.errors import CudaError
     from linkwise.targets.cpu.host import host_target
-    from linkwise.targets.cuda.driver import CudaError, device
+    from linkwise.targets.cuda.driver import device
 
     if not host_target().fused:
         pytest.skip("this processor rounds products before it adds them")

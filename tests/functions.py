@@ -11,10 +11,18 @@ import pytest
 import linkwise as lw
 from effort import THOROUGH, in_turn, rest_slow
 
-OF_FUNCTIONS = ("derivatives.graph_derivatives", "derivatives.packing")  # whose names take functions
-ROOMS = ("api.", "derivatives.", "regressors.", "formats.conventions", "robot.configurations")
-MODULES = {module: names for module, names in lw.LAZY_IMPORTS.items() if module.startswith(ROOMS)}
-NAMES = sorted(name for module, names in MODULES.items() if module not in OF_FUNCTIONS for name in names)
+OF_FUNCTIONS = ("derivative", "jvp", "vjp")  # which take functions
+ROOMS = tuple(
+    f"linkwise.{room}"
+    for room in ("api.", "derivatives.", "regressors.", "formats.conventions", "robot.configurations")
+)
+PLACES = (lw, lw.formulations, lw.identification)
+MEMBERS = {name: getattr(place, name) for place in PLACES for name in place.__all__ if name not in OF_FUNCTIONS}
+PUBLIC = {
+    name: member
+    for name, member in sorted(MEMBERS.items())
+    if (getattr(member, "__module__", None) or "").startswith(ROOMS)
+}
 ARM = lw.load("stanford")  # q[0] turns the whole arm about the vertical: most results do not depend on it
 SHORT = lw.chain(3, seed=4, joints="RRP")
 TREE = lw.random_tree(5, seed=11)  # three tips
@@ -44,9 +52,8 @@ NO_DYNAMICS = ("compile", "ptx_source", "wasm", "random_configuration")
 
 def public_functions() -> list[Callable[..., Any]]:
     """Those of the api, and the operations of both sets of quasi-coordinates."""
-    members = [getattr(lw, name) for name in NAMES if name not in NO_DYNAMICS]
-    found = [member for member in members if inspect.isfunction(member)]
-    for quasi in (lw.normalized, lw.unnormalized):
+    found = [f for name, f in PUBLIC.items() if inspect.isfunction(f) and name not in NO_DYNAMICS]
+    for quasi in (lw.formulations.normalized, lw.formulations.unnormalized):
         found += [getattr(quasi, name) for name in dir(quasi) if not name.startswith("_")]
     return found
 

@@ -150,7 +150,7 @@ def read(content: bytes, name: str, chosen: dict[str, object]) -> bool:
         path.write_bytes(content)
         try:
             arm = lw.load(path, **chosen)
-        except lw.RobotError as problem:
+        except lw.errors.RobotError as problem:
             if not str(problem).startswith(str(path)):
                 raise AssertionError(f"the message does not begin with the file: {problem}") from problem
             return False

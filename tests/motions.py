@@ -25,11 +25,11 @@ def periodic(seed: int, count: int) -> tuple[np.ndarray, np.ndarray]:
 def smooth() -> dict[str, Trajectory]:
     a, b, *rest = np.random.default_rng(5).normal(size=(8, 3))
     return {
-        "cycloid": lw.cycloid(a, b, 3.0),
-        "cubic": lw.cubic(a, b, 2.0, *rest[:2]),
-        "quintic": lw.quintic(a, b, 0.7, *rest[:4]),
-        "septic": lw.septic(a, b, 5.0, *rest[:6]),
-        "fourier": lw.fourier(a, rest[:3], rest[3:6], 4.0),
+        "cycloid": lw.trajectories.cycloid(a, b, 3.0),
+        "cubic": lw.trajectories.cubic(a, b, 2.0, *rest[:2]),
+        "quintic": lw.trajectories.quintic(a, b, 0.7, *rest[:4]),
+        "septic": lw.trajectories.septic(a, b, 5.0, *rest[:6]),
+        "fourier": lw.trajectories.fourier(a, rest[:3], rest[3:6], 4.0),
     }
 
 
@@ -38,12 +38,14 @@ def kinds() -> dict[str, Trajectory]:
     a, b = np.random.default_rng(6).normal(size=(2, 3))
     return {
         **smooth(),
-        "trapezoid": lw.trapezoid(a, b, speed=[1.0, 2.0, 3.0], acceleration=4.0),
-        "triangle": lw.trapezoid(a, b, speed=50.0, acceleration=4.0),
-        "clamped": lw.spline(*points(1, 9)),
-        "natural": lw.spline(*points(2, 9), ends="natural"),
-        "periodic": lw.spline(*periodic(3, 9), ends="periodic"),
-        "joined": lw.cycloid(a, b, 3.0).then(lw.septic(b, a, 2.0)).then(lw.spline([0, 1, 2], [a, b, a])),
+        "trapezoid": lw.trajectories.trapezoid(a, b, speed=[1.0, 2.0, 3.0], acceleration=4.0),
+        "triangle": lw.trajectories.trapezoid(a, b, speed=50.0, acceleration=4.0),
+        "clamped": lw.trajectories.spline(*points(1, 9)),
+        "natural": lw.trajectories.spline(*points(2, 9), ends="natural"),
+        "periodic": lw.trajectories.spline(*periodic(3, 9), ends="periodic"),
+        "joined": lw.trajectories.cycloid(a, b, 3.0)
+        .then(lw.trajectories.septic(b, a, 2.0))
+        .then(lw.trajectories.spline([0, 1, 2], [a, b, a])),
     }
 
 

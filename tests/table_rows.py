@@ -23,7 +23,7 @@ def dh(*rows: Mapping[str, Any], convention: str = "standard", **keywords: Any) 
 
 def complaint(build: Callable[..., lw.Robot], rows: Any, **keywords: Any) -> str:
     """What building the robot `testbot` is refused with."""
-    with pytest.raises(lw.RobotError) as caught:
+    with pytest.raises(lw.errors.RobotError) as caught:
         build(rows, name="testbot", **keywords)
     return str(caught.value)
 

@@ -152,9 +152,9 @@ def test_what_cannot_be_measured_is_said(monkeypatch: pytest.MonkeyPatch) -> Non
     m = lw.symbols("m")
     row = {"joint": "revolute", "a": 1.0, "b": 0.0, "alpha": 0.0, "mass": m, "com": (0, 0, 0)}
     named = lw.Robot.from_dh([{**row, "inertia": np.eye(3).tolist()}], convention="standard", name="named")
-    with pytest.raises(lw.RobotError, match=r"'named': .* holds symbols; give them values with lw.bind"):
+    with pytest.raises(lw.errors.RobotError, match=r"'named': .* holds symbols; give them values with lw.bind"):
         lw.accuracy(named, [0], [0], [0])
-    with pytest.raises(lw.RobotError, match="holds mpf numbers"):
+    with pytest.raises(lw.errors.RobotError, match="holds mpf numbers"):
         lw.accuracy(arm.cast(mpmath.mpf), *state)
     with pytest.raises(ValueError, match=r"'kalmann', did you mean 'kalman'\?"):
         lw.accuracy(arm, *state, methods=["kalmann"])
@@ -176,7 +176,7 @@ def test_what_cannot_be_measured_is_said(monkeypatch: pytest.MonkeyPatch) -> Non
         lw.accuracy(arm, *state, methods=["kalman"])["denoc"]
     point = {**row, "mass": 1.0, "inertia": np.zeros((3, 3)).tolist()}
     idle = lw.Robot.from_dh([{**point, "com": (-1.0, 0, 0)}], convention="standard", name="idle")
-    with pytest.raises(lw.SingularError, match="link1"):
+    with pytest.raises(lw.errors.SingularError, match="link1"):
         lw.accuracy(idle, [0], [0], [0])
 
 

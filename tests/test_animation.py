@@ -337,8 +337,8 @@ def test_the_end_between_samples_is_shown() -> None:
 def test_wrong_calls_say_what_is_expected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = recording(lw.load("planar3"))
     for call, kind, message in (
-        (lambda: run.animate(tmp_path / "x.avi"), lw.FileError, "cannot write .avi .expected .gif, .mp4, .html"),
-        (lambda: run.animate(tmp_path / "no" / "x.gif"), lw.FileError, "does not exist"),
+        (lambda: run.animate(tmp_path / "x.avi"), lw.errors.FileError, "cannot write .avi .expected .gif, .mp4, .html"),
+        (lambda: run.animate(tmp_path / "no" / "x.gif"), lw.errors.FileError, "does not exist"),
         (lambda: run.animate(fps=0), ValueError, "fps is 0"),
         (lambda: run.animate(speed="fast"), TypeError, "speed is 'fast'"),
         (lambda: run.animate(speed=1e-9), ValueError, "larger speed or a smaller fps"),
@@ -350,7 +350,7 @@ def test_wrong_calls_say_what_is_expected(tmp_path: Path, monkeypatch: pytest.Mo
         with pytest.raises(kind, match=message):
             call()
     monkeypatch.setattr(film.shutil, "which", lambda name: None)
-    with pytest.raises(lw.FileError, match="needs the program ffmpeg"):
+    with pytest.raises(lw.errors.FileError, match="needs the program ffmpeg"):
         run.animate(tmp_path / "x.mp4")
     assert list(tmp_path.iterdir()) == []
 

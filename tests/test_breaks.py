@@ -12,7 +12,7 @@ RAIL = lw.Robot.from_dh(
     gravity=(0, 0, 0),
     name="rail",
 )
-MOVE = lw.trapezoid([0.0], [1.0], duration=0.02, speed=60.0)
+MOVE = lw.trajectories.trapezoid([0.0], [1.0], duration=0.02, speed=60.0)
 
 
 def push(arm, t, q, qd, start=50.0):
@@ -44,7 +44,7 @@ def test_each_trajectory_has_breaks_of_its_own(compiled):
 def test_a_long_robot_has_the_breaks_of_a_function_that_runs_in_python():
     n = 61
     arm = lw.chain(n, seed=1).with_gravity((0, 0, 0))
-    move = lw.trapezoid([0.0] * n, [0.02] * n, duration=0.02, speed=2.0)
+    move = lw.trajectories.trapezoid([0.0] * n, [0.02] * n, duration=0.02, speed=2.0)
 
     def follow(arm, t, q, qd):
         return lw.inverse_dynamics(arm, q, qd, move(t - 3.0).qdd)

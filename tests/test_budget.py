@@ -103,7 +103,7 @@ def test_terms_of_rates_are_those_of_the_second_derivatives(robot: lw.Robot) -> 
 def test_terms_are_those_of_the_operators(robot: lw.Robot) -> None:
     """H Φ M Φ* a and H Φ b of (38), each a and b by itself: (39)."""
     q, qd, qdd, _ = states(robot)
-    o, e = lw.operators(robot, q), lw.explain(robot, q, qd, qdd)
+    o, e = lw.formulations.operators(robot, q), lw.explain(robot, q, qd, qdd)
     a, b = (np.array([e[name][link] for link in robot.names]) for name in ("a", "b"))
     budget = lw.budget(robot, q, qd, qdd)
     each = np.eye(robot.n)[:, :, None]  # the vector of one link, zeros for the others
@@ -122,7 +122,7 @@ def test_terms_are_those_of_the_operators(robot: lw.Robot) -> None:
     assert relative(parts, e["tau"]) < 1e-12
 
 
-@pytest.mark.parametrize("kind", [lw.normalized, lw.unnormalized], ids=repr)
+@pytest.mark.parametrize("kind", [lw.formulations.normalized, lw.formulations.unnormalized], ids=repr)
 @quasi_laws
 def test_elements_add_up_to_the_forces_of_coriolis(robot: lw.Robot, kind: Any) -> None:
     q, qd, _qdd, wrench = states(robot)
@@ -138,15 +138,15 @@ def test_elements_add_up_to_the_forces_of_coriolis(robot: lw.Robot, kind: Any) -
     assert relative(budget.summands.sum(-1), budget.c) < 1e-13
     off = budget.c - np.diag(np.diag(budget.c))
     assert relative(off, -off.T) < rounding
-    if kind is lw.normalized:
+    if kind is lw.formulations.normalized:
         assert not np.diag(budget.c).any()
         scale = np.abs(velocity) @ np.abs(budget.elements).sum(-1)
         assert abs(velocity @ budget.elements.sum(-1)) <= 1e3 * EPS * scale  # does no work
         power = velocity @ budget.bias_force  # of each link
         assert np.abs(power).max() <= rounding * (np.abs(velocity) @ np.abs(budget.bias_force)).max()
     else:
-        D = lw.udu(robot, q)[1]
-        normal = lw.normalized.budget(robot, q, np.sqrt(D) * velocity).c
+        D = lw.formulations.udu(robot, q)[1]
+        normal = lw.formulations.normalized.budget(robot, q, np.sqrt(D) * velocity).c
         scaled = off / np.sqrt(np.multiply.outer(D, D))
         assert relative(scaled, normal) < rounding
 
@@ -154,9 +154,9 @@ def test_elements_add_up_to_the_forces_of_coriolis(robot: lw.Robot, kind: Any) -
 def test_the_diagonal_of_the_unnormalized_elements_is_half_the_rate_of_d() -> None:
     arm = lw.load("stanford")
     q, qd = np.array([0.1, 1.2, 0.3, 0.4, 0.5, 0.6]), np.array([1, -1, 0.5, 2, -2, 1])
-    xi = lw.unnormalized.velocity(arm, q, qd)
-    c = lw.unnormalized.budget(arm, q, xi).c
-    after, before = (lw.udu(arm, q + sign * 1e-5 * qd)[1] for sign in (1.0, -1.0))
+    xi = lw.formulations.unnormalized.velocity(arm, q, qd)
+    c = lw.formulations.unnormalized.budget(arm, q, xi).c
+    after, before = (lw.formulations.udu(arm, q + sign * 1e-5 * qd)[1] for sign in (1.0, -1.0))
     assert np.allclose(np.diag(c), (after - before) / 2e-5 / 2.0, atol=1e-8)
     assert abs(xi @ c @ xi) > 1.0  # so that c as a whole is not skew
 
@@ -165,7 +165,10 @@ def test_explained_elements_are_those_of_the_budgets() -> None:
     for robot in (robots.TEXTBOOK[3], joint_kinds.ARM):
         q, qd, _, _ = states(robot)
         e = lw.explain(robot, q, qd)
-        for name, velocity, kind in (("c_nu", "nu", lw.normalized), ("c_xi", "xi", lw.unnormalized)):
+        for name, velocity, kind in (
+            ("c_nu", "nu", lw.formulations.normalized),
+            ("c_xi", "xi", lw.formulations.unnormalized),
+        ):
             assert relative(e[name], kind.budget(robot, q, e[velocity]).c) < 1e-12
 
 
@@ -183,11 +186,11 @@ def test_batches_and_kernels_give_the_same(robot: lw.Robot) -> None:
         assert np.array_equal(x[1, 2], z)
         assert relative(x, w) < 1e-13
     if not robot.couplings:
-        nu = lw.normalized.velocity(robot, q, qd)
+        nu = lw.formulations.normalized.velocity(robot, q, qd)
         with lw.use_kernels("never"):
-            batch_nu, one_nu = (lw.normalized.budget(robot, *s) for s in ((q, nu), (q[0, 1], nu[0, 1])))
+            batch_nu, one_nu = (lw.formulations.normalized.budget(robot, *s) for s in ((q, nu), (q[0, 1], nu[0, 1])))
         with lw.use_kernels("always"):
-            compiled_nu = lw.normalized.budget(robot, q, nu)
+            compiled_nu = lw.formulations.normalized.budget(robot, q, nu)
         for x, y, w in zip(batch_nu, one_nu, compiled_nu, strict=True):
             assert relative(x[0, 1], y) < 1e-13
             assert relative(x, w) < 1e-12
@@ -216,11 +219,15 @@ def test_counted_compiled_and_in_symbols() -> None:
     count, once = lw.count(lw.budget, arm), lw.count(lw.inverse_dynamics, arm)
     assert once.total < count.total < 20 * once.total
     assert count.divisions == 0
-    assert 0 < lw.count(lw.normalized.budget, arm).total < 3 * lw.count(lw.normalized.coriolis, arm).total
+    assert (
+        0
+        < lw.count(lw.formulations.normalized.budget, arm).total
+        < 3 * lw.count(lw.formulations.normalized.coriolis, arm).total
+    )
     kernel, q = lw.compile(lw.budget, arm), np.array([0.1, 0.2, 0.3])
     for x, y in zip(kernel(q, q, q), lw.budget(arm, q, q, q), strict=True):
         assert relative(x, y) < 1e-14
-    assert "s_{3}" in lw.latex(lw.unnormalized.budget, arm)
+    assert "s_{3}" in lw.latex(lw.formulations.unnormalized.budget, arm)
     symbolic = lw.budget(arm, lw.symbols("q1 q2 q3"), [0, 0, 0], [0, 0, 0])
     assert "symbols" in repr(symbolic)
     assert r"\cos\left(q_{1} + q_{2} + q_{3}\right) && H_{3} b^g_{3} && \text{gravity of link3}" in symbolic.latex(
@@ -250,8 +257,8 @@ def test_tables_say_which_terms_are_largest() -> None:
     assert "bias force of wrist_1_link, centrifugal of shoulder_pan_joint" in str(budget.joint(1, by="terms"))
     assert "&&" in budget.latex("elbow_joint", most=3)
     assert "others" in budget.latex(1, most=3)
-    nu = lw.normalized.velocity(arm, q, [1.0, 2, 3, 1, 2, 3])
-    quasi = lw.normalized.budget(arm, q, nu)
+    nu = lw.formulations.normalized.velocity(arm, q, [1.0, 2, 3, 1, 2, 3])
+    quasi = lw.formulations.normalized.budget(arm, q, nu)
     assert "c ν of" in str(quasi.joint(0))
     assert "summand of" in str(quasi.joint(0, by="sums"))
 
@@ -259,7 +266,7 @@ def test_tables_say_which_terms_are_largest() -> None:
 def test_along_a_trajectory(tmp_path: Any) -> None:
     pytest.importorskip("matplotlib")
     arm = lw.load("planar3")
-    along = lw.torque_along(arm, lw.cycloid([0, 0, 0], [1, 1, 1], duration=2), samples=21, loads=False)
+    along = lw.torque_along(arm, lw.trajectories.cycloid([0, 0, 0], [1, 1, 1], duration=2), samples=21, loads=False)
     budget = lw.budget(arm, along.q, along.qd, along.qdd, t=along.t)
     assert relative(budget.tau, along.tau) < 1e-13
     worst = int(np.argmax(np.abs(along.tau[:, 1])))
@@ -286,7 +293,7 @@ def test_along_a_trajectory(tmp_path: Any) -> None:
 def test_pictures_of_all_joints() -> None:
     pytest.importorskip("matplotlib")
     arm = lw.load("ur5e").with_payload(5.0)
-    move = lw.quintic([0, -0.2, 0.3, 0, 0.5, 0], [1.8, -1, 0.6, 1, -1, 2], duration=0.9)
+    move = lw.trajectories.quintic([0, -0.2, 0.3, 0, 0.5, 0], [1.8, -1, 0.6, 1, -1, 2], duration=0.9)
     along = lw.torque_along(arm, move, samples=21, loads=False)
     budget = lw.budget(arm, along.q, along.qd, along.qdd, t=along.t)
     looks: dict[str, set[Any]] = {}
@@ -305,7 +312,7 @@ def test_pictures_of_all_joints() -> None:
         words += "".join(text.get_text() for text in axes.get_legend().get_texts()) if axes.get_legend() else ""
         assert "limit 150 N m" in words
     planar = lw.load("planar3")
-    title = lw.normalized.budget(planar, [0.1, 0.2, 0.3], [1, 2, 3]).plot().get_suptitle()
+    title = lw.formulations.normalized.budget(planar, [0.1, 0.2, 0.3], [1, 2, 3]).plot().get_suptitle()
     assert title == "planar3: where C(θ, ν) comes from"
 
 
@@ -324,8 +331,11 @@ def test_messages() -> None:
         (lambda: budget.state(slice(0, 0)).table(), "has no states"),
         (lambda: lw.budget(arm, np.zeros(3), np.zeros(3), np.zeros(3), t=[0.0]), "t has shape"),
         (lambda: lw.budget(arm, np.zeros((2, 2, 3)), np.zeros(3), np.zeros(3)).plot(), "a plot is of one state"),
-        (lambda: lw.normalized.budget(joint_kinds.COUPLED, *states(joint_kinds.COUPLED)[:2]), "is coupled"),
-        (lambda: lw.unnormalized.budget(ROTORS, *states(ROTORS)[:2]), "ball joint with rotor inertia"),
+        (
+            lambda: lw.formulations.normalized.budget(joint_kinds.COUPLED, *states(joint_kinds.COUPLED)[:2]),
+            "is coupled",
+        ),
+        (lambda: lw.formulations.unnormalized.budget(ROTORS, *states(ROTORS)[:2]), "ball joint with rotor inertia"),
     ):
         with pytest.raises(ValueError, match=words.replace("(", r"\(")):
             call()

@@ -120,7 +120,7 @@ def test_a_recording_as_the_motion(tmp_path: Path) -> None:
     slow = np.array([3.0, 2.0, 4.0])
     q, qd, qdd = np.sin(np.outer(t, slow)), slow * np.cos(np.outer(t, slow)), -(slow**2) * np.sin(np.outer(t, slow))
     tau = lw.inverse_dynamics(arm, q, qd, qdd) + 0.1 + 0.01 * noise[:, 3:]
-    run = lw.measured_motion(arm, {"t": t, "q": q + 1e-5 * noise[:, :3], "tau": tau})
+    run = lw.identification.measured_motion(arm, {"t": t, "q": q + 1e-5 * noise[:, :3], "tau": tau})
     rows = np.rint(run.t / 0.002).astype(int)
     found, true = (lw.budget(arm, *motion) for motion in ((run.q, run.qd, run.qdd), (q[rows], qd[rows], qdd[rows])))
     assert np.abs(found.tau - true.tau).max() < 0.02 * np.abs(true.tau).max()

@@ -44,8 +44,16 @@ CASES: list[tuple[Any, lw.Robot, dict[str, Any]]] = [
     *((f, robot, k) for robot in (WIDE, PLANAR, CHAINS[4], CHAINS[5], TREES[4], DRIVEN[0]) for f, k in EVERYWHERE),
     *((lw.inverse_dynamics, SIX, {"method": m}) for m in lw.methods(lw.inverse_dynamics)),
     *((lw.forward_dynamics, PLANAR, {"method": m}) for m in lw.methods(lw.forward_dynamics)),
-    *((f, CHAINS[7], {}) for f in (lw.inertia_matrix, lw.udu, lw.poses, lw.jacobian, lw.kinetic_energy)),
-    *((f, TREES[3], {}) for f in (lw.coriolis_matrix, lw.mass_factor, lw.potential_energy, lw.normalized.velocity)),
+    *((f, CHAINS[7], {}) for f in (lw.inertia_matrix, lw.formulations.udu, lw.poses, lw.jacobian, lw.kinetic_energy)),
+    *(
+        (f, TREES[3], {})
+        for f in (
+            lw.coriolis_matrix,
+            lw.formulations.mass_factor,
+            lw.potential_energy,
+            lw.formulations.normalized.velocity,
+        )
+    ),
     (lw.gravity_torque, lw.load("gantry"), {}),
     (lw.inverse_dynamics, PLANAR, {"wrench": lw.Input(6)}),
     (lw.forward_dynamics, TREES[3], {"wrench": lw.Input(4, 6)}),
@@ -83,7 +91,7 @@ def library(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 
 def call(
-    function: Any, program: lw.Program, dtype: str, inputs: list[Any], into: int | None = None
+    function: Any, program: lw.results.Program, dtype: str, inputs: list[Any], into: int | None = None
 ) -> list[np.ndarray]:
     """The outputs; `into` is the input over which the first of them is stored."""
     number = ctypes.c_double if dtype == "float64" else ctypes.c_float
@@ -103,7 +111,7 @@ def plain(function: Any, robot: lw.Robot, keywords: dict[str, Any], state: dict[
     return found if isinstance(found, tuple) else (found,)
 
 
-def state_of(robot: lw.Robot, program: lw.Program, seed: int) -> dict[str, Any]:
+def state_of(robot: lw.Robot, program: lw.results.Program, seed: int) -> dict[str, Any]:
     known = dict(zip(ARRAYS, (x[0] for x in states(robot, seed=seed)), strict=True))
     rng = np.random.default_rng(seed)
     return {
@@ -406,8 +414,12 @@ def test_the_comment_says_what_it_is_what_it_costs_and_where_it_comes_from() -> 
 def test_every_method_has_a_source() -> None:
     offered = {f: lw.methods(f) for f in (lw.inverse_dynamics, lw.forward_dynamics, lw.inertia_matrix)}
     found = [published_as(f, WIDE, method) for f, names in offered.items() for method in names]
-    cited = [f for name in lw.__all__ if hasattr(f := getattr(lw, name), "published")]
+    places = (lw, lw.formulations, lw.identification)
+    cited = [f for place in places for name in place.__all__ if hasattr(f := getattr(place, name), "published")]
     assert len(cited) > 15
-    found += [published_as(f, WIDE) for f in (*offered, *cited, lw.normalized.coriolis, lw.unnormalized.force)]
+    found += [
+        published_as(f, WIDE)
+        for f in (*offered, *cited, lw.formulations.normalized.coriolis, lw.formulations.unnormalized.force)
+    ]
     assert all(name is not None and lw.cite(name) for name in found)
     assert published_as(lw.forward_dynamics, PLANAR, "fewest") == "composite-udu"

@@ -245,8 +245,8 @@ def test_every_option_is_in_the_key() -> None:
         key(arm, lw.jacobian, link=0, point=(0.0, 0.0, 0.0)),
         key(arm, lw.jacobian, link=0, point=(0, 0, 0)),
         key(arm, lw.jacobian, link=0, point=(0.0, -0.0, 0.0)),
-        key(arm, lw.normalized.velocity),
-        key(arm, lw.unnormalized.velocity),
+        key(arm, lw.formulations.normalized.velocity),
+        key(arm, lw.formulations.unnormalized.velocity),
         KernelSpec(lw.gravity_torque, arm, "float64", {}, target=HostTarget("generic", "", 16, False)).key,
         KernelSpec(lw.gravity_torque, arm, "float64", {}, target=HostTarget("generic", "+avx", 16, True)).key,
     ]
@@ -254,7 +254,7 @@ def test_every_option_is_in_the_key() -> None:
     assert key(arm, lw.gravity_torque, method=None) == key(arm)
     assert key(arm, lw.inverse_dynamics, friction=False) == key(arm, lw.inverse_dynamics)
     assert key(arm, lw.inverse_dynamics, friction=True) != key(arm, lw.inverse_dynamics)
-    assert key(arm, lw.normalized.coriolis, gravity=False) != key(arm, lw.normalized.coriolis)
+    assert key(arm, lw.formulations.normalized.coriolis, gravity=False) != key(arm, lw.formulations.normalized.coriolis)
 
 
 def test_symbols_of_another_process_do_not_share_a_key(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -213,7 +213,7 @@ def test_interrupted_simulation_is_written(tmp_path: Path, monkeypatch: pytest.M
     half = lw.simulate(arm, [0, 0, 0], duration=0.1, samples=3)
 
     def stopped(*_: object, **__: object) -> None:
-        raise lw.SimulationInterrupted(half)
+        raise lw.errors.SimulationInterrupted(half)
 
     monkeypatch.setattr(lw, "simulate", stopped)
     monkeypatch.chdir(tmp_path)
@@ -348,7 +348,7 @@ def test_control_c_in_a_simulation(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_control_c_in_a_sweep(tmp_path: Path) -> None:
     arm, folder = lw.load("planar3"), tmp_path / "falls"
-    samples = lw.monte_carlo(4000, 1, q0=([-1] * 3, [1] * 3))
+    samples = lw.sweeps.monte_carlo(4000, 1, q0=([-1] * 3, [1] * 3))
     whole = lw.sweep(arm, samples, folder, 20.0, chunk=40, keep="ends", rtol=1e-11, files="npz").read()
     for path in folder.glob("chunk-*"):
         path.unlink()
@@ -359,10 +359,10 @@ def test_control_c_in_a_sweep(tmp_path: Path) -> None:
         _, err = running.communicate(timeout=60)
     assert running.returncode == 130
     assert "--resume goes on" in err
-    done = lw.open_sweep(folder).done
+    done = lw.sweeps.open_sweep(folder).done
     assert 0 < len(done) < 100
     assert linkwise(f"sweep {shlex.quote(str(folder))} --resume").code == 0
-    assert np.array_equal(lw.open_sweep(folder).read()["q_end"], whole["q_end"])
+    assert np.array_equal(lw.sweeps.open_sweep(folder).read()["q_end"], whole["q_end"])
 
 
 @unix

@@ -27,7 +27,7 @@ def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 def make_sweep() -> None:
     arm = lw.load("planar3")
-    lw.sweep(arm, lw.monte_carlo(4, 1, q0=([-1] * 3, [1] * 3)), "falls", 0.01, chunk=2, keep="ends", files="npz")
+    lw.sweep(arm, lw.sweeps.monte_carlo(4, 1, q0=([-1] * 3, [1] * 3)), "falls", 0.01, chunk=2, keep="ends", files="npz")
 
 
 def run(line: str) -> str:
@@ -150,7 +150,7 @@ def test_trajectories_by_name_and_from_a_table(robot: str, name: str) -> None:
 
 def test_the_trajectory_of_the_paper_is_the_default() -> None:
     third = np.pi / 3
-    move = lw.cycloid([0, np.pi / 2, 0, 0, 0, 0], [third, third, 0.1, third, third, third], 10.0)
+    move = lw.trajectories.cycloid([0, np.pi / 2, 0, 0, 0, 0], [third, third, 0.1, third, third, third], 10.0)
     along = lw.torque_along(lw.load("stanford"), move, 11)
     for line in ("torque stanford --samples 11", "torque stanford paper --samples 11"):
         found = json.loads(linkwise(f"{line} --json").out)

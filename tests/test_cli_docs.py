@@ -46,7 +46,7 @@ def test_screens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("COLUMNS", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
-    samples = lw.monte_carlo(1000, 7, q0=([-1] * 3, [1] * 3))
+    samples = lw.sweeps.monte_carlo(1000, 7, q0=([-1] * 3, [1] * 3))
     lw.sweep(lw.load("planar3"), samples, "falls", 1.0, chunk=250, keep="ends", files="npz")
     for line, expected in screens():
         if line.startswith(OF_THE_MACHINE):

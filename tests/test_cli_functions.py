@@ -9,7 +9,7 @@ import pytest
 import linkwise as lw
 from command_line import linkwise
 from effort import rest_slow
-from functions import NAMES
+from functions import PUBLIC
 from linkwise.cli.commands.export import FUNCTIONS
 
 OTHERS = {  # of the public functions of robots, those without formulas in q, qd, ...
@@ -26,7 +26,7 @@ def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_all_functions_are_known() -> None:
-    public = {name for name in NAMES if not isclass(getattr(lw, name))}
+    public = {name for name, member in PUBLIC.items() if not isclass(member)}
     assert set(FUNCTIONS) == public - OTHERS
     assert len(set(FUNCTIONS)) == len(FUNCTIONS)
 
@@ -38,7 +38,7 @@ def test_each_function_is_counted_written_and_exported(name: str) -> None:
     counts = json.loads(linkwise(f"count {robot} {name} --json").out)["counts"]
     assert counts[-1]["function"] == name
     if len(counts) == 1:
-        assert counts[0]["multiplications"] == lw.count(getattr(lw, name), arm).multiplications
+        assert counts[0]["multiplications"] == lw.count(PUBLIC[name], arm).multiplications
     for form in ("c", "python", "latex"):
         assert linkwise(f"export {robot.replace('planar3', f'planar3 {form} {name}')}").code == 0
     found = linkwise(f"equations {robot.replace('planar3', f'planar3 {name}')}")

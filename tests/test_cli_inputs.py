@@ -39,7 +39,7 @@ def test_degrees_of_a_trajectory(robot: str, words: tuple[str, ...]) -> None:
     arm = lw.load(robot)
     rng = np.random.default_rng(2)
     ends = lw.random_configuration(arm, rng, 2)
-    in_degrees(arm, lw.quintic(*ends, 2.0, robot=arm), words)
+    in_degrees(arm, lw.trajectories.quintic(*ends, 2.0, robot=arm), words)
     for command in ("torque", "loads"):
         plain = json.loads(linkwise(f"{command} {robot} rad.csv --samples 5 --json").out)
         turned = json.loads(linkwise(f"{command} {robot} deg.csv --degrees --samples 5 --json").out)
@@ -49,7 +49,7 @@ def test_degrees_of_a_trajectory(robot: str, words: tuple[str, ...]) -> None:
 
 def test_degrees_of_a_trajectory_to_follow() -> None:
     arm = lw.load("planar3")
-    in_degrees(arm, lw.quintic([0.1, 0.2, 0.3], [0.5, 0.4, -0.3], 0.2), ("q", "qd", "qdd"))
+    in_degrees(arm, lw.trajectories.quintic([0.1, 0.2, 0.3], [0.5, 0.4, -0.3], 0.2), ("q", "qd", "qdd"))
     line = "simulate planar3 --duration 0.2 --samples 3 --json --follow"
     plain, turned = (json.loads(linkwise(f"{line} {words}").out) for words in ("rad.csv", "deg.csv --degrees"))
     assert np.allclose(plain["q"], turned["q"], rtol=1e-9, atol=1e-9)
@@ -65,7 +65,7 @@ def test_degrees_of_tables_that_are_in_radians() -> None:
         assert (refused.code, refused.out) == (3, "")
         assert "angles are in radians" in refused.err
     with pytest.raises(TypeError, match="robot="):
-        lw.trajectory_from_csv("torques.csv", degrees=True)
+        lw.trajectories.read_csv("torques.csv", degrees=True)
 
 
 def test_tables_that_do_not_fit() -> None:

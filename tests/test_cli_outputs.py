@@ -145,7 +145,7 @@ def test_interrupted_with_a_film(rows: int, monkeypatch: pytest.MonkeyPatch) -> 
     half = lw.simulate(lw.load("planar3"), starts, duration=0.1, samples=3)
 
     def stopped(*_: object, **__: object) -> None:
-        raise lw.SimulationInterrupted(half)
+        raise lw.errors.SimulationInterrupted(half)
 
     def impossible(*_: object, **__: object) -> None:
         raise ValueError("no film")
@@ -212,7 +212,7 @@ def test_a_motion_that_a_limit_stopped() -> None:
     found = json.loads(linkwise(f"{line} --json").out)
     assert found["q"] == fall.q.tolist()
     whole = lw.simulate(
-        lw.load("arm.toml"), [0, 0, 0], duration=1, samples=21, events=lw.joint_limits(lw.load("arm.toml"))
+        lw.load("arm.toml"), [0, 0, 0], duration=1, samples=21, events=lw.control.joint_limits(lw.load("arm.toml"))
     )
     count = len(fall.t) - 1
     for name in ("t", "q", "qd", "qdd", "tau", "energy"):
@@ -246,7 +246,7 @@ def test_loads_are_named_by_joints() -> None:
     assert "\narm " not in shown.out
     found = json.loads(linkwise(f"loads {shlex.quote(name)} --samples 3 --json").out)
     assert (found["joints"], found["links"]) == (["yaw"], ["arm"])
-    with pytest.raises(lw.FileError, match="is it the text of a file"):
+    with pytest.raises(lw.errors.FileError, match="is it the text of a file"):
         lw.load(URDF)
 
 
@@ -258,7 +258,7 @@ def test_a_picture_that_fails_leaves_the_screen(command: str, monkeypatch: pytes
         raise OSError("the disk is gone")
 
     monkeypatch.setattr("linkwise.recording.Recording.plot", failing)
-    monkeypatch.setattr("linkwise.trajectories.Loads.plot", failing)
+    monkeypatch.setattr("linkwise.results.Loads.plot", failing)
     result = linkwise(f"{command} --plot x.png")
     assert (result.code, result.err) == (1, "error: the disk is gone\n")
     assert "link3" in result.out

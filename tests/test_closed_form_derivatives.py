@@ -228,7 +228,7 @@ def test_a_singular_robot_and_a_state_that_is_not_finite():
         assert np.isnan(matrix[1]).all()
     massless = [{**row, "mass": 0.0, "inertia": np.zeros((3, 3))} for row in arm.rows]
     nothing = lw.Robot.from_dh(massless, convention=arm.convention)
-    with pytest.raises(lw.SingularError, match="nothing resists its motion"):
+    with pytest.raises(lw.errors.SingularError, match="nothing resists its motion"):
         lw.forward_dynamics_derivatives(nothing, q[0], qd[0], tau[0])
 
 

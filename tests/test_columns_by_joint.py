@@ -47,14 +47,14 @@ def readings(arm: lw.Robot, file: Path, robot: Path) -> dict[str, Any]:
     """What each reader finds of q and, if it looks at them, qd; or the error."""
     read = {
         "identify": lambda: recordings_of(arm, file, **OPTIONS)[0].q,
-        "trajectory": lambda: lw.trajectory_from_csv(file, robot=arm)(T).q,
+        "trajectory": lambda: lw.trajectories.read_csv(file, robot=arm)(T).q,
         "prompt": lambda: at_the_prompt(file, robot),
     }
     found: dict[str, Any] = {}
     for name, reader in read.items():
         try:
             found[name] = reader()
-        except lw.FileError as error:
+        except lw.errors.FileError as error:
             found[name] = str(error)
     return found
 
@@ -64,7 +64,7 @@ def at_the_prompt(file: Path, robot: Path) -> Any:
 
     result = linkwise(f"torque {robot} --q @{file} --json")
     if result.code:
-        raise lw.FileError(result.err.removeprefix("error: "))
+        raise lw.errors.FileError(result.err.removeprefix("error: "))
     return np.array(json.loads(result.out)["q"])
 
 
@@ -82,7 +82,7 @@ def test_half_by_name_and_half_by_number_is_refused(forms: dict[str, str], tmp_p
     names = ("shoulder", "elbow", "wrist2")
     arm = arm_of(*names)
     file = write(tmp_path / "half.csv", table(forms, names, (2, 0, 1)))
-    with pytest.raises(lw.FileError) as error:
+    with pytest.raises(lw.errors.FileError) as error:
         recordings_of(arm, file, **OPTIONS)
     for word in (
         str(file),
@@ -91,8 +91,8 @@ def test_half_by_name_and_half_by_number_is_refused(forms: dict[str, str], tmp_p
     ):
         assert word in str(error.value)
     if "qd" in forms:  # torques are of no motion
-        with pytest.raises(lw.FileError, match=r"half\.csv:1: .*by name.*by number"):
-            lw.trajectory_from_csv(file, robot=arm)
+        with pytest.raises(lw.errors.FileError, match=r"half\.csv:1: .*by name.*by number"):
+            lw.trajectories.read_csv(file, robot=arm)
     lw.save(arm, tmp_path / "arm.toml")
     refused = linkwise(f"torque {tmp_path / 'arm.toml'} --q @{file}")
     assert (refused.code, refused.out) == (3, "")
@@ -122,7 +122,7 @@ def test_names_that_look_like_numbered_columns_are_not_guessed(names: tuple[str,
         assert isinstance(found, str), found
         assert str(file) in found
     with pytest.raises(ValueError, match="could be"):
-        lw.measured_motion(arm, table({"q": "q#", "tau": "tau#"}, names))
+        lw.identification.measured_motion(arm, table({"q": "q#", "tau": "tau#"}, names))
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(MOTION["q"], columns=list(names))
     if names[0].startswith(("q", "2")):
@@ -147,7 +147,7 @@ def test_names_that_end_with_their_own_numbers_are_both(tmp_path: Path) -> None:
         columns = table(forms, names, (1, 2, 0))
         assert np.array_equal(recordings_of(arm, columns, **OPTIONS)[0].q, MOTION["q"])
     file = write(tmp_path / "both.csv", table({"q": "{}", "qd": "qd#"}, names, (1, 2, 0)))
-    assert np.abs(lw.trajectory_from_csv(file, robot=arm)(T).q - MOTION["q"]).max() < 1e-12
+    assert np.abs(lw.trajectories.read_csv(file, robot=arm)(T).q - MOTION["q"]).max() < 1e-12
     with pytest.raises(ValueError, match="by number"):
         recordings_of(arm_of("link2", "link3", "link1"), columns | {"link1": T, "link2": T, "link3": T}, **OPTIONS)
 
@@ -159,8 +159,8 @@ def test_half_of_one_quantity_by_number_is_refused_whatever_the_names(head: list
     refused = linkwise(f"simulate planar3 --q0 @{states} --duration 0.1")
     assert refused.code == 3
     assert "all by name, or all by number" in refused.err
-    with pytest.raises(lw.FileError, match="all by name, or all by number"):
-        lw.trajectory_from_csv(motion, robot=lw.load("planar3"))
+    with pytest.raises(lw.errors.FileError, match="all by name, or all by number"):
+        lw.trajectories.read_csv(motion, robot=lw.load("planar3"))
     with pytest.raises(TypeError, match="has names"):
         lw.gravity_torque(lw.load("planar3"), pytest.importorskip("pandas").read_csv(motion)[head])
 
@@ -169,9 +169,9 @@ def test_joints_without_columns_are_named(tmp_path: Path) -> None:
     names = ("shoulder", "elbow", "wrist2")
     arm = arm_of(*names)
     file = write(tmp_path / "few.csv", {"t": T, "shoulder": T, "wrist2": T})
-    with pytest.raises(lw.FileError, match=r"has 2 joints .*there is no position of elbow"):
-        lw.trajectory_from_csv(file, robot=arm)
+    with pytest.raises(lw.errors.FileError, match=r"has 2 joints .*there is no position of elbow"):
+        lw.trajectories.read_csv(file, robot=arm)
     rates = {"qd_shoulder": T, "qd_wrist2": T}
     file = write(tmp_path / "rates.csv", {"t": T, **dict.fromkeys(names, T), **rates})
-    with pytest.raises(lw.FileError, match=r"column 'qd2', or 'qd_elbow', is missing"):
-        lw.trajectory_from_csv(file, robot=arm)
+    with pytest.raises(lw.errors.FileError, match=r"column 'qd2', or 'qd_elbow', is missing"):
+        lw.trajectories.read_csv(file, robot=arm)

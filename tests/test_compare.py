@@ -330,7 +330,7 @@ def test_what_cannot_be_compared_is_refused():
         "inertia": np.zeros((3, 3)),
     }
     symbolic = lw.Robot.from_dh([rod], convention="standard", name="rod")
-    with pytest.raises(lw.RobotError, match=r"'rod' has symbols.*lw.bind"):
+    with pytest.raises(lw.errors.RobotError, match=r"'rod' has symbols.*lw.bind"):
         lw.compare(symbolic, ARM)
     with pytest.raises(TypeError, match=r"b is a builtins.int \(expected a Robot, a name"):
         lw.compare(ARM, 3)

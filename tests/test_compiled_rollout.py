@@ -121,7 +121,7 @@ def test_what_does_not_fit_is_said() -> None:
         ({"wrench": np.zeros(6)}, TypeError, r"'wrench' is not an argument of lw.compile\(lw.rollout, "),
         ({"torqe": 1}, TypeError, r"lw.compile\(lw.rollout, \.\.\.\) has no argument 'torqe', did you mean 'torque'"),
         ({"torque": [1, 2, 3]}, TypeError, "torque is .* .expected a torque function; constant torques are given"),
-        ({"torque": lw.sampled(lambda arm, t, q, qd: -q, 0.1)}, ValueError, "sampled law"),
+        ({"torque": lw.control.sampled(lambda arm, t, q, qd: -q, 0.1)}, ValueError, "sampled law"),
         ({"torque": lambda arm, t, q, qd, goal: q[:2]}, ValueError, r"gave shape \(2,\)"),
         ({"torque": lambda arm, t, q, qd, goal: q * max(q[0], 0)}, TypeError, "cannot be traced"),
         ({"parameters": {}}, ValueError, r"'goal' has no value \(expected parameters=\{'goal': lw.Input"),

@@ -104,7 +104,7 @@ def test_difference_has_all_digits_at_every_angle(generated):
             q0 = np.array([1.0, 0.0, 0.0, 0.0]) if k % 2 else lw.random_configuration(ball, rng)
             axis = rng.normal(size=3)
             q1 = lw.integrate(ball, q0, angle * axis / np.linalg.norm(axis)) * (-1.0) ** (k // 2)
-            v = lw.evaluate(program, q0, q1)[0] if generated else lw.difference(ball, q0, q1)
+            v = lw.graph.evaluate(program, q0, q1)[0] if generated else lw.difference(ball, q0, q1)
             exact = exact_turn(q0, q1)
             error = mpmath.sqrt(sum((mpmath.mpf(float(x)) - y) ** 2 for x, y in zip(v, exact, strict=True)))
             assert error < 2e-15 * angle
@@ -141,7 +141,7 @@ def test_compiled_and_traced_give_what_plain_python_gives(function):
         single = function(TREE, *(x.astype(np.float32) for x in args))
         assert single.dtype == np.float32
         assert relative(single, plain) < 2e-6
-    assert relative(lw.evaluate(lw.trace(function, TREE), *args)[0], plain) < 1e-14
+    assert relative(lw.graph.evaluate(lw.trace(function, TREE), *args)[0], plain) < 1e-14
     assert lw.count(function, TREE).total > 0
 
 
@@ -160,7 +160,7 @@ def test_time_may_be_a_number_or_an_array_also_where_it_is_compiled():
     one_by_one = np.stack([lw.integrate(TREE, q[k], v[k], float(times[k])) for k in range(4)])
     program = lw.trace(lw.integrate, TREE, dt=lw.Input())
     assert relative(lw.integrate(TREE, q, v, times), one_by_one) < 1e-15
-    assert relative(lw.evaluate(program, q, v, times)[0], one_by_one) < 1e-15
+    assert relative(lw.graph.evaluate(program, q, v, times)[0], one_by_one) < 1e-15
     assert lw.integrate(TREE, q[0], v[0], times[:, None] * np.ones(3)).shape == (4, 3, TREE.nq)
     with lw.use_kernels("always"):
         assert relative(lw.integrate(TREE, q, v, times), one_by_one) < 1e-14

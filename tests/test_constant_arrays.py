@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from linkwise.results import WasmModule
 
 pytest.importorskip("llvmlite")
 ARM = lw.load("fr3")
@@ -54,10 +55,7 @@ def test_coefficients_of_joints_need_a_robot() -> None:
 
 def test_modules_that_are_cut() -> None:
     module = lw.wasm(lw.gravity_torque, lw.load("gantry"))
-    assert lw.wasm_interface(memoryview(module)) == lw.wasm_interface(bytearray(module)) == lw.wasm_interface(module)
+    assert WasmModule(memoryview(module)).interface == WasmModule(bytearray(module)).interface == module.interface
     for end in range(0, len(module), 7):
         with pytest.raises(ValueError, match=r"these bytes are no module of lw\.wasm"):
-            lw.wasm_interface(module[:end])
-    for wrong in (None, "module", 3):
-        with pytest.raises(TypeError, match="expected the bytes of a module"):
-            lw.wasm_interface(wrong)  # type: ignore[arg-type]
+            WasmModule(module[:end]).interface  # noqa: B018

@@ -27,10 +27,10 @@ def start(robot):
 def laws(target):
     n = len(target)
     return [
-        lw.pd_gravity(target, 20.0, np.linspace(3.0, 5.0, n)),
-        lw.computed_torque(target, np.linspace(20.0, 30.0, n), 8.0),
-        lw.diagonal_control(target, 20.0, np.linspace(8.0, 10.0, n)),
-        lw.diagonal_control(target, np.linspace(20.0, 30.0, n), 8.0, coriolis=True),
+        lw.control.pd_gravity(target, 20.0, np.linspace(3.0, 5.0, n)),
+        lw.control.computed_torque(target, np.linspace(20.0, 30.0, n), 8.0),
+        lw.control.diagonal_control(target, 20.0, np.linspace(8.0, 10.0, n)),
+        lw.control.diagonal_control(target, np.linspace(20.0, 30.0, n), 8.0, coriolis=True),
     ]
 
 
@@ -81,7 +81,7 @@ def test_energy_falls_by_what_the_dampers_take(robot):
         for law in (pd, diagonal, compensated):
             spring = -law(robot, 0.0, q, np.zeros(robot.n)) + lw.gravity_torque(robot, q)  # the gradient of V's spring
             power = (law(robot, 0.0, q, qd) - lw.gravity_torque(robot, q) + spring) @ qd
-            rate = qd if law is pd else lw.normalized.velocity(robot, q, qd)
+            rate = qd if law is pd else lw.formulations.normalized.velocity(robot, q, qd)
             assert relative(power, -(np.asarray(law.kd) * rate**2).sum()) < 1e-11
 
 
@@ -93,7 +93,7 @@ def test_lyapunov_functions_never_increase_and_their_fall_is_accounted_for(robot
     run = lw.simulate(robot, q, qd, 1.0, torque=law, rtol=1e-10, samples=5001)
     V = law.lyapunov(robot, run.q, run.qd)
     assert (np.diff(V) <= DECAY * V[0]).all()
-    rate = run.qd if which == 0 else lw.normalized.velocity(robot, run.q, run.qd)
+    rate = run.qd if which == 0 else lw.formulations.normalized.velocity(robot, run.q, run.qd)
     taken = simpson((np.asarray(law.kd) * rate**2).sum(axis=-1), x=run.t)
     assert relative(V[0] - V[-1], taken) < 1e-4  # of the sum
     assert V[-1] < 0.9 * V[0]
@@ -104,7 +104,7 @@ def test_lyapunov_functions_never_increase_and_their_fall_is_accounted_for(robot
 def test_every_law_brings_the_robot_to_its_target(robot, which):
     target, q, qd = start(robot)
     n = robot.n
-    law = lw.pd_gravity(target, 20.0, np.linspace(3.0, 5.0, n)) if which == 0 else laws(target)[which]
+    law = lw.control.pd_gravity(target, 20.0, np.linspace(3.0, 5.0, n)) if which == 0 else laws(target)[which]
     run = lw.simulate(robot, q, qd, 60.0 if which == 0 else 8.0, torque=law, samples=2)
     assert np.abs(run.q[-1] - target).max() < 1e-3
     assert np.abs(run.qd[-1]).max() < 1e-3
@@ -114,15 +114,17 @@ def test_every_law_brings_the_robot_to_its_target(robot, which):
 def test_computed_torque_makes_every_error_a_linear_oscillation(robot):
     target, q, qd = start(robot)
     kp, kd = np.linspace(9.0, 40.0, robot.n), np.linspace(2.0, 12.0, robot.n)
-    run = lw.simulate(robot, q, qd, 1.0, torque=lw.computed_torque(target, kp, kd), rtol=1e-10, samples=21)
+    run = lw.simulate(robot, q, qd, 1.0, torque=lw.control.computed_torque(target, kp, kd), rtol=1e-10, samples=21)
     wanted = np.array([oscillation(t, q - target, qd, kp, kd) for t in run.t])
     assert np.abs(run.q - target - wanted).max() < 1e-7
 
 
-@pytest.mark.parametrize("trajectory", [swing, lw.cycloid([0.0] * 3, [1.0, -0.5, 2.0], 2.0)], ids=["mine", "cycloid"])
+@pytest.mark.parametrize(
+    "trajectory", [swing, lw.trajectories.cycloid([0.0] * 3, [1.0, -0.5, 2.0], 2.0)], ids=["mine", "cycloid"]
+)
 def test_computed_torque_follows_trajectories(trajectory):
     first, rate, _ = trajectory(0.0)
-    law = lw.computed_torque(trajectory, 100.0, 20.0)
+    law = lw.control.computed_torque(trajectory, 100.0, 20.0)
     on = lw.simulate(PLANAR, first, rate, 2.0, torque=law, samples=21)
     assert on.compiled
     assert np.abs(on.q - [trajectory(t)[0] for t in on.t]).max() < 1e-7
@@ -138,7 +140,7 @@ def test_an_even_brake_in_nu_slows_the_motion_along_the_path_of_the_free_robot(r
     _, q, qd = start(robot)
     floating, kd = robot.with_gravity((0, 0, 0)), 2.0
     times = np.linspace(0.1, 0.8, 8)
-    braked = lw.simulate(robot, q, qd, 0.8, torque=lw.diagonal_control(q, 0.0, kd), rtol=1e-10, samples=times)
+    braked = lw.simulate(robot, q, qd, 0.8, torque=lw.control.diagonal_control(q, 0.0, kd), rtol=1e-10, samples=times)
     free = lw.simulate(floating, q, qd, 0.8, rtol=1e-10, samples=(1.0 - np.exp(-kd * times)) / kd)
     assert relative(braked.q, free.q) < 1e-6
     before = lw.kinetic_energy(robot, q, qd)
@@ -149,9 +151,9 @@ def test_an_even_brake_in_nu_slows_the_motion_along_the_path_of_the_free_robot(r
 def test_with_coriolis_forces_compensated_each_nu_is_braked_by_itself(robot):
     _, q, qd = start(robot)
     kd = np.linspace(1.0, 6.0, robot.n)
-    law = lw.diagonal_control(q, 0.0, kd, coriolis=True)
+    law = lw.control.diagonal_control(q, 0.0, kd, coriolis=True)
     run = lw.simulate(robot, q, qd, 0.8, torque=law, rtol=1e-10, samples=9)
-    nu = lw.normalized.velocity(robot, run.q, run.qd)
+    nu = lw.formulations.normalized.velocity(robot, run.q, run.qd)
     assert relative(nu, nu[0] * np.exp(-np.outer(run.t, kd))) < 1e-6
 
 
@@ -160,8 +162,8 @@ def test_with_coriolis_forces_compensated_each_nu_is_braked_by_itself(robot):
 def test_near_the_target_nu_control_is_n_separate_oscillators_and_far_away_it_is_not(robot, coriolis):
     target, away, _ = start(robot)
     kp, kd = np.linspace(30.0, 60.0, robot.n), np.linspace(6.0, 9.0, robot.n)
-    law = lw.diagonal_control(target, kp, kd, coriolis=coriolis)
-    factor, coupling = lw.mass_factor(robot, target), []
+    law = lw.control.diagonal_control(target, kp, kd, coriolis=coriolis)
+    factor, coupling = lw.formulations.mass_factor(robot, target), []
     for small in (1e-3, 1e-4):
         q = target + small * (away - target)
         run = lw.simulate(robot, q, np.zeros(robot.n), 0.5, torque=law, rtol=1e-10, atol=1e-15, samples=11)
@@ -175,7 +177,7 @@ def test_near_the_target_nu_control_is_n_separate_oscillators_and_far_away_it_is
 @every_robot
 def test_even_gains_in_nu_need_no_factors_of_the_inertia_matrix(robot):
     target, q, qd = start(robot)
-    law = lw.diagonal_control(target, 30.0, 7.0)
+    law = lw.control.diagonal_control(target, 30.0, 7.0)
     there, here = lw.inertia_matrix(robot, target), lw.inertia_matrix(robot, q)
     plain = lw.gravity_torque(robot, q) + 30.0 * there @ (target - q) - 7.0 * here @ qd
     assert relative(law(robot, 0.0, q, qd), plain) < 1e-12
@@ -195,11 +197,11 @@ def test_with_wrong_masses_nu_control_still_takes_energy_away(robot, coriolis):
     """Without gravity: L kd Lᵀ takes energy whatever L is, and L C gives none, since νᵀ C = 0 of any robot."""
     target, q, qd = start(robot)
     true, believed = heavier(robot, 1.0), heavier(robot, 5.0)
-    law = lw.diagonal_control(target, 20.0, 8.0, coriolis=coriolis, model=believed)
+    law = lw.control.diagonal_control(target, 20.0, 8.0, coriolis=coriolis, model=believed)
     run = lw.simulate(true, q, qd, 1.0, torque=law, rtol=1e-10, samples=101)
     V = law.lyapunov(true, run.q, run.qd)
     assert (np.diff(V) <= DECAY * V[0]).all()
-    nu = lw.normalized.velocity(believed, q, qd)
+    nu = lw.formulations.normalized.velocity(believed, q, qd)
     assert relative(qd @ (law(true, 0.0, q, qd) - law(true, 0.0, q, 0.0 * qd)), -8.0 * nu @ nu) < 1e-11
 
 
@@ -207,7 +209,7 @@ def test_with_wrong_masses_computed_torque_may_drive_the_robot_faster():
     true, believed = heavier(PLANAR, 1.0), heavier(PLANAR, 5.0)
     rates = 6.0 * states(PLANAR, 200)[1]
     q, growth = np.tile([0.2, 0.8, 0.5], (200, 1)), []
-    for make in (lw.computed_torque, lw.diagonal_control):
+    for make in (lw.control.computed_torque, lw.control.diagonal_control):
         run = lw.simulate(true, q, rates, 0.3, torque=make(q[0], 25.0, 10.0, model=believed), samples=31)
         kinetic = lw.kinetic_energy(true, run.q, run.qd)
         growth.append((kinetic.max(axis=-1) / kinetic[:, 0]).max())
@@ -216,12 +218,14 @@ def test_with_wrong_masses_computed_torque_may_drive_the_robot_faster():
 
 
 def test_laws_are_known_by_their_numbers_and_compile_once():
-    one, other = (lw.pd_gravity(target, 10, [1, 2, 3]) for target in ([0.1, 0.2, 0.3], np.array([0.1, 0.2, 0.3])))
+    one, other = (
+        lw.control.pd_gravity(target, 10, [1, 2, 3]) for target in ([0.1, 0.2, 0.3], np.array([0.1, 0.2, 0.3]))
+    )
     assert one == other
     assert hash(one) == hash(other)
-    assert one != lw.pd_gravity([0.1, 0.2, 0.3], 11, [1, 2, 3])
-    assert lw.computed_torque(swing, 1, 2) == lw.computed_torque(swing, 1.0, 2.0)
-    assert lw.diagonal_control(0, 1, 2) != lw.diagonal_control(0, 1, 2, coriolis=True)
+    assert one != lw.control.pd_gravity([0.1, 0.2, 0.3], 11, [1, 2, 3])
+    assert lw.control.computed_torque(swing, 1, 2) == lw.control.computed_torque(swing, 1.0, 2.0)
+    assert lw.control.diagonal_control(0, 1, 2) != lw.control.diagonal_control(0, 1, 2, coriolis=True)
     assert len({*laws([0.1, 0.2]), *laws([0.1, 0.2])}) == 4
     lw.simulate(PLANAR, [0] * 3, [0] * 3, 0.01, torque=one)
     made = compiled_solver.cache_info().misses
@@ -230,11 +234,11 @@ def test_laws_are_known_by_their_numbers_and_compile_once():
 
 
 def test_laws_say_what_they_are():
-    assert repr(lw.computed_torque([0, 1], 4, 4)) == "computed_torque(reference=(0.0, 1.0), kp=4.0, kd=4.0)"
-    assert repr(lw.diagonal_control(0, [1, 2], 3, coriolis=True)) == (
+    assert repr(lw.control.computed_torque([0, 1], 4, 4)) == "computed_torque(reference=(0.0, 1.0), kp=4.0, kd=4.0)"
+    assert repr(lw.control.diagonal_control(0, [1, 2], 3, coriolis=True)) == (
         "diagonal_control(target=0.0, kp=(1.0, 2.0), kd=3.0, coriolis=True)"
     )
-    assert repr(lw.limited(lw.pd_gravity(0, 1, 2), 5) + lw.springs(3)) == (
+    assert repr(lw.control.limited(lw.control.pd_gravity(0, 1, 2), 5) + lw.control.springs(3)) == (
         "limited(pd_gravity(target=0.0, kp=1.0, kd=2.0), most=5.0) + springs(stiffness=3.0)"
     )
 
@@ -242,12 +246,16 @@ def test_laws_say_what_they_are():
 @pytest.mark.parametrize(
     ("make", "error", "said"),
     [
-        (lambda: lw.pd_gravity([0, np.nan], 1, 1), ValueError, "target is"),
-        (lambda: lw.pd_gravity([0, 0], -1, 1), ValueError, "kp is -1"),
-        (lambda: lw.computed_torque([0, 0], 1, "much"), TypeError, "kd is 'much'"),
-        (lambda: lw.diagonal_control(0, 1, 1, coriolis=1), TypeError, "coriolis is 1"),
-        (lambda: run(lw.pd_gravity([0, 0], 1, 1)), ValueError, "pd_gravity: target has 2 numbers"),
-        (lambda: run(lw.computed_torque(lambda t: (0, 0, 0), 1, 1)), ValueError, r"gave shapes \(\), \(\), \(\)"),
+        (lambda: lw.control.pd_gravity([0, np.nan], 1, 1), ValueError, "target is"),
+        (lambda: lw.control.pd_gravity([0, 0], -1, 1), ValueError, "kp is -1"),
+        (lambda: lw.control.computed_torque([0, 0], 1, "much"), TypeError, "kd is 'much'"),
+        (lambda: lw.control.diagonal_control(0, 1, 1, coriolis=1), TypeError, "coriolis is 1"),
+        (lambda: run(lw.control.pd_gravity([0, 0], 1, 1)), ValueError, "pd_gravity: target has 2 numbers"),
+        (
+            lambda: run(lw.control.computed_torque(lambda t: (0, 0, 0), 1, 1)),
+            ValueError,
+            r"gave shapes \(\), \(\), \(\)",
+        ),
     ],
     ids=lambda x: x if isinstance(x, str) else "x",
 )
@@ -261,11 +269,11 @@ def run(law):
 
 
 STATE_LAWS = [
-    lw.pd_gravity([0.1, 0.2, 0.3], kp=3, kd=1),
-    lw.computed_torque([0.1, 0.2, 0.3], kp=3, kd=1),
-    lw.diagonal_control([0.1, 0.2, 0.3], kp=3, kd=1),
-    lw.limited(lw.pd_gravity([0.1, 0.2, 0.3], kp=3, kd=1), 1.0),
-    lw.springs(3.0) + lw.springs(0.0, damping=0.1),
+    lw.control.pd_gravity([0.1, 0.2, 0.3], kp=3, kd=1),
+    lw.control.computed_torque([0.1, 0.2, 0.3], kp=3, kd=1),
+    lw.control.diagonal_control([0.1, 0.2, 0.3], kp=3, kd=1),
+    lw.control.limited(lw.control.pd_gravity([0.1, 0.2, 0.3], kp=3, kd=1), 1.0),
+    lw.control.springs(3.0) + lw.control.springs(0.0, damping=0.1),
 ]
 
 
@@ -292,7 +300,7 @@ def test_limited_laws_with_constant_torques_are_traced() -> None:
     """Of the Panda, whose first axis is vertical, gravity exerts no torque there: a zero among nodes."""
     arm = lw.load("panda")
     laws = {
-        "limited": lw.limited(lambda arm, t, q, qd: lw.gravity_torque(arm, q), 20.0),
+        "limited": lw.control.limited(lambda arm, t, q, qd: lw.gravity_torque(arm, q), 20.0),
         "dry": lambda arm, t, q, qd: lw.Friction(smooth=0, coulomb=1.0).torque(arm, np.stack([-2.0, *qd[1:]])),
     }
     q, qd, *_ = states(arm)

@@ -55,12 +55,12 @@ def test_errors_are_rotation_vectors_and_springs_the_gradient_of_their_energy(ro
     for seed in range(3):
         q, target, qd = state(robot, seed)
         k = np.random.default_rng(seed).uniform(1.0, 9.0, robot.n)
-        spring, h = lw.springs(k, target), 1e-6
+        spring, h = lw.control.springs(k, target), 1e-6
         assert relative(spring.energy(q, robot), 0.5 * (k * error(robot, q, target) ** 2).sum()) < 1e-13
         energies = [spring.energy(moved(robot, q, qd, x), robot) for x in (-h, h)]
         power = spring(robot, 0.0, q, np.zeros(robot.n)) @ qd
         assert relative((energies[1] - energies[0]) / (2.0 * h), -power) < 1e-7
-        even = lw.springs(2.0, target)(robot, 0.0, q, np.zeros(robot.n))
+        even = lw.control.springs(2.0, target)(robot, 0.0, q, np.zeros(robot.n))
         assert relative(even, 2.0 * error(robot, q, target)) < 1e-13
 
 
@@ -69,10 +69,10 @@ def test_lyapunov_functions_fall_by_what_the_dampers_take(robot):
     """V̇ of pd_gravity and of diagonal_control, for gains that differ from axis to axis."""
     q, target, qd = state(robot)
     kp, kd, h = np.linspace(5.0, 20.0, robot.n), np.linspace(1.0, 3.0, robot.n), 1e-6
-    for law in (lw.pd_gravity(target, kp, kd), lw.diagonal_control(target, kp, kd)):
+    for law in (lw.control.pd_gravity(target, kp, kd), lw.control.diagonal_control(target, kp, kd)):
         acceleration = lw.forward_dynamics(robot, q, qd, law(robot, 0.0, q, qd))
         ends = [law.lyapunov(robot, moved(robot, q, qd, x), qd + x * acceleration) for x in (-h, h)]
-        rate = qd if law.constructor_name == "pd_gravity" else lw.normalized.velocity(robot, q, qd)
+        rate = qd if law.constructor_name == "pd_gravity" else lw.formulations.normalized.velocity(robot, q, qd)
         assert relative((ends[1] - ends[0]) / (2.0 * h), -(kd * rate**2).sum()) < 1e-6
 
 
@@ -82,7 +82,7 @@ def test_computed_torque_commands_the_acceleration_that_lets_errors_die_out(pass
     q, target, qd = state(FLYING)
     rate, acceleration = np.random.default_rng(9).normal(size=(2, FLYING.n))
     kp, kd = np.linspace(5.0, 20.0, FLYING.n), np.linspace(1.0, 3.0, FLYING.n)
-    law = lw.computed_torque(lambda t: (target, rate, acceleration), kp, kd, passive=passive)
+    law = lw.control.computed_torque(lambda t: (target, rate, acceleration), kp, kd, passive=passive)
     tau = law(FLYING, 0.0, q, qd)
     rest = np.concatenate([np.arange(FLYING.n)[FLYING.v_slice(name)] for name in passive] or [[]]).astype(int)
     driven = np.setdiff1d(np.arange(FLYING.n), rest)
@@ -100,8 +100,12 @@ def test_computed_torque_commands_the_acceleration_that_lets_errors_die_out(pass
 def test_laws_compile_to_what_they_are_in_python(robot):
     q, target, qd = state(robot)
     name = robot.joint_names[0]
-    together = lw.pd_gravity(target, 20.0, 3.0, passive=[name]) + lw.computed_torque(target, 20.0, 3.0, passive=[name])
-    law = lw.limited(together + lw.diagonal_control(target, 4.0, 1.0) + lw.springs(3.0, target), most=500.0)
+    together = lw.control.pd_gravity(target, 20.0, 3.0, passive=[name]) + lw.control.computed_torque(
+        target, 20.0, 3.0, passive=[name]
+    )
+    law = lw.control.limited(
+        together + lw.control.diagonal_control(target, 4.0, 1.0) + lw.control.springs(3.0, target), most=500.0
+    )
     kernel = lw.compile(law, robot)
     turned = np.stack([q, target, -target])
     alone = np.array([law(robot, 0.0, x, qd) for x in turned])
@@ -113,25 +117,30 @@ def test_coupled_joints_are_driven_through_the_joint_that_they_follow():
     rows = lw.load("planar3").rows
     rows[2] |= {"coupled_to": rows[1]["name"], "ratio": -0.5}
     arm = lw.Robot.from_dh(rows, convention="standard", gravity=(0, -9.81, 0), name="coupled")
-    law = lw.computed_torque([0.3, -0.2], kp=9.0, kd=6.0)
+    law = lw.control.computed_torque([0.3, -0.2], kp=9.0, kd=6.0)
     q, qd = np.array([0.5, 0.1]), np.array([1.0, -2.0])
     wanted = 9.0 * ([0.3, -0.2] - q) - 6.0 * qd
     assert relative(lw.forward_dynamics(arm, q, qd, law(arm, 0.0, q, qd)), wanted) < 1e-12
     with pytest.raises(ValueError, match="pd_gravity: passive is 'link3'"):
-        lw.pd_gravity([0.0, 0.0], 1.0, 1.0, passive=["link3"])(arm, 0.0, q, qd)
-    assert "rotor_inertia" not in {key for key, x in lw.with_gears(arm, [3, 2], 1.0).rows[2].items() if x != 0.0}
+        lw.control.pd_gravity([0.0, 0.0], 1.0, 1.0, passive=["link3"])(arm, 0.0, q, qd)
+    assert "rotor_inertia" not in {
+        key for key, x in lw.control.with_gears(arm, [3, 2], 1.0).rows[2].items() if x != 0.0
+    }
 
 
 @pytest.mark.parametrize(
     ("law", "said"),
     [
-        (lw.springs(1.0, rest=0.5), r"springs: rest has 1 number \(expected the 10 .*base.x, .*base.qz, link1"),
-        (lw.pd_gravity(np.zeros(10), 1, 1), r"target\[3\], joint 'base', begins a quaternion of length zero"),
-        (lw.pd_gravity(np.ones(9), 1, 1), "target has 9 numbers"),
-        (lw.pd_gravity(np.ones(10), np.ones(10), 1), "kp has 10 numbers .* each of 9 degrees of freedom"),
-        (lw.computed_torque(lambda t: (np.ones(9),) * 3, 1, 1), r"qdd, \(10,\), \(9,\), \(9,\); .*need robot=.*"),
-        (lw.pd_gravity(np.ones(10), 1, 1, passive="bse"), "passive is 'bse', did you mean 'base'"),
-        (lw.pd_gravity(np.ones(10), 1, 1, passive=FLYING.joint_names), "passive are all joints"),
+        (lw.control.springs(1.0, rest=0.5), r"springs: rest has 1 number \(expected the 10 .*base.x, .*base.qz, link1"),
+        (lw.control.pd_gravity(np.zeros(10), 1, 1), r"target\[3\], joint 'base', begins a quaternion of length zero"),
+        (lw.control.pd_gravity(np.ones(9), 1, 1), "target has 9 numbers"),
+        (lw.control.pd_gravity(np.ones(10), np.ones(10), 1), "kp has 10 numbers .* each of 9 degrees of freedom"),
+        (
+            lw.control.computed_torque(lambda t: (np.ones(9),) * 3, 1, 1),
+            r"qdd, \(10,\), \(9,\), \(9,\); .*need robot=.*",
+        ),
+        (lw.control.pd_gravity(np.ones(10), 1, 1, passive="bse"), "passive is 'bse', did you mean 'base'"),
+        (lw.control.pd_gravity(np.ones(10), 1, 1, passive=FLYING.joint_names), "passive are all joints"),
     ],
     ids=lambda x: x if isinstance(x, str) else "",
 )
@@ -145,8 +154,10 @@ def test_zero_is_every_joint_at_zero_and_a_passive_law_has_no_lyapunov_function(
     q, _, qd = state(FLYING)
     neutral = np.zeros(10)
     neutral[3] = 1.0
-    assert np.array_equal(lw.springs(2.0)(FLYING, 0.0, q, qd), lw.springs(2.0, neutral)(FLYING, 0.0, q, qd))
-    law = lw.pd_gravity(neutral, 1.0, 1.0, passive=["base"])
+    assert np.array_equal(
+        lw.control.springs(2.0)(FLYING, 0.0, q, qd), lw.control.springs(2.0, neutral)(FLYING, 0.0, q, qd)
+    )
+    law = lw.control.pd_gravity(neutral, 1.0, 1.0, passive=["base"])
     assert repr(law).endswith("passive=('base',))")
     with pytest.raises(ValueError, match="no Lyapunov function"):
         law.lyapunov(FLYING, q, qd)
@@ -157,8 +168,8 @@ def test_computed_torque_follows_trajectories_of_orientations_and_on_a_base_that
     """With every joint driven all of q* is followed; on a passive base the arm is, and the momentum stays zero."""
     arm = FLYING.with_gravity((0, 0, 0))
     start, end = lw.random_configuration(arm, 3, 2)
-    move = lw.quintic(start, end, 1.0, robot=arm)
-    law = lw.computed_torque(move, kp=100.0, kd=20.0, passive=passive)
+    move = lw.trajectories.quintic(start, end, 1.0, robot=arm)
+    law = lw.control.computed_torque(move, kp=100.0, kd=20.0, passive=passive)
     run = lw.simulate(arm, start, np.zeros(9), 1.5, torque=law, samples=7)
     assert run.compiled
     off = lw.difference(arm, run.q, move(run.t).q)
@@ -175,7 +186,7 @@ def test_from_rest_an_orientation_error_dies_out_along_one_axis_as_the_linear_eq
     """ë + kd ė + kp e = 0 with kd² = 4 kp: e(t) = e(0) (1 + kd t / 2) exp(-kd t / 2)."""
     ball = lw.random_tree(2, seed=1, joints="SR")
     q, target, _ = state(ball, 5)
-    law = lw.computed_torque(target, kp=9.0, kd=6.0)
+    law = lw.control.computed_torque(target, kp=9.0, kd=6.0)
     run = lw.simulate(ball, q, np.zeros(ball.n), 1.0, torque=law, rtol=1e-10, samples=6)
     falls = (1.0 + 3.0 * run.t) * np.exp(-3.0 * run.t)
     wanted = falls[:, None] * error(ball, q, target)

@@ -119,7 +119,7 @@ def test_nothing_is_lost(path: tuple[str, ...]) -> None:
     for row in robot.rows:
         assert {k: v for k, v in row.items() if k not in geometry}.items() <= rows[row["name"]].items()
     assert other.q_names[0] == "hinge"
-    assert (lw.springs(other), other.velocity_limits) == (lw.springs(robot), robot.velocity_limits)
+    assert (lw.control.springs(other), other.velocity_limits) == (lw.control.springs(robot), robot.velocity_limits)
 
 
 @pytest.mark.parametrize("convention", ["standard", "modified"])
@@ -183,10 +183,12 @@ def test_symbols_of_lengths_can_become_frames_alone() -> None:
     rod = {"joint": "revolute", "a": a, "b": 0.0, "alpha": 0.0, **BODY}
     arm = lw.Robot.from_dh([rod, rod], convention="standard", name="rods")
     assert same(lw.bind(arm, a=0.5), lw.bind(lw.convert(arm, "frames"), a=0.5)) < 1e-13
-    with pytest.raises(lw.RobotError, match=r"'rods', link 'link1': a is .* 'modified' is found from plain numbers"):
+    with pytest.raises(
+        lw.errors.RobotError, match=r"'rods', link 'link1': a is .* 'modified' is found from plain numbers"
+    ):
         lw.convert(arm, "modified")
     turned = lw.Robot.from_dh([{**rod, "alpha": alpha}], convention="standard", name="turned")
-    with pytest.raises(lw.RobotError, match=r"'turned', link 'link1': alpha is .*lw.bind"):
+    with pytest.raises(lw.errors.RobotError, match=r"'turned', link 'link1': alpha is .*lw.bind"):
         lw.convert(turned, "frames")
 
 
@@ -214,7 +216,8 @@ def test_a_difference_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setitem(conversion.WAYS, "modified", wrong)
     with pytest.raises(
-        lw.RobotError, match=r"'stanford': its table as 'modified' is not the same robot: the (torques|inertias) of"
+        lw.errors.RobotError,
+        match=r"'stanford': its table as 'modified' is not the same robot: the (torques|inertias) of",
     ):
         lw.convert(lw.load("stanford"), "modified")
 
@@ -223,12 +226,12 @@ def test_numbers_that_were_replaced_are_noticed() -> None:
     """A robot whose links are not those of its table cannot be converted by its table."""
     arm = lw.load("planar3")
     heavier = tuple(replace(link, mass=2.0 * link.mass) for link in arm.links)
-    with pytest.raises(lw.RobotError, match="not the same robot"):
+    with pytest.raises(lw.errors.RobotError, match="not the same robot"):
         lw.convert(replace(arm, links=heavier), "modified")
 
 
 def test_arguments_are_checked() -> None:
-    with pytest.raises(lw.RobotError, match=r"convention is 'modifed', did you mean 'modified'\?"):
+    with pytest.raises(lw.errors.RobotError, match=r"convention is 'modifed', did you mean 'modified'\?"):
         lw.convert(lw.load("planar3"), "modifed")
     with pytest.raises(TypeError, match="expected a Robot"):
         lw.convert("planar3", "modified")  # type: ignore[arg-type]

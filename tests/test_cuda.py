@@ -14,10 +14,11 @@ import pytest
 import linkwise as lw
 from effort import in_turn, rest_slow
 from joint_kinds import ARM as FLYING
+from linkwise.errors import CudaError
 from linkwise.graph import Graph, Node, Port, Program
 from linkwise.graph.order import depth_first, fewest_live, peak_live
 from linkwise.kernels.compiler import Compiled
-from linkwise.targets.cuda.driver import CudaError, device
+from linkwise.targets.cuda.driver import device
 from linkwise.targets.cuda.kernel import CudaKernel
 from linkwise.targets.cuda.memory import DeviceArray
 from linkwise.targets.cuda.target import CudaTarget
@@ -88,7 +89,7 @@ def test_the_bits_are_those_of_the_cpu(robot: lw.Robot, dtype: str, place: str) 
         assert_same_bits(kernel, lw.compile(function, robot, dtype=dtype, form="straight"))
 
 
-@pytest.mark.parametrize(("function", "dtype"), [(M, "float64"), (lw.udu, "float32")])
+@pytest.mark.parametrize(("function", "dtype"), [(M, "float64"), (lw.formulations.udu, "float32")])
 def test_results_of_many_numbers(function: Callable[..., Any], dtype: str, place: str) -> None:
     robot = TEXTBOOK[3]
     assert_same_bits(made(function, robot, dtype), lw.compile(function, robot, dtype=dtype))
@@ -215,7 +216,7 @@ def test_every_operation_of_the_graph(dtype: str, place: str) -> None:
 
 def test_what_is_several_kernels_on_the_cpu_is_one_kernel() -> None:
     kernel = lw.compile(lw.forward_dynamics_second_derivatives, lw.load("planar3"), target="cuda")
-    assert isinstance(kernel, lw.CudaKernel)
+    assert isinstance(kernel, lw.results.CudaKernel)
 
 
 # the text

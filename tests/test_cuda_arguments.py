@@ -50,7 +50,7 @@ def part(whole: Foreign, view: np.ndarray, base: np.ndarray) -> Foreign:
 
 def test_results_may_lie_between_one_another_but_not_share_memory(library: FakeLibrary) -> None:
     """Whether arrays with gaps share memory does not show in where they begin and end."""
-    udu, q = kernel(lw.udu), Foreign(STATES[0])
+    udu, q = kernel(lw.formulations.udu), Foreign(STATES[0])
     base = np.zeros((40, 4, 3))
     whole = Foreign(base)
     outs = part(whole, base[:, :3], base), part(whole, base[:, 3], base)
@@ -71,11 +71,11 @@ def test_out_may_be_a_list(library: FakeLibrary) -> None:
         ("cuda", [Foreign(np.zeros((40, 3, 3))), Foreign(np.zeros((40, 3)))]),
         ("cpu", [np.zeros((40, 3, 3)), np.zeros((40, 3))]),
     ):
-        run = lw.compile(lw.udu, ARM, target=target)
+        run = lw.compile(lw.formulations.udu, ARM, target=target)
         assert run(Foreign(STATES[0]) if target == "cuda" else STATES[0], out=outs) is outs
-        for x, y in zip(outs, expected(STATES[0], function=lw.udu), strict=True):
+        for x, y in zip(outs, expected(STATES[0], function=lw.formulations.udu), strict=True):
             assert np.array_equal(x.numbers() if isinstance(x, Foreign) else x, y)
-    assert np.array_equal(kernel(lw.udu)(STATES[0], out=outs, copy=True)[1], outs[1])
+    assert np.array_equal(kernel(lw.formulations.udu)(STATES[0], out=outs, copy=True)[1], outs[1])
 
 
 def test_masks_are_refused(library: FakeLibrary) -> None:
@@ -170,7 +170,7 @@ def test_arrays_of_jax_are_never_written_to(library: FakeLibrary, monkeypatch: p
     assert not out.there.copy_to_host().any()
     assert np.array_equal(kernel()(*arrays).copy_to_host(), expected(*STATES))
     run = lw.rollout(ARM, arrays[0], arrays[1], steps=2, dt=0.01, target="cuda")
-    again = lw.RolloutResult(**{**vars(run), "q_end": Jax(np.zeros((40, 3)))})
+    again = lw.results.RolloutResult(**{**vars(run), "q_end": Jax(np.zeros((40, 3)))})
     with pytest.raises(ValueError, match=r"out\.q_end is an array of JAX"):
         lw.rollout(ARM, arrays[0], arrays[1], steps=2, dt=0.01, target="cuda", out=again)
 
@@ -289,9 +289,11 @@ def test_tensors_on_a_gpu() -> None:
     run(q, qd, qdd, out=out)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         total.backward()
-    udu, whole = kernel(lw.udu), torch.zeros((40, 4, 3), dtype=torch.float64, device="cuda")
+    udu, whole = kernel(lw.formulations.udu), torch.zeros((40, 4, 3), dtype=torch.float64, device="cuda")
     udu(q, out=(whole[:, :3], whole[:, 3]))
-    for found, right in zip((whole[:, :3], whole[:, 3]), expected(STATES[0], function=lw.udu), strict=True):
+    for found, right in zip(
+        (whole[:, :3], whole[:, 3]), expected(STATES[0], function=lw.formulations.udu), strict=True
+    ):
         assert np.array_equal(found.cpu().numpy(), right)
     with pytest.raises(ValueError, match="elements that share memory"):
         run(q, qd, qdd, out=torch.zeros(3, dtype=torch.float64, device="cuda").expand(40, 3))

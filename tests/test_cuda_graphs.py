@@ -17,9 +17,10 @@ import pytest
 import linkwise as lw
 from fake_arrays import Stream, fake_arrays
 from fake_cuda import FakeLibrary, fake_driver
+from linkwise.errors import CudaError
 from linkwise.simulation import rollouts
 from linkwise.targets.cpu.host import host_target
-from linkwise.targets.cuda.driver import RETIRED, CudaError, device
+from linkwise.targets.cuda.driver import RETIRED, device
 from linkwise.targets.cuda.memory import DeviceArray, PinnedArray
 
 pytest.importorskip("llvmlite")

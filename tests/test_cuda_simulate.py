@@ -14,7 +14,7 @@ from robots import TEXTBOOK
 
 pytest.importorskip("llvmlite")
 PLANAR = lw.load("planar3")
-INTEGRATORS = [name for name in lw.integrators() if name != "radau"]
+INTEGRATORS = [name for name in lw.methods(lw.simulate) if name != "radau"]
 
 
 def starts(robot: lw.Robot, count: int = 9) -> tuple[np.ndarray, np.ndarray]:

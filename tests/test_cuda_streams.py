@@ -14,9 +14,10 @@ import pytest
 import linkwise as lw
 from fake_arrays import Stream, fake_arrays
 from fake_cuda import FakeLibrary, Foreign, fake_driver
+from linkwise.errors import CudaError
 from linkwise.targets.cpu.host import host_target
 from linkwise.targets.cuda import dlpack
-from linkwise.targets.cuda.driver import CudaError, device
+from linkwise.targets.cuda.driver import device
 from linkwise.targets.cuda.memory import DeviceArray
 from linkwise.targets.cuda.streams import let_wait
 

@@ -43,7 +43,7 @@ def test_every_call_of_the_house_takes_a_derivative(function: Any, wrt: str) -> 
     expected = slope(*arrays)
     assert lw.count(slope, TREE) == slope.count
     assert lw.trace(slope, TREE) is slope.program
-    assert relative(lw.evaluate(lw.trace(slope, TREE, passes=["common-factors"]), *arrays)[0], expected) < 1e-10
+    assert relative(lw.graph.evaluate(lw.trace(slope, TREE, passes=["common-factors"]), *arrays)[0], expected) < 1e-10
     kernel = lw.compile(slope, TREE)
     assert kernel.name == f"d_{function.__name__}_d_{wrt}"
     assert relative(kernel(*arrays), expected) < 1e-10
@@ -154,12 +154,12 @@ def test_batches_broadcast_and_a_bad_state_is_blank_plain_and_compiled() -> None
 def test_it_runs_compiled_by_the_rule_of_the_public_functions(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[str] = []
 
-    def spied(self: lw.Derivative, dtype: str, kernel: Any) -> None:
+    def spied(self: lw.results.Derivative, dtype: str, kernel: Any) -> None:
         made.append(dtype)
         keep(self, dtype, kernel)
 
-    keep = lw.Derivative._keep
-    monkeypatch.setattr(lw.Derivative, "_keep", spied)
+    keep = lw.results.Derivative._keep
+    monkeypatch.setattr(lw.results.Derivative, "_keep", spied)
     monkeypatch.setenv("LINKWISE_CACHE", "off")
     q = states(PLANAR)[0]
     with lw.use_kernels("auto"):
@@ -186,7 +186,7 @@ def test_a_joint_that_nothing_resists_is_the_same_error_plain_and_compiled() -> 
         convention="standard",
     )
     for mode in ("never", "always"):
-        with lw.use_kernels(mode), pytest.raises(lw.SingularError):
+        with lw.use_kernels(mode), pytest.raises(lw.errors.SingularError):
             lw.derivative(lw.forward_dynamics, light, "tau")(*np.zeros((3, 3)))
 
 
@@ -213,7 +213,7 @@ def test_a_singular_state_of_a_batch_is_named_behind_one_that_overflows(mode: st
             for arm, masses in ((sling, {}), (open_sling, {"m": 2.0})):
                 slope = make(arm, function)
                 extra = {port.name: np.ones(2) for port in slope.inputs if port.name in ("dq", "weight")}
-                with lw.use_kernels(mode), pytest.raises(lw.SingularError) as caught:
+                with lw.use_kernels(mode), pytest.raises(lw.errors.SingularError) as caught:
                     slope(q.reshape(5, 1, 2), qd.reshape(5, 1, 2), np.ones(2), **extra, **masses)
                 assert caught.value.state == (3, 0)
 
@@ -222,7 +222,7 @@ MAKERS: dict[str, Any] = {
     "derivative": lambda law, **options: lw.derivative(law, PLANAR, "q", **options),
     "jvp": lambda law, **options: lw.jvp(law, PLANAR, "q", **options),
     "vjp": lambda law, **options: lw.vjp(law, PLANAR, "q", **options),
-    "packed": lambda law, **options: lw.packed(law, PLANAR, **options),
+    "packed": lambda law, **options: lw.derivatives.packed(law, PLANAR, **options),
     "second": lambda law, **options: lw.derivative(lw.derivative(law, PLANAR, "q", **options), PLANAR, "q"),
 }
 
@@ -303,7 +303,9 @@ def test_signs_and_selects_inside_a_traced_function() -> None:
     def signs(x: Any) -> Any:
         return np.array([each * sign(each) for each in x])
 
-    slope = lw.derivative(lambda arm, t, qd: lw.cubic(np.zeros(3), np.ones(3), 1.0)(t).q * signs(qd), PLANAR, "t")
+    slope = lw.derivative(
+        lambda arm, t, qd: lw.trajectories.cubic(np.zeros(3), np.ones(3), 1.0)(t).q * signs(qd), PLANAR, "t"
+    )
     kernel = lw.compile(lambda arm, t, qd: slope(t, qd), PLANAR)
     qd = np.array([1.0, -2.0, 0.5])
     for t in (-1.0, 0.5, 3.0):
@@ -334,7 +336,7 @@ def test_results_that_are_all_zero_are_packed_to_no_values() -> None:
         (lw.gravity_torque, ((3,),)),
         (lambda arm, q: (lw.gravity_torque(arm, q), 0.0 * lw.inertia_matrix(arm, q)), ((3,), (3, 3))),
     ):
-        packed = lw.packed(function, still)
+        packed = lw.derivatives.packed(function, still)
         assert packed.size == 0
         for batch in ((), (5,)):
             values = packed(np.ones((*batch, 3)))

@@ -177,7 +177,7 @@ def test_calls_enter_machine_code_until_some_context_runs_plainly(monkeypatch: p
         assert vars(type(slope))["__call__"].__func__ is slope._entry
         monkeypatch.setattr(slope, "_general", None)  # neither way needs it
         assert np.array_equal(slope(*arrays), slope(PLANAR, *arrays))
-        assert isinstance(slope, lw.Derivative)
+        assert isinstance(slope, lw.results.Derivative)
     with lw.use_kernels("never"):
         assert "__call__" not in vars(type(slope))
         monkeypatch.undo()
@@ -238,7 +238,7 @@ def test_long_programs_are_counted_in_calls(monkeypatch: pytest.MonkeyPatch) -> 
             assert not slope._kernels
         slope(many)
         assert slope._kernels["float64"] is not None
-        monkeypatch.setattr(lw.Derivative, "max_operations", 10)
+        monkeypatch.setattr(lw.results.Derivative, "max_operations", 10)
         longer = lw.derivative(lw.gravity_torque, PLANAR, "q")
         assert np.array_equal(longer(many), slope.plain(PLANAR, many))
         assert longer._kernels == {"float64": None}

@@ -277,8 +277,8 @@ def test_wrong_calls_say_what_is_expected(tmp_path: Path) -> None:
         (lambda: lw.draw(arm, np.zeros((2, 2, 3))), ValueError, r"shape \(2, 2, 3\)"),
         (lambda: lw.draw(ball, np.zeros(ball.nq)), ValueError, r"q\[0\], joint 'link1', begins a quaternion of length"),
         (lambda: lw.draw(ball, [lw.neutral(ball), np.zeros(ball.nq)]), ValueError, r"q\[1, 0\]"),
-        (lambda: lw.draw(arm, path=tmp_path / "arm.bmpp"), lw.FileError, "cannot draw .bmpp"),
-        (lambda: lw.draw(arm, path=tmp_path / "no" / "arm.png"), lw.FileError, "does not exist"),
+        (lambda: lw.draw(arm, path=tmp_path / "arm.bmpp"), lw.errors.FileError, "cannot draw .bmpp"),
+        (lambda: lw.draw(arm, path=tmp_path / "no" / "arm.png"), lw.errors.FileError, "does not exist"),
     ):
         with pytest.raises(kind, match=message):
             call()
@@ -359,7 +359,7 @@ def test_notebooks_show_what_has_no_picture() -> None:
 
 def test_notebooks_show_counts_and_equations() -> None:
     arm = lw.load("planar3")
-    assert "<td>2</td>" in lw.Count(1, 2, 3, 4, 5)._repr_html_()
+    assert "<td>2</td>" in lw.results.Count(1, 2, 3, 4, 5)._repr_html_()
     equations = lw.latex(lw.gravity_torque, arm)
     assert equations._repr_latex_().startswith(r"\begin{align*}")
     assert "%" not in equations._repr_latex_()

@@ -29,7 +29,7 @@ def given(arm, t, q, qd):
 def test_limits_hold_to_the_last_bit(most):
     inside = most * np.array([0.0, 1e-300, 1e-20, 0.1, 1 / 3, np.nextafter(1.0, 0.0)])
     beyond = most * np.array([1.0, np.nextafter(1.0, 2.0), 1.1, 1e10, 1e280])
-    law = lw.limited(given, most)
+    law = lw.control.limited(given, most)
     compiled = lw.compile(lambda arm, q: law(arm, 0.0, q, q), CART)
     for sign in (1.0, -1.0):
         for x in inside:
@@ -41,12 +41,12 @@ def test_limits_hold_to_the_last_bit(most):
 
 
 def test_a_joint_may_be_without_limit_and_each_has_its_own():
-    law = lw.limited(given, [1.0, math.inf, 0.0])
+    law = lw.control.limited(given, [1.0, math.inf, 0.0])
     assert law(PLANAR, 0.0, [5.0, -9e9, 3.0], [0.0] * 3).tolist() == [1.0, -9e9, 0.0]
 
 
 def test_a_limited_drive_accelerates_no_faster_than_its_limit_allows():
-    law = lw.limited(lw.springs(100.0, rest=1.0, damping=20.0), most=3.0)
+    law = lw.control.limited(lw.control.springs(100.0, rest=1.0, damping=20.0), most=3.0)
     run = lw.simulate(CART, [-4.0], [0.0], 40.0, torque=law)
     assert run.compiled
     assert np.abs(run.tau).max() == 3.0
@@ -58,7 +58,7 @@ def test_a_limited_drive_accelerates_no_faster_than_its_limit_allows():
 @every_robot
 def test_springs_keep_the_energy_of_robot_and_springs_together(robot):
     q, qd, k, rest = (x[0] for x in states(robot, 1))
-    law = lw.springs(5.0 + np.abs(k), rest)
+    law = lw.control.springs(5.0 + np.abs(k), rest)
     run = lw.simulate(robot, q, 0.3 * qd, 0.4, torque=law, rtol=1e-10, samples=41)
     total = run.energy + law.energy(run.q)
     assert run.compiled
@@ -71,7 +71,7 @@ def test_dampers_take_what_they_should(robot):
     q, qd, _, _ = (x[0] for x in states(robot, 1))
     run, viscous = (
         lw.simulate(robot, q, qd, 0.2, samples=5, **how)
-        for how in ({"torque": lw.springs(0, damping=0.7)}, {"friction": lw.Friction(viscous=0.7, coulomb=0.0)})
+        for how in ({"torque": lw.control.springs(0, damping=0.7)}, {"friction": lw.Friction(viscous=0.7, coulomb=0.0)})
     )
     assert relative(run.q, viscous.q) < 1e-7
     assert relative(-run.work, viscous.heat) < 1e-6
@@ -80,7 +80,7 @@ def test_dampers_take_what_they_should(robot):
 @every_robot
 def test_laws_in_machine_code_are_the_laws_in_python(robot):
     q, qd, rest, _ = (x[0] for x in states(robot, 1))
-    law = lw.limited(lw.springs(30.0, rest, damping=1.0), 4.0) + lw.springs(2.0)
+    law = lw.control.limited(lw.control.springs(30.0, rest, damping=1.0), 4.0) + lw.control.springs(2.0)
     made, plain = (lw.simulate(robot, q, qd, 0.02, torque=law, samples=4, compiled=c) for c in (True, False))
     assert made.compiled
     assert not plain.compiled
@@ -89,14 +89,16 @@ def test_laws_in_machine_code_are_the_laws_in_python(robot):
 
 
 def test_laws_are_known_by_their_numbers():
-    assert lw.springs(1, [1, 2], 0.5) == lw.springs(1.0, np.array([1, 2]), 0.5)
-    assert hash(lw.springs(1, [1, 2])) == hash(lw.springs(1.0, (1.0, 2.0)))
-    assert lw.springs(1) != lw.springs(2)
-    assert lw.limited(lw.springs(1), 2) == lw.limited(lw.springs(1), 2.0)
-    assert lw.springs(1) + given == lw.springs(1) + given
-    assert given + lw.springs(1) != lw.springs(1) + given
-    assert (lw.springs(1) + given) + lw.springs(2) == lw.springs(1) + (given + lw.springs(2))
-    assert repr(given + lw.limited(lw.springs(1, damping=2), 3)) == (
+    assert lw.control.springs(1, [1, 2], 0.5) == lw.control.springs(1.0, np.array([1, 2]), 0.5)
+    assert hash(lw.control.springs(1, [1, 2])) == hash(lw.control.springs(1.0, (1.0, 2.0)))
+    assert lw.control.springs(1) != lw.control.springs(2)
+    assert lw.control.limited(lw.control.springs(1), 2) == lw.control.limited(lw.control.springs(1), 2.0)
+    assert lw.control.springs(1) + given == lw.control.springs(1) + given
+    assert given + lw.control.springs(1) != lw.control.springs(1) + given
+    assert (lw.control.springs(1) + given) + lw.control.springs(2) == lw.control.springs(1) + (
+        given + lw.control.springs(2)
+    )
+    assert repr(given + lw.control.limited(lw.control.springs(1, damping=2), 3)) == (
         "given + limited(springs(stiffness=1.0, damping=2.0), most=3.0)"
     )
 
@@ -108,13 +110,13 @@ def test_laws_of_a_sum_may_share_the_array_that_they_return():
         out[:] = gain * q
         return out
 
-    both = lw.springs(0) + partial(law, gain=1.0) + partial(law, gain=2.0)
+    both = lw.control.springs(0) + partial(law, gain=1.0) + partial(law, gain=2.0)
     assert np.array_equal(both(lw.load("planar3"), 0.0, np.ones(3), np.zeros(3)), [3.0] * 3)
     assert np.array_equal(Sum(both.parts[1:])(lw.load("planar3"), 0.0, np.ones(3), np.zeros(3)), [3.0] * 3)
 
 
 def test_the_builtin_sum_adds_laws():
-    parts = [lw.springs(1.0), lw.springs(2.0), lw.springs(3.0)]
+    parts = [lw.control.springs(1.0), lw.control.springs(2.0), lw.control.springs(3.0)]
     assert sum(parts) == parts[0] + parts[1] + parts[2]
     with pytest.raises(TypeError):
         1 + parts[0]
@@ -122,21 +124,21 @@ def test_the_builtin_sum_adds_laws():
 
 def test_a_sum_is_the_sum():
     q, qd = np.array([0.1, -0.4, 2.0]), np.array([1.0, 0.5, -2.0])
-    both = given + lw.springs(3, 1, 0.2)
+    both = given + lw.control.springs(3, 1, 0.2)
     assert np.array_equal(both(PLANAR, 0.0, q, qd), q + (3 * (1 - q) - 0.2 * qd))
     with pytest.raises(TypeError, match="unsupported operand"):
-        lw.springs(1) + 3.0
+        lw.control.springs(1) + 3.0
 
 
 @every_robot
 def test_gears_add_the_square_of_the_ratio_times_the_motor_to_the_diagonal(robot):
     q, _, ratio, motor = states(robot, 3)
     ratio, motor = 20.0 * ratio[0], 1e-3 * np.abs(motor[0])
-    geared = lw.with_gears(robot, ratio, motor)
+    geared = lw.control.with_gears(robot, ratio, motor)
     bare = lw.inertia_matrix(robot.without_rotors(), q)
     assert relative(lw.inertia_matrix(geared, q), bare + np.diag(ratio**2 * motor)) < 1e-14
     assert (geared.name, geared.about, geared.convention) == (robot.name, robot.about, robot.convention)
-    assert lw.with_gears(geared, 0.0, 1.0) == robot.without_rotors()
+    assert lw.control.with_gears(geared, 0.0, 1.0) == robot.without_rotors()
     assert relative(lw.gravity_torque(geared, q), lw.gravity_torque(robot, q)) == 0.0
 
 
@@ -144,10 +146,10 @@ def test_gears_leave_merged_links_and_regrouped_bodies_alone():
     fixed = {"joint": "fixed", "a": 0.1, "b": 0, "alpha": 0, "theta": 0}
     rows = [*PLANAR.rows[:2], {"name": "flange", "parent": "link2", **fixed}]
     arm = lw.Robot.from_dh(rows, convention=PLANAR.convention, gravity=PLANAR.gravity)
-    geared = lw.with_gears(arm, 10, 1e-3)
+    geared = lw.control.with_gears(arm, 10, 1e-3)
     assert [row.get("rotor_inertia", 0.0) for row in geared.rows] == pytest.approx([0.1, 0.1, 0.0])
     assert geared.frames == arm.frames
-    assert lw.with_gears(PLANAR.regrouped(), 10, 1e-3) == lw.with_gears(PLANAR, 10, 1e-3).regrouped()
+    assert lw.control.with_gears(PLANAR.regrouped(), 10, 1e-3) == lw.control.with_gears(PLANAR, 10, 1e-3).regrouped()
 
 
 def slide(speed, duration, **keywords):
@@ -197,16 +199,16 @@ def test_stribeck_friction_falls_from_breaking_loose_to_sliding():
 @pytest.mark.parametrize(
     ("make", "error", "said"),
     [
-        (lambda: lw.springs(-1), ValueError, "stiffness is -1"),
-        (lambda: lw.springs("stiff"), TypeError, "stiffness is 'stiff'"),
-        (lambda: lw.springs(1, damping=[0, np.nan]), ValueError, "damping is"),
-        (lambda: lw.springs(1, [1, 2])(PLANAR, 0, [0] * 3, [0] * 3), ValueError, "springs: rest has 2 numbers"),
-        (lambda: lw.limited(3.0, 1), TypeError, "torque is 3.0"),
-        (lambda: lw.limited(given, -1), ValueError, "most is -1"),
-        (lambda: lw.limited(given, 1)(PLANAR, 0, [0] * 2, [0] * 3), ValueError, r"given gave shape \(2,\)"),
-        (lambda: lw.with_gears(PLANAR, [1, 2], 1), ValueError, "ratio has 2 numbers"),
-        (lambda: lw.with_gears(PLANAR, 1, -1), ValueError, "motor_inertia is -1"),
-        (lambda: lw.with_gears(PLANAR, math.inf, 1), ValueError, "ratio is inf"),
+        (lambda: lw.control.springs(-1), ValueError, "stiffness is -1"),
+        (lambda: lw.control.springs("stiff"), TypeError, "stiffness is 'stiff'"),
+        (lambda: lw.control.springs(1, damping=[0, np.nan]), ValueError, "damping is"),
+        (lambda: lw.control.springs(1, [1, 2])(PLANAR, 0, [0] * 3, [0] * 3), ValueError, "springs: rest has 2 numbers"),
+        (lambda: lw.control.limited(3.0, 1), TypeError, "torque is 3.0"),
+        (lambda: lw.control.limited(given, -1), ValueError, "most is -1"),
+        (lambda: lw.control.limited(given, 1)(PLANAR, 0, [0] * 2, [0] * 3), ValueError, r"given gave shape \(2,\)"),
+        (lambda: lw.control.with_gears(PLANAR, [1, 2], 1), ValueError, "ratio has 2 numbers"),
+        (lambda: lw.control.with_gears(PLANAR, 1, -1), ValueError, "motor_inertia is -1"),
+        (lambda: lw.control.with_gears(PLANAR, math.inf, 1), ValueError, "ratio is inf"),
     ],
     ids=lambda x: x if isinstance(x, str) else "x",
 )

@@ -90,7 +90,7 @@ def test_a_singular_state_over_its_inputs_is_named_and_leaves_them(batch: tuple[
     given[(0, *(b - 1 for b in batch), 1)] = 0.0
     for call, k in itertools.product((made, made.general), range(3)):
         mine = given.copy()
-        with pytest.raises(lw.SingularError, match="link1"):
+        with pytest.raises(lw.errors.SingularError, match="link1"):
             call(*mine, out=mine[k])
         assert same(mine, given)
 
@@ -188,12 +188,12 @@ def test_a_singular_state_is_named_behind_any_number_that_overflow(lost: int) ->
     for call in modes():
         for arrays, where in ((given, rf" in state \[{lost + 1}\] "), (single, r" \(articulated inertia 0\)")):
             with pytest.raises(
-                lw.SingularError, match=f"^robot 'sling', joint of link 'link1': nothing .*{where}"
+                lw.errors.SingularError, match=f"^robot 'sling', joint of link 'link1': nothing .*{where}"
             ) as e:
                 call(SLING, *arrays, method="articulated")
             assert e.value.state == ((lost + 1,) if where.startswith(" in") else ())
         shaped = given[:, 1:].reshape(3, 1, lost + 2, 2)
-        with pytest.raises(lw.SingularError, match=rf"in state \[0, {lost}\] "):
+        with pytest.raises(lw.errors.SingularError, match=rf"in state \[0, {lost}\] "):
             call(SLING, *shaped, method="articulated")
         given[0, lost + 1, 1] = np.nan  # then it is the number's fault
         assert np.isnan(call(SLING, *given, method="articulated")[lost + 1]).all()
@@ -209,7 +209,7 @@ def test_a_function_of_ones_own_names_the_singular_state() -> None:
     found = compiled(twice, SLING)(*given)
     assert np.isfinite(found[30:]).all()
     given[0, 35, 1] = 0.0
-    with pytest.raises(lw.SingularError, match=r"link 'link1': nothing resists its motion in state \[35\] "):
+    with pytest.raises(lw.errors.SingularError, match=r"link 'link1': nothing resists its motion in state \[35\] "):
         compiled(twice, SLING)(*given)
 
 

@@ -40,7 +40,7 @@ def with_symbols() -> lw.Robot:
 
 
 SEVERAL = [
-    (lw.udu, PLANAR, {}),
+    (lw.formulations.udu, PLANAR, {}),
     (lw.mass_centres, PLANAR, {}),
     (lw.kinetic_energy, PLANAR, {}),
     (lw.potential_energy, PLANAR, {}),

@@ -6,11 +6,11 @@ import pytest
 import linkwise as lw
 
 ARM = lw.load("planar3")
-MOTION = lw.quintic([0.0, 0.0, 0.0], [1.0, 1.0, 1.0], 1.0)
+MOTION = lw.trajectories.quintic([0.0, 0.0, 0.0], [1.0, 1.0, 1.0], 1.0)
 RESULTS = {
     "a point of a trajectory": lambda q: MOTION(q[0]),
     "budget": lambda q: lw.budget(ARM, q, q, q),
-    "quasi budget": lambda q: lw.normalized.budget(ARM, q, q),
+    "quasi budget": lambda q: lw.formulations.normalized.budget(ARM, q, q),
     "explanation": lambda q: lw.explain(ARM, q),
     "accuracy": lambda q: lw.accuracy(ARM, q, q, q, methods=["denoc"]),
     "base motion": lambda q: lw.BaseMotion(acceleration=q),

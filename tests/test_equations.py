@@ -86,7 +86,7 @@ def factors() -> dict[str, Any]:
 def test_the_factors_are_those_of_the_paper() -> None:
     sympy = pytest.importorskip("sympy", reason="runs where SymPy is installed")
     a = factors()
-    upper, diagonal = lw.sympy(lw.udu, rods(), simplify=True, method="elimination")
+    upper, diagonal = lw.sympy(lw.formulations.udu, rods(), simplify=True, method="elimination")
     assert upper == sympy.Matrix([[1, a["12"], a["13"]], [0, 1, a["23"]], [0, 0, 1]])
     assert diagonal == sympy.Matrix([a["1"], a["2"], a["3"]])
 
@@ -95,7 +95,7 @@ def test_the_factors_in_names_give_the_inertia_matrix_back() -> None:
     """Equation (46), solved for m̂ and α: m̂_2 = i_22 - m̂_3 α_23² and so on."""
     sympy = pytest.importorskip("sympy", reason="runs where SymPy is installed")
     i = {name: sympy.expand(x) for name, x in elements().items()}
-    steps, (upper, diagonal) = lw.sympy(lw.udu, rods(), named=True, simplify=True, method="elimination")
+    steps, (upper, diagonal) = lw.sympy(lw.formulations.udu, rods(), named=True, simplify=True, method="elimination")
     m3, a13, a23, m2, a12 = (symbol for symbol, _ in steps)
     assert dict(steps) == {
         m3: i["33"],
@@ -178,7 +178,10 @@ def test_names_keep_clear_of_symbols() -> None:
 def test_latex_compiles(tmp_path: Path) -> None:
     parts = [lw.latex(function, lw.load(name)) for name in ("planar3", "stanford") for function in PROGRAMS]
     parts += [lw.latex(lw.inverse_dynamics, arm, closed=True) for arm in (rods(), lw.load("puma560"))]
-    parts += [lw.latex(lw.mass_factor, lw.load("planar3")), lw.latex(lw.forward_dynamics, lw.load("planar3"))]
+    parts += [
+        lw.latex(lw.formulations.mass_factor, lw.load("planar3")),
+        lw.latex(lw.forward_dynamics, lw.load("planar3")),
+    ]
     parts += [lw.latex(lw.inverse_inertia_matrix, rods(), method="elimination")]
     lines = [
         r"\documentclass{article}",
@@ -199,7 +202,7 @@ def test_bad_input_is_refused() -> None:
     with pytest.raises(TypeError, match="closed is 'yes'"):
         lw.latex(lw.inertia_matrix, arm, closed="yes")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="elimination"):
-        lw.udu(arm, [0.0, 0.0, 0.0], method="eliminate")
+        lw.formulations.udu(arm, [0.0, 0.0, 0.0], method="eliminate")
 
     def nothing(arm: lw.Robot, q: Any) -> Any:
         return [1.0 / (q[0].cos() ** 2 + q[0].sin() ** 2 - 1.0)]

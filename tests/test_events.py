@@ -8,15 +8,15 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
-from linkwise.simulation.events import PastLimit
+from linkwise.control.events import PastLimit
 from robots import CHAINS, TREES, states
 
 integration = importlib.import_module("linkwise.simulation.integration")
 
 ROW = {"joint": "prismatic", "a": 0, "alpha": 0, "theta": 0, "mass": 2.0, "com": (0, 0, 0), "inertia": np.eye(3)}
 CART = lw.Robot.from_dh([ROW], convention="standard", gravity=(0, 0, 0), name="cart")
-every_integrator = pytest.mark.parametrize("integrator", rest_slow(lw.integrators(), ["verner65"]))
-WAYS = [(name, True) for name in lw.integrators()] + [(name, False) for name in ("verner65", "rk4", "radau")]
+every_integrator = pytest.mark.parametrize("integrator", rest_slow(lw.methods(lw.simulate), ["verner65"]))
+WAYS = [(name, True) for name in lw.methods(lw.simulate)] + [(name, False) for name in ("verner65", "rk4", "radau")]
 QUICK = [("verner65", True), ("radau", True)]
 every_way = pytest.mark.parametrize(("integrator", "compiled"), rest_slow(WAYS, QUICK))
 
@@ -46,7 +46,7 @@ def misses(run, functions, k, tolerance):
 def short_stays(robot):
     """Limits just below the peaks of every joint, so that they are passed and left within one step."""
     q, qd, *_ = (0.5 * x for x in states(robot, 3))
-    law = lw.springs(40.0)
+    law = lw.control.springs(40.0)
     seen = lw.simulate(robot, q, qd, 1.5, torque=law, rtol=1e-5, samples=2001)
     rng, functions = np.random.default_rng(robot.n), []
     for joint in range(robot.n):
@@ -113,7 +113,12 @@ def test_joints_that_start_on_a_limit_in_a_batch_each_by_its_own_motion():
     rates = np.array([[-1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, -1.0, 0.0]])
     low = [link.joint.limits[0] for link in gantry.links]
     run = lw.simulate(
-        gantry, low, rates, 0.1, torque=lambda arm, t, q, qd: lw.gravity_torque(arm, q), events=lw.joint_limits(gantry)
+        gantry,
+        low,
+        rates,
+        0.1,
+        torque=lambda arm, t, q, qd: lw.gravity_torque(arm, q),
+        events=lw.control.joint_limits(gantry),
     )
     assert run.status.tolist() == ["stopped", "done", "stopped"]
     names = [[name for each in events for name in each.names] for events in run.events]
@@ -162,7 +167,7 @@ def swing(arm, t, q, qd):
     return -2 * q  # q = sin t
 
 
-DIRECTED = [*((name, None) for name in lw.integrators() if name != "rk4"), ("dop853", False), ("radau", False)]
+DIRECTED = [*((name, None) for name in lw.methods(lw.simulate) if name != "rk4"), ("dop853", False), ("radau", False)]
 
 
 @pytest.mark.parametrize(("integrator", "compiled"), rest_slow(DIRECTED, [("verner65", None)]))
@@ -177,7 +182,9 @@ def test_out_and_back_within_a_step_counts_in_the_direction_that_is_asked_for(in
         assert [met.t for met in run.events] == pytest.approx(expected, abs=2e-3)
 
 
-@pytest.mark.parametrize("integrator", rest_slow([name for name in lw.integrators() if name != "rk4"], ["verner65"]))
+@pytest.mark.parametrize(
+    "integrator", rest_slow([name for name in lw.methods(lw.simulate) if name != "rk4"], ["verner65"])
+)
 def test_events_do_not_hide_each_other(integrator):
     """Out and back at one threshold, and a higher one: whatever part of a step they fall into."""
     phase = np.linspace(0.0, 1.2, 4 if integrator == "radau" else 40)
@@ -202,4 +209,4 @@ def test_events_do_not_hide_each_other(integrator):
 @pytest.mark.parametrize("joints", ["S", "F", "RS", "SR"])
 def test_robots_whose_last_joint_has_no_limits_have_no_such_events(joints):
     arm = lw.chain(len(joints), joints=joints)
-    assert lw.joint_limits(arm) == ()
+    assert lw.control.joint_limits(arm) == ()

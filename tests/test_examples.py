@@ -55,7 +55,7 @@ def test_the_page_has_its_modules_and_their_names() -> None:
     example = load(FOLDER / "wasm_page.py")
     found = re.search(r"const MODULES = (\{.*\});", example.page())
     assert found
-    modules = {name: lw.wasm_interface(b64decode(text)) for name, text in json.loads(found[1]).items()}
+    modules = {name: lw.results.WasmModule(b64decode(text)).interface for name, text in json.loads(found[1]).items()}
     names = {name: [x["name"] for x in about.get("numbers", about.get("arguments"))] for name, about in modules.items()}
     assert {"t", "q", "qd", "m2", "goal", "work"} <= set(names["simulation"])
     for name in ("poses", "energy"):

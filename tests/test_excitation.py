@@ -29,7 +29,7 @@ QUICK = ARMS[:3]
 
 
 @cache
-def found(index: int, **options: Any) -> lw.Excitation:
+def found(index: int, **options: Any) -> lw.results.Excitation:
     return lw.excitation(ARMS[index], 3, 4.0, LIMITS, starts=1, **options)
 
 
@@ -62,7 +62,7 @@ def test_it_begins_and_ends_at_rest_and_is_its_coefficients(index: int) -> None:
         assert np.abs(np.concatenate([*move(t)[1:]])).max() < 1e-12
     assert move(0.0).q == pytest.approx(move(move.duration).q, abs=1e-12)
     t = np.linspace(0.0, move.duration, 50)
-    for mine, again in zip(move(t), lw.fourier(**move.coefficients)(t), strict=True):
+    for mine, again in zip(move(t), lw.trajectories.fourier(**move.coefficients)(t), strict=True):
         assert np.array_equal(mine, again)
 
 
@@ -132,7 +132,7 @@ def test_friction_noise_and_ends_that_are_not_at_rest() -> None:
 @pytest.mark.slow
 def test_torque_limits_that_bind_are_kept() -> None:
     arm = ARMS[0]
-    weakest = 1.3 * np.abs(lw.torque_along(arm, lw.cycloid([0] * 3, [1e-9] * 3, 1.0), 3).tau).max(axis=0)
+    weakest = 1.3 * np.abs(lw.torque_along(arm, lw.trajectories.cycloid([0] * 3, [1e-9] * 3, 1.0), 3).tau).max(axis=0)
     move = lw.excitation(arm, 2, 2.0, {**LIMITS, "velocity": 10.0, "acceleration": 200.0, "effort": weakest}, starts=1)
     tau = lw.inverse_dynamics(arm, *move(np.linspace(0.0, 2.0, 20_001)))
     used = (np.abs(tau) / weakest).max(axis=0)
@@ -181,14 +181,14 @@ def stopped_at(step: int) -> Iterator[None]:
 
 
 def test_control_c_keeps_the_best_so_far() -> None:
-    with stopped_at(1), pytest.raises(lw.ExcitationInterrupted, match=r"is kept as \.excitation") as caught:
+    with stopped_at(1), pytest.raises(lw.errors.ExcitationInterrupted, match=r"is kept as \.excitation") as caught:
         lw.excitation(ARMS[0], 2, 4.0, LIMITS, starts=2)
     best = caught.value.excitation
-    assert isinstance(best, lw.Excitation)
+    assert isinstance(best, lw.results.Excitation)
     assert best.condition < 100.0
     with stopped_at(0), pytest.raises(KeyboardInterrupt) as caught_early:
         lw.excitation(ARMS[0], 2, 4.0, LIMITS, starts=2)
-    assert not isinstance(caught_early.value, lw.ExcitationInterrupted)
+    assert not isinstance(caught_early.value, lw.errors.ExcitationInterrupted)
 
 
 def test_progress_in_lines(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -203,17 +203,17 @@ def test_progress_in_lines(capsys: pytest.CaptureFixture[str], monkeypatch: pyte
 
 def test_it_is_a_trajectory_like_the_others(tmp_path: Path) -> None:
     move, arm = found(0), ARMS[0]
-    assert isinstance(move, lw.Trajectory)
+    assert isinstance(move, lw.trajectories.Trajectory)
     assert "3 harmonics, 4 s; condition" in repr(move)
     assert "least margin 10" in repr(move)
     assert repr(move.margins).splitlines()[1].split() == ["joint", *KINDS]
-    approach = lw.quintic([0, 0, 0], move(0.0).q, 2.0).then(move)
+    approach = lw.trajectories.quintic([0, 0, 0], move(0.0).q, 2.0).then(move)
     start = approach(0.0).q
-    law = lw.computed_torque(approach, kp=100.0, kd=20.0)
+    law = lw.control.computed_torque(approach, kp=100.0, kd=20.0)
     run = lw.simulate(arm, start, duration=6.0, torque=law, samples=20, rtol=1e-6)
     assert np.abs(run.q - approach(run.t).q).max() < 1e-4
     move.to_csv(tmp_path / "move.csv", 101)
-    read = lw.trajectory_from_csv(tmp_path / "move.csv")
+    read = lw.trajectories.read_csv(tmp_path / "move.csv")
     assert read(1.0).q == pytest.approx(move(1.0).q, abs=1e-9)
 
 
@@ -225,20 +225,20 @@ def test_picture(tmp_path: Path) -> None:
     assert (tmp_path / "move.png").stat().st_size > 10_000
     assert [len(axes.lines) for axes in figure.axes] == [3, 3, 3, 1] * 3  # a limit far from the curve is a number
     assert [text.get_text() for text in figure.axes[3].texts] == ["limit 1000"]
-    full = lw.quintic([0, 0, 0], move(0.0).q, 2.0).then(move)
+    full = lw.trajectories.quintic([0, 0, 0], move(0.0).q, 2.0).then(move)
     figure = full.plot(degrees=True, samples=11)
     titles = [axes.get_title() for axes in figure.axes[:4]]
     assert titles == ["position (deg)", "rate (deg/s)", "acceleration (deg/s²)", "torque of the drive (N m)"]
     assert figure.axes[0].lines[1].get_ydata()[0] == pytest.approx(np.degrees(-2.0))
-    assert len(lw.quintic([0, 0], [1, 1], 1.0).plot().axes) == 6
-    assert len(lw.quintic([0] * 6, [1] * 6, 1.0).plot(robot=lw.load("stanford")).axes) == 24
+    assert len(lw.trajectories.quintic([0, 0], [1, 1], 1.0).plot().axes) == 6
+    assert len(lw.trajectories.quintic([0] * 6, [1] * 6, 1.0).plot(robot=lw.load("stanford")).axes) == 24
     satellite = lw.load("satellite")
     still = lw.neutral(satellite)
-    assert len(lw.quintic(still, still, 1.0, robot=satellite).plot(samples=3, robot=satellite).axes) == 48
+    assert len(lw.trajectories.quintic(still, still, 1.0, robot=satellite).plot(samples=3, robot=satellite).axes) == 48
     with pytest.raises(ValueError, match="the trajectory has 2 joints, robot 'planar3' has 3"):
-        lw.quintic([0, 0], [1, 1], 1.0).plot(robot=ARMS[0])
+        lw.trajectories.quintic([0, 0], [1, 1], 1.0).plot(robot=ARMS[0])
     with pytest.raises(TypeError, match="degrees=True without a robot"):
-        lw.quintic([0, 0], [1, 1], 1.0).plot(degrees=True)
+        lw.trajectories.quintic([0, 0], [1, 1], 1.0).plot(degrees=True)
 
 
 def test_the_command_line_does_the_same(tmp_path: Path) -> None:
@@ -253,7 +253,7 @@ def test_the_command_line_does_the_same(tmp_path: Path) -> None:
     assert printed["sines"] == move.series.sines.tolist()
     assert printed["sigma"] == move.sigma.tolist()
     assert len(table.read_text().splitlines()) == 22
-    assert lw.trajectory_from_csv(table)(1.0).q == pytest.approx(move(1.0).q, abs=1e-12)
+    assert lw.trajectories.read_csv(table)(1.0).q == pytest.approx(move(1.0).q, abs=1e-12)
 
 
 def test_limits_as_they_are_typed() -> None:
@@ -330,7 +330,7 @@ def test_what_makes_no_sense_is_refused(case: tuple[Any, type[Exception], str]) 
         call(ARMS[0])
 
 
-def bounded(arm: lw.Robot, **limits: Any) -> lw.Excitation:
+def bounded(arm: lw.Robot, **limits: Any) -> lw.results.Excitation:
     return lw.excitation(arm, 2, 4.0, {**LIMITS, **limits}, starts=1)
 
 
@@ -445,18 +445,18 @@ def test_harmonics_follow_the_duration() -> None:
 
 def test_a_motion_for_a_controller(tmp_path: Path) -> None:
     move, path = found(0), tmp_path / "move.csv"
-    full = lw.quintic([0.0, 0.0, 0.0], move(0.0).q, 2.0).then(move).then(move)
+    full = lw.trajectories.quintic([0.0, 0.0, 0.0], move(0.0).q, 2.0).then(move).then(move)
     assert (full.robot, full.limits) == (move.robot, move.limits)
     full.to_csv(path, rate=12.5, names=True, degrees=True)
     head, *rows = path.read_text().splitlines()
     assert head.startswith("t,q_link1,q_link2,q_link3,qd_link1")
     assert [float(row.split(",")[0]) for row in rows] == [k / 12.5 for k in range(126)]
-    read = lw.trajectory_from_csv(path, robot=ARMS[0], degrees=True)
+    read = lw.trajectories.read_csv(path, robot=ARMS[0], degrees=True)
     assert read(3.04).q == pytest.approx(full(3.04).q, abs=1e-12)
     full.to_csv(path, rate=3.0)
     assert path.read_text().splitlines()[-1].startswith(f"{30 / 3.0!r},")
     assert lw.torque_along(ARMS[0], full, rate=0.3, loads=False).t.tolist() == [0.0, 1 / 0.3, 2 / 0.3, 3 / 0.3]
-    plain = lw.quintic([0.0, 0.0], [1.0, 1.0], 1.0)
+    plain = lw.trajectories.quintic([0.0, 0.0], [1.0, 1.0], 1.0)
     for option in ("degrees", "names"):
         with pytest.raises(ValueError, match=f"{option}=True: the trajectory knows no robot"):
             plain.to_csv(path, **{option: True})

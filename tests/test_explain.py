@@ -11,7 +11,7 @@ ROBOTS = [lw.load("stanford"), lw.load("planar3"), *(r for r in CHAINS + TREES i
 over_robots = pytest.mark.parametrize("robot", rest_slow(ROBOTS, ROBOTS[::3]), ids=ids(ROBOTS))
 
 
-def explained(robot: lw.Robot) -> lw.Explanation:
+def explained(robot: lw.Robot) -> lw.results.Explanation:
     return lw.explain(robot, *(x[0] for x in states(robot, count=1)[:3]))
 
 
@@ -64,8 +64,8 @@ def test_quantities_are_those_of_the_public_functions(robot: lw.Robot) -> None:
     assert relative(e["I_inverse"], lw.inverse_inertia_matrix(robot, q)) == 0.0
     assert relative(e["C"], lw.coriolis_matrix(robot, q, qd)) == 0.0
     assert relative(e["tau"], lw.inverse_dynamics(robot, q, qd, qdd, method="denoc")) == 0.0
-    assert relative(e["nu"], lw.normalized.velocity(robot, q, qd)) == 0.0
-    assert relative(e["xi"], lw.unnormalized.velocity(robot, q, qd)) == 0.0
+    assert relative(e["nu"], lw.formulations.normalized.velocity(robot, q, qd)) == 0.0
+    assert relative(e["xi"], lw.formulations.unnormalized.velocity(robot, q, qd)) == 0.0
     assert abs(e["nu"] @ e["C_nu"]) < 1e-10 * max(1.0, np.abs(e["C_nu"]).max())
     for link in robot.links:
         assert relative(e["G"][link.name] * e["D_k"][link.name], e["P"][link.name][:, axis(link)]) < 1e-12
@@ -122,7 +122,7 @@ def test_every_method_can_be_cited(function: object) -> None:
 
 
 def test_cite_takes_the_quasi_coordinates_and_lists_what_it_knows() -> None:
-    assert lw.cite(lw.normalized) == lw.cite("normalized")
+    assert lw.cite(lw.formulations.normalized) == lw.cite("normalized")
     with pytest.raises(ValueError, match="did you mean 'kalman'"):
         lw.cite("kalmann")
 

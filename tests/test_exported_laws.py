@@ -16,14 +16,16 @@ START, END = np.zeros(6), np.array([0.5, 1.0, 0.1, 0.2, -0.3, 0.4])
 
 
 def laws() -> dict[str, Any]:
-    move = lw.cubic(START, END, 0.75)
+    move = lw.trajectories.cubic(START, END, 0.75)
     return {
-        "pd_gravity": lw.pd_gravity(END, kp=60, kd=20),
-        "computed_torque": lw.computed_torque(move, kp=100, kd=20),
-        "diagonal_control": lw.diagonal_control(END, kp=10, kd=5),
-        "springs": lw.springs(20, rest=0.1, damping=0.5),
-        "limited": lw.limited(lw.computed_torque(lw.trapezoid(START, END, duration=1, acceleration=8), 100, 20), 30),
-        "torque": lw.pd_gravity(END, kp=60, kd=20) + lw.springs(3),
+        "pd_gravity": lw.control.pd_gravity(END, kp=60, kd=20),
+        "computed_torque": lw.control.computed_torque(move, kp=100, kd=20),
+        "diagonal_control": lw.control.diagonal_control(END, kp=10, kd=5),
+        "springs": lw.control.springs(20, rest=0.1, damping=0.5),
+        "limited": lw.control.limited(
+            lw.control.computed_torque(lw.trajectories.trapezoid(START, END, duration=1, acceleration=8), 100, 20), 30
+        ),
+        "torque": lw.control.pd_gravity(END, kp=60, kd=20) + lw.control.springs(3),
     }
 
 
@@ -71,8 +73,8 @@ def test_the_comment_shows_the_c_call_with_shapes_and_units_and_no_signature_of_
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_the_self_test_passes_also_before_the_start_and_after_the_end(dtype: str, tmp_path: Path) -> None:
     """All laws in one program would have several mains: one law, whose acceleration jumps at both ends."""
-    move = lw.quintic(START, END, 0.75, end_rate=0.4, end_acceleration=2.0)
-    source = lw.c_source(lw.computed_torque(move, kp=100, kd=20), ARM, dtype=dtype, self_test=True)
+    move = lw.trajectories.quintic(START, END, 0.75, end_rate=0.4, end_acceleration=2.0)
+    source = lw.c_source(lw.control.computed_torque(move, kp=100, kd=20), ARM, dtype=dtype, self_test=True)
     table = source[source.index("computed_torque_in_t[") :]
     times = [float(x.rstrip("f")) for x in re.findall(r"\{([-\d.]+f?)\}", table[: table.index("};")])]
     assert min(times) < 0.0 < 0.75 < max(times)  # the states ask for both
@@ -83,7 +85,7 @@ def test_the_self_test_passes_also_before_the_start_and_after_the_end(dtype: str
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_the_very_end_is_the_end_in_both_precisions(dtype: str) -> None:
-    move = lw.quintic(START, END, 0.75, end_rate=0.4, end_acceleration=2.0)
+    move = lw.trajectories.quintic(START, END, 0.75, end_rate=0.4, end_acceleration=2.0)
     kernel = lw.compile(lambda arm, t: np.concatenate(move(t)), ARM, dtype=dtype)
     assert kernel(0.75)[6:] == pytest.approx([0.4] * 6 + [2.0] * 6, rel=1e-4)
     assert kernel(0.0)[6:] == pytest.approx([0.0] * 12, abs=1e-4)

@@ -76,7 +76,7 @@ def fall() -> lw.Recording:
 
 
 def motion() -> Any:
-    return lw.quintic([0.0] * 3, [1.0] * 3, duration=1.0)
+    return lw.trajectories.quintic([0.0] * 3, [1.0] * 3, duration=1.0)
 
 
 def swept(folder: Path, **options: Any) -> Any:

@@ -174,8 +174,8 @@ def damper(arm, t, q, qd):
 
 OPTIONS = {
     "torque function": {"torque": damper},
-    "law": {"torque": lw.pd_gravity([0.3, 0.2, 0.1], kp=5, kd=1)},
-    "inertia": {"torque": lw.diagonal_control([0.3, 0.2, 0.1], kp=5, kd=1)},
+    "law": {"torque": lw.control.pd_gravity([0.3, 0.2, 0.1], kp=5, kd=1)},
+    "inertia": {"torque": lw.control.diagonal_control([0.3, 0.2, 0.1], kp=5, kd=1)},
     "constant": {"torque": [0.1, 0.0, -0.1], "wrench": [0, 0, 0.2, 0.1, -0.3, 0]},
     "every link": {"wrench": np.full((3, 6), 0.1)},
     "friction": {"friction": lw.Friction(stribeck=0.3)},
@@ -244,13 +244,15 @@ def compiled(monkeypatch):
     return made
 
 
-DRAWN = lw.monte_carlo(
+DRAWN = lw.sweeps.monte_carlo(
     40,
     3,
     q0=([-1] * 3, [1] * 3),
     **{"link1.a": (0.2, 0.4), "link2.mass": (0.2, 0.4), "link3.com": ([-0.2, 0, 0], [0] * 3)},
 )
-SLOW = lw.grid(**{"link3.mass": [0.2, 0.3, 0.5], "gravity": [0.0, [-1.6, -9.81], 0.0]}, q0=[0.1, [0.2, 0.4, 0.5], 0.3])
+SLOW = lw.sweeps.grid(
+    **{"link3.mass": [0.2, 0.3, 0.5], "gravity": [0.0, [-1.6, -9.81], 0.0]}, q0=[0.1, [0.2, 0.4, 0.5], 0.3]
+)
 
 
 @pytest.mark.parametrize("samples", [DRAWN, SLOW], ids=["drawn", "grid"])
@@ -305,7 +307,7 @@ def test_no_row_of_which_no_robot_can_be_made_passes_unseen(robot):
         for value in WRONG.get(word, ()):
             name = f"{robot.names[-1]}.{word}"
             array = np.array([value], dtype=float)
-            with pytest.raises(lw.RobotError):
+            with pytest.raises(lw.errors.RobotError):
                 sweep_samples.varied(robot, {name: array[0]})
             assert sweep_robots.perhaps_invalid({name: array}).tolist() == [True]
             seen += 1
@@ -361,7 +363,9 @@ def test_a_torque_function_that_wants_numbers_gets_them_robot_by_robot(tmp_path)
 
     robots = relatives(PLANAR, 4, words=("mass",))
     q0, qd0 = np.full((4, 3), 0.1), np.ones((4, 3))
-    with pytest.warns(lw.SweepWarning, match=r"chunk-00000\..*: .*compared.*; each robot was compiled separately"):
+    with pytest.warns(
+        lw.errors.SweepWarning, match=r"chunk-00000\..*: .*compared.*; each robot was compiled separately"
+    ):
         found = swept(robots, tmp_path, q0, qd0, 0.1, samples=3, torque=heavy).read()
     for k, want in enumerate(one_by_one(robots, q0, qd0, 0.1, samples=3, torque=heavy)):
         assert np.array_equal(found["q"][k], want.q)

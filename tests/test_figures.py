@@ -14,7 +14,7 @@ pytest.importorskip("matplotlib")
 
 NASTY = [r"$a$b$", r"a_{$\frac$", r"\$x^{2}_{$", "_hidden", r"\alpha{}%#&~^$", "<b>$</b>", "$" * 8, "long_$_" * 40]
 PLANAR = lw.load("planar3").rows
-MOVE = lw.cycloid([0.0, 0.0], [1.0, 1.0], 2.0)
+MOVE = lw.trajectories.cycloid([0.0, 0.0], [1.0, 1.0], 2.0)
 
 
 def arm_called(name: str) -> lw.Robot:
@@ -23,7 +23,7 @@ def arm_called(name: str) -> lw.Robot:
     return lw.Robot.from_dh([{**rows[0], "parent": None}, rows[1]], convention="standard", name=name)
 
 
-def fitted(arm: lw.Robot) -> lw.Identification:
+def fitted(arm: lw.Robot) -> lw.results.Identification:
     t = np.linspace(0.0, 5.0, 501)
     q, qd, qdd = (np.stack([1.3**k * f(1.3 * t + 1), 0.9**k * f(0.9 * t)], -1) for k, f in MOTION)
     return lw.identify(arm, {"t": t, "q": q, "tau": lw.inverse_dynamics(arm, q, qd, qdd)})

@@ -92,7 +92,7 @@ def test_elimination_matrices_make_the_inertia_matrix_lower_triangular(robot: lw
         left = np.array(elimination, dtype=float) @ left
         factor = np.array(elimination, dtype=float) @ factor
         assert np.abs(left[:k, k]).max() < 1e-13 * np.abs(matrix).max()
-    upper, diagonal_of_d = lw.udu(robot, q)
+    upper, diagonal_of_d = lw.formulations.udu(robot, q)
     assert relative(np.linalg.inv(factor), upper) < 1e-12
     assert relative(left, diagonal_of_d[:, None] * upper.T) < 1e-12
 
@@ -100,10 +100,10 @@ def test_elimination_matrices_make_the_inertia_matrix_lower_triangular(robot: lw
 @over_small
 def test_complement_annihilates_the_constraints(robot: lw.Robot) -> None:
     q, qd, *_ = states(robot)
-    K, T = lw.complement_matrices(robot, q)
+    K, T = lw.formulations.complement_matrices(robot, q)
     assert np.abs(K @ T).max() < 1e-13
     assert (np.linalg.matrix_rank(K, tol=1e-9) == 5 * robot.n).all()
-    N_l, N_d = lw.denoc_matrices(robot, q)
+    N_l, N_d = lw.formulations.denoc_matrices(robot, q)
     assert np.abs(N_l @ N_d - T).max() < 1e-13
     assert (np.triu(N_l, 1) == 0.0).all()
     twists = np.einsum("sij,sj->si", T, qd).reshape(3, robot.n, 6)
@@ -141,7 +141,7 @@ def test_constraint_wrenches_do_no_work(robot: lw.Robot) -> None:
             if index >= 0:
                 moment = load[:3] + np.cross(origin - positions[index], load[3:])
                 total[index] += sign * np.concatenate([moment, load[3:]])
-    _, T = lw.complement_matrices(robot, q[0])
+    _, T = lw.formulations.complement_matrices(robot, q[0])
     assert np.abs(T.T @ total.ravel()).max() < 1e-12 * max(1.0, np.abs(total).max())
 
 
@@ -153,42 +153,42 @@ def own_inverse(robot: lw.Robot, index: int) -> np.ndarray:
 def test_quasi_velocities_carry_the_kinetic_energy_and_transform_back(robot: lw.Robot) -> None:
     q, qd, _, tau = states(robot)
     kinetic = lw.kinetic_energy(robot, q, qd)
-    upper, diagonal_of_d = lw.udu(robot, q)
-    nu, xi = lw.normalized.velocity(robot, q, qd), lw.unnormalized.velocity(robot, q, qd)
+    upper, diagonal_of_d = lw.formulations.udu(robot, q)
+    nu, xi = lw.formulations.normalized.velocity(robot, q, qd), lw.formulations.unnormalized.velocity(robot, q, qd)
     assert relative(0.5 * (nu * nu).sum(-1), kinetic) < 1e-13
     assert relative(0.5 * (diagonal_of_d * xi * xi).sum(-1), kinetic) < 1e-13
     bound = 1e-12 * max(1.0, np.abs(upper).max())
     assert relative(xi, np.einsum("sij,si->sj", upper, qd)) < bound
     assert relative(nu, np.sqrt(diagonal_of_d) * xi) < 1e-13
-    assert relative(lw.normalized.joint_rates(robot, q, nu), qd) < bound
-    assert relative(lw.unnormalized.joint_rates(robot, q, xi), qd) < bound
-    for quasi in (lw.normalized, lw.unnormalized):
+    assert relative(lw.formulations.normalized.joint_rates(robot, q, nu), qd) < bound
+    assert relative(lw.formulations.unnormalized.joint_rates(robot, q, xi), qd) < bound
+    for quasi in (lw.formulations.normalized, lw.formulations.unnormalized):
         assert relative(quasi.joint_torque(robot, q, quasi.force(robot, q, tau)), tau) < bound
     power = (tau * qd).sum(-1)
-    assert relative((nu * lw.normalized.force(robot, q, tau)).sum(-1), power) < bound
-    assert relative((xi * lw.unnormalized.force(robot, q, tau)).sum(-1), power) < bound
+    assert relative((nu * lw.formulations.normalized.force(robot, q, tau)).sum(-1), power) < bound
+    assert relative((xi * lw.formulations.unnormalized.force(robot, q, tau)).sum(-1), power) < bound
 
 
 @over_all
 def test_normalized_coriolis_forces_do_no_work(robot: lw.Robot) -> None:
     q, qd, *_ = states(robot)
-    nu = lw.normalized.velocity(robot, q, qd)
-    force = lw.normalized.coriolis(robot, q, nu, gravity=False)
+    nu = lw.formulations.normalized.velocity(robot, q, qd)
+    force = lw.formulations.normalized.coriolis(robot, q, nu, gravity=False)
     size = np.abs(nu).max() * np.abs(force).max()
     assert np.abs((nu * force).sum(-1)).max() <= 1e-12 * max(1e-3, size)  # (47)
 
 
 @over_all
-@pytest.mark.parametrize("quasi", [lw.normalized, lw.unnormalized], ids=repr)
+@pytest.mark.parametrize("quasi", [lw.formulations.normalized, lw.formulations.unnormalized], ids=repr)
 def test_rates_of_quasi_velocities_are_their_derivatives(robot: lw.Robot, quasi: Any) -> None:
     q, qd, qdd, _ = states(robot)
-    kind = plain_quasi.normalized if quasi is lw.normalized else plain_quasi.unnormalized
+    kind = plain_quasi.normalized if quasi is lw.formulations.normalized else plain_quasi.unnormalized
     moved, sped = scalars(q + 1j * STEP * qd), scalars(qd + 1j * STEP * qdd)
     exact = np.stack([np.broadcast_to(np.imag(x) / STEP, 3) for x in kind.velocity(robot, moved, sped)], -1)
     tau = lw.inverse_dynamics(robot, q, qd, qdd)
     ours = quasi.acceleration(robot, q, quasi.velocity(robot, q, qd), tau)
     gravity = np.abs(lw.gravity_torque(robot, q)).max()  # which tau must cancel before the rest is seen
-    size = max(1.0, np.abs(exact).max(), np.abs(tau).max(), gravity / lw.udu(robot, q)[1].min())
+    size = max(1.0, np.abs(exact).max(), np.abs(tau).max(), gravity / lw.formulations.udu(robot, q)[1].min())
     assert np.abs(ours - exact).max() <= conditioned(robot, q) * size
 
 
@@ -196,7 +196,7 @@ def test_rates_of_quasi_velocities_are_their_derivatives(robot: lw.Robot, quasi:
 def test_component_form_is_the_recursion(robot: lw.Robot) -> None:
     q, qd, *_ = states(robot)
     wrench = np.random.default_rng(6).normal(size=(3, robot.n, 6))
-    for quasi in (lw.normalized, lw.unnormalized):
+    for quasi in (lw.formulations.normalized, lw.formulations.unnormalized):
         velocity = quasi.velocity(robot, q, qd)
         recursive = quasi.coriolis(robot, q, velocity, wrench)
         assert relative(quasi.coriolis(robot, q, velocity, wrench, method="component"), recursive) < 1e-11
@@ -217,11 +217,11 @@ FALLING = [lw.load("planar3"), lw.load("stanford"), lw.chain(4, seed=7, joints="
 
 
 @pytest.mark.parametrize("robot", rest_slow(FALLING, FALLING[3:]), ids=ids(FALLING))
-@pytest.mark.parametrize("quasi", [lw.normalized, lw.unnormalized], ids=repr)
+@pytest.mark.parametrize("quasi", [lw.formulations.normalized, lw.formulations.unnormalized], ids=repr)
 def test_simulation_in_quasi_coordinates_follows_the_standard_one(robot: lw.Robot, quasi: Any) -> None:
     q0, qd0, _, tau = (0.3 * x[0] for x in states(robot, count=1, seed=2))
     options = {"torque": 0.1 * tau, "rtol": 1e-12, "integrator": "dop853", "samples": 3}
-    name = "normalized" if quasi is lw.normalized else "unnormalized"
+    name = "normalized" if quasi is lw.formulations.normalized else "unnormalized"
     one, other = (lw.simulate(robot, q0, qd0, 1.0, coordinates=way, **options) for way in ("joint", name))
     assert np.abs(one.q - other.q).max() < 1e-9
 
@@ -309,7 +309,7 @@ def test_a_moving_base_wants_newton_and_euler() -> None:
 def test_operators_by_passes_are_operators_by_matrices(robot: lw.Robot) -> None:
     bare = robot.without_rotors()
     q, qd, qdd, _ = (scalars(x[0]) for x in states(bare, count=1))
-    op = lw.operators(bare, np.array(q))
+    op = lw.formulations.operators(bare, np.array(q))
     V = op.phi.T @ op.H.T @ np.array(qd)
     a = operators.bias_acceleration(bare, operators_twists(V), qd)
     b = operators.bias_wrenches(bare, q, operators_twists(V), [Wrench.zero()] * bare.n)
@@ -323,5 +323,5 @@ def operators_twists(V: np.ndarray) -> list[Any]:
 
 
 def test_operators_refuse_rotors_by_name() -> None:
-    with pytest.raises(lw.RobotError, match=r"'puma560', link 'link1'.*without_rotors"):
-        lw.operators(lw.load("puma560"), np.zeros(6))
+    with pytest.raises(lw.errors.RobotError, match=r"'puma560', link 'link1'.*without_rotors"):
+        lw.formulations.operators(lw.load("puma560"), np.zeros(6))

@@ -145,7 +145,7 @@ def test_frames_speak_the_terms_of_the_functions(robot: lw.Robot):
         J = np.concatenate([turn[[2, 0, 1], [1, 2, 0]], slope[:3, 3]])
         if frame.on_base:
             assert np.abs(J).max() < 1e-9
-            with pytest.raises(lw.RobotError, match=rf"{frame.name}.*base"):
+            with pytest.raises(lw.errors.RobotError, match=rf"{frame.name}.*base"):
                 _ = frame.link
             continue
         assert np.abs(links[frame.link] @ np.array(frame.placement.matrix()) - pose).max() < 1e-12

@@ -43,7 +43,7 @@ def from_closure():
 
 def from_law():
     inner, change = from_attribute()
-    return lw.limited(inner, 1e6) + lw.springs(0.0), change
+    return lw.control.limited(inner, 1e6) + lw.control.springs(0.0), change
 
 
 CHANGING = [from_attribute, from_global, from_closure, from_law]
@@ -127,7 +127,10 @@ def test_functions_that_do_the_same_share_compiled_code():
 
 def test_a_controller_with_another_model_is_other_code():
     heavy = lw.chain(3, seed=5)
-    runs = [lw.simulate(ARM, START, [0] * 3, 0.1, torque=lw.pd_gravity(0, 1, 1, model=m)) for m in (None, heavy, ARM)]
+    runs = [
+        lw.simulate(ARM, START, [0] * 3, 0.1, torque=lw.control.pd_gravity(0, 1, 1, model=m))
+        for m in (None, heavy, ARM)
+    ]
     assert np.array_equal(runs[0].q, runs[2].q)
     assert np.abs(runs[0].q[-1] - runs[1].q[-1]).max() > 1e-3
 

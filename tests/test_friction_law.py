@@ -117,9 +117,9 @@ def test_counts_exports_and_trajectories_take_the_same_law():
     qd = np.array([1e-2, -1e-3, 0.0])
     want = lw.inverse_dynamics(robot, q, qd, qdd) + expected(law, robot, qd)
     program = lw.trace(lw.inverse_dynamics, robot, friction=law)
-    assert relative(lw.evaluate(program, q, qd, qdd)[0], want) < 1e-14
+    assert relative(lw.graph.evaluate(program, q, qd, qdd)[0], want) < 1e-14
     assert "sqrt" in lw.c_source(lw.inverse_dynamics, robot, friction=law)
-    move = lw.cycloid([0.0] * 3, [1e-3] * 3, 1.0)
+    move = lw.trajectories.cycloid([0.0] * 3, [1e-3] * 3, 1.0)
     bare, along = lw.torque_along(robot, move, 9), lw.torque_along(robot, move, 9, friction=law)
     assert relative(along.tau - bare.tau, expected(law, robot, along.qd)) < 1e-12
 

@@ -91,7 +91,7 @@ def test_it_is_told_wherever_steps_are_fixed(place: str) -> None:
 
 
 def test_a_compiled_rollout_tells_it_once() -> None:
-    runs: list[lw.CompiledRollout] = []
+    runs: list[lw.results.CompiledRollout] = []
     assert len(told(lambda: runs.append(lw.compile(lw.rollout, PLANAR, **START, friction=STIFF)))) == 1
     assert not told(lambda: runs[0](np.zeros(3)))
     run = lw.compile(lw.rollout, PLANAR, friction=STIFF)  # the step comes later
@@ -116,7 +116,7 @@ def test_the_worst_of_the_symbols_counts() -> None:
 
 
 def test_a_sweep_tells_it_once(tmp_path: Path) -> None:
-    starts = lw.monte_carlo(5, 1, q0=([-1.0] * 3, [1.0] * 3))
+    starts = lw.sweeps.monte_carlo(5, 1, q0=([-1.0] * 3, [1.0] * 3))
     options: dict[str, Any] = {"chunk": 2, "integrator": "rk4", "step": 0.02, "friction": STIFF, "files": "npz"}
     for name, samples in (("one", starts), ("family", {**starts, "link1.mass": np.linspace(1.0, 2.0, 5)})):
         assert len(told(lambda: lw.sweep(PLANAR, samples, tmp_path / name, 0.04, **options))) == 1  # noqa: B023

@@ -17,9 +17,11 @@ import linkwise as lw
 
 def test_every_public_name_exists_and_is_in_the_index_of_the_documentation():
     index = (Path(__file__).parent.parent / "docs" / "index.md").read_text(encoding="utf-8")
-    for name in lw.__all__:
-        assert getattr(lw, name) is not None
-        assert re.search(rf"`lw\.{name}\b", index), f"docs/index.md does not name lw.{name}"
+    places = {"lw": lw, **{f"lw.{name}": getattr(lw, name) for name in lw.NAMESPACES if name != "graph"}}
+    for place, module in places.items():
+        for name in module.__all__:
+            assert getattr(module, name) is not None
+            assert re.search(rf"`{place}\.{name}\b", index), f"docs/index.md does not name {place}.{name}"
     with pytest.raises(AttributeError, match="no attribute 'simulat'"):
         lw.simulat  # noqa: B018
 
@@ -28,7 +30,8 @@ def test_type_checkers_see_the_names_that_are_imported_late():
     tree = ast.parse(Path(lw.__file__).read_text(encoding="utf-8"))
     (block,) = [node for node in tree.body if isinstance(node, ast.If)]
     seen = [(node.module, alias.name, alias.asname) for node in block.body for alias in node.names]
-    assert seen == sorted((module, name, name) for module, names in lw.LAZY_IMPORTS.items() for name in names)
+    names = sorted((module, name, name) for module, names in lw.LAZY_IMPORTS.items() for name in names)
+    assert seen == [*((None, name, name) for name in lw.NAMESPACES), *names]
 
 
 def test_no_name_is_a_module_and_something_else_at_once():
@@ -38,7 +41,7 @@ def test_no_name_is_a_module_and_something_else_at_once():
         modules = {info.name for info in iter_modules(package.__path__)}
         others = {name for name in modules if not isinstance(getattr(package, name, package), ModuleType)}
         assert not others, f"{package.__name__}: {others}"
-        assert not modules & set(lw.__all__) or package is not lw
+        assert not modules & set(lw.PACKAGE_OF) or package is not lw
     assert type(lw) is ModuleType
 
 

@@ -19,7 +19,7 @@ DATA = measured(ARM, noise=0.01, seed=1)
 
 
 @cache
-def fitted() -> lw.Identification:
+def fitted() -> lw.results.Identification:
     return lw.identify(ARM, DATA)
 
 
@@ -89,8 +89,10 @@ def test_data_frames() -> None:
 
 def test_recordings_of_simulations(tmp_path: Path) -> None:
     """Their torques are those of the drives, friction included; rates and accelerations come along."""
-    goal = lw.quintic([0.0, 0.0], [2.0, 1.5], duration=1.0)
-    run = lw.simulate(ARM, [0.1, 0.0], duration=2.0, torque=lw.computed_torque(goal, kp=40.0, kd=4.0), friction=True)
+    goal = lw.trajectories.quintic([0.0, 0.0], [2.0, 1.5], duration=1.0)
+    run = lw.simulate(
+        ARM, [0.1, 0.0], duration=2.0, torque=lw.control.computed_torque(goal, kp=40.0, kd=4.0), friction=True
+    )
     fit = lw.identify(nominal(ARM), run)
     assert fit.residuals.relative.max() < 1e-6
     run.save(tmp_path / "run.csv")
@@ -229,7 +231,7 @@ def test_columns_of_the_user_are_checked(tmp_path: Path) -> None:
         ("t,q1,q2,tau1,tau2\n" + "0,1,2,x,4\n" * 30, "bad.csv:2: column 'tau1' is 'x'"),
     ):
         bad.write_text(text, encoding="utf-8")
-        with pytest.raises(lw.FileError, match=words):
+        with pytest.raises(lw.errors.FileError, match=words):
             lw.identify(ARM, bad)
 
 

@@ -16,7 +16,7 @@ def with_late_joint(arm: lw.Robot) -> dict[str, np.ndarray]:
     t, q, _, _ = motion(arm, duration=20.0)
     s = np.clip((t - 16.0) / 1.0, 0.0, 1.0)
     q[:, -1] *= s**3 * (10.0 - 15.0 * s + 6.0 * s * s)
-    tau = lw.inverse_dynamics(arm, *lw.spline(t, q)(t), friction=True)
+    tau = lw.inverse_dynamics(arm, *lw.trajectories.spline(t, q)(t), friction=True)
     return {"t": t, "q": q, "tau": tau + 0.02 * np.random.default_rng(0).normal(size=q.shape)}
 
 
@@ -73,7 +73,7 @@ def test_joints_that_hardly_move_keep_nominal_drives() -> None:
     t, q, _, _ = motion(arm)
     q[:, 1] = 0.3 + 1e-5 * np.sin(3.0 * t) * np.sin(0.7 * t)
     rng = np.random.default_rng(1)
-    tau = lw.inverse_dynamics(arm, *lw.spline(t, q)(t), friction=True) + 0.02 * rng.normal(size=q.shape)
+    tau = lw.inverse_dynamics(arm, *lw.trajectories.spline(t, q)(t), friction=True) + 0.02 * rng.normal(size=q.shape)
     fit = lw.identify(nominal(arm), {"t": t, "q": q + 1e-6 * rng.normal(size=q.shape), "tau": tau})
     assert any(note.startswith("link2.rotor, link2.viscous") for note in fit.notes)
     assert abs(fit.parameters["link2.viscous"]) < 1e-9
@@ -284,7 +284,7 @@ def test_joints_that_are_always_slower_than_the_minimum_have_no_errors_and_a_not
     arm = with_drives(lw.chain(3, seed=1))
     t, q, _, _ = motion(arm)
     q[:, 1] *= 0.01
-    tau = lw.inverse_dynamics(arm, *lw.spline(t, q)(t), friction=True)
+    tau = lw.inverse_dynamics(arm, *lw.trajectories.spline(t, q)(t), friction=True)
     fit = lw.identify(arm, {"t": t, "q": q, "tau": tau}, minimum_speed=0.3, offset=True)
     assert any(note.startswith("link2 (0.3): always slower than minimum_speed") for note in fit.notes)
     assert np.isnan([fit.residuals.rms[1], fit.validation.rms[1]]).all()

@@ -85,9 +85,11 @@ def test_tables_without_a_header_have_columns_by_number(tmp_path: Path) -> None:
     fit = lw.identify(ARM, path, columns={"t": 0, "q": [4, 5], "tau": range(1, 3)})
     assert fit.samples == len(DATA["t"])
     assert np.allclose(fit.base.values, lw.identify(ARM, DATA).base.values, rtol=1e-9)
-    with pytest.raises(lw.FileError, match=r"log\.csv:1: the first row is of numbers .*by their numbers, from 0"):
+    with pytest.raises(
+        lw.errors.FileError, match=r"log\.csv:1: the first row is of numbers .*by their numbers, from 0"
+    ):
         lw.identify(ARM, path)
-    with pytest.raises(lw.FileError, match="there is no column '6'"):
+    with pytest.raises(lw.errors.FileError, match="there is no column '6'"):
         lw.identify(ARM, path, columns={"t": 0, "q": [5, 6], "tau": [1, 2]})
 
 
@@ -97,7 +99,7 @@ def resting(seed: int) -> dict[str, np.ndarray]:
     t, q, _, _ = motion(ARM, seed, duration=24.0)
     s = np.clip(np.abs(np.mod(t, 8.0) - 4.0) - 1.2, 0.0, 1.0)  # rests about 4 s, 12 s and 20 s
     q = q[600] + (q - q[600]) * (s**3 * (10.0 - 15.0 * s + 6.0 * s * s))[:, None]
-    q, qd, qdd = lw.spline(t, q)(t)
+    q, qd, qdd = lw.trajectories.spline(t, q)(t)
     tau = np.asarray(lw.inverse_dynamics(ARM, q, qd, qdd, friction=True))
     still = np.abs(qd).max(axis=1) < 1e-3
     held = rng.uniform(-0.9, 0.9, (4, 2))[(t // 8.0).astype(int)]

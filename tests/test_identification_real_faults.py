@@ -170,7 +170,7 @@ def test_damaged_archives_are_named(tmp_path: Path) -> None:
     content = path.read_bytes()
     for size in (0, 100, len(content) // 2):
         path.write_bytes(content[:size])
-        with pytest.raises(lw.FileError, match=r"cut\.npz: cannot be read"):
+        with pytest.raises(lw.errors.FileError, match=r"cut\.npz: cannot be read"):
             lw.identify(ARM, path)
 
 
@@ -241,7 +241,7 @@ def test_recordings_without_torques_are_named() -> None:
     with pytest.raises(ValueError, match="recording 2: all torques are zero in these data, or NaN"):
         lw.identify(ARM, [DATA, {**DATA, "tau": np.full_like(DATA["tau"], np.nan)}])
     assert any("recording 2: the same as one before it" in note for note in lw.identify(ARM, [DATA, DATA]).notes)
-    run = lw.measured_motion(ARM, changed(1, 0.0))
+    run = lw.identification.measured_motion(ARM, changed(1, 0.0))
     assert np.isnan(run.tau).all(axis=0).tolist() == [False, True, False]
 
 

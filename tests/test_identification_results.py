@@ -30,7 +30,7 @@ def with_tool(links: int, seed: int) -> lw.Robot:
 
 
 @cache
-def carried(seed: int) -> lw.Identification:
+def carried(seed: int) -> lw.results.Identification:
     """An arm that is known, with a load that is not."""
     arm = with_tool(4, seed)
     loaded = arm.with_payload(LOAD[0], LOAD[1:4], INERTIA, link="tool")
@@ -74,7 +74,7 @@ def test_payloads_are_those_of_free_links() -> None:
     fit = carried(1)
     with pytest.raises(ValueError, match=r"fixed to link3, which is not free \(expected a frame of link4\)"):
         fit.payload("link3")
-    with pytest.raises(lw.RobotError, match="did you mean 'tool'"):
+    with pytest.raises(lw.errors.RobotError, match="did you mean 'tool'"):
         fit.payload("tol")
     every = lw.identify(fit.nominal, measured(fit.nominal, noise=0.01))
     with pytest.raises(ValueError, match=r"free=\['link4'\]"):
@@ -194,9 +194,9 @@ def test_spreadsheets_with_semicolons_and_decimal_commas(tmp_path: Path) -> None
         assert same(written(";", sign, "# a comment", ";".join(names)))
     by_number = {"t": 0, "q": [1, 2], "tau": [3, 4]}
     assert same(written(";", ","), by_number)
-    with pytest.raises(lw.FileError, match="semicolons stand between"):
+    with pytest.raises(lw.errors.FileError, match="semicolons stand between"):
         lw.identify(arm, written(";", ",", ";".join(names), "0.0;0,1;0,1;0,1;0,1"))
-    with pytest.raises(lw.FileError, match=r"data.csv:2: column 't' is 's' \(.*'t \[s\]'\)"):
+    with pytest.raises(lw.errors.FileError, match=r"data.csv:2: column 't' is 's' \(.*'t \[s\]'\)"):
         lw.identify(arm, written(",", ".", ",".join(names), "s,rad,rad,N m,N m"))
 
 

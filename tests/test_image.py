@@ -42,7 +42,7 @@ COMPILED: dict[str, Callable[[], Any]] = {
     "of a tree": lambda: lw.compile(lw.inverse_dynamics, TREE),
     "float32": lambda: lw.compile(lw.inverse_dynamics, ARM, dtype="float32"),
     "a matrix": lambda: lw.compile(lw.inertia_matrix, ARM),
-    "several results": lambda: lw.compile(lw.udu, ARM),
+    "several results": lambda: lw.compile(lw.formulations.udu, ARM),
     "loops": lambda: lw.compile(lw.forward_dynamics, ARM, form="loops"),
     "loops of a tree": lambda: lw.compile(lw.inverse_dynamics, TREE, form="loops"),
 }
@@ -67,13 +67,13 @@ def test_what_is_compiled_has_an_image_that_gives_the_same_bits_as_llvm(
         assert all(np.array_equal(a, b) for a, b in pairs)
 
 
-@pytest.mark.parametrize("integrator", rest_slow(lw.integrators(), ["verner65", "radau"]))
+@pytest.mark.parametrize("integrator", rest_slow(lw.methods(lw.simulate), ["verner65", "radau"]))
 def test_simulations_have_images(integrator: str, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[bytes] = []
     compiled = machine.compiled
     monkeypatch.setenv("LINKWISE_CACHE", "off")
     monkeypatch.setattr(machine, "compiled", lambda *given: seen.append(compiled(*given)) or seen[-1])
-    arm = lw.chain(2, seed=lw.integrators().index(integrator) + 70_000)  # that no test has simulated
+    arm = lw.chain(2, seed=lw.methods(lw.simulate).index(integrator) + 70_000)  # that no test has simulated
     lw.simulate(arm, np.ones(2), np.zeros(2), 0.01, integrator=integrator, step=1e-3)
     assert seen
     assert all(code.startswith(image.MAGIC) for code in seen)

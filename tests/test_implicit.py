@@ -29,7 +29,7 @@ def radau(*arguments, **keywords):
 
 def test_a_stiff_spring_is_followed_exactly_in_far_fewer_steps():
     """1e6 N/m with a damper of 2e4 N s/m on 1 kg: rates of 50 and 19,950 per second."""
-    law, t, two = lw.springs(1e6, damping=2e4), np.linspace(0.0, 1.0, 101), ("radau", "dverk65")
+    law, t, two = lw.control.springs(1e6, damping=2e4), np.linspace(0.0, 1.0, 101), ("radau", "dverk65")
     roots = np.roots([1.0, 2e4, 1e6])
     shares = np.linalg.solve([[1.0, 1.0], roots], [0.01, 1.0])
     exact = np.exp(np.outer(t, roots)) @ shares
@@ -60,7 +60,7 @@ def test_the_stiffer_the_friction_the_fewer_the_steps_against_those_of_an_explic
 @every_robot
 def test_motions_are_those_of_the_explicit_integrators(robot):
     q, qd, target, tau = (x[0] for x in states(robot, 1))
-    how = {"torque": lw.pd_gravity(target, 5.0, 1.0), "friction": lw.Friction(0.1, 0.05, smooth=0.1)}
+    how = {"torque": lw.control.pd_gravity(target, 5.0, 1.0), "friction": lw.Friction(0.1, 0.05, smooth=0.1)}
     a, b = (lw.simulate(robot, q, qd, 0.2, rtol=1e-9, samples=9, integrator=k, **how) for k in ("radau", "verner65"))
     assert a.compiled
     assert (a.status, a.integrator, a.reached) == ("done", "radau", 0.2)
@@ -74,7 +74,7 @@ def test_motions_are_those_of_the_explicit_integrators(robot):
 
 @pytest.mark.slow
 def test_in_python_it_makes_the_same_steps():
-    law = lw.springs(2e3, damping=300.0)
+    law = lw.control.springs(2e3, damping=300.0)
     made, plain = (radau(CHAINS[2], [0.1, 0], [0, 0], 0.05, torque=law, samples=6, compiled=c) for c in (None, False))
     assert (made.compiled, plain.compiled) == (True, False)
     assert relative(made.q, plain.q) < 1e-6  # where the derivative is one of differences
@@ -87,7 +87,7 @@ def test_in_python_it_makes_the_same_steps():
 @every_robot
 def test_the_derivative_is_that_of_the_right_hand_side(robot):
     n = robot.n
-    problem = Problem(robot, lw.pd_gravity(0.1, 5.0, 1.0), tau=True, friction=lw.Friction(0.1, 0.2, smooth=0.1))
+    problem = Problem(robot, lw.control.pd_gravity(0.1, 5.0, 1.0), tau=True, friction=lw.Friction(0.1, 0.2, smooth=0.1))
     functions = implicit.ProgramFunctions(problem.program(), host_target().function)
     y, tau = np.random.default_rng(n).normal(size=2 * n + 2), np.ones(n)
     found, t, h = functions.jacobian(0.0, y, tau), np.float64(0.0), 1e-6
@@ -125,13 +125,13 @@ def test_what_cannot_be_followed_keeps_what_was_computed():
     def runaway(arm, t, q, qd):
         return 0.02 * qd * qd * qd
 
-    with pytest.raises(lw.SimulationError, match=r"planar3.* at t = ") as caught:
+    with pytest.raises(lw.errors.SimulationError, match=r"planar3.* at t = ") as caught:
         radau(PLANAR, [0] * 3, [1.0] * 3, 5.0, torque=runaway)
     kept = caught.value.recording
     assert kept.status in ("step too small", "lost")
     assert np.isfinite(kept.q[kept.t <= kept.reached]).all()
     assert np.isnan(kept.q[kept.t > kept.reached]).all()
-    with pytest.raises(lw.SimulationError, match="no longer finite"):
+    with pytest.raises(lw.errors.SimulationError, match="no longer finite"):
         radau(CART, [0.5], [-1.0], 1.0, torque=lambda arm, t, q, qd: -np.sqrt(q))
 
 
@@ -143,7 +143,7 @@ def test_ctrl_c_keeps_what_was_computed(monkeypatch):
             raise KeyboardInterrupt
 
     monkeypatch.setattr(integration.ProgressCallback, "__call__", stop)
-    with pytest.raises(lw.SimulationInterrupted) as caught:
+    with pytest.raises(lw.errors.SimulationInterrupted) as caught:
         radau(PLANAR, [0] * 3, [0] * 3, 10.0)
     kept = caught.value.recording
     assert 0.5 < kept.reached < 10.0
@@ -204,8 +204,8 @@ def test_an_event_may_stop_each_trajectory_of_a_batch_by_itself():
 
 def test_limits_of_travel_end_it():
     gantry = lw.load("gantry")
-    run = radau(gantry, [0.5, 0.5, 0.5], [2.0, 0.0, 0.0], 3.0, events=lw.joint_limits(gantry))
-    known = lw.simulate(gantry, [0.5, 0.5, 0.5], [2.0, 0.0, 0.0], 3.0, events=lw.joint_limits(gantry))
+    run = radau(gantry, [0.5, 0.5, 0.5], [2.0, 0.0, 0.0], 3.0, events=lw.control.joint_limits(gantry))
+    known = lw.simulate(gantry, [0.5, 0.5, 0.5], [2.0, 0.0, 0.0], 3.0, events=lw.control.joint_limits(gantry))
     assert (run.status, run.events[0].names) == ("stopped", known.events[0].names)
     assert abs(run.reached - known.reached) < 1e-9
 
@@ -226,7 +226,7 @@ def test_several_events_within_one_step_are_met_in_order():
 def test_differences_along_numbers_without_effect_stay_finite():
     """After each derivative SciPy takes ten times the difference where a number of y, as the work, has no effect."""
     arm = lw.chain(2, seed=3, joints="US").with_gravity((0, 0, 0))
-    law, q0 = lw.springs(4.0, lw.neutral(arm), 0.3), lw.random_configuration(arm, 2)
+    law, q0 = lw.control.springs(4.0, lw.neutral(arm), 0.3), lw.random_configuration(arm, 2)
     options = {"torque": law, "friction": lw.Friction(viscous=0.2, coulomb=0.4), "rtol": 1e-8, "samples": 5}
     runs = [lw.simulate(arm, q0, np.ones(arm.n), 1.5, integrator=name, **options) for name in ("radau", "verner65")]
     assert runs[0].status == "done"

@@ -71,10 +71,10 @@ def test_explain_has_the_quantities_of_the_public_functions(robot: lw.Robot) -> 
     assert relative(found["I"], lw.inertia_matrix(robot, q)) < 1e-12
     assert relative(found["C"], lw.coriolis_matrix(robot, q, qd)) < 1e-12
     assert relative(found["tau"], lw.inverse_dynamics(robot, q, qd, qdd)) < 1e-12
-    diagonal = lw.udu(robot, q)[1]
+    diagonal = lw.formulations.udu(robot, q)[1]
     assert relative(found["U"] @ np.diag(found["D"]) @ found["U"].T, lw.inertia_matrix(robot, q)) < 1e-9
     assert relative(found["D"], diagonal) < 1e-12
-    for name, kind in (("nu", lw.normalized), ("xi", lw.unnormalized)):
+    for name, kind in (("nu", lw.formulations.normalized), ("xi", lw.formulations.unnormalized)):
         own = kind.velocity(robot, q, qd)
         assert relative(found[name], own) < 1e-12
         assert relative(found[f"C_{name}"], kind.coriolis(robot, q, own, gravity=False)) < 1e-10
@@ -241,7 +241,7 @@ def test_wrong_entries_of_a_file_are_named_with_their_line(
     if 'joint = "ball"' in text or 'joint = "cylindrical"' in text:
         text = text.replace("pitch = 0.1\n", "")
     path.write_text(text)
-    with pytest.raises(lw.FileError, match=rf"bench\.toml:{line}: robot 'bench', link '{message}"):
+    with pytest.raises(lw.errors.FileError, match=rf"bench\.toml:{line}: robot 'bench', link '{message}"):
         lw.load(path)
 
 
@@ -261,7 +261,7 @@ def test_symbols_for_masses_pitch_and_ratio() -> None:
     kernel = lw.compile(lw.inverse_dynamics, arm)
     assert relative(kernel(q, qd, qdd, **{k: np.full(2, x) for k, x in values.items()}), expected) < 1e-12
     program = lw.trace(lw.inverse_dynamics, arm)
-    found = lw.evaluate(program, q, qd, qdd, *(values[name] for name in sorted(values)))[0]
+    found = lw.graph.evaluate(program, q, qd, qdd, *(values[name] for name in sorted(values)))[0]
     assert relative(found, expected) < 1e-12
     assert "gear q(link1) + shift" in str(lw.describe(arm))
     assert "gear q(link1) + shift" in lw.c_source(lw.gravity_torque, arm).header

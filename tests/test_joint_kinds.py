@@ -79,7 +79,7 @@ def test_the_coriolis_matrix_makes_the_rate_of_the_inertia_matrix_less_twice_its
 
 
 @pytest.mark.parametrize("robot", rest_slow(TREES[3::4], TREES[3:4]), ids=lambda robot: robot.name)
-@pytest.mark.parametrize("quasi", [lw.normalized, lw.unnormalized], ids=repr)
+@pytest.mark.parametrize("quasi", [lw.formulations.normalized, lw.formulations.unnormalized], ids=repr)
 def test_quasi_velocities_change_as_their_equation_says(robot, quasi):
     q, v, tau, _ = states(robot)
     own = quasi.velocity(robot, q, v)
@@ -87,24 +87,24 @@ def test_quasi_velocities_change_as_their_equation_says(robot, quasi):
     qdd = lw.forward_dynamics(robot, q, v, tau)
     rate = rate_of(lambda q, v: quasi.velocity(robot, q, v), robot, q, v, qdd)
     assert relative(acceleration, rate) < 1e-6
-    D = np.ones(robot.n) if quasi is lw.normalized else lw.udu(robot, q)[1]
+    D = np.ones(robot.n) if quasi is lw.formulations.normalized else lw.formulations.udu(robot, q)[1]
     force = quasi.force(robot, q, tau)
     for method in lw.methods(quasi.coriolis):
         assert relative(D * acceleration + quasi.coriolis(robot, q, own, method=method), force) < 1e-10
     power = own @ (quasi.coriolis(robot, q, own, gravity=False))
-    if quasi is lw.normalized:
+    if quasi is lw.formulations.normalized:
         assert abs(power) < 1e-10 * np.abs(own).max() * np.abs(force).max()
 
 
 @pytest.mark.parametrize("robot", named(TREES[3:9:3]))
 def test_rates_of_the_mass_factor_and_gradients_of_the_kinetic_energy(robot):
     q, v, _, _ = states(robot)
-    m_dot = rate_of(lambda q, _: lw.mass_factor(robot, q), robot, q, v)
-    assert relative(lw.mass_factor_rate(robot, q, v), m_dot) < 1e-6
+    m_dot = rate_of(lambda q, _: lw.formulations.mass_factor(robot, q), robot, q, v)
+    assert relative(lw.formulations.mass_factor_rate(robot, q, v), m_dot) < 1e-6
     gradient = [
         rate_of(lambda q, _: 2.0 * lw.kinetic_energy(robot, q, v), robot, q, direction) for direction in np.eye(robot.n)
     ]
-    assert relative(lw.kinetic_gradient(robot, q, v), gradient) < 1e-6
+    assert relative(lw.formulations.kinetic_gradient(robot, q, v), gradient) < 1e-6
 
 
 @pytest.mark.parametrize(("robot", "form"), rest_slow(FORMS, [(TREES[8], "straight"), (TREES[8], "loops")]))
@@ -219,25 +219,25 @@ def test_limits_of_coupled_joints_hold_for_the_joint_that_they_move_with():
     q = lw.random_configuration(gripper, 0, 2000)
     assert -0.45 < q.min() < -0.44
     assert 0.04 < q.max() < 0.05
-    fall = lw.simulate(gripper, [0.0], [0.1], 2.0, events=lw.joint_limits(gripper))
+    fall = lw.simulate(gripper, [0.0], [0.1], 2.0, events=lw.control.joint_limits(gripper))
     assert fall.events[0].names == ("right below 0",)
     assert abs(fall.events[0].t - 0.5) < 1e-9
     tight = lw.Robot.from_frames([{**left, "limits": (0.2, 0.3)}, right])
-    with pytest.raises(lw.RobotError, match="joint 'left': no position is within its limits and those"):
+    with pytest.raises(lw.errors.RobotError, match="joint 'left': no position is within its limits and those"):
         lw.random_configuration(tight, 0)
 
 
 def test_labels_of_coordinates_are_unique():
     rows = lw.chain(2, joints="CR").rows
     rows[0]["name"], rows[1]["name"], rows[1]["parent"] = "a", "a.rz", "a"
-    with pytest.raises(lw.RobotError, match=r"row 2: the name 'a\.rz' is that of a coordinate of joint 'a'"):
+    with pytest.raises(lw.errors.RobotError, match=r"row 2: the name 'a\.rz' is that of a coordinate of joint 'a'"):
         lw.Robot.from_dh(rows, convention="standard")
 
 
 def test_a_base_is_changed_only_where_the_table_has_the_robots_numbers():
     arm = lw.load("stanford")
     heavy = replace(arm, links=tuple(replace(link, mass=2.0 * link.mass) for link in arm.links))
-    with pytest.raises(lw.RobotError, match="has other numbers than its table"):
+    with pytest.raises(lw.errors.RobotError, match="has other numbers than its table"):
         heavy.with_free_base()
     assert arm.regrouped().with_free_base().links[-1].grouped is not None
 
@@ -248,11 +248,11 @@ def test_a_base_that_floats_is_asked_for_once_and_with_its_inertia():
     rows = arm.with_free_base().rows
     rows[0] |= {"velocity_limit": 2.0, "stiffness": 1.0, "rotor_inertia": 0.1}
     assert lw.Robot.from_dh(rows, convention="standard", gravity=arm.gravity).with_fixed_base() == arm
-    with pytest.raises(lw.RobotError, match=r"the base has mass 3\.0 and no inertia"):
+    with pytest.raises(lw.errors.RobotError, match=r"the base has mass 3\.0 and no inertia"):
         arm.with_free_base(3.0)
-    with pytest.raises(lw.RobotError, match="has a free joint on its base already: 'base'"):
+    with pytest.raises(lw.errors.RobotError, match="has a free joint on its base already: 'base'"):
         arm.with_free_base().with_free_base()
-    with pytest.raises(lw.RobotError, match="has no free joint on its base"):
+    with pytest.raises(lw.errors.RobotError, match="has no free joint on its base"):
         arm.with_fixed_base()
 
 

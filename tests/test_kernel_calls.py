@@ -182,10 +182,10 @@ def test_out_is_filled_and_returned(batch: tuple[int, ...], dtype: str) -> None:
 
 
 def test_out_for_several_results() -> None:
-    made = kernel(lw.udu)
+    made = kernel(lw.formulations.udu)
     q = motion(4)[0]
     U, D = made(q)
-    assert relative(U, lw.udu(ARM, q)[0]) < 1e-13
+    assert relative(U, lw.formulations.udu(ARM, q)[0]) < 1e-13
     assert U.shape == (4, 3, 3)
     assert D.shape == (4, 3)
     out = np.empty((4, 3, 3)), np.empty((4, 3))

@@ -225,7 +225,7 @@ def test_without_llvm_the_plain_text_runs_with_one_warning() -> None:
 
 def test_what_a_kernel_tells_of_itself() -> None:
     made = lw.compile(lw.inverse_dynamics, PLANAR)
-    assert isinstance(made, lw.Compiled)
+    assert isinstance(made, lw.results.Compiled)
     assert made.robot is PLANAR
     assert made.method == "fewest"
     assert made.count == lw.count(lw.inverse_dynamics, PLANAR, method=made.method)
@@ -384,7 +384,7 @@ def test_a_symbolic_robot_says_which_joint_nothing_resists():
     kernel = lw.compile(lw.forward_dynamics, arm)
     still = np.zeros(3)
     assert np.isfinite(kernel(still, still, still, 2.0)).all()
-    with pytest.raises(lw.SingularError, match="link3"):
+    with pytest.raises(lw.errors.SingularError, match="link3"):
         kernel(still, still, still, 0.0)
 
 

@@ -10,6 +10,7 @@ import pytest
 
 import linkwise as lw
 from effort import in_turn
+from functions import MEMBERS
 
 pandas = pytest.importorskip("pandas")
 ARM = lw.load("ur5e")
@@ -21,9 +22,9 @@ FOREIGN = ("convert_state", "convert_force")
 LONG = {"accuracy", "explain", "draw", "rollout", "simulate"}  # tried by themselves
 
 
-def functions() -> list[str]:
-    names = [name for name in dir(lw) if inspect.isfunction(getattr(lw, name))]
-    return [name for name in names if {"q", "q0"} & set(inspect.signature(getattr(lw, name)).parameters)]
+def functions() -> dict[str, Callable[..., Any]]:
+    taking = {name: f for name, f in MEMBERS.items() if inspect.isfunction(f)}
+    return {name: f for name, f in taking.items() if {"q", "q0"} & set(inspect.signature(f).parameters)}
 
 
 def shuffled(arm: lw.Robot, name: str, values: np.ndarray, kind: str = "frame") -> Any:
@@ -56,7 +57,7 @@ def same(a: Any, b: Any) -> bool:
 
 @in_turn([name for name in functions() if name not in LONG])
 def test_frames_are_matched_by_name(name: str) -> None:
-    function = getattr(lw, name)
+    function = functions()[name]
     arm = FREE if name in FLOATING else SMALL
     others = {"source": "pinocchio"} if name in FOREIGN else {}
     if "link" in inspect.signature(function).parameters:
@@ -98,18 +99,22 @@ def test_motions() -> None:
     points = np.random.default_rng(2).normal(size=(4, 6))
     frame, ends = shuffled(ARM, "q", points), [shuffled(ARM, "q", row, "series") for row in points[:2]]
     t = np.linspace(0.0, 1.0, 4)
-    assert np.array_equal(lw.spline(t, frame, robot=ARM)(0.4).q, lw.spline(t, points, robot=ARM)(0.4).q)
-    for make in (lw.cycloid, lw.cubic, lw.quintic, lw.septic):
+    assert np.array_equal(
+        lw.trajectories.spline(t, frame, robot=ARM)(0.4).q, lw.trajectories.spline(t, points, robot=ARM)(0.4).q
+    )
+    for make in (lw.trajectories.cycloid, lw.trajectories.cubic, lw.trajectories.quintic, lw.trajectories.septic):
         assert np.array_equal(make(*ends, 1.0, robot=ARM)(0.4).q, make(*points[:2], 1.0, robot=ARM)(0.4).q)
         with pytest.raises(TypeError, match=r"to_numpy\(\).*robot="):
             make(*ends, 1.0)
     with pytest.raises(TypeError, match="to_numpy"):
-        lw.spline(t, frame)
+        lw.trajectories.spline(t, frame)
     t = np.linspace(0.0, 2.0, 501)
     q = np.sin(np.outer(t, [1, 2, 3, 4, 5, 6]))
     data = {"t": t, "q": q, "tau": 1.0 + q}
-    expected = lw.measured_motion(ARM, data)
-    found = lw.measured_motion(ARM, {**data, "q": shuffled(ARM, "q", q), "tau": shuffled(ARM, "tau", 1.0 + q)})
+    expected = lw.identification.measured_motion(ARM, data)
+    found = lw.identification.measured_motion(
+        ARM, {**data, "q": shuffled(ARM, "q", q), "tau": shuffled(ARM, "tau", 1.0 + q)}
+    )
     assert np.array_equal(found.q, expected.q)
     assert np.array_equal(found.tau, expected.tau)
 
@@ -252,7 +257,7 @@ def test_robots_keep_numbers_not_tensors(library: str) -> None:
 
     def refused(x: Any) -> None:
         for make in places(x).values():
-            with pytest.raises(lw.RobotError, match=r"(requires a gradient|is traced by JAX).*lw\.symbols"):
+            with pytest.raises(lw.errors.RobotError, match=r"(requires a gradient|is traced by JAX).*lw\.symbols"):
                 make()
 
     if library == "torch":
@@ -276,14 +281,14 @@ def test_rows_by_joint_are_refused_where_nobody_knows_the_joints() -> None:
     calls: dict[str, Callable[[Any], Any]] = {
         "kernel": lw.compile(lw.gravity_torque, SMALL),
         "derivative": lw.derivative(lw.gravity_torque, SMALL, "q"),
-        "packed": lw.packed(lw.inertia_matrix, SMALL),
+        "packed": lw.derivatives.packed(lw.inertia_matrix, SMALL),
         "torque": lambda table: lw.rollout(SMALL, q, steps=3, dt=0.1, torque=table),
         "table": lambda table: lw.rollout(SMALL, q[0], steps=3, dt=0.1, table=table),
         "sweep": lambda table: lw.sweep(SMALL, {"q0": table}, "never", 0.1),
-        "spline": lambda table: lw.spline([0.0, 1.0, 2.0], table),
-        "fourier": lambda table: lw.fourier([0.0] * 3, table, q, 2.0),
+        "spline": lambda table: lw.trajectories.spline([0.0, 1.0, 2.0], table),
+        "fourier": lambda table: lw.trajectories.fourier([0.0] * 3, table, q, 2.0),
         "marked": lw.per_trajectory,
-        "program": lambda table: lw.evaluate(lw.trace(lw.gravity_torque, SMALL), table),
+        "program": lambda table: lw.graph.evaluate(lw.trace(lw.gravity_torque, SMALL), table),
     }
     for call in calls.values():
         with pytest.raises(TypeError, match=r"rows named 'link3'|names are not looked at"):
@@ -295,9 +300,9 @@ def test_rows_by_joint_are_refused_where_nobody_knows_the_joints() -> None:
 def test_programs_and_motions_refuse_names() -> None:
     q = pandas.Series([0.3, 0.1, 0.2], index=["link3", "link1", "link2"])
     with pytest.raises(TypeError, match="names are not looked at"):
-        lw.evaluate(lw.trace(lw.gravity_torque, SMALL), q)
+        lw.graph.evaluate(lw.trace(lw.gravity_torque, SMALL), q)
     with pytest.raises(TypeError, match=r"q of held .* has names"):
-        lw.held(lambda t: (q, 0.0 * q, 0.0 * q), 2.0)(1.0)
+        lw.control.held(lambda t: (q, 0.0 * q, 0.0 * q), 2.0)(1.0)
 
 
 def test_a_series_of_structs_is_matched_by_name() -> None:

@@ -145,7 +145,7 @@ def last(arm, t, q, qd):
     return q[-1] - 0.2
 
 
-@pytest.mark.parametrize("name", rest_slow(lw.integrators(), ["verner65"]))
+@pytest.mark.parametrize("name", rest_slow(lw.methods(lw.simulate), ["verner65"]))
 def test_a_simulation_with_events_is_the_same(name):
     # a step after an event is short: with a smaller rtol its estimated error, and so what follows, would be rounding
     how = {"integrator": name, "samples": 9, "rtol": 1e-5, "events": [ticking, lw.Event(last, "last", direction=1)]}

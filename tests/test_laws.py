@@ -79,7 +79,7 @@ def test_forward_dynamics_undoes_inverse_dynamics(robot: lw.Robot, method: str) 
 @over_all
 def test_udu_factors(robot: lw.Robot) -> None:
     q, *_ = states(robot)
-    upper, diagonal = lw.udu(robot, q)
+    upper, diagonal = lw.formulations.udu(robot, q)
     assert (np.tril(upper, -1) == 0.0).all()
     assert (np.diagonal(upper, axis1=-2, axis2=-1) == 1.0).all()
     assert (diagonal > 0.0).all()

@@ -140,7 +140,7 @@ def test_external_wrenches_are_in_the_model() -> None:
 def test_a_law_as_torque_gives_the_closed_loop(robot: lw.Robot) -> None:
     random = np.random.default_rng(0)
     q, qd = lw.normalize(robot, random.normal(size=(4, robot.nq))), random.normal(size=robot.n)
-    law = lw.springs(5.0, damping=0.3)
+    law = lw.control.springs(5.0, damping=0.3)
     A, B = lw.linearize(robot, q, qd, law)
     size, n = 1e-4, robot.n
     for k in range(4):
@@ -156,7 +156,7 @@ def test_a_law_as_torque_gives_the_closed_loop(robot: lw.Robot) -> None:
     step = lw.linearize(robot, q[0], qd, law, 0.01)
     assert step.dt == 0.01
     with pytest.raises(TypeError, match="holds its torque"):
-        lw.linearize(robot, q[0], qd, lw.sampled(law, 0.001))
+        lw.linearize(robot, q[0], qd, lw.control.sampled(law, 0.001))
 
 
 def test_smoothed_friction_at_rest_is_warned_of() -> None:
@@ -193,7 +193,13 @@ def test_without_rates_and_torques_the_robot_is_held_at_rest() -> None:
         tau = lw.inverse_dynamics(PLANAR, q, q, np.zeros(3), **options)
         assert relative(steady.A, lw.linearize(PLANAR, q, q, tau, 0.01, **options).A) < 1e-12
     assert lw.linearize(PLANAR, q.astype(np.float32)).A.dtype == np.float32
-    assert relative(lw.linearize(PLANAR, q, tau=lw.springs(2)).A, lw.linearize(PLANAR, q, 0 * q, lw.springs(2)).A) == 0
+    assert (
+        relative(
+            lw.linearize(PLANAR, q, tau=lw.control.springs(2)).A,
+            lw.linearize(PLANAR, q, 0 * q, lw.control.springs(2)).A,
+        )
+        == 0
+    )
     with pytest.raises(ValueError, match=r"needs .* N not to accelerate, but a base that floats has no drive"):
         lw.linearize(FLOATING, lw.neutral(FLOATING))
     adrift = FLOATING.with_gravity((0, 0, 0))
@@ -246,7 +252,7 @@ def test_a_joint_that_nothing_resists_is_an_error() -> None:
     rows = [row | {"mass": 0.0, "inertia": np.zeros((3, 3))} if k == 2 else row for k, row in enumerate(PLANAR.rows)]
     light = lw.Robot.from_dh(rows, convention="standard")
     for mode in ("never", "always"):
-        with lw.use_kernels(mode), pytest.raises(lw.SingularError):
+        with lw.use_kernels(mode), pytest.raises(lw.errors.SingularError):
             lw.linearize(light, *np.zeros((3, 3)))
 
 
@@ -292,7 +298,7 @@ def test_an_equilibrium_shows_its_numbers_by_name_and_remains_a_pair() -> None:
     assert lines[-1] == f"    link2 = {tau[1]:.6g} N"
     again = pickle.loads(pickle.dumps(found))
     assert repr(again) == repr(found)
-    assert isinstance(again, lw.Equilibrium)
+    assert isinstance(again, lw.results.Equilibrium)
     assert q is found.q
     assert repr(lw.equilibrium(PLANAR, np.zeros((4, 3)))) == "<Equilibrium of robot 'planar3': q (4, 3), tau (4, 3)>"
 
@@ -318,7 +324,7 @@ def test_an_equilibrium_is_near_the_start() -> None:
 
 
 def test_a_torque_function_finds_where_the_robot_sags() -> None:
-    springs = lw.springs(20.0, rest=[0.1, 0.2, 0.3])
+    springs = lw.control.springs(20.0, rest=[0.1, 0.2, 0.3])
     found = lw.equilibrium(PLANAR, [0.1, 0.2, 0.3], springs)
     assert np.abs(at_rest(PLANAR, found.q, found.tau)).max() < 1e-6
     by_components = lw.equilibrium(  # a function of one state, for three
@@ -328,7 +334,7 @@ def test_a_torque_function_finds_where_the_robot_sags() -> None:
     )
     assert np.abs(by_components.tau - found.tau).max() < 1e-7
     ball = lw.chain(2, seed=1, joints="SS")
-    held = lw.equilibrium(ball, lw.neutral(ball), lw.springs(100.0))
+    held = lw.equilibrium(ball, lw.neutral(ball), lw.control.springs(100.0))
     assert np.abs(lw.gravity_torque(ball, held.q) - held.tau).max() < 1e-7
 
 
@@ -351,7 +357,7 @@ def test_a_law_that_gives_something_else_is_named(take: Any) -> None:
 def test_a_base_that_floats_needs_wrenches() -> None:
     q = lw.neutral(FLOATING)
     with pytest.raises(
-        lw.EquilibriumError, match=r"'base\.vz' needs \d+\.\d N to stay, but a base that floats has no drive"
+        lw.errors.EquilibriumError, match=r"'base\.vz' needs \d+\.\d N to stay, but a base that floats has no drive"
     ):
         lw.equilibrium(FLOATING, q)
     mass = lw.total_mass(FLOATING)
@@ -365,23 +371,25 @@ def test_a_base_that_floats_needs_wrenches() -> None:
 
 
 def test_what_cannot_be_held_is_an_error_that_names_the_joint() -> None:
-    with pytest.raises(lw.EquilibriumError, match=r"'link2' needs .* but is passive \(expected .* moving="):
+    with pytest.raises(lw.errors.EquilibriumError, match=r"'link2' needs .* but is passive \(expected .* moving="):
         lw.equilibrium(PLANAR, [0.1, 0.2, 0.3], passive="link2", moving=())
     q = np.zeros((2, 3))
     tau = lw.gravity_torque(PLANAR, q)
     tau[1, 2] = 1000.0
-    with pytest.raises(lw.EquilibriumError, match=r"in state \[1\]: .* 'link3' is out of balance by 1e\+03 N m"):
+    with pytest.raises(lw.errors.EquilibriumError, match=r"in state \[1\]: .* 'link3' is out of balance by 1e\+03 N m"):
         lw.equilibrium(PLANAR, q, tau)
-    with pytest.raises(lw.EquilibriumError, match="balance by nan N m"), np.errstate(invalid="ignore"):
+    with pytest.raises(lw.errors.EquilibriumError, match="balance by nan N m"), np.errstate(invalid="ignore"):
         lw.equilibrium(PLANAR, q, lambda arm, t, q, qd: np.log(q - 10.0))
     with pytest.raises(ValueError, match="passive is given beside tau"):
         lw.equilibrium(PLANAR, q, tau, passive=PLANAR.names[0])
     with pytest.raises(ValueError, match="moving is given beside tau"):
         lw.equilibrium(PLANAR, q, tau, moving=PLANAR.names[0])
     upright = lw.chain(1, joints="P")
-    with pytest.raises(lw.EquilibriumError, match=r"needs .* N to stay, but is passive \(expected another start"):
+    with pytest.raises(
+        lw.errors.EquilibriumError, match=r"needs .* N to stay, but is passive \(expected another start"
+    ):
         lw.equilibrium(upright, [0.0], passive=upright.names)
-    with pytest.raises(lw.RobotError, match="did you mean"):
+    with pytest.raises(lw.errors.RobotError, match="did you mean"):
         lw.equilibrium(PLANAR, q, passive=PLANAR.names[0] + "x")
     with pytest.raises(ValueError, match="expected finite numbers"):
         lw.equilibrium(PLANAR, [0, np.nan, 0])

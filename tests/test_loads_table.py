@@ -12,9 +12,9 @@ STANFORD = lw.load("stanford")
 TREE = lw.random_tree(5, seed=3)
 
 
-def along(arm: lw.Robot, **keywords: object) -> lw.Loads:
+def along(arm: lw.Robot, **keywords: object) -> lw.results.Loads:
     start, end = np.random.default_rng(1).normal(size=(2, arm.n))
-    return lw.torque_along(arm, lw.quintic(start, end, 1.5), 31, **keywords)
+    return lw.torque_along(arm, lw.trajectories.quintic(start, end, 1.5), 31, **keywords)
 
 
 def test_loads_are_in_the_base_frame_wherever_nothing_else_is_said() -> None:
@@ -80,22 +80,22 @@ def test_motions_are_read_back_from_every_table_that_we_write(tmp_path: Path) ->
     loads = along(STANFORD)
     loads.to_csv(tmp_path / "loads.csv")
     run = lw.simulate(
-        STANFORD, [0, 1, 0.1, 0, 0.3, 0], np.zeros(6), 0.4, torque=lw.springs(5), friction=True, samples=41
+        STANFORD, [0, 1, 0.1, 0, 0.3, 0], np.zeros(6), 0.4, torque=lw.control.springs(5), friction=True, samples=41
     )  # with work and heat
     run.save(tmp_path / "run.csv")
     many = lw.simulate(STANFORD, [[0, 1, 0.1, 0, 0.3, 0]], np.zeros(6), 0.4, samples=11)
     many.save(tmp_path / "one.csv")
-    lw.cycloid([0, 1], [1, 2], 3.0).to_csv(tmp_path / "move.csv", samples=5)
+    lw.trajectories.cycloid([0, 1], [1, 2], 3.0).to_csv(tmp_path / "move.csv", samples=5)
     for name, t, q, qd, qdd in (
         ("loads", loads.t, loads.q, loads.qd, loads.qdd),
         ("run", run.t, run.q, run.qd, run.qdd),
         ("one", many.t, many.q[0], many.qd[0], many.qdd[0]),
     ):
-        move = lw.trajectory_from_csv(tmp_path / f"{name}.csv")
+        move = lw.trajectories.read_csv(tmp_path / f"{name}.csv")
         assert move.duration == t[-1]
         for found, expected in zip(move(t), (q, qd, qdd), strict=True):
             assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)
-    assert lw.trajectory_from_csv(tmp_path / "move.csv").n == 2
+    assert lw.trajectories.read_csv(tmp_path / "move.csv").n == 2
 
 
 def test_what_cannot_be_a_motion_is_said_with_file_and_line(tmp_path: Path) -> None:
@@ -104,16 +104,18 @@ def test_what_cannot_be_a_motion_is_said_with_file_and_line(tmp_path: Path) -> N
     many.save(path)
     lines = path.read_text().splitlines()
     second = next(k for k, line in enumerate(lines, 1) if line.startswith("1,0.0,"))
-    with pytest.raises(lw.FileError, match=rf"many\.csv:{second}: trajectory 1 begins \(expected a table of one\)"):
-        lw.trajectory_from_csv(path)
+    with pytest.raises(
+        lw.errors.FileError, match=rf"many\.csv:{second}: trajectory 1 begins \(expected a table of one\)"
+    ):
+        lw.trajectories.read_csv(path)
     stopped = lw.Event(lambda arm, t, q, qd: t - 0.05, "late", stop=True)
     lw.simulate(STANFORD, [0, 1, 0.1, 0, 0.3, 0], np.zeros(6), 0.1, samples=3, events=stopped).save(path)
     last = len(path.read_text().splitlines())
-    with pytest.raises(lw.FileError, match=rf"many\.csv:{last}: column 'q1' is 'nan'"):
-        lw.trajectory_from_csv(path)
+    with pytest.raises(lw.errors.FileError, match=rf"many\.csv:{last}: column 'q1' is 'nan'"):
+        lw.trajectories.read_csv(path)
     path.write_text('# a comment, "of\nt,q1,speed\n0,1,2\n1,2,3\n')
-    with pytest.raises(lw.FileError, match=re.escape("many.csv:2: column 'speed'")):
-        lw.trajectory_from_csv(path)
+    with pytest.raises(lw.errors.FileError, match=re.escape("many.csv:2: column 'speed'")):
+        lw.trajectories.read_csv(path)
     path.write_text("# a comment\n\nt,q1\n0,1\n")
-    with pytest.raises(lw.FileError, match=r"many\.csv:4: .* 1 row"):
-        lw.trajectory_from_csv(path)
+    with pytest.raises(lw.errors.FileError, match=r"many\.csv:4: .* 1 row"):
+        lw.trajectories.read_csv(path)

@@ -56,14 +56,14 @@ def test_anchors_and_several_at_once() -> None:
 
 def test_what_cannot_be_locked() -> None:
     panda, ball = lw.load("panda"), lw.chain(2, joints="SR")
-    with pytest.raises(lw.RobotError, match="'panda_finger_joint2' follows 'panda_leftfinger'"):
+    with pytest.raises(lw.errors.RobotError, match="'panda_finger_joint2' follows 'panda_leftfinger'"):
         panda.with_locked("panda_finger_joint2")
-    with pytest.raises(lw.RobotError, match="is ball"):
+    with pytest.raises(lw.errors.RobotError, match="is ball"):
         ball.with_locked("link1")
-    with pytest.raises(lw.RobotError, match="did you mean"):
+    with pytest.raises(lw.errors.RobotError, match="did you mean"):
         panda.with_locked("panda_joint9")
     for value in (np.nan, True, "0.1", None):
-        with pytest.raises(lw.RobotError, match="is locked at"):
+        with pytest.raises(lw.errors.RobotError, match="is locked at"):
             panda.with_locked("panda_joint1", value)
-    with pytest.raises(lw.RobotError, match="at least one joint"):
+    with pytest.raises(lw.errors.RobotError, match="at least one joint"):
         lw.chain(1).with_locked("link1")

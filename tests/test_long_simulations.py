@@ -128,7 +128,7 @@ def test_poses_look_each_frame_up_once(monkeypatch):
     arm = lw.chain(20, seed=3)
     lw.poses(arm, np.zeros(20))
     assert len(made) <= 20
-    with pytest.raises(lw.RobotError, match="frame is 'tool'"):
+    with pytest.raises(lw.errors.RobotError, match="frame is 'tool'"):
         lw.poses(arm, np.zeros(20), frames=["tool"])
 
 

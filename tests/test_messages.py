@@ -11,6 +11,7 @@ import pytest
 
 import linkwise as lw
 from effort import in_turn
+from functions import MEMBERS
 
 PLANAR = lw.load("planar3")
 START = [0.1, 0.2, 0.3]
@@ -28,7 +29,7 @@ def of_symbols() -> lw.Robot:
         lambda arm, folder: lw.simulate(arm, START, duration=1.0, torque=lambda arm, t, q, qd: -q),
         lambda arm, folder: lw.compile(lw.simulate, arm),
         lambda arm, folder: lw.sweep(arm, {"q0": [START]}, folder, 1.0),
-        lambda arm, folder: lw.torque_along(arm, lw.cycloid([0] * 3, [1] * 3, 1.0)),
+        lambda arm, folder: lw.torque_along(arm, lw.trajectories.cycloid([0] * 3, [1] * 3, 1.0)),
     ],
     ids=["simulate", "simulate a law", "compile(simulate)", "sweep", "torque_along"],
 )
@@ -119,12 +120,14 @@ BODY = {"name": "body", "joint": "free", "translation": (0, 0, 0), "mass": 1.0, 
     ],
 )
 def test_entries_of_other_rows_and_files_are_answered_with_ours(entries, said):
-    with pytest.raises(lw.RobotError, match=said):
+    with pytest.raises(lw.errors.RobotError, match=said):
         lw.Robot.from_frames([{**BODY, **entries}])
 
 
 def test_a_key_of_frames_in_a_dh_row_is_said_to_be_one():
-    with pytest.raises(lw.RobotError, match="translation is not a key of a 'standard' row, but of 'frames' rows"):
+    with pytest.raises(
+        lw.errors.RobotError, match="translation is not a key of a 'standard' row, but of 'frames' rows"
+    ):
         lw.Robot.from_dh([{"joint": "revolute", "translation": (0, 0, 0)}], convention="standard")
 
 
@@ -132,7 +135,7 @@ def test_a_key_of_frames_in_a_dh_row_is_said_to_be_one():
 def test_tables_of_a_file_are_told_apart_from_lists_of_them(tmp_path, header, said):
     path = tmp_path / "robot.toml"
     path.write_text(f'name = "robot"\nconvention = "frames"\n{header}\nname = "link1"\n')
-    with pytest.raises(lw.FileError, match=rf"robot.toml:3: {said}.*expected .*\[\[link\]\].*, in two brackets"):
+    with pytest.raises(lw.errors.FileError, match=rf"robot.toml:3: {said}.*expected .*\[\[link\]\].*, in two brackets"):
         lw.load(path)
 
 
@@ -149,7 +152,7 @@ def test_functions_without_return_are_said_to_return_none():
     with pytest.raises(ValueError, match=r"'law' returned None .*return"):
         lw.simulate(PLANAR, START, duration=0.01, torque=law)
     with pytest.raises(ValueError, match=r"law returned None .*return"):
-        lw.simulate(PLANAR, START, duration=0.01, torque=lw.limited(law, 1.0))
+        lw.simulate(PLANAR, START, duration=0.01, torque=lw.control.limited(law, 1.0))
     for compiled in (None, False):
         with pytest.raises(ValueError, match=r"law'? returned None .*return"):
             lw.simulate(PLANAR, START, duration=0.01, events=law, compiled=compiled)
@@ -170,7 +173,7 @@ def test_a_misspelt_argument_of_simulate_is_answered_with_the_nearest():
 
 
 def test_peaks_show_themselves_and_print_nothing(capsys):
-    peaks = lw.torque_along(PLANAR, lw.cycloid([0] * 3, [1] * 3, 1.0), 5).peaks()
+    peaks = lw.torque_along(PLANAR, lw.trajectories.cycloid([0] * 3, [1] * 3, 1.0), 5).peaks()
     assert capsys.readouterr().out == ""
     assert str(peaks).startswith("planar3, largest magnitudes of 5 samples over 1 s")
 
@@ -178,7 +181,7 @@ def test_peaks_show_themselves_and_print_nothing(capsys):
 @pytest.mark.slow
 def test_the_picture_of_loads_is_written_to_a_path(tmp_path):
     pytest.importorskip("matplotlib")
-    along = lw.torque_along(PLANAR, lw.cycloid([0] * 3, [1] * 3, 1.0), 5)
+    along = lw.torque_along(PLANAR, lw.trajectories.cycloid([0] * 3, [1] * 3, 1.0), 5)
     along.plot(tmp_path / "loads.png", loads=True)
     assert (tmp_path / "loads.png").read_bytes().startswith(b"\x89PNG")
 
@@ -210,7 +213,7 @@ OTHERS: dict[str, Any] = {  # arguments beside the robot, by name; of other name
     "steps": 3,
     "duration": 1.0,
     "samples": {"q0": [0.0, 0.0, 0.0]},
-    "trajectory": lw.cubic([0, 0, 0], [1, 1, 1], 1.0),
+    "trajectory": lw.trajectories.cubic([0, 0, 0], [1, 1, 1], 1.0),
     "source": "pinocchio",
 }
 TAKES_FILES = ("compare",)  # names and files are robots too
@@ -219,8 +222,7 @@ TAKES_FILES = ("compare",)  # names and files are robots too
 def robot_functions() -> dict[str, inspect.Signature]:
     """Public functions with a parameter, without a default, that is a robot."""
     found = {}
-    for name in lw.__all__:
-        function = getattr(lw, name)
+    for name, function in MEMBERS.items():
         if callable(function) and not isinstance(function, type) and name not in TAKES_FILES:
             parameters = inspect.signature(function).parameters.values()
             if any(p.annotation in ("Robot", lw.Robot) and p.default is p.empty for p in parameters):
@@ -252,6 +254,6 @@ def test_what_is_no_robot_is_named_where_one_is_expected(name: str) -> None:
             else:
                 positional.append(value)
         with pytest.raises(TypeError) as error:
-            getattr(lw, name)(*positional, **named)
+            MEMBERS[name](*positional, **named)
         assert f"{wrong!r} (expected a Robot" in str(error.value)
         assert (f"load({wrong!r})" in str(error.value)) == isinstance(wrong, str)

@@ -77,7 +77,7 @@ def test_springs_of_the_table_pull_as_in_mujoco(seed, tmp_path):
     data = mujoco.MjData(model)
     data.qpos = lw.random_configuration(arm, seed)
     mujoco.mj_forward(model, data)
-    pulled = lw.springs(arm)(arm, 0.0, data.qpos.copy(), np.zeros(arm.n))
+    pulled = lw.control.springs(arm)(arm, 0.0, data.qpos.copy(), np.zeros(arm.n))
     assert np.abs(pulled - data.qfrc_spring).max() < ALIKE
 
 
@@ -356,7 +356,7 @@ def test_unphysical_inertias_are_those_of_the_file(tmp_path):
     ):
         body = f'<body name="b"><joint/><inertial pos=".1 0 0" mass="2" {stated}/></body>'
         path = written(world(body, '<compiler settotalmass="3"/>'), tmp_path)
-        with pytest.raises(lw.FileError, match="breaks the triangle inequality"):
+        with pytest.raises(lw.errors.FileError, match="breaks the triangle inequality"):
             lw.load(path)
         (row,) = quietly(path, unphysical="warn").rows
         assert row["mass"] == pytest.approx(3.0)
@@ -373,7 +373,7 @@ def test_no_file_is_written_and_nothing_printed(tmp_path, monkeypatch, capfd):
         quietly(
             written(world(f'<body name="b"><joint armature="1e-9"/>{GEOM}<body><joint/>{GEOM}</body></body>'), tmp_path)
         )
-        with pytest.raises(lw.FileError, match="expected finite numbers"):
+        with pytest.raises(lw.errors.FileError, match="expected finite numbers"):
             lw.load(written(world(f'<body name="b" pos="nan 0 0"><joint/>{GEOM}</body>'), tmp_path))
     finally:
         mujoco.set_mju_user_warning(lambda _: None)
@@ -459,12 +459,14 @@ def test_bases_are_free_or_fixed_as_asked(tmp_path):
     )
     assert quietly(standing).joints == quietly(standing, base="fixed").joints == "R"
     assert quietly(standing, base={"b": "free"}).joints == "FR"
-    with pytest.raises(lw.FileError, match=r"model.xml:1: <mujoco>: has 2 children of the world \(b, c\)"):
+    with pytest.raises(lw.errors.FileError, match=r"model.xml:1: <mujoco>: has 2 children of the world \(b, c\)"):
         lw.load(standing, base="free")
-    with pytest.raises(lw.FileError, match="base names 'd', which is no child of the world"):
+    with pytest.raises(lw.errors.FileError, match="base names 'd', which is no child of the world"):
         lw.load(standing, base={"d": "free"})
     moving = written(world(f'<body name="b"><joint/>{GEOM}</body>'), tmp_path)
-    with pytest.raises(lw.FileError, match=r'<body name="b">: is to be a free base, but moves by joints of its own'):
+    with pytest.raises(
+        lw.errors.FileError, match=r'<body name="b">: is to be a free base, but moves by joints of its own'
+    ):
         lw.load(moving, base="free")
 
 
@@ -474,7 +476,7 @@ def test_xml_files_are_told_apart_by_their_root(tmp_path):
     body = f'<link name="b"><inertial>{inertia}</inertial></link>'
     path = written(urdf.format("continuous") + body + "</robot>", tmp_path)
     assert quietly(path).joints == "R"
-    with pytest.raises(lw.FileError, match=r"model.mjcf:1: <model>: is not the root of an MJCF model"):
+    with pytest.raises(lw.errors.FileError, match=r"model.mjcf:1: <model>: is not the root of an MJCF model"):
         lw.load(written("<model/>", tmp_path, "model.mjcf"))
     shutil.copy(path, tmp_path / "model.mjcf")
     assert quietly(tmp_path / "model.mjcf").joints == "R"

@@ -65,7 +65,7 @@ def test_files_of_packages_are_as_in_mujoco_or_refused_by_name(package):
     for name, (path, model) in found.items():
         try:
             arm = quietly(path)
-        except lw.FileError as problem:
+        except lw.errors.FileError as problem:
             refused[name] = str(problem)
             continue
         with lw.use_kernels("never"):

@@ -31,7 +31,7 @@ def refused(content, folder=None, **options):
     with tempfile.TemporaryDirectory() as own:
         path = (folder or Path(own)) / "model.xml"
         path.write_text(content)
-        with pytest.raises(lw.FileError) as caught:
+        with pytest.raises(lw.errors.FileError) as caught:
             lw.load(path, **options)
     found = re.fullmatch(rf"{re.escape(str(path))}:(\d+): (.*)", str(caught.value))
     assert found, str(caught.value)
@@ -255,7 +255,7 @@ def test_includes_stay_in_the_folder_and_happen_once(tmp_path):
     for include, reason in INCLUDES.items():
         if linked or "link" not in include:
             path.write_text(world(BODY, f"<include {include}/>"))
-            with pytest.raises(lw.FileError, match=re.escape(reason)) as caught:
+            with pytest.raises(lw.errors.FileError, match=re.escape(reason)) as caught:
                 lw.load(path)
             assert str(caught.value).startswith(str(folder))
 
@@ -300,7 +300,7 @@ def test_parts_that_are_not_modelled_can_be_ignored(name, inside, before, tmp_pa
     with pytest.warns(UserWarning, match=f"ignored as asked, though it acts on the robot: {name}"):
         robot = lw.load(tmp_path / "model.xml", ignore=[name])
     assert robot.n in (1, 6)
-    with pytest.raises(lw.FileError, match=f"ignore has '{name}x', did you mean '{name}'?"):
+    with pytest.raises(lw.errors.FileError, match=f"ignore has '{name}x', did you mean '{name}'?"):
         lw.load(tmp_path / "model.xml", ignore=[f"{name}x"])
 
 
@@ -317,7 +317,7 @@ def test_deep_and_wide_files_are_refused(tmp_path):
 def refused_anywhere(content, folder):
     path = folder / "model.xml"
     path.write_text(content)
-    with pytest.raises(lw.FileError) as caught:
+    with pytest.raises(lw.errors.FileError) as caught:
         lw.load(path)
     return str(caught.value)
 

@@ -72,7 +72,9 @@ def pinocchio_model(joint):
 def test_every_joint_of_pinocchio_gives_its_torques(kind):
     model = pinocchio_model(JOINTS[kind])
     if kind in REFUSED:
-        with pytest.raises(lw.RobotError, match=f"'joint1': is a JointModel{kind}, which Linkwise does not have"):
+        with pytest.raises(
+            lw.errors.RobotError, match=f"'joint1': is a JointModel{kind}, which Linkwise does not have"
+        ):
             lw.from_pinocchio(model)
         return
     robot, data, rng = lw.from_pinocchio(model), model.createData(), np.random.default_rng(1)
@@ -113,15 +115,15 @@ def test_what_a_pinocchio_model_says_of_its_drives_and_frames():
 
 def test_what_linkwise_does_not_have_is_refused_by_name():
     model = pinocchio_model(lambda: pin.JointModelEllipsoid(0.1, 0.2, 0.3))
-    with pytest.raises(lw.RobotError, match="joint 'joint1': is a JointModelEllipsoid"):
+    with pytest.raises(lw.errors.RobotError, match="joint 'joint1': is a JointModelEllipsoid"):
         lw.from_pinocchio(model)
     floating = pinocchio_model(pin.JointModelFreeFlyer)
     floating.armature = np.full(floating.nv, 0.1)
-    with pytest.raises(lw.RobotError, match=r"'joint1': has armature.*moving axes"):
+    with pytest.raises(lw.errors.RobotError, match=r"'joint1': has armature.*moving axes"):
         lw.from_pinocchio(floating)
     uneven = pinocchio_model(pin.JointModelSpherical)
     uneven.armature = np.arange(uneven.nv) * 1.0
-    with pytest.raises(lw.RobotError, match=r"'joint1': has armature \[1.0, 2.0, 3.0\], different"):
+    with pytest.raises(lw.errors.RobotError, match=r"'joint1': has armature \[1.0, 2.0, 3.0\], different"):
         lw.from_pinocchio(uneven)
     with pytest.raises(TypeError, match=r"expected a pinocchio\.Model"):
         lw.from_pinocchio("panda")
@@ -250,13 +252,13 @@ def test_equalities_of_mujoco_are_couplings():
 )
 def test_what_changes_the_dynamics_of_mujoco_is_refused(text, message):
     model = mujoco.MjModel.from_xml_string(MJCF.format(text))
-    with pytest.raises(lw.RobotError, match=message):
+    with pytest.raises(lw.errors.RobotError, match=message):
         lw.from_mujoco(model)
 
 
 def test_gravity_compensation_is_refused():
     model = mujoco.MjModel.from_xml_string(MJCF.format("").replace('<body name="b"', '<body name="b" gravcomp="1"'))
-    with pytest.raises(lw.RobotError, match="body 'b': has gravcomp"):
+    with pytest.raises(lw.errors.RobotError, match="body 'b': has gravcomp"):
         lw.from_mujoco(model)
     with pytest.raises(TypeError, match=r"expected a mujoco\.MjModel"):
         lw.from_mujoco(3)

@@ -156,12 +156,14 @@ def test_from_one_model_to_another():
 def test_what_is_not_the_same_robot_is_refused_by_name():
     arm = lw.load("puma560").without_rotors()
     model, q = saved(arm), np.zeros(6)
-    with pytest.raises(lw.RobotError, match=r"robot 'planar3' does not have: 'link4', 'link5', 'link6'"):
+    with pytest.raises(lw.errors.RobotError, match=r"robot 'planar3' does not have: 'link4', 'link5', 'link6'"):
         lw.convert_state(lw.load("planar3"), np.zeros(3), target=model)
     longer = lw.chain(7, joints="R")
-    with pytest.raises(lw.RobotError, match=r"no numbers: 'link7' \(expected joints of the same names; it has no oth"):
+    with pytest.raises(
+        lw.errors.RobotError, match=r"no numbers: 'link7' \(expected joints of the same names; it has no oth"
+    ):
         lw.convert_state(longer, np.zeros(7), target=model)
-    with pytest.raises(lw.RobotError, match="joint 'link3' is prismatic, and revolute in the Pinocchio model"):
+    with pytest.raises(lw.errors.RobotError, match="joint 'link3' is prismatic, and revolute in the Pinocchio model"):
         lw.convert_state(lw.chain(6, joints="RRPRRR"), q, target=model)
     with pytest.raises(
         ValueError, match=r"q, in the Pinocchio model's coordinates, has shape \(6,\) \(expected \(..., 12"
@@ -184,7 +186,7 @@ def test_robots_of_files_in_the_order_of_pinocchio(base):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)
                 robot = lw.load(path, base=base, unphysical="warn")
-        except lw.FileError:  # one without links, and some that do not move
+        except lw.errors.FileError:  # one without links, and some that do not move
             continue
         model = pin.buildModelFromUrdf(str(path), *([pin.JointModelFreeFlyer()] if base else []))
         check_pinocchio(robot, model, 1e-9)

@@ -36,7 +36,7 @@ def test_the_equations_are_those_that_are_integrated(function: Any) -> None:
     program = lw.trace(function, ARM, **options)
     expected = lw.forward_dynamics(ARM, Q, QD, law(ARM, 0.3, Q, QD, GAIN) - 0.1 * QD)
     assert [port.name for port in program.inputs] == ["q", "qd", "t"]
-    assert np.allclose(lw.evaluate(program, Q, QD, 0.3), expected, rtol=1e-12)
+    assert np.allclose(lw.graph.evaluate(program, Q, QD, 0.3), expected, rtol=1e-12)
     assert lw.count(function, ARM, **options) == lw.count(lw.simulate, ARM, **options)
     inputs = lw.trace(function, ARM, torque=law, parameters={"K": lw.Input(3, 3)}, wrench=np.zeros(6))
     assert [port.name for port in inputs.inputs] == ["q", "qd", "t", "wrench", "K"]
@@ -55,7 +55,7 @@ def test_what_equations_do_not_have_is_refused() -> None:
     for options, kind, said in (
         ({"duration": 1.0}, TypeError, "have no argument 'duration'"),
         ({"friction": lw.Friction(0.1, 0.1, smooth=0)}, ValueError, "which joints stick"),
-        ({"torque": lw.sampled(lambda arm, t, q, qd: -q, 0.1)}, ValueError, "sampled law"),
+        ({"torque": lw.control.sampled(lambda arm, t, q, qd: -q, 0.1)}, ValueError, "sampled law"),
         ({"torque": law}, ValueError, "'K'"),
         ({"torque": lambda arm, t, q, qd, tau: tau, "parameters": {"tau": 1.0}}, ValueError, "another name"),
     ):

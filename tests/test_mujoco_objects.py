@@ -99,7 +99,7 @@ def test_files_of_packages_are_the_robots_of_their_models(package):
     for path in sorted(Path(spec.origin).parent.rglob("*.xml")):
         try:
             mujoco.MjModel.from_xml_path(str(path)), quietly(path)
-        except (ValueError, lw.RobotError):  # MuJoCo or the reader refuses it
+        except (ValueError, lw.errors.RobotError):  # MuJoCo or the reader refuses it
             continue
         require_same(*both(path), tolerance=1e-8)
         count += 1
@@ -117,7 +117,7 @@ TIES = '<equality><joint joint1="j3" joint2="j1"/><joint joint1="j3" joint2="j2"
 
 def test_two_equalities_of_one_joint_are_refused():
     model = mujoco.MjModel.from_xml_string(TWO.format("", TIES))
-    with pytest.raises(lw.RobotError, match="equality '1': ties joint 'j3' a second time"):
+    with pytest.raises(lw.errors.RobotError, match="equality '1': ties joint 'j3' a second time"):
         lw.from_mujoco(model)
     for flag in ("equality", "constraint"):
         off = f'<option><flag {flag}="disable"/></option>'
@@ -174,7 +174,7 @@ def test_forces_of_a_drive_are_those_of_mujoco():
 )
 def test_forces_without_a_place_are_refused_by_name(joint, more, message):
     model = mujoco.MjModel.from_xml_string(TWO.format(joint, more))
-    with pytest.raises(lw.RobotError, match=message):
+    with pytest.raises(lw.errors.RobotError, match=message):
         lw.from_mujoco(model)
 
 

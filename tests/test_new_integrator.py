@@ -34,7 +34,7 @@ def bogacki32(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 def test_an_entry_is_an_integrator(bogacki32: str) -> None:
-    assert bogacki32 in lw.integrators()
+    assert bogacki32 in lw.methods(lw.simulate)
     arm = CHAINS[2]
     q = np.full(arm.n, 0.3)
     options: dict[str, Any] = {"duration": 0.2, "samples": 3, "integrator": bogacki32}

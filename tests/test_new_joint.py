@@ -105,10 +105,10 @@ def test_modules_for_any_robot_take_it() -> None:
 
     robot = toothed(4)
     q, qd, qdd = states(robot)
-    module, record = lw.wasm(ID), lw.wasm_robot(robot)
-    (tau,) = by_wasmtime(module, [q, qd, qdd], record, len(q))
+    module = lw.wasm(ID)
+    (tau,) = by_wasmtime(module, [q, qd, qdd], module.robot(robot), len(q))
     assert relative(tau.reshape(q.shape), ID(robot, q, qd, qdd)) < 1e-12
-    assert lw.wasm_interface(module)["record"]["columns"][-2:] == ["pitch", "radius"]
+    assert module.interface["record"]["columns"][-2:] == ["pitch", "radius"]
 
 
 def test_files_and_conventions_keep_it(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_rows_say_what_is_wrong_with_it(tmp_path: Path) -> None:
         ({"joint": "rak"}, "did you mean 'rack'"),
     ):
         row = {key: x for key, x in {**good[1], **change}.items() if x is not None}
-        with pytest.raises(lw.RobotError, match=message):
+        with pytest.raises(lw.errors.RobotError, match=message):
             lw.Robot.from_dh([good[0], row], convention="standard")
     for refused in (
         lambda: lw.save(toothed(), tmp_path / "toothed.urdf"),

@@ -29,16 +29,16 @@ def identified(file: Path) -> Any:
 def at_the_prompt(file: Path) -> Any:
     result = linkwise(f"torque planar3 --q @{file}")
     if result.code == 3:
-        raise lw.FileError(result.err.removeprefix("error: "))
+        raise lw.errors.FileError(result.err.removeprefix("error: "))
 
 
 @pytest.mark.filterwarnings("ignore:.* the motion begins at speed")
-@pytest.mark.parametrize("reader", [lw.trajectory_from_csv, identified, at_the_prompt])
+@pytest.mark.parametrize("reader", [lw.trajectories.read_csv, identified, at_the_prompt])
 @pytest.mark.parametrize("cell", ODD)
 def test_cells_of_tables(reader: Callable[[Path], Any], cell: str, tmp_path: Path) -> None:
     file = tmp_path / "table.csv"
     file.write_text(f"{HEAD}\n{rows(cell)}", encoding="utf-8")
-    with pytest.raises(lw.FileError) as error:
+    with pytest.raises(lw.errors.FileError) as error:
         reader(file)
     assert f"{file}:5: " in str(error.value)
     assert repr(cell) in str(error.value)
@@ -55,7 +55,7 @@ def test_cells_of_recordings(cell: str, tmp_path: Path) -> None:
     place = next(k for k, line in enumerate(lines) if line.startswith("0.0,10.0,"))
     lines[place] = lines[place].replace("0.0,10.0,", f"0.0,{cell},", 1)
     file.write_text("\n".join(lines), encoding="utf-8")
-    with pytest.raises(lw.FileError, match=rf"run\.csv:{place + 1}: column 'q1' is '{cell}'"):
+    with pytest.raises(lw.errors.FileError, match=rf"run\.csv:{place + 1}: column 'q1' is '{cell}'"):
         lw.load_recording(file)
 
 
@@ -75,5 +75,5 @@ def test_numbers_of_robots(cell: str, tmp_path: Path) -> None:
     joint = '<joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint>'
     file = tmp_path / "arm.urdf"
     file.write_text(f'<robot name="x"><link name="a"/>\n<link name="b">{body.format(cell)}</link>{joint}</robot>')
-    with pytest.raises(lw.FileError, match=rf"arm\.urdf:2: .*mass.* value is \"{cell}\""):
+    with pytest.raises(lw.errors.FileError, match=rf"arm\.urdf:2: .*mass.* value is \"{cell}\""):
         lw.load(file)

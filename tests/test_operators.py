@@ -56,7 +56,7 @@ def test_factorizations(robot: lw.Robot) -> None:
     assert relative(inverse @ H @ phi, H @ psi) < 1e-12
     assert relative(H @ op["tau_bar"] + 1.0, np.ones_like(H)) < 1e-13
     assert relative(op["tau_bar"] @ P @ op["tau_bar"].T, op["tau_bar"] @ P) < 1e-13  # after (12)
-    upper, diagonal = lw.udu(robot, np.array(state(robot)[0]))
+    upper, diagonal = lw.formulations.udu(robot, np.array(state(robot)[0]))
     assert relative(factor, upper) < 1e-13  # Saha's U, base first
     assert relative(np.diag(D), diagonal) == 0.0
 
@@ -138,20 +138,22 @@ def test_public_rates_are_those_of_the_plain_functions(robot: lw.Robot) -> None:
     q, qd, *_ = (np.array(x) for x in state(robot))
     plain = operator_rates.operator_rates(robot, scalars(q), scalars(qd))
     for seen_from, named in (("links", plain.local), ("ground", plain.inertial)):
-        public = lw.operator_rates(robot, q, qd, seen_from=seen_from)
+        public = lw.formulations.operator_rates(robot, q, qd, seen_from=seen_from)
         for name, value in named.items():
             assert relative(getattr(public, name), value) == 0.0
         assert relative(public.lambda_, plain.lambda_dot) == 0.0
-    factor = lw.mass_factor(robot, q)
-    nu = lw.normalized.velocity(robot, q, qd)
+    factor = lw.formulations.mass_factor(robot, q)
+    nu = lw.formulations.normalized.velocity(robot, q, qd)
     assert relative(factor.T @ qd, nu) < 1e-13
-    rate = lw.mass_factor_rate(robot, q, qd)
-    coriolis = np.linalg.solve(factor, rate @ nu - 0.5 * lw.kinetic_gradient(robot, q, qd))  # (41)
-    ours = lw.normalized.coriolis(robot, q, nu, gravity=False)
+    rate = lw.formulations.mass_factor_rate(robot, q, qd)
+    coriolis = np.linalg.solve(factor, rate @ nu - 0.5 * lw.formulations.kinetic_gradient(robot, q, qd))  # (41)
+    ours = lw.formulations.normalized.coriolis(robot, q, nu, gravity=False)
     assert np.abs(coriolis - ours).max() < 1e-11 * max(1.0, np.abs(ours).max())
 
 
-@pytest.mark.parametrize("function", [lw.operator_rates, lw.mass_factor_rate, lw.kinetic_gradient])
+@pytest.mark.parametrize(
+    "function", [lw.formulations.operator_rates, lw.formulations.mass_factor_rate, lw.formulations.kinetic_gradient]
+)
 def test_rates_refuse_rotors_by_name(function: Any) -> None:
-    with pytest.raises(lw.RobotError, match=r"'puma560', link 'link1'.*without_rotors"):
+    with pytest.raises(lw.errors.RobotError, match=r"'puma560', link 'link1'.*without_rotors"):
         function(lw.load("puma560"), np.zeros(6), np.zeros(6))

@@ -72,17 +72,17 @@ others = {
     "equations": (rod, lambda x: lw.inverse_dynamics(x, [lw.symbols("q")], [g], [m * l])[0].fingerprint),
     "error of a simulation": (lost, lambda x: (fields(x), x.recording.q)),
     "error of a row": (raised(lw.Robot.from_dh, [{"joint": "x"}], convention="standard"), fields),
-    "singular": (lw.SingularError("link", ": why", (2,)), lambda x: fields(x.in_state((1,)))),
-    "interrupted": (lw.SimulationInterrupted(lost.recording), lambda x: (fields(x), x.recording.q)),
-    "search": (lw.ExcitationInterrupted("the best"), lambda x: (fields(x), x.excitation)),
+    "singular": (lw.errors.SingularError("link", ": why", (2,)), lambda x: fields(x.in_state((1,)))),
+    "interrupted": (lw.errors.SimulationInterrupted(lost.recording), lambda x: (fields(x), x.recording.q)),
+    "search": (lw.errors.ExcitationInterrupted("the best"), lambda x: (fields(x), x.excitation)),
 }
 """
 MANY = """
 own |= {
     "partial": (functools.partial(law, kd=0.1), motion),
-    "sum of laws": (lw.springs([0, 0, 0], 1.0) + law, motion),
-    "limited law": (lw.limited(law, 2.0), motion),
-    "sampled law": (lw.sampled(law, 0.01), motion),
+    "sum of laws": (lw.control.springs([0, 0, 0], 1.0) + law, motion),
+    "limited law": (lw.control.limited(law, 2.0), motion),
+    "sampled law": (lw.control.sampled(law, 0.01), motion),
     "recording of a law": (
         lw.simulate(arm, q, qd, 0.05, law, samples=3, events=lw.Event(low, "low"), **QUICK),
         lambda x: (x.q, x.tau, x.imbalance, x.events, repr(x.summary())),
@@ -93,32 +93,32 @@ own |= {
         lambda x: x(q, qd, steps=3, dt=0.01, parameters={"kd": 0.2}).q,
     ),
 }
-goal = lw.quintic([0, 0, 0], [1, -0.5, 0.3], duration=0.2)
+goal = lw.trajectories.quintic([0, 0, 0], [1, -0.5, 0.3], duration=0.2)
 dynamics = lambda x: lw.inverse_dynamics(x, lw.neutral(x) + 0.1, np.ones(x.n), np.ones(x.n))
 at = lambda x: (x(0.13).q, x(0.13).qd, x(0.13).qdd)
 two = lw.chain(2, seed=1)
 falls = lw.sweep(arm, {"q0": np.zeros((2, 3))}, folder, 0.01, samples=2, files="npz", progress=False)
 others |= {
     "robot on a free base": (arm.with_free_base(mass=10.0, inertia=np.eye(3)), dynamics),
-    "robot with payload and gears": (lw.with_gears(arm.with_payload(0.1), [100.0, 1, 1], [0.1] * 3), dynamics),
+    "robot with payload and gears": (lw.control.with_gears(arm.with_payload(0.1), [100.0, 1, 1], [0.1] * 3), dynamics),
     "robot of symbols": (rod, lambda x: (dynamics(lw.bind(x, m=1.0, l=0.5, g=9.81)), lw.symbols_of(x))),
     "link": (arm.links[0], repr),
     "friction": (lw.Friction(viscous=0.1), lambda x: lw.inverse_dynamics(arm, q, qd, qd, friction=x)),
-    "limits": (lw.joint_limits(lw.load("stanford")), repr),
+    "limits": (lw.control.joint_limits(lw.load("stanford")), repr),
     "base motion": (lw.BaseMotion(velocity=(1, 2, 3)), repr),
     "input": (lw.Input(3), repr),
     "quintic": (goal, at),
-    "cycloid": (lw.cycloid([0, 0, 0], [1, -0.5, 0.3], duration=0.2), at),
-    "trapezoid": (lw.trapezoid([0, 0, 0], [1, -0.5, 0.3], duration=1.0, speed=2.0), at),
-    "spline": (lw.spline([0, 1, 2], [[0, 0, 0], [1, 1, 1], [0, 0, 0]]), at),
-    "fourier": (lw.fourier([0, 0, 0], np.ones((2, 3)), np.ones((2, 3)), 1.0), at),
-    "one after another": (goal.then(lw.quintic([1, -0.5, 0.3], [0, 0, 0], duration=1.0)), at),
-    "held": (lw.held(goal, 0.1), lambda x: x(0.13)),
-    "pd": (lw.pd_gravity([0.5, 0, 0], kp=1, kd=0.03), motion),
-    "computed torque": (lw.computed_torque(goal, kp=4, kd=4, model=arm), motion),
-    "diagonal control": (lw.diagonal_control([0, 0, 0], 4, 4), motion),
-    "pid": (lw.pid(goal, 0.1, 0.1, 0.01, 0.01), motion),
-    "springs": (lw.springs([0, 0, 0], 1.0), motion),
+    "cycloid": (lw.trajectories.cycloid([0, 0, 0], [1, -0.5, 0.3], duration=0.2), at),
+    "trapezoid": (lw.trajectories.trapezoid([0, 0, 0], [1, -0.5, 0.3], duration=1.0, speed=2.0), at),
+    "spline": (lw.trajectories.spline([0, 1, 2], [[0, 0, 0], [1, 1, 1], [0, 0, 0]]), at),
+    "fourier": (lw.trajectories.fourier([0, 0, 0], np.ones((2, 3)), np.ones((2, 3)), 1.0), at),
+    "one after another": (goal.then(lw.trajectories.quintic([1, -0.5, 0.3], [0, 0, 0], duration=1.0)), at),
+    "held": (lw.control.held(goal, 0.1), lambda x: x(0.13)),
+    "pd": (lw.control.pd_gravity([0.5, 0, 0], kp=1, kd=0.03), motion),
+    "computed torque": (lw.control.computed_torque(goal, kp=4, kd=4, model=arm), motion),
+    "diagonal control": (lw.control.diagonal_control([0, 0, 0], 4, 4), motion),
+    "pid": (lw.control.pid(goal, 0.1, 0.1, 0.01, 0.01), motion),
+    "springs": (lw.control.springs([0, 0, 0], 1.0), motion),
     "recording": (lw.simulate(arm, q, qd, 0.05, samples=3, **QUICK), lambda x: (x.q, x.imbalance)),
     "rollout": (lw.rollout(arm, q, qd, steps=3, dt=0.01), lambda x: x.q),
     "budget": (lw.budget(arm, q, qd, qd), str),
@@ -127,20 +127,20 @@ others |= {
     "base parameters": (lw.base_parameters(arm), repr),
     "derivative": (lw.derivative(lw.inverse_dynamics, arm, "q"), lambda x: x(q, qd, qd)),
     "product": (lw.jvp(lw.inverse_dynamics, arm, "q"), lambda x: x(q, qd, qd, qd)),
-    "packed": (lw.packed(lw.budget, arm), lambda x: x(q, qd, qd)),
+    "packed": (lw.derivatives.packed(lw.budget, arm), lambda x: x(q, qd, qd)),
     "linear model": (lw.linearize(arm, q), repr),
     "equilibrium": (lw.equilibrium(arm, q), repr),
     "explanation": (lw.explain(arm, q, qd, qd), str),
-    "program": (lw.trace(lw.gravity_torque, arm), lambda x: lw.evaluate(x, q)),
+    "program": (lw.trace(lw.gravity_torque, arm), lambda x: lw.graph.evaluate(x, q)),
     "count": (lw.count(lw.inverse_dynamics, arm), repr),
     "C source": (lw.c_source(lw.gravity_torque, arm), str),
     "comparison": (lw.compare(arm, arm), str),
     "sweep": (falls, lambda x: (repr(x), x.read())),
     "every public name": ([getattr(lw, name) for name in lw.__all__], len),
     "identification": (lw.identify(nominal(two), recorded(two)), lambda x: (str(x), dynamics(x.robot))),
-    "measured motion": (lw.measured_motion(two, recorded(two)), lambda x: (x.q, x.qdd, x.tau)),
+    "measured motion": (lw.identification.measured_motion(two, recorded(two)), lambda x: (x.q, x.qdd, x.tau)),
     "error of an equilibrium": (raised(lw.equilibrium, arm, q, tau=[100, 0, 0]), fields),
-    "interrupted sweep": (lw.SweepInterrupted(falls), lambda x: (fields(x), repr(x.sweep))),
+    "interrupted sweep": (lw.errors.SweepInterrupted(falls), lambda x: (fields(x), repr(x.sweep))),
 }
 """
 SCRIPT = """
@@ -178,7 +178,7 @@ if __name__ == "__main__":
     assert next(results) == [ends(start) for start in starts]
     try:
         next(results)
-    except lw.SimulationError as error:
+    except lw.errors.SimulationError as error:
         print("as here, and", error.recording.status)
 """
 SWEEP = """

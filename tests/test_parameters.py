@@ -180,7 +180,7 @@ def test_base_parameters_want_a_robot_of_numbers_or_of_our_symbols() -> None:
 def test_numbers_too_large_to_regroup_are_refused_with_the_robot():
     row = {"joint": "revolute", "a": 2.0, "b": 2 / 3, "mass": 1.7e308, "com": (-1, 2 / 7, 2 / 9)}
     rows = [{**row, "alpha": 0.3 * k, "inertia": np.diag([1, 1.1, 1.2])} for k in range(1, 5)]
-    with pytest.raises(lw.RobotError, match=r"'huge'.*larger than floating-point numbers"):
+    with pytest.raises(lw.errors.RobotError, match=r"'huge'.*larger than floating-point numbers"):
         lw.base_parameters(lw.Robot.from_dh(rows, convention="standard", name="huge"))
 
 

@@ -72,7 +72,7 @@ def test_pinocchio_has_the_same_factors_poses_and_jacobians(robot: lw.Robot) -> 
     for q in states(robot)[0]:
         pin.crba(model, data, q[order])
         pin.cholesky.decompose(model, data)
-        factor, diagonal = lw.udu(robot, q)
+        factor, diagonal = lw.formulations.udu(robot, q)
         bound = max(CLOSE, conditioned(robot, q))
         assert relative(factor[np.ix_(order, order)], data.U) < bound
         assert relative(diagonal[order], data.D) < bound

@@ -113,7 +113,9 @@ def test_names_of_the_left_side_are_chosen() -> None:
         assert sorted(name for name in pairs if name.startswith("I")) == wanted
         assert pairs["I_{21}"] == "I_{12}"
         assert not any(right == left for left, right in pairs.items())
-    left = [name for name, _ in equations(lw.latex(lw.udu, arm, name=("U", "D"), elements=True, closed=True))]
+    left = [
+        name for name, _ in equations(lw.latex(lw.formulations.udu, arm, name=("U", "D"), elements=True, closed=True))
+    ]
     assert {"U_{12}", "D_{3}"} < set(left)
     assert r"\mathbf{I}_{c,12} &=" in lw.latex(lw.inertia_matrix, arm, name=r"\mathbf{I}_{c}", elements=True)
     long = lw.Robot.from_dh([{**arm.rows[0], "name": f"k{k}"} for k in range(11)], convention="standard")
@@ -126,7 +128,7 @@ def test_chosen_names_keep_apart_from_the_inputs() -> None:
     with pytest.raises(ValueError, match=r"q_\{1\} is how an input is printed"):
         lw.latex(lw.poses, lw.load("planar3"), name="q_{1}")
     with pytest.raises(ValueError, match="expected 2 names"):
-        lw.latex(lw.udu, lw.load("planar3"), name="U")
+        lw.latex(lw.formulations.udu, lw.load("planar3"), name="U")
     for bad in ("", "a}", "{a", "a\n"):
         with pytest.raises(ValueError, match="name is"):
             lw.latex(lw.inertia_matrix, arm, name=bad)
@@ -149,7 +151,7 @@ def test_terms_that_cancel_are_not_printed() -> None:
         assert not re.search(r"\bl_?\{?2\}?\s*[-+*)]", text)  # the last length moves nothing
     bound, (q, qd, qdd) = lw.bind(arm, **VALUES), np.random.default_rng(0).normal(size=(3, 2))
     program = lw.trace(lw.inverse_dynamics, arm)
-    found = lw.evaluate(program, q, qd, qdd, *(VALUES[port.name] for port in program.inputs[3:]))
+    found = lw.graph.evaluate(program, q, qd, qdd, *(VALUES[port.name] for port in program.inputs[3:]))
     assert relative(found[0], lw.inverse_dynamics(bound, q, qd, qdd)) < 1e-14
     a, b, c = lw.symbols("a b c")
     for total, text in (
@@ -237,7 +239,7 @@ def test_explain_takes_symbols_of_sympy_for_a_robot_of_symbols() -> None:
         "lw.describe(arm)",
         "lw.cite('denoc')",
         "lw.simulate(arm, [0, 0, 0], [0, 0, 0], 0.1, samples=2, compiled=False).summary()",
-        "lw.torque_along(arm, lw.cubic([0, 0, 0], [1, 1, 1], 1.0), samples=3).peaks()",
+        "lw.torque_along(arm, lw.trajectories.cubic([0, 0, 0], [1, 1, 1], 1.0), samples=3).peaks()",
         "lw.budget(arm, [0, 0, 0], [0, 0, 0], [0, 0, 0]).table()",
         "lw.budget(arm, [0, 0, 0], [0, 0, 0], [0, 0, 0]).why(0)",
     ],

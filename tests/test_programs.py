@@ -203,7 +203,7 @@ def test_operations_are_counted_by_kind_each_expression_once_and_signs_for_free(
         return -(np.sin(x) * y + np.cos(x) * y - np.sin(x) * y / x), np.sqrt(x) + 0.0 * y
 
     counted = lw.count(f, ARM)
-    assert counted == lw.Count(multiplications=2, additions=2, divisions=1, functions=3, negations=1)
+    assert counted == lw.results.Count(multiplications=2, additions=2, divisions=1, functions=3, negations=1)
     assert counted.total == 8
     assert str(counted) == "2 multiplications, 2 additions, 1 division, 3 functions"
     assert counted == graph.count(lw.trace(f, ARM))

@@ -41,7 +41,7 @@ def fall():
 
 @pytest.fixture(scope="module")
 def stuck():
-    with pytest.raises(lw.SimulationError) as caught:
+    with pytest.raises(lw.errors.SimulationError) as caught:
         lw.simulate(PLANAR, [0] * 3, [1.0] * 3, 0.05, torque=runaway, samples=21)
     return caught.value.recording
 
@@ -188,7 +188,7 @@ def test_torques_are_asked_for_only_where_a_trajectory_went():
         assert np.isfinite(np.asarray(q, float)).all()
         return runaway(arm, t, q, qd)
 
-    with pytest.raises(lw.SimulationError) as caught:
+    with pytest.raises(lw.errors.SimulationError) as caught:
         lw.simulate(PLANAR, [0] * 3, [1.0] * 3, 0.05, torque=strict, samples=11, rtol=1e-3, compiled=False)
     kept = caught.value.recording
     there = np.isfinite(kept.q)
@@ -221,10 +221,10 @@ def test_a_damaged_file_is_refused_or_was_damaged_where_nothing_stands(tmp_path_
     content = path.read_bytes()
     at = data.draw(st.integers(0, len(content) - 1))
     path.write_bytes(content[:at])
-    with pytest.raises(lw.FileError, match=f"^{path}:"):
+    with pytest.raises(lw.errors.FileError, match=f"^{path}:"):
         lw.load_recording(path)
     path.write_bytes(content[:at] + bytes([data.draw(st.integers(0, 255))]) + content[at + 1 :])
-    with contextlib.suppress(lw.FileError):
+    with contextlib.suppress(lw.errors.FileError):
         assert lw.load_recording(path) == fall
 
 
@@ -248,7 +248,7 @@ def test_a_table_says_on_which_line_it_is_wrong(tmp_path, fall, old, new, said):
     fall.save(path)
     assert old in path.read_text()
     path.write_text(path.read_text().replace(old, new, 1))
-    with pytest.raises(lw.FileError, match=f"^{path}.*{said}"):
+    with pytest.raises(lw.errors.FileError, match=f"^{path}.*{said}"):
         lw.load_recording(path)
 
 
@@ -272,20 +272,20 @@ def test_a_table_may_change_its_line_endings(tmp_path, fall):
 def test_what_is_no_recording_is_refused(tmp_path, name, content, said):
     if content is not None:
         (tmp_path / name).write_bytes(content)
-    with pytest.raises(lw.FileError, match=f"{name}: .*{said}|{name}:1: .*{said}"):
+    with pytest.raises(lw.errors.FileError, match=f"{name}: .*{said}|{name}:1: .*{said}"):
         lw.load_recording(tmp_path / name)
 
 
 def test_archives_of_other_things_are_refused(tmp_path):
     np.savez(tmp_path / "other.npz", q=np.zeros(3))
-    with pytest.raises(lw.FileError, match="holds no 'about'"):
+    with pytest.raises(lw.errors.FileError, match="holds no 'about'"):
         lw.load_recording(tmp_path / "other.npz")
     with (tmp_path / "array.npz").open("wb") as file:
         np.save(file, np.zeros(3))
-    with pytest.raises(lw.FileError, match="is no NumPy archive"):
+    with pytest.raises(lw.errors.FileError, match="is no NumPy archive"):
         lw.load_recording(tmp_path / "array.npz")
     np.savez(tmp_path / "objects.npz", about=np.array([{}], dtype=object))
-    with pytest.raises(lw.FileError, match="allow_pickle=False"):
+    with pytest.raises(lw.errors.FileError, match="allow_pickle=False"):
         lw.load_recording(tmp_path / "objects.npz")
 
 
@@ -295,7 +295,7 @@ def test_a_file_of_later_fields_is_refused_by_name(tmp_path, fall):
     about = {files.HEAD: files.VERSION, "sha256": files.digest({**values, **robot}), **robot}
     with (tmp_path / "later.npz").open("wb") as file:
         files.write_npz(file, about, values, Layout.of(fall.robot))
-    with pytest.raises(lw.FileError, match="holds unknown colour"):
+    with pytest.raises(lw.errors.FileError, match="holds unknown colour"):
         lw.load_recording(tmp_path / "later.npz")
 
 
@@ -309,7 +309,7 @@ def test_another_robot_is_refused_and_the_difference_named(tmp_path, fall):
         (heavy, "link 'link2' differs"),
         (PLANAR.with_gravity((0, 0, 0)), "gravity differs"),
     ):
-        with pytest.raises(lw.FileError, match=f"holds robot 'planar3', which is not .*{said}"):
+        with pytest.raises(lw.errors.FileError, match=f"holds robot 'planar3', which is not .*{said}"):
             lw.load_recording(tmp_path / "fall.npz", robot)
 
 
@@ -327,13 +327,13 @@ def test_saving_is_refused_where_it_cannot_succeed(tmp_path, fall):
         (tmp_path / "fall", "cannot write files without an ending"),
         (tmp_path / "none" / "fall.npz", "the folder .* does not exist"),
     ):
-        with pytest.raises(lw.FileError, match=said):
+        with pytest.raises(lw.errors.FileError, match=said):
             fall.save(path)
     (tmp_path / "folder.csv").mkdir()
-    with pytest.raises(lw.FileError, match="is a folder"):
+    with pytest.raises(lw.errors.FileError, match="is a folder"):
         fall.save(tmp_path / "folder.csv")
     strange = replace(PLANAR, links=(replace(PLANAR.links[0], mass=9.0), *PLANAR.links[1:]))
-    with pytest.raises(lw.FileError, match="robot 'planar3' has other numbers than its table"):
+    with pytest.raises(lw.errors.FileError, match="robot 'planar3' has other numbers than its table"):
         replace(fall, robot=strange).save(tmp_path / "strange.npz")
     assert [path.name for path in tmp_path.iterdir()] == ["folder.csv"]
 
@@ -348,7 +348,7 @@ def test_an_interrupted_save_leaves_the_old_file(tmp_path, fall, stuck, monkeypa
         raise problem
 
     monkeypatch.setitem(files.FORMATS, ".csv", files.FORMATS[".csv"]._replace(write=half))
-    with pytest.raises((KeyboardInterrupt, lw.FileError)):
+    with pytest.raises((KeyboardInterrupt, lw.errors.FileError)):
         stuck.save(path)
     assert list(tmp_path.iterdir()) == [path]
     assert lw.load_recording(path) == fall
@@ -427,7 +427,7 @@ def test_joints_that_are_not_there_are_refused(fall, joints, said):
 
 
 def test_pictures_in_unknown_formats_are_refused(tmp_path, fall):
-    with pytest.raises(lw.FileError, match=r"fall\.bmp: cannot draw \.bmp \(expected .*png"):
+    with pytest.raises(lw.errors.FileError, match=r"fall\.bmp: cannot draw \.bmp \(expected .*png"):
         fall.plot(tmp_path / "fall.bmp")
     assert list(tmp_path.iterdir()) == []
 
@@ -491,5 +491,5 @@ def test_events_come_back_as_they_were(tmp_path):
             again = lw.load_recording(tmp_path / name)
             assert again == run
         first = again.events[0] if run.q.ndim == 2 else again.events[0][0]
-        assert isinstance(first, lw.EventRecord)
+        assert isinstance(first, lw.results.EventRecord)
         assert first.names == ("low",)

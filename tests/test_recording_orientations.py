@@ -13,7 +13,7 @@ EVERY = lw.random_tree(5, seed=4, joints="SFURP")
 @pytest.fixture(scope="module")
 def flight():
     q0, qd0 = np.random.default_rng(0).normal(size=(2, FLYING.nq))
-    law = lw.pd_gravity(q0, 2.0, 1.0, passive=FLYING.joint_names[:1])
+    law = lw.control.pd_gravity(q0, 2.0, 1.0, passive=FLYING.joint_names[:1])
     falls = lw.Event(lambda arm, t, q, qd: q[1] - q0[1] + 0.01, "fallen")
     return lw.simulate(FLYING, q0, qd0[: FLYING.n], 0.5, torque=law, samples=11, events=[falls])
 
@@ -38,7 +38,7 @@ def test_columns_are_named_after_the_coordinates(tmp_path, flight):
     assert list(frame) == ["t", *(f"{w}.{x}" for w, names in words.items() for x in names), "energy", "work", "heat"]
     assert np.array_equal(frame['q.base, "0".qw'], flight.q[:, 3])
     flight.save(tmp_path / "flight.csv")
-    motion = lw.trajectory_from_csv(tmp_path / "flight.csv", robot=FLYING)(flight.t)
+    motion = lw.trajectories.read_csv(tmp_path / "flight.csv", robot=FLYING)(flight.t)
     for name in ("q", "qd", "qdd"):
         assert relative(getattr(motion, name), getattr(flight, name)) < 1e-13
 

@@ -65,7 +65,9 @@ def test_the_table_is_the_robot_of_the_file(tmp_path: Path) -> None:
     first = subprocess.run([*run], cwd=tmp_path, capture_output=True, text=True)
     assert (first.returncode, first.stdout, first.stderr) == (0, f"inputs.toml: {robot!r}\n", "")
     assert lw.load(tmp_path / "inputs.toml") == robot
-    with pytest.raises(lw.FileError, match=r"cannot read \.m .*python tools/redysim inputs.m inputs.toml") as caught:
+    with pytest.raises(
+        lw.errors.FileError, match=r"cannot read \.m .*python tools/redysim inputs.m inputs.toml"
+    ) as caught:
         lw.load(tmp_path / "inputs.m")
     assert "\n" not in str(caught.value)
     (tmp_path / "inputs.m").write_text("n = x;")
@@ -185,20 +187,20 @@ def test_elements_that_are_assigned_one_by_one_make_a_matrix(tmp_path: Path) -> 
 )
 def test_what_is_wrong_is_named_with_its_line(old: str, new: str, message: str, tmp_path: Path) -> None:
     assert CRANE.count(old) == 1
-    with pytest.raises(lw.FileError, match=f"{re.escape(str(tmp_path / 'inputs.m'))}:{message}"):
+    with pytest.raises(lw.errors.FileError, match=f"{re.escape(str(tmp_path / 'inputs.m'))}:{message}"):
         load(tmp_path, CRANE.replace(old, new))
 
 
 def test_a_floating_base_has_no_joint_of_its_own(tmp_path: Path) -> None:
-    with pytest.raises(lw.FileError, match=r":3: a\(1\) is not 0 for link 1, the floating base"):
+    with pytest.raises(lw.errors.FileError, match=r":3: a\(1\) is not 0 for link 1, the floating base"):
         load(tmp_path, SATELLITE.replace("a=[0; 0.5", "a=[1; 0.5"))
-    with pytest.raises(lw.FileError, match=r":3: bt\(3\) is 0, the ground, beside the floating base"):
+    with pytest.raises(lw.errors.FileError, match=r":3: bt\(3\) is 0, the ground, beside the floating base"):
         load(tmp_path, SATELLITE.replace("bt=[0 1 2]", "bt=[0 1 0]"))
 
 
 def test_impossible_bodies_are_read_where_asked_for(tmp_path: Path) -> None:
     text = CRANE.replace("Iczz(4)=1e-3", "Iczz(4)=1e-1")
-    with pytest.raises(lw.FileError, match=r":26: .*'link4': inertia breaks the triangle inequality"):
+    with pytest.raises(lw.errors.FileError, match=r":26: .*'link4': inertia breaks the triangle inequality"):
         load(tmp_path, text)
     with pytest.warns(UserWarning, match="cannot exist"):
         assert load(tmp_path, text, unphysical="warn").n == 4
@@ -239,7 +241,7 @@ def test_no_other_error_comes_out(words: list[str], at: int, cut: int, tmp_path_
     text = f"{path}:1: "
     try:
         assert inputs.read(path).n >= 1
-    except lw.RobotError as problem:
+    except lw.errors.RobotError as problem:
         text = str(problem)
     assert re.match(rf"{re.escape(str(path))}:\d+: ", text)
 
@@ -260,5 +262,5 @@ def test_no_other_error_comes_out(words: list[str], at: int, cut: int, tmp_path_
 )
 @pytest.mark.slow
 def test_large_files_take_no_time(text: str, tmp_path: Path) -> None:
-    with pytest.raises(lw.FileError):
+    with pytest.raises(lw.errors.FileError):
         load(tmp_path, text)

@@ -109,7 +109,7 @@ def test_energies_are_products(robot: lw.Robot) -> None:
     q, qd, _, _ = states(robot, 4)
     with lw.use_kernels("never"):
         energy = lw.kinetic_energy(robot, q, qd) + lw.potential_energy(robot, q)
-        assert relative(lw.energy_regressor(robot, q, qd) @ lw.parameters(robot), energy) < ROUNDING
+        assert relative(lw.identification.energy_regressor(robot, q, qd) @ lw.parameters(robot), energy) < ROUNDING
 
 
 @in_turn(QUICK)
@@ -169,7 +169,7 @@ def test_robots_of_symbols() -> None:
         assert Y.shape == (3, len(pi))
         assert Y.dtype == object
         product = lw.trace(product_with(base), arm)
-        tau = lw.evaluate(product, q, qd, qdd, *values)[0]
+        tau = lw.graph.evaluate(product, q, qd, qdd, *values)[0]
         assert relative(tau, lw.inverse_dynamics(numbers, q, qd, qdd)) < ROUNDING
 
 
@@ -211,45 +211,45 @@ def test_two_velocities(robot: lw.Robot) -> None:
     qdr, qddr = np.roll(qd, 1) + 0.3, -0.7 * qdd
     pi = lw.parameters(robot)
     with lw.use_kernels("never"):
-        Y = lw.slotine_li_regressor(robot, q, qd, qdr, qddr)
+        Y = lw.identification.slotine_li_regressor(robot, q, qd, qdr, qddr)
         # C of Christoffel symbols is symmetric in the two rates: a quarter of h(a + b) - h(a - b)
         sum_, difference = (lw.bias_torque(robot, q, qd + sign * qdr) for sign in (1.0, -1.0))
         expected = lw.inertia_matrix(robot, q) @ qddr + (sum_ - difference) / 4.0 + lw.gravity_torque(robot, q)
         assert relative(Y @ pi, expected) < ROUNDING
-        same = lw.slotine_li_regressor(robot, q, qd, qd, qdd, friction=True)
+        same = lw.identification.slotine_li_regressor(robot, q, qd, qd, qdd, friction=True)
         assert relative(same, lw.regressor(robot, q, qd, qdd, friction=True)) < ROUNDING
-        base = lw.slotine_li_regressor(robot, q, qd, qdr, qddr, base=True)
+        base = lw.identification.slotine_li_regressor(robot, q, qd, qdr, qddr, base=True)
         assert relative(base @ lw.parameters(robot, base=True), expected) < ROUNDING
 
 
 def test_two_velocities_in_other_forms() -> None:
     arm = lw.load("planar3")
     q, qd, qdd, _ = states(arm)
-    plain = lw.slotine_li_regressor(arm, q, qd, qd + 1.0, qdd)
-    compiled = lw.compile(lw.slotine_li_regressor, arm)
+    plain = lw.identification.slotine_li_regressor(arm, q, qd, qd + 1.0, qdd)
+    compiled = lw.compile(lw.identification.slotine_li_regressor, arm)
     assert relative(compiled(q, qd, qd + 1.0, qdd), plain) < ROUNDING
-    source = lw.c_source(lw.slotine_li_regressor, arm, base=True)
+    source = lw.c_source(lw.identification.slotine_li_regressor, arm, base=True)
     assert "in   double qdr[3]: reference joint rates" in source
     assert "  8: link3.Jzz = " in source
-    assert lw.latex(lw.slotine_li_regressor, arm)
+    assert lw.latex(lw.identification.slotine_li_regressor, arm)
     with pytest.raises(ValueError, match="has a ball or free joint"):
-        lw.slotine_li_regressor(arm.with_free_base(), np.ones(10), *np.ones((3, 9)))
+        lw.identification.slotine_li_regressor(arm.with_free_base(), np.ones(10), *np.ones((3, 9)))
 
 
 def test_headers_of_c_name_the_columns() -> None:
     arm = lw.load("planar3")
     for options in ({}, {"base": True, "friction": True}):
         own = lw.parameters(arm, **options)
-        for function in (lw.regressor, lw.packed(lw.regressor, arm, **options)):
+        for function in (lw.regressor, lw.derivatives.packed(lw.regressor, arm, **options)):
             header = lw.c_source(function, arm, **(options if function is lw.regressor else {})).header
             for k, name in enumerate(own.names):
                 assert f"  {k}: {name} = {own[name]!r}\n" in header
             assert "<packed" not in header
-    packed = lw.packed(lw.regressor, arm, base=True)
+    packed = lw.derivatives.packed(lw.regressor, arm, base=True)
     rows = [line for line in lw.c_source(packed, arm).header.splitlines() if line.startswith(" *   row ")]
     read = [[-1 if x == "-" else int(x) for x in row.partition(":")[2].split()] for row in rows]
     assert read == packed.places.tolist()
-    assert "  32: link3.rotor = 0.0" in lw.c_source(lw.energy_regressor, arm).header
+    assert "  32: link3.rotor = 0.0" in lw.c_source(lw.identification.energy_regressor, arm).header
     assert "% columns: 1 link1.hx, 2 link1.hy," in lw.latex(lw.regressor, arm, base=True)
     heavy = lw.load("planar3").with_payload(lw.symbols("m"))
     assert "  20: link3.m = 0.3 + m\n" in lw.c_source(lw.regressor, heavy).header
@@ -306,7 +306,9 @@ def test_impossible_bodies_are_refused_or_kept() -> None:
     ):
         pi = lw.parameters(arm)
         pi[name] = value
-        with pytest.raises(lw.RobotError, match=f"robot 'stanford', link 'link3': .*{problem}.*unphysical=\"warn\""):
+        with pytest.raises(
+            lw.errors.RobotError, match=f"robot 'stanford', link 'link3': .*{problem}.*unphysical=\"warn\""
+        ):
             arm.with_parameters(pi)
         with pytest.warns(UserWarning, match=f"cannot exist, used as they are: 'link3': .*{problem}"):
             kept = arm.with_parameters(pi, unphysical="warn")
@@ -314,21 +316,21 @@ def test_impossible_bodies_are_refused_or_kept() -> None:
         assert kept.with_parameters(lw.parameters(kept)) == kept
     pi = lw.parameters(arm)
     pi["link3.m"], pi["link3.hx"] = 0.0, 0.5
-    with pytest.raises(lw.RobotError, match="its mass is 0 and its first moment"):
+    with pytest.raises(lw.errors.RobotError, match="its mass is 0 and its first moment"):
         arm.with_parameters(pi, unphysical="warn")
 
 
 def test_wrong_parameters() -> None:
     arm = lw.load("planar3")
     pi = lw.parameters(arm)
-    with pytest.raises(lw.RobotError, match=r"shape \(32,\) \(expected the 33 of linkwise.parameters: link1.m"):
+    with pytest.raises(lw.errors.RobotError, match=r"shape \(32,\) \(expected the 33 of linkwise.parameters: link1.m"):
         arm.with_parameters(pi[:-1])
-    with pytest.raises(lw.RobotError, match=r"parameter 10 is 'arm2\.m'"):
-        arm.with_parameters(lw.Parameters(pi.tolist(), [name.replace("link2", "arm2") for name in pi.names]))
+    with pytest.raises(lw.errors.RobotError, match=r"parameter 10 is 'arm2\.m'"):
+        arm.with_parameters(lw.results.Parameters(pi.tolist(), [name.replace("link2", "arm2") for name in pi.names]))
     pi["link1.hx"] = np.nan
-    with pytest.raises(lw.RobotError, match=r"parameter link1\.hx is nan"):
+    with pytest.raises(lw.errors.RobotError, match=r"parameter link1\.hx is nan"):
         arm.with_parameters(pi)
-    with pytest.raises(lw.RobotError, match="Stribeck"):
+    with pytest.raises(lw.errors.RobotError, match="Stribeck"):
         arm.with_parameters(pi, friction=lw.Friction(stribeck=1.0))
     with pytest.raises(TypeError, match="base is 1"):
         lw.regressor(arm, [0] * 3, [0] * 3, [0] * 3, base=1)

@@ -17,7 +17,7 @@ FUNCTIONS = {
     lw.inverse_dynamics: (0, 1, 2),
     lw.forward_dynamics: (0, 1, 3),
     lw.inertia_matrix: (0,),
-    lw.udu: (0,),
+    lw.formulations.udu: (0,),
     lw.potential_energy: (0,),
     lw.poses: (0,),
 }
@@ -169,9 +169,9 @@ ARGUMENTS = {
     lw.inertia_matrix: ("q",),
     lw.gravity_torque: ("q",),
     lw.poses: ("q",),
-    lw.udu: ("q",),
+    lw.formulations.udu: ("q",),
     lw.inverse_inertia_matrix: ("q",),
-    lw.mass_factor: ("q",),
+    lw.formulations.mass_factor: ("q",),
     lw.potential_energy: ("q",),
 }
 SMALL = [*ROBOTS, lw.load("puma560"), *CHAINS[:4], CHAINS[7], *TREES[:3]]
@@ -217,7 +217,7 @@ def test_latex_has_fractions_roots_and_symbols() -> None:
     assert "l_{1}" in lw.latex(lw.gravity_torque, arm)
     assert r"\mathrm{mass}" in lw.latex(lw.gravity_torque, arm)
     assert r"\frac{" in lw.latex(lw.forward_dynamics, lw.load("planar3"))
-    assert r"\sqrt{" in lw.latex(lw.mass_factor, lw.load("planar3"))
+    assert r"\sqrt{" in lw.latex(lw.formulations.mass_factor, lw.load("planar3"))
     assert r"\tau_{2}" in lw.latex(lw.forward_dynamics, lw.load("planar3"))
 
 
@@ -250,7 +250,7 @@ def test_simplified_forms_keep_their_values() -> None:
     sympy = pytest.importorskip("sympy", reason="runs where SymPy is installed")
     arm = lw.load("planar3")
     values = dict(zip(sympy.symbols("q1:4", real=True), (0.1, -0.7, 1.3), strict=True))
-    upper, diagonal = lw.sympy(lw.udu, arm, simplify=True)
-    expected = lw.udu(arm, list(values.values()))
+    upper, diagonal = lw.sympy(lw.formulations.udu, arm, simplify=True)
+    expected = lw.formulations.udu(arm, list(values.values()))
     assert relative(np.array(upper.subs(values)).astype(float), expected[0]) < 1e-12
     assert relative(np.array(diagonal.subs(values)).astype(float).ravel(), expected[1]) < 1e-12

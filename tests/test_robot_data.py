@@ -152,14 +152,14 @@ def test_a_chain_is_general_and_a_tree_branches():
 @pytest.mark.parametrize("make", [lw.chain, lw.random_tree])
 @pytest.mark.parametrize("n", [0, -1, 2.5, "3", None, True])
 def test_study_robots_refuse_a_wrong_number_of_links(make, n):
-    with pytest.raises(lw.RobotError, match=rf"n is {re.escape(repr(n))} .*at least 1"):
+    with pytest.raises(lw.errors.RobotError, match=rf"n is {re.escape(repr(n))} .*at least 1"):
         make(n)
 
 
 @pytest.mark.parametrize("make", [lw.chain, lw.random_tree])
 @pytest.mark.parametrize("joints", ["", "RX", "rp", 3, ["R"]])
 def test_study_robots_refuse_a_wrong_word_of_joints(make, joints):
-    with pytest.raises(lw.RobotError, match=rf"joints is {re.escape(repr(joints))} .*R revolute, P prismatic"):
+    with pytest.raises(lw.errors.RobotError, match=rf"joints is {re.escape(repr(joints))} .*R revolute, P prismatic"):
         make(2, joints=joints)
 
 
@@ -180,7 +180,7 @@ def test_a_robot_without_rotors_is_so_in_its_table_too(tmp_path):
 
 def test_a_robot_of_many_digits_is_not_saved_as_if_it_had_few(tmp_path):
     mpmath = pytest.importorskip("mpmath")
-    with pytest.raises(lw.FileError, match="many digits"):
+    with pytest.raises(lw.errors.FileError, match="many digits"):
         lw.save(lw.load("stanford").cast(mpmath.mpf), tmp_path / "exact.toml")
 
 
@@ -191,9 +191,9 @@ def test_a_robot_shows_itself_in_a_line():
 def test_save_says_what_it_wants(tmp_path):
     with pytest.raises(TypeError, match="expected a Robot"):
         lw.save(str(tmp_path / "x.toml"), lw.load("gantry"))
-    with pytest.raises(lw.FileError, match="does not exist"):
+    with pytest.raises(lw.errors.FileError, match="does not exist"):
         lw.save(lw.load("gantry"), tmp_path / "nowhere" / "x.toml")
-    with pytest.raises(lw.FileError, match="no robot is named"):
+    with pytest.raises(lw.errors.FileError, match="no robot is named"):
         lw.load("")
 
 

@@ -213,7 +213,7 @@ def test_a_table_is_a_list_of_mappings(rows, said):
 @pytest.mark.parametrize("gravity", [(0, 0), 9.81, "down", None, (0, 0, NAN), (0, 0, "g"), (0, 0, True), np.eye(3)])
 def test_gravity_is_three_numbers(gravity):
     assert re.match(r"robot 'testbot': gravity(\[2\]|\[0\])? is .*expected", dh_complaint(TURNING, gravity=gravity))
-    with pytest.raises(lw.RobotError, match="gravity"):
+    with pytest.raises(lw.errors.RobotError, match="gravity"):
         dh(TURNING).with_gravity(gravity)
 
 
@@ -228,12 +228,12 @@ def test_the_convention_is_one_of_two(convention):
 def test_the_convention_is_always_said_and_the_name_is_text():
     with pytest.raises(TypeError, match="convention"):
         lw.Robot.from_dh([TURNING])
-    with pytest.raises(lw.RobotError, match="name is 5"):
+    with pytest.raises(lw.errors.RobotError, match="name is 5"):
         dh(TURNING, name=5)
 
 
 def test_errors_survive_a_trip_to_another_process():
-    with pytest.raises(lw.RobotError) as caught:
+    with pytest.raises(lw.errors.RobotError) as caught:
         dh({**TURNING, "mass": -1.0})
     back = pickle.loads(pickle.dumps(caught.value))
     assert type(back) is type(caught.value)
@@ -325,5 +325,5 @@ def test_a_long_text_is_refused_quickly():
 @pytest.mark.parametrize("key", ["alpha", "theta"])
 def test_degrees_given_as_radians_are_noticed(key):
     row = {**lw.load("planar3").rows[0], key: 90}
-    with pytest.raises(lw.RobotError, match=rf'link1.*{key} is 90 radians.*did you mean "90 deg"'):
+    with pytest.raises(lw.errors.RobotError, match=rf'link1.*{key} is 90 radians.*did you mean "90 deg"'):
         lw.Robot.from_dh([row], convention="standard")

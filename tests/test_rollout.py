@@ -27,7 +27,7 @@ def starts(robot: lw.Robot, count: int = 19, seed: int = 1) -> tuple[np.ndarray,
     return rng.uniform(-1.0, 1.0, (count, robot.nq)), rng.uniform(-1.0, 1.0, (count, robot.n))
 
 
-def same(one: lw.RolloutResult, other: lw.RolloutResult) -> bool:
+def same(one: lw.results.RolloutResult, other: lw.results.RolloutResult) -> bool:
     names = ("q", "qd", "q_end", "qd_end", "finite")
     pairs = [(getattr(one, name), getattr(other, name)) for name in names]
     return all(np.array_equal(a, b, equal_nan=a is not None and a.dtype.kind == "f") for a, b in pairs)

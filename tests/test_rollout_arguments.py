@@ -79,8 +79,8 @@ LAWS: list[tuple[Any, tuple[int, ...]]] = [  # a torque function of one paramete
     (lambda arm, t, q, qd, k: -k[0] * q - k[1] * qd, (2, 3)),
     (lambda arm, t, q, qd, k: -np.mean(k) * q, (3,)),
     (lambda arm, t, q, qd, k: k[0] + (k[-1] - k[0]) * t - q, (4, 3)),  # waypoints
-    (lw.pd_gravity([0.1, 0.2, 0.3], kp=0.06, kd=0.01), ()),
-    (lw.pd_gravity([0.1, 0.2, 0.3], kp=0.06, kd=0.01), (3,)),
+    (lw.control.pd_gravity([0.1, 0.2, 0.3], kp=0.06, kd=0.01), ()),
+    (lw.control.pd_gravity([0.1, 0.2, 0.3], kp=0.06, kd=0.01), (3,)),
 ]
 
 
@@ -156,7 +156,7 @@ def test_samples_of_a_sweep_follow_the_same_rule(tmp_path: Any) -> None:
         assert np.allclose(swept.read()["q_end"], expected, rtol=0.0, atol=1e-14)
     with pytest.raises(ValueError, match=r"K 2|q0 3"):
         lw.sweep(PLANAR, {"q0": q0, "K": lw.per_trajectory(gains[:2])}, tmp_path / "x", duration=0.02, **options)
-    drawn = lw.monte_carlo(3, 1, K=(np.zeros((3, 3)), np.ones((3, 3))), q0=([0] * 3, [1] * 3))
+    drawn = lw.sweeps.monte_carlo(3, 1, K=(np.zeros((3, 3)), np.ones((3, 3))), q0=([0] * 3, [1] * 3))
     few = {name: rows[:2] for name, rows in drawn.items()}  # rows of a table keep their marks
     swept = lw.sweep(PLANAR, few, tmp_path / "few", duration=0.02, **options).read()
     assert np.allclose(swept["q_end"], simulated_for(0.02, few["q0"], law, few["K"]), rtol=0.0, atol=1e-14)

@@ -139,22 +139,25 @@ def test_the_quick_look_at_inertias_finds_all_that_are_wrong() -> None:
 
 
 def test_numbers_of_laws_within_limits_and_sums() -> None:
-    q, springs = np.zeros((4, 3)), lw.springs(3.0, rest=0.2)
+    q, springs = np.zeros((4, 3)), lw.control.springs(3.0, rest=0.2)
     stiffness = np.array([1.0, 2.0, 3.0, 4.0])
     own = {"stiffness": lw.per_trajectory(stiffness)}
     for law, expected in (
-        (lw.limited(springs, 0.5), lambda k: lw.limited(lw.springs(k, rest=0.2), 0.5)),
-        (lw.limited(springs, 0.5) + pull, lambda k: lw.limited(lw.springs(k, rest=0.2), 0.5) + pull),
+        (lw.control.limited(springs, 0.5), lambda k: lw.control.limited(lw.control.springs(k, rest=0.2), 0.5)),
+        (
+            lw.control.limited(springs, 0.5) + pull,
+            lambda k: lw.control.limited(lw.control.springs(k, rest=0.2), 0.5) + pull,
+        ),
     ):
         found = lw.rollout(PLANAR, q, **START, torque=law, parameters=own).qd_end
         alone = [lw.rollout(PLANAR, q[0], **START, torque=expected(k)).qd_end for k in stiffness]
         assert np.allclose(found, alone, rtol=0, atol=1e-12)
         one = lw.simulate(PLANAR, q, duration=1e-3, torque=law, parameters=own, samples=2)
         assert np.allclose(one.qd[:, -1], found, rtol=0, atol=1e-7)
-    limits = lw.rollout(PLANAR, q[0], **START, torque=lw.limited(springs, 0.5), parameters={"most": 0.1}).qd_end
-    assert np.allclose(limits, lw.rollout(PLANAR, q[0], **START, torque=lw.limited(springs, 0.1)).qd_end)
+    limits = lw.rollout(PLANAR, q[0], **START, torque=lw.control.limited(springs, 0.5), parameters={"most": 0.1}).qd_end
+    assert np.allclose(limits, lw.rollout(PLANAR, q[0], **START, torque=lw.control.limited(springs, 0.1)).qd_end)
     with pytest.raises(ValueError, match=r"'rest' is neither .*\(expected most\)"):
-        lw.rollout(PLANAR, q, **START, torque=lw.limited(springs + springs, 1.0), parameters={"rest": 0.1})
+        lw.rollout(PLANAR, q, **START, torque=lw.control.limited(springs + springs, 1.0), parameters={"rest": 0.1})
 
 
 def pull(arm: Any, t: Any, q: Any, qd: Any) -> Any:
@@ -162,7 +165,7 @@ def pull(arm: Any, t: Any, q: Any, qd: Any) -> Any:
 
 
 def test_laws_with_times_of_their_own_and_exact_friction() -> None:
-    sampled = lw.sampled(lw.pd_gravity([0, 0, 0], 10, 1), 0.002)
+    sampled = lw.control.sampled(lw.control.pd_gravity([0, 0, 0], 10, 1), 0.002)
     with pytest.raises(ValueError, match=r"sampled law, .*rollouts of a period each, with torque="):
         lw.rollout(PLANAR, ZEROS, **START, torque=sampled)
     for arm, options in ((PLANAR, {}), (pendulum(lw.symbols("m")), {"parameters": {"m": 1.0}})):
@@ -289,12 +292,12 @@ def test_gradients_of_other_libraries_are_refused_in_our_words() -> None:
     torch = pytest.importorskip("torch")
     arm, zero = lw.load("planar3"), np.zeros(3)
     own = torch.ones(3, requires_grad=True)
-    motion = lw.quintic(zero, zero + 1.0, 1.0)
+    motion = lw.trajectories.quintic(zero, zero + 1.0, 1.0)
     takes: dict[str, Any] = {
-        "target": lambda x: lw.pd_gravity(x, 1, 1),
-        "most": lambda x: lw.limited(lw.pd_gravity(zero, 1, 1), most=x),
-        "start": lambda x: lw.quintic(x, zero, 1.0),
-        "points": lambda x: lw.spline([0.0, 1.0], [x, x]),
+        "target": lambda x: lw.control.pd_gravity(x, 1, 1),
+        "most": lambda x: lw.control.limited(lw.control.pd_gravity(zero, 1, 1), most=x),
+        "start": lambda x: lw.trajectories.quintic(x, zero, 1.0),
+        "points": lambda x: lw.trajectories.spline([0.0, 1.0], [x, x]),
         "t requires|t is traced": lambda x: motion(x[0]),
         "viscous": lambda x: lw.Friction(viscous=x),
         "'law'|the torque": lambda x: lw.simulate(arm, zero, duration=0.01, torque=lambda arm, t, q, qd: law(x, q)),

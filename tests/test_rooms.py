@@ -17,7 +17,9 @@ MAY_IMPORT = {  # each room: the rooms that it uses, from the table of the desig
     room: set(re.findall(r"`(\w+)`", uses))
     for room, uses in re.findall(r"^\| `(\w+)/` \| .* \| ([^|\n]*)\|$", PAGE, re.M)
 }
-SHARED = {path.stem for path in HOUSE.glob("*.py")} - {"__init__", "__main__", "notebook", "notebook_figure"}
+SHARED = {path.stem for path in HOUSE.glob("*.py")} - {
+    *("__init__", "__main__", "formulations", "notebook", "notebook_figure", "results"),
+}
 WITHOUT_SHARED = {"spatial", "dynamics", "graph", "tracing", "codegen"}
 MAY_IMPORT_OUTSIDE = {
     "kernels": {"llvmlite", "numpy"},

@@ -105,7 +105,7 @@ def test_one_warning_names_the_links_and_exact_numbers_give_none():
 def test_what_is_no_rotation_is_refused_and_told_how_far_off_it_is():
     given = turn(2, 0.7)
     given[0, 0] += 1e-5
-    with pytest.raises(lw.RobotError, match=r"link 'link1': rotation .*off by 1\.5e-05.*expected a rotation"):
+    with pytest.raises(lw.errors.RobotError, match=r"link 'link1': rotation .*off by 1\.5e-05.*expected a rotation"):
         lw.Robot.from_frames([{**BODY, "joint": "revolute", "translation": (0, 0, 0), "rotation": given}])
 
 

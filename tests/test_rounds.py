@@ -12,11 +12,12 @@ from effort import rest_slow
 from fake_cuda import FakeLibrary, Foreign, fake_driver
 from joint_kinds import coupled
 from linkwise.api.compiling import checked_spec
+from linkwise.errors import CudaError
 from linkwise.kernels.round_spec import RoundSpec
 from linkwise.kernels.rounds import Launch, Order, Plan
 from linkwise.kernels.target import target_named, this_machine
 from linkwise.targets.cpu.host import host_target
-from linkwise.targets.cuda.driver import CudaError, Device, device
+from linkwise.targets.cuda.driver import Device, device
 from linkwise.targets.cuda.memory import DeviceArray
 from linkwise.targets.cuda.rounds import captured
 from robots import relative

@@ -31,7 +31,10 @@ def traced_relay(arm, t, q, qd):
 def test_a_torque_that_jumps_without_end_is_given_up_with_the_joint_and_the_way_out(integrator, monkeypatch):
     monkeypatch.setattr(chattering, "WINDOW", 150)
     said = r"'cart' at t = 1.*(kept reversing|step shrank).*link 'link1'.*lw\.Friction\(smooth=.*instead of np\.sign"
-    with pytest.warns(RuntimeWarning, match="in Python"), pytest.raises(lw.SimulationError, match=said) as caught:
+    with (
+        pytest.warns(RuntimeWarning, match="in Python"),
+        pytest.raises(lw.errors.SimulationError, match=said) as caught,
+    ):
         lw.simulate(CART, [0.0], [0.025], 100.0, torque=relay, integrator=integrator, samples=1001)
     kept = caught.value.recording
     assert kept.status == ("step too small" if integrator == "radau" else "chattering")
@@ -49,11 +52,13 @@ def test_in_a_batch_the_others_go_on(monkeypatch):
     assert np.isfinite(run.q[1:]).all()
 
 
-@pytest.mark.parametrize("integrator", rest_slow(lw.integrators(), ["verner65", "rk4"]))
+@pytest.mark.parametrize("integrator", rest_slow(lw.methods(lw.simulate), ["verner65", "rk4"]))
 @pytest.mark.parametrize("compiled", [True, False])
 def test_no_more_steps_are_made_than_are_allowed(integrator, compiled):
     how = {"integrator": integrator, "compiled": compiled, "samples": 5, "torque": traced_relay, "step": 0.1}
-    with pytest.raises(lw.SimulationError, match=r"2\d steps were tried.*max_steps.*joint of link 'link1'") as caught:
+    with pytest.raises(
+        lw.errors.SimulationError, match=r"2\d steps were tried.*max_steps.*joint of link 'link1'"
+    ) as caught:
         lw.simulate(CART, [0.0], [0.025], 3.0, max_steps=20, **how)
     kept = caught.value.recording
     over = 10 if integrator == "radau" else 0  # SciPy tries until a step is accepted
@@ -69,7 +74,7 @@ def test_a_run_that_needs_all_its_steps_is_done():
     tried = whole.steps + whole.rejected
     same = lw.simulate(PLANAR, [0] * 3, [0] * 3, 1.0, max_steps=tried)
     assert np.array_equal(same.q, whole.q)
-    with pytest.raises(lw.SimulationError, match="as many as max_steps allows"):
+    with pytest.raises(lw.errors.SimulationError, match="as many as max_steps allows"):
         lw.simulate(PLANAR, [0] * 3, [0] * 3, 1.0, max_steps=tried - 1)
 
 
@@ -77,7 +82,7 @@ def test_a_run_that_needs_all_its_steps_is_done():
 def test_fast_springs_do_not_chatter(monkeypatch):
     """Steps at the edge of stability go to and fro as well; but their end can be reached."""
     monkeypatch.setattr(chattering, "WINDOW", 50)
-    run = lw.simulate(CART, [1.0], [0.0], 1.0, torque=lw.springs(1e5, damping=2e3), compiled=False, rtol=1e-4)
+    run = lw.simulate(CART, [1.0], [0.0], 1.0, torque=lw.control.springs(1e5, damping=2e3), compiled=False, rtol=1e-4)
     assert run.status == "done"
     assert run.steps > 150
 
@@ -124,7 +129,7 @@ def test_sticking_over_a_million_seconds():
     def shaken(arm, t, q, qd):
         return np.array([0.8 * np.sin(20.0 * t)])
 
-    with pytest.raises(lw.SimulationError, match="as many as max_steps allows") as caught:
+    with pytest.raises(lw.errors.SimulationError, match="as many as max_steps allows") as caught:
         lw.simulate(CART, [0.0], [0.0], 1e6, torque=shaken, friction=DRY, max_steps=20_000)
     assert caught.value.recording.reached > 20.0  # two hundred changes of modes and more within 1e-4 of the duration
 
@@ -139,6 +144,6 @@ def test_a_gain_table_with_steps_that_holds_a_joint_at_a_step_is_given_up() -> N
     with (
         lw.use_kernels("auto"),
         pytest.warns(RuntimeWarning, match="runs in Python"),
-        pytest.raises(lw.SimulationError, match=r"the end is out of reach.*lw\.sampled\(law"),
+        pytest.raises(lw.errors.SimulationError, match=r"the end is out of reach.*lw\.sampled\(law"),
     ):
         lw.simulate(lw.load("planar3"), [0.6, 0.5, -1], duration=0.5, torque=scheduled)

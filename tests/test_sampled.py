@@ -30,7 +30,7 @@ def branching(arm: lw.Robot, t: Any, q: Any, qd: Any) -> Any:
 def test_a_mass_under_a_held_force_moves_as_the_difference_equation_says(compiled: bool, count: int) -> None:
     """From one sample to the next the acceleration is constant: x + v T + a T²/2 and v + a T."""
     T, x, v = 0.1, 1.0, 0.3
-    law = lw.sampled(spring, T)
+    law = lw.control.sampled(spring, T)
     run = lw.simulate(CART, [x], [v], T * count, torque=law, samples=count + 1, rtol=1e-12, compiled=compiled)
     for k in range(count):
         force = -8.0 * x - 1.0 * v
@@ -42,7 +42,7 @@ def test_a_mass_under_a_held_force_moves_as_the_difference_equation_says(compile
 
 def test_between_samples_the_torque_is_held() -> None:
     times = np.array([0.0, 0.05, 0.0999, 0.1, 0.149, 0.25])
-    tau = lw.simulate(CART, [1.0], [0.3], 0.3, torque=lw.sampled(spring, 0.1), samples=times).tau[:, 0]
+    tau = lw.simulate(CART, [1.0], [0.3], 0.3, torque=lw.control.sampled(spring, 0.1), samples=times).tau[:, 0]
     assert tau[0] == tau[1] == tau[2]
     assert tau[3] == tau[4] != tau[0]
     assert tau[5] not in tau[:5]
@@ -50,7 +50,7 @@ def test_between_samples_the_torque_is_held() -> None:
 
 def test_at_an_instant_the_recording_has_the_new_torque_whichever_way_that_is_rounded() -> None:
     for period, count in ((0.1, 101), (0.07, 11)):  # 3 * 0.1 is more than 0.3
-        clock = lw.sampled(lambda arm, t, q, qd: t + 0.0 * q, period)
+        clock = lw.control.sampled(lambda arm, t, q, qd: t + 0.0 * q, period)
         run = lw.simulate(CART, [0.0], duration=10 * period, torque=clock, samples=count, rtol=1e-3)
         assert np.abs(run.tau[:-1, 0] - period * np.floor(run.t[:-1] / period + 1e-6)).max() < 1e-12
 
@@ -59,7 +59,7 @@ def test_at_an_instant_the_recording_has_the_new_torque_whichever_way_that_is_ro
 def test_short_periods_approach_the_law_itself() -> None:
     plain = lw.simulate(CART, [1.0], [0.3], 1.0, torque=spring, samples=3).q
     errors = [
-        abs(lw.simulate(CART, [1.0], [0.3], 1.0, torque=lw.sampled(spring, T), samples=3).q - plain).max()
+        abs(lw.simulate(CART, [1.0], [0.3], 1.0, torque=lw.control.sampled(spring, T), samples=3).q - plain).max()
         for T in (0.02, 0.01)
     ]
     assert 1.9 < errors[0] / errors[1] < 2.1
@@ -73,21 +73,27 @@ def test_a_law_that_cannot_be_traced_is_called_once_a_sample_without_a_warning()
             times.append(t)
         return branching(arm, t, q, qd)
 
-    run = lw.simulate(CART, [1.0], [0.3], 0.5, torque=lw.sampled(watched, 0.1), samples=3)
+    run = lw.simulate(CART, [1.0], [0.3], 0.5, torque=lw.control.sampled(watched, 0.1), samples=3)
     assert run.status == "done"
     assert np.allclose(times, [0.0, 0.1, 0.2, 0.3, 0.4])
     assert not run.compiled
-    hold = lw.sampled(lw.springs(1.0), 0.1)
+    hold = lw.control.sampled(lw.control.springs(1.0), 0.1)
     assert lw.simulate(CART, [1.0], duration=0.1, torque=hold, samples=2).compiled
-    assert not lw.simulate(CART, [1.0], duration=0.1, torque=hold + lw.sampled(watched, 0.05), samples=2).compiled
+    assert not lw.simulate(
+        CART, [1.0], duration=0.1, torque=hold + lw.control.sampled(watched, 0.05), samples=2
+    ).compiled
     with pytest.raises(TypeError, match=r"watched.*cannot be traced"):
-        lw.simulate(CART, [1.0], duration=0.1, torque=lw.sampled(watched, 0.1), compiled=True)
+        lw.simulate(CART, [1.0], duration=0.1, torque=lw.control.sampled(watched, 0.1), compiled=True)
 
 
 def test_a_picture_shows_torques_that_are_held_as_stairs() -> None:
     pytest.importorskip("matplotlib")
-    hold = lw.sampled(lw.springs(1.0), 0.1)
-    for torque, style in ((hold, "steps-post"), (hold + lw.springs(1.0), "default"), (lw.springs(1.0), "default")):
+    hold = lw.control.sampled(lw.control.springs(1.0), 0.1)
+    for torque, style in (
+        (hold, "steps-post"),
+        (hold + lw.control.springs(1.0), "default"),
+        (lw.control.springs(1.0), "default"),
+    ):
         figure = lw.simulate(CART, [1.0], duration=0.3, torque=torque, samples=7).plot()
         styles = {axes.get_ylabel(): axes.lines[0].get_drawstyle() for axes in figure.axes}
         assert styles["force (N)"] == style
@@ -95,7 +101,7 @@ def test_a_picture_shows_torques_that_are_held_as_stairs() -> None:
 
 
 def test_periods_may_differ_and_laws_that_act_all_the_time_join_in() -> None:
-    both = lw.sampled(spring, 0.01) + lw.springs(3) + lw.sampled(lw.springs(2), 0.03)
+    both = lw.control.sampled(spring, 0.01) + lw.control.springs(3) + lw.control.sampled(lw.control.springs(2), 0.03)
     run = lw.simulate(CART, [1.0], duration=0.3, torque=both, samples=31, rtol=1e-11)
     assert abs(run.imbalance).max() < 1e-9
     fast, slow = run.t.searchsorted([0.11, 0.09])
@@ -104,7 +110,7 @@ def test_periods_may_differ_and_laws_that_act_all_the_time_join_in() -> None:
 
 
 def test_a_trajectory_of_a_batch_is_the_same_as_alone() -> None:
-    law = lw.pid(TARGET, **GAINS, period=0.01, most=[20, 10, 2])
+    law = lw.control.pid(TARGET, **GAINS, period=0.01, most=[20, 10, 2])
     starts = np.random.default_rng(0).normal(size=(5, 3))
     batch = lw.simulate(ARM, starts, duration=0.1, torque=law, samples=5)
     for k in (0, 4):
@@ -116,10 +122,10 @@ def test_a_trajectory_of_a_batch_is_the_same_as_alone() -> None:
 def test_pid_reaches_its_target_under_gravity_and_does_not_wind_up() -> None:
     falling = CART.with_gravity((0, 0, -3.0))
     gains = {"kp": 20.0, "ki": 10.0, "kd": 8.0, "period": 0.1}
-    end = lw.simulate(falling, [0.0], duration=15, torque=lw.pid([1.0], **gains), samples=3)
+    end = lw.simulate(falling, [0.0], duration=15, torque=lw.control.pid([1.0], **gains), samples=3)
     assert abs(end.q[-1, 0] - 1.0) < 1e-3
     assert abs(end.tau[-1, 0] - 6.0) < 1e-2
-    laws = lw.pid([5.0], **gains, most=2.0), lw.sampled(wound_up, 0.1, state=0.0)
+    laws = lw.control.pid([5.0], **gains, most=2.0), lw.control.sampled(wound_up, 0.1, state=0.0)
     limited, unlimited = (lw.simulate(CART, [0.0], duration=8, torque=law, samples=401) for law in laws)
     assert np.abs(limited.tau).max() == 2.0
     assert limited.q.max() < unlimited.q.max() - 0.5
@@ -133,13 +139,13 @@ def wound_up(arm: lw.Robot, t: Any, q: Any, qd: Any, z: Any) -> Any:
 
 @pytest.mark.slow
 def test_pid_follows_a_trajectory_and_turns_a_ball_joint() -> None:
-    move = lw.quintic([0], [1], 1.0)
-    run = lw.simulate(CART, [0], duration=1.5, torque=lw.pid(move, 400, 100, 60, period=0.01), samples=16)
+    move = lw.trajectories.quintic([0], [1], 1.0)
+    run = lw.simulate(CART, [0], duration=1.5, torque=lw.control.pid(move, 400, 100, 60, period=0.01), samples=16)
     assert np.abs(run.q - move(run.t).q).max() < 0.04
     body = {"joint": "ball", "translation": (0, 0, 0), "mass": 1.0, "com": (0, 0, 0), "inertia": np.eye(3)}
     top = lw.Robot.from_frames([body], gravity=(0, 0, 0), name="top")
     target = [np.cos(0.3), np.sin(0.3), 0.0, 0.0]
-    law = lw.pid(target, 8.0, 1.0, 6.0, period=0.05)
+    law = lw.control.pid(target, 8.0, 1.0, 6.0, period=0.05)
     assert np.abs(lw.simulate(top, lw.neutral(top), duration=8, torque=law, samples=2).q[-1] - target).max() < 0.03
 
 
@@ -150,7 +156,7 @@ def test_joints_that_stick_are_decided_anew_at_each_sample() -> None:
     def pulse(arm: lw.Robot, t: Any, q: Any, qd: Any) -> Any:
         return np.where((t > 0.15) & (t < 0.35), 3.0, 0.5) + 0.0 * q
 
-    run = lw.simulate(CART, [0.0], duration=1.0, torque=lw.sampled(pulse, 0.1), friction=dry, samples=101)
+    run = lw.simulate(CART, [0.0], duration=1.0, torque=lw.control.sampled(pulse, 0.1), friction=dry, samples=101)
     assert (run.qd[run.t < 0.2, 0] == 0.0).all()
     way = 0.5 * 1.0 * 0.2**2 + 0.2 * 0.6 - 0.5 * 0.25 * 0.6**2  # pushed by 2 N for 0.2 s, then braked by 0.5 N
     assert abs(run.q[-1, 0] - way) < 1e-9
@@ -163,28 +169,28 @@ def test_a_frozen_simulation_keeps_its_sampled_law() -> None:
     def law(arm: lw.Robot, t: Any, q: Any, qd: Any) -> Any:
         return -gain[0] * q
 
-    frozen = lw.compile(lw.simulate, CART, torque=lw.sampled(law, 0.1) + lw.springs(1))
+    frozen = lw.compile(lw.simulate, CART, torque=lw.control.sampled(law, 0.1) + lw.control.springs(1))
     before = frozen([1.0], duration=0.5)
     gain[0] = 1.0
     assert np.array_equal(frozen([1.0], duration=0.5).q, before.q)
     gain[0] = 8.0
     assert np.array_equal(
-        lw.simulate(CART, [1.0], duration=0.5, torque=lw.sampled(law, 0.1) + lw.springs(1)).q, before.q
+        lw.simulate(CART, [1.0], duration=0.5, torque=lw.control.sampled(law, 0.1) + lw.control.springs(1)).q, before.q
     )
 
 
 def test_one_sample_can_be_exported() -> None:
-    law = lw.pid(TARGET, **GAINS, period=0.004, most=5)
+    law = lw.control.pid(TARGET, **GAINS, period=0.004, most=5)
     source = lw.c_source(law.step, ARM)
     assert "state[3]" in source
     q, qd, z = np.random.default_rng(1).normal(size=(3, 3))
-    exported = lw.evaluate(lw.trace(law.step, ARM), 0.0, q, qd, z)
+    exported = lw.graph.evaluate(lw.trace(law.step, ARM), 0.0, q, qd, z)
     for a, b in zip(law.step(ARM, 0.0, q, qd, z), exported, strict=True):
         assert np.abs(a - b).max() < 1e-12
 
 
 def test_the_law_inside_has_its_memory_as_an_input_too() -> None:
-    law = lw.pid(TARGET, **GAINS, period=0.004, most=5).law
+    law = lw.control.pid(TARGET, **GAINS, period=0.004, most=5).law
     assert [port.name for port in lw.trace(law, ARM).inputs] == ["t", "q", "qd", "state"]
 
 
@@ -197,10 +203,10 @@ MAKERS = [lw.trace, lw.count, lw.compile, lw.c_source, lw.latex, lw.python_sourc
 
 def test_a_sample_takes_as_many_numbers_as_its_memory_has() -> None:
     """Whatever is made of a step: the shape comes from the law, not from the number of joints."""
-    law = lw.sampled(counting, 0.002, state=np.ones(5))
+    law = lw.control.sampled(counting, 0.002, state=np.ones(5))
     q, qd, z = np.ones(3), np.arange(3.0), np.arange(1.0, 6.0)
     tau, following = law.step(ARM, 0.5, q, qd, z)
-    for found in (lw.evaluate(lw.trace(law.step, ARM), 0.5, q, qd, z), lw.compile(law.step, ARM)(0.5, q, qd, z)):
+    for found in (lw.graph.evaluate(lw.trace(law.step, ARM), 0.5, q, qd, z), lw.compile(law.step, ARM)(0.5, q, qd, z)):
         assert np.allclose(found[0], tau, rtol=1e-14)
         assert np.allclose(found[1], following, rtol=1e-14)
     assert lw.python_source(law.step, ARM, state=lw.Input(5)) == lw.python_source(law.step, ARM)
@@ -212,20 +218,20 @@ def test_a_sample_takes_as_many_numbers_as_its_memory_has() -> None:
 @in_turn(MAKERS)
 def test_the_memory_of_a_sample_is_no_constant(maker: Any) -> None:
     """As one, it would be left out of the inputs without a word."""
-    laws = lw.sampled(counting, 0.002, state=np.ones(5)), lw.sampled(spring, 0.002)
+    laws = lw.control.sampled(counting, 0.002, state=np.ones(5)), lw.control.sampled(spring, 0.002)
     for law, constant in itertools.product(laws, (np.zeros(5), 0.0, lw.Input(3))):
         with pytest.raises(ValueError, match=r"state is .* \(expected "):
             maker(law.step, ARM, state=constant)
 
 
 def test_a_sample_without_a_memory_is_exported_without_one() -> None:
-    law = lw.sampled(spring, 0.002)
+    law = lw.control.sampled(spring, 0.002)
     source = lw.c_source(law.step, ARM, self_test=True)
     assert "void step(double t, const double q[3], const double qd[3], double tau[3]);" in source
     assert np.array_equal(lw.compile(law.step, ARM)(0.0, [1, 2, 3], [0, 0, 1]), [-8.0, -16.0, -25.0])
     assert np.array_equal(law.step(ARM, 0.0, np.ones(3), np.zeros(3)), [-8.0] * 3)
     with pytest.raises(ValueError, match=r"state has shape \(3,\) \(expected the 5 numbers of its memory"):
-        lw.sampled(counting, 0.002, state=np.ones(5)).step(ARM, 0.0, np.ones(3), np.ones(3), np.ones(3))
+        lw.control.sampled(counting, 0.002, state=np.ones(5)).step(ARM, 0.0, np.ones(3), np.ones(3), np.ones(3))
 
 
 def without_state(arm: lw.Robot, t: Any, q: Any, qd: Any, z: Any) -> Any:
@@ -237,24 +243,24 @@ def short_state(arm: lw.Robot, t: Any, q: Any, qd: Any, z: Any) -> Any:
 
 
 WRONG = [
-    (lambda: lw.sampled(3.0, 0.1), TypeError, "law is 3.0"),
-    (lambda: lw.sampled(spring, 0.0), ValueError, r"period is 0.0 \(expected seconds, more than 0"),
-    (lambda: lw.sampled(spring, [0.1, 0.2]), ValueError, "period is"),
-    (lambda: lw.sampled(lw.sampled(spring, 0.1), 0.1), TypeError, "sampled already"),
-    (lambda: lw.pid([0.0], 1, -1, 1, period=0.1), ValueError, "ki is -1"),
-    (lambda: lw.pid([0.0], 1, 1, 1, period=0.1, gravity=1), TypeError, "gravity is 1"),
-    (lambda: simulated(lw.limited(lw.sampled(spring, 0.1), 3)), TypeError, r"limits go inside"),
-    (lambda: simulated(lw.sampled(spring, 0.1, state=0)), TypeError, r"spring is .* \(robot, t, q, qd, state\)"),
-    (lambda: simulated(lw.sampled(wound_up, 0.1)), TypeError, "state= gives a sampled law its memory"),
-    (lambda: lw.sampled(spring, True), ValueError, "period is True"),
-    (lambda: lw.held(spring, True), ValueError, "end is True"),
-    (lambda: lw.held(lambda t: (t, t), 1.0)(0.5), ValueError, "expected three arrays: q, qd and qdd"),
-    (lambda: lw.limited(wound_up, 1.0), TypeError, "functools.partial gives"),
+    (lambda: lw.control.sampled(3.0, 0.1), TypeError, "law is 3.0"),
+    (lambda: lw.control.sampled(spring, 0.0), ValueError, r"period is 0.0 \(expected seconds, more than 0"),
+    (lambda: lw.control.sampled(spring, [0.1, 0.2]), ValueError, "period is"),
+    (lambda: lw.control.sampled(lw.control.sampled(spring, 0.1), 0.1), TypeError, "sampled already"),
+    (lambda: lw.control.pid([0.0], 1, -1, 1, period=0.1), ValueError, "ki is -1"),
+    (lambda: lw.control.pid([0.0], 1, 1, 1, period=0.1, gravity=1), TypeError, "gravity is 1"),
+    (lambda: simulated(lw.control.limited(lw.control.sampled(spring, 0.1), 3)), TypeError, r"limits go inside"),
+    (lambda: simulated(lw.control.sampled(spring, 0.1, state=0)), TypeError, r"spring is .* \(robot, .*state\)"),
+    (lambda: simulated(lw.control.sampled(wound_up, 0.1)), TypeError, "state= gives a sampled law its memory"),
+    (lambda: lw.control.sampled(spring, True), ValueError, "period is True"),
+    (lambda: lw.control.held(spring, True), ValueError, "end is True"),
+    (lambda: lw.control.held(lambda t: (t, t), 1.0)(0.5), ValueError, "expected three arrays: q, qd and qdd"),
+    (lambda: lw.control.limited(wound_up, 1.0), TypeError, "functools.partial gives"),
     (lambda: simulated(lw.compile(spring, CART)), TypeError, r"<Kernel spring.* is compiled already"),
-    (lambda: simulated(lw.sampled(without_state, 0.1, state=0)), ValueError, r"expected torques and the next state"),
-    (lambda: simulated(lw.sampled(short_state, 0.1, state=0)), ValueError, r"a state of shape \(0,\) "),
-    (lambda: lw.held(3, 1.0), TypeError, "motion is 3"),
-    (lambda: lw.held(spring, -1.0), ValueError, "end is -1.0"),
+    (lambda: simulated(lw.control.sampled(without_state, 0.1, state=0)), ValueError, "torques and the next state"),
+    (lambda: simulated(lw.control.sampled(short_state, 0.1, state=0)), ValueError, r"a state of shape \(0,\) "),
+    (lambda: lw.control.held(3, 1.0), TypeError, "motion is 3"),
+    (lambda: lw.control.held(spring, -1.0), ValueError, "end is -1.0"),
 ]  # fmt: skip
 
 
@@ -277,13 +283,13 @@ def test_a_motion_is_held_after_its_end_and_the_integrator_stops_there() -> None
             np.stack([-np.sin(t), 0 * t, 1.0 + 0 * t]),
         )
 
-    held = lw.held(swing, 0.5)
-    run = lw.simulate(ARM, [0, 0, 0], [1, 1, 0], 0.8, torque=lw.computed_torque(held, kp=400, kd=40), samples=9)
+    held = lw.control.held(swing, 0.5)
+    run = lw.simulate(ARM, [0, 0, 0], [1, 1, 0], 0.8, torque=lw.control.computed_torque(held, kp=400, kd=40), samples=9)
     assert run.compiled
     assert np.abs(run.q[:6] - np.stack([swing(t)[0] for t in run.t[:6]])).max() < 1e-6
     program = lw.trace(lambda arm, t: np.concatenate(held(t)), ARM)
     for t in (0.2, 0.5, 0.7):
-        assert np.array_equal(lw.evaluate(program, t)[0], np.concatenate(held(t)))
+        assert np.array_equal(lw.graph.evaluate(program, t)[0], np.concatenate(held(t)))
     assert np.array_equal(held(0.7)[1], np.zeros(3))
 
 
@@ -293,11 +299,11 @@ def rubbing() -> lw.Robot:
 
 
 def test_computed_torque_compensates_friction() -> None:
-    move = lw.quintic([0, 0, 0], TARGET, 0.5)
-    law = lw.computed_torque(move, kp=100, kd=20, friction=True)
+    move = lw.trajectories.quintic([0, 0, 0], TARGET, 0.5)
+    law = lw.control.computed_torque(move, kp=100, kd=20, friction=True)
     run = lw.simulate(rubbing(), [0, 0, 0], duration=0.5, torque=law, friction=True, samples=9)
     assert np.abs(run.q - move(run.t).q).max() < 1e-6
-    unaware = lw.computed_torque(move, kp=100, kd=20)(rubbing(), run.t[4], run.q[4], run.qd[4])
+    unaware = lw.control.computed_torque(move, kp=100, kd=20)(rubbing(), run.t[4], run.q[4], run.qd[4])
     assert np.allclose(run.tau[4] - unaware, lw.Friction().torque(rubbing(), run.qd[4]))
 
 
@@ -312,9 +318,9 @@ def disordered(arm: lw.Robot, q: Any, qd: Any, t: Any) -> Any:
 
 TAKING_LAWS: list[Any] = [
     simulated,
-    lambda law: lw.sampled(law, 0.1),
-    lambda law: lw.limited(law, 1.0),
-    lambda law: lw.springs(1.0) + law,
+    lambda law: lw.control.sampled(law, 0.1),
+    lambda law: lw.control.limited(law, 1.0),
+    lambda law: lw.control.springs(1.0) + law,
     lambda law: lw.equilibrium(CART, [0.0], law),
     lambda law: lw.linearize(CART, [0.0], [0.0], law),
     lambda law: lw.rollout(CART, [0.0], [0.0], dt=0.1, steps=3, torque=law),
@@ -332,8 +338,8 @@ def test_a_law_of_other_arguments_is_refused_in_words(taken: Any) -> None:
 def test_friction_is_compensated_where_the_base_floats() -> None:
     flying = rubbing().with_gravity((0, 0, 0)).with_free_base(mass=10.0, inertia=np.eye(3))
     start = lw.neutral(flying)
-    reach = lw.quintic(start, [*start[:7], *TARGET], 0.5, robot=flying)
-    law = lw.computed_torque(reach, kp=100, kd=20, passive=["base"], friction=lw.Friction())
+    reach = lw.trajectories.quintic(start, [*start[:7], *TARGET], 0.5, robot=flying)
+    law = lw.control.computed_torque(reach, kp=100, kd=20, passive=["base"], friction=lw.Friction())
     run = lw.simulate(flying, start, duration=0.5, torque=law, friction=True, samples=9)
     assert np.abs(run.q - reach(run.t).q)[:, 7:].max() < 1e-6
 
@@ -344,14 +350,14 @@ def test_a_motion_that_is_held_takes_arrays_of_times(times: Any) -> None:
         s, c = np.sin(3 * t), np.cos(3 * t)
         return np.stack([s, c, s], -1), np.stack([3 * c, -3 * s, 3 * c], -1), np.stack([-9 * s, -9 * c, -9 * s], -1)
 
-    held, t = lw.held(circle, 0.4), np.array(times)
+    held, t = lw.control.held(circle, 0.4), np.array(times)
     for k, together in enumerate(held(t)):
         alone = np.array([held(x)[k] for x in t.flat])
         assert np.allclose(together.reshape(-1, 3), alone, rtol=1e-14)
 
 
 def test_the_c_of_a_sample_says_how_it_is_called() -> None:
-    law = lw.pid([0.1, 0.2, 0.3], kp=5.0, ki=1.0, kd=0.5, period=0.004)
+    law = lw.control.pid([0.1, 0.2, 0.3], kp=5.0, ki=1.0, kd=0.5, period=0.004)
     source = lw.c_source(law.step, lw.load("planar3"))
     text = " ".join(line.strip(" *") for line in source.splitlines())
     assert "double tau[3], double state_next[3]" in text

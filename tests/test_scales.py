@@ -102,8 +102,8 @@ def test_springs_and_wrenches_scale(mass: float, length: float) -> None:
     unit = units(arm, length)
     effort = mass * length**2 / unit
     small = scaled(arm, mass, length)
-    expected = lw.equilibrium(arm, q, lw.springs(k, rest=q))
-    found = lw.equilibrium(small, q * unit, lw.springs((k * effort / unit).tolist(), rest=q * unit))
+    expected = lw.equilibrium(arm, q, lw.control.springs(k, rest=q))
+    found = lw.equilibrium(small, q * unit, lw.control.springs((k * effort / unit).tolist(), rest=q * unit))
     assert found.q / unit == pytest.approx(expected.q, abs=1e-6)
     tau = lw.gravity_torque(arm, q)
     assert lw.equilibrium(small, (q + 0.02) * unit, tau * effort).q / unit == pytest.approx(
@@ -117,7 +117,7 @@ def test_springs_and_wrenches_scale(mass: float, length: float) -> None:
     assert lw.linearize(floating, found.q, wrench=weight).A.shape == (14, 14)
     with pytest.raises(ValueError, match="not to accelerate"):
         lw.linearize(floating, lw.neutral(floating))
-    with pytest.raises(lw.EquilibriumError):
+    with pytest.raises(lw.errors.EquilibriumError):
         lw.equilibrium(floating, lw.neutral(floating))
 
 
@@ -279,7 +279,7 @@ def test_a_conversion_that_is_wrong_is_refused_at_any_size(length: float) -> Non
     offsets = {name: Placement.identity() for name in arm.names}
     require_agreement(arm, arm, offsets, "the copy")
     offsets["link3"] = Placement(Rotation.identity(), Vector(1e-6 * length, 0.0, 0.0))
-    with pytest.raises(lw.RobotError, match="'link3' is off"):
+    with pytest.raises(lw.errors.RobotError, match="'link3' is off"):
         require_agreement(arm, arm, offsets, "the copy")
 
 
@@ -288,7 +288,7 @@ def test_bodies_are_physical_or_not_at_any_scale(mass: float, length: float) -> 
     small = scaled(lw.chain(2, seed=2), mass, length)
     rows = small.rows
     rows[1]["inertia"] = np.diag([1.0, 1.0, 2.0 + 1e-6]) * np.abs(rows[1]["inertia"]).max()
-    with pytest.raises(lw.RobotError, match="link2"):
+    with pytest.raises(lw.errors.RobotError, match="link2"):
         build(rows, "standard")
     rows[1]["inertia"] = np.diag([1.0, 1.0, 2.0 - 1e-6]) * np.abs(small.rows[1]["inertia"]).max()
     build(rows, "standard")

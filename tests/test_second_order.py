@@ -15,7 +15,7 @@ TREES = [lw.load("planar3"), BALL, SCREWS, lw.random_tree(6, seed=3, joints="RP"
 @pytest.mark.parametrize("robot", TREES, ids=lambda robot: robot.name)
 def test_packed_values_are_all_that_the_results_consist_of(robot):
     q, qd, qdd, _ = states(robot, 3)
-    packed = lw.packed(lw.inverse_dynamics_second_derivatives, robot)
+    packed = lw.derivatives.packed(lw.inverse_dynamics_second_derivatives, robot)
     dense = lw.inverse_dynamics_second_derivatives(robot, q, qd, qdd)
     values = packed(q, qd, qdd)
     assert values.shape == (3, packed.size)
@@ -27,7 +27,7 @@ def test_packed_values_are_all_that_the_results_consist_of(robot):
 
 def test_unpacked_tensors_of_torch_stay_such_and_have_gradients():
     torch = pytest.importorskip("torch")
-    inertia = lw.packed(lw.inertia_matrix, lw.load("planar3"))
+    inertia = lw.derivatives.packed(lw.inertia_matrix, lw.load("planar3"))
     q = torch.tensor([[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]], dtype=torch.float64, requires_grad=True)
     matrix = inertia.unpack(inertia(q))
     assert np.allclose(matrix.detach().numpy(), lw.inertia_matrix(lw.load("planar3"), q.detach().numpy()))
@@ -38,7 +38,10 @@ def test_unpacked_tensors_of_torch_stay_such_and_have_gradients():
 
 def test_unpacking_can_be_traced_by_jax():
     jax = pytest.importorskip("jax")
-    inertia, q = lw.packed(lw.inertia_matrix, lw.load("planar3")), np.array([0.1, 0.2, 0.3], dtype=np.float32)
+    inertia, q = (
+        lw.derivatives.packed(lw.inertia_matrix, lw.load("planar3")),
+        np.array([0.1, 0.2, 0.3], dtype=np.float32),
+    )
     matrix = jax.jit(lambda q: inertia.unpack(inertia(q)))(q)
     assert np.allclose(matrix, lw.inertia_matrix(lw.load("planar3"), q), rtol=1e-5)
 
@@ -46,7 +49,7 @@ def test_unpacking_can_be_traced_by_jax():
 def test_packed_results_are_the_same_compiled():
     arm = TREES[0]
     q = states(arm, 5)[0]
-    inertia = lw.packed(lw.inertia_matrix, arm)
+    inertia = lw.derivatives.packed(lw.inertia_matrix, arm)
     kernel = lw.compile(inertia, arm)
     assert kernel(q).shape == (5, 6)
     assert relative(inertia.unpack(kernel(q)), lw.inertia_matrix(arm, q)) < 1e-14
@@ -98,7 +101,9 @@ def test_a_state_in_which_nothing_resists_is_named():
     robot = lw.Robot.from_dh(rows, convention="standard", name="slider")
     kernel = lw.compile(lw.forward_dynamics_second_derivatives, robot)
     q, qd, tau = np.array([[0.1, 0.5], [0.2, 0.0], [0.3, 1.0]]), np.zeros((3, 2)), np.ones((3, 2))
-    with pytest.raises(lw.SingularError, match=r"joint of link 'wire': nothing resists its motion in state \[1\]"):
+    with pytest.raises(
+        lw.errors.SingularError, match=r"joint of link 'wire': nothing resists its motion in state \[1\]"
+    ):
         kernel(q, qd, tau)
     assert all(np.isfinite(x).all() for x in kernel(q[[0, 2]], qd[:2], tau[:2]))
 

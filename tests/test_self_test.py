@@ -24,8 +24,8 @@ from linkwise.tracing.tracing import prefer_fewest
 CC = shutil.which("gcc") or shutil.which("cc")
 needs_cc = pytest.mark.skipif(CC is None, reason="runs where there is a C compiler")
 PLANAR = lw.load("planar3")
-HOLD = lw.pd_gravity([0.5, -0.3, 0.2], kp=60, kd=20)
-MOVE = lw.trapezoid([0, 0, 0], [1, -0.5, 0.3], speed=1, acceleration=2)
+HOLD = lw.control.pd_gravity([0.5, -0.3, 0.2], kp=60, kd=20)
+MOVE = lw.trajectories.trapezoid([0, 0, 0], [1, -0.5, 0.3], speed=1, acceleration=2)
 
 
 def branches(arm: lw.Robot, q: Any, qd: Any) -> Any:
@@ -97,11 +97,11 @@ def dead_zone(arm: lw.Robot, q: Any, qd: Any) -> Any:
 
 CONDITIONS = [both, three, any_of, deadbands, crossed, factors, within_limits, staged, slit]
 FUNCTIONS: dict[str, tuple[Any, lw.Robot, dict[str, Any]]] = {
-    "pd": (lw.limited(HOLD, most=[60, 30, 10]) + lw.springs(2), PLANAR, {}),  # as in docs/control.md
-    "stiff": (lw.limited(lw.pd_gravity([0.5, -0.3, 0.2], kp=10_000, kd=200), [60, 30, 10]), PLANAR, {}),
-    "computed": (lw.limited(lw.computed_torque(MOVE, kp=100, kd=20), [3, 2, 1]), PLANAR, {}),
-    "pid": (lw.pid([0.5, -0.3, 0.2], 100, 50, 10, 0.001, most=[60, 30, 10], gravity=True).step, PLANAR, {}),
-    "sampled": (lw.sampled(lw.limited(HOLD, most=[60, 30, 10]), 0.001).step, PLANAR, {}),
+    "pd": (lw.control.limited(HOLD, most=[60, 30, 10]) + lw.control.springs(2), PLANAR, {}),  # as in docs/control.md
+    "stiff": (lw.control.limited(lw.control.pd_gravity([0.5, -0.3, 0.2], kp=10_000, kd=200), [60, 30, 10]), PLANAR, {}),
+    "computed": (lw.control.limited(lw.control.computed_torque(MOVE, kp=100, kd=20), [3, 2, 1]), PLANAR, {}),
+    "pid": (lw.control.pid([0.5, -0.3, 0.2], 100, 50, 10, 0.001, most=[60, 30, 10], gravity=True).step, PLANAR, {}),
+    "sampled": (lw.control.sampled(lw.control.limited(HOLD, most=[60, 30, 10]), 0.001).step, PLANAR, {}),
     "branches": (branches, PLANAR, {}),
     "narrow": (narrow, PLANAR, {}),
     "equal": (equal, PLANAR, {}),
@@ -171,7 +171,7 @@ MISTAKES = [  # in the text of the function: constants, signs, indices, terms th
 
 
 @cache
-def source(name: str, dtype: str = "float64") -> lw.CSource:
+def source(name: str, dtype: str = "float64") -> lw.results.CSource:
     function, arm, keywords = FUNCTIONS[name]
     return lw.c_source(function, arm, dtype=dtype, self_test=True, name=name, **keywords)
 

@@ -167,7 +167,7 @@ def test_what_cannot_be_followed_ends_with_an_error_that_keeps_the_recording():
     def runaway(arm, t, q, qd):
         return 0.02 * qd * qd * qd
 
-    with pytest.raises(lw.SimulationError, match=r"planar3.* at t = .*joint of link") as caught:
+    with pytest.raises(lw.errors.SimulationError, match=r"planar3.* at t = .*joint of link") as caught:
         lw.simulate(PLANAR, [0] * 3, [1.0] * 3, 5.0, torque=runaway)
     kept = caught.value.recording
     assert kept.status in ("step too small", "lost")
@@ -184,7 +184,7 @@ def test_a_joint_that_nothing_resists_is_named():
     rows = PLANAR.rows
     rows[-1] |= {"mass": 0.0, "inertia": np.zeros((3, 3))}
     arm = lw.Robot.from_dh(rows, convention="standard", gravity=PLANAR.gravity)
-    with pytest.raises(lw.SingularError, match=r"joint of link 'link3': nothing resists its motion"):
+    with pytest.raises(lw.errors.SingularError, match=r"joint of link 'link3': nothing resists its motion"):
         lw.simulate(arm, [0] * 3, [0] * 3, 1.0)
 
 
@@ -215,7 +215,7 @@ def test_an_interrupted_batch_keeps_what_was_computed_of_each(monkeypatch):
 
     whole = lw.simulate(PLANAR, 0.1 * np.arange(60).reshape(20, 3), np.zeros(3), 2.0, samples=11)
     monkeypatch.setattr(integration, "ProgressCallback", Impatient)
-    with pytest.raises(lw.SimulationInterrupted) as caught:
+    with pytest.raises(lw.errors.SimulationInterrupted) as caught:
         lw.simulate(PLANAR, 0.1 * np.arange(60).reshape(20, 3), np.zeros(3), 2.0, samples=11)
     kept = caught.value.recording
     assert {"done", "interrupted"} == set(kept.status.tolist())
@@ -273,7 +273,7 @@ def test_limits_of_travel_are_events():
     rows = PLANAR.rows
     rows[1] |= {"limits": (-0.5, 0.5)}
     arm = lw.Robot.from_dh(rows, convention="standard", gravity=PLANAR.gravity, name="limited")
-    run = lw.simulate(arm, [0.1] * 3, [0] * 3, 2.0, events=lw.joint_limits(arm))
+    run = lw.simulate(arm, [0.1] * 3, [0] * 3, 2.0, events=lw.control.joint_limits(arm))
     assert run.status == "stopped"
     assert run.events[-1].names[0].startswith("link2")
     assert abs(abs(run.events[-1].q[1]) - 0.5) < 1e-12

@@ -25,7 +25,7 @@ GANTRY = lw.Robot.from_dh(
 DRY = lw.Friction(viscous=0.0, coulomb=LEVEL, smooth=0.0)
 ROBOTS = [PLANAR, PUMA, CHAINS[4], CHAINS[7], TREES[3], TREES[4]]
 every_robot = pytest.mark.parametrize("robot", rest_slow(ROBOTS, [CHAINS[4]]), ids=lambda robot: robot.name)
-every_integrator = pytest.mark.parametrize("integrator", rest_slow(lw.integrators(), ["verner65", "radau"]))
+every_integrator = pytest.mark.parametrize("integrator", rest_slow(lw.methods(lw.simulate), ["verner65", "radau"]))
 both_ways = pytest.mark.parametrize("compiled", rest_slow([True, False], [True]))
 
 
@@ -203,8 +203,8 @@ def test_smooth_friction_comes_to_friction_that_sticks_as_it_gets_steeper():
 
 
 def test_gears_and_limits_stand_between_as_before():
-    arm = lw.with_gears(PLANAR, ratio=50, motor_inertia=1e-4)
-    drive = lw.limited(lw.pd_gravity([0.5, -0.3, 0.2], kp=60, kd=1), most=[60, 30, 10])
+    arm = lw.control.with_gears(PLANAR, ratio=50, motor_inertia=1e-4)
+    drive = lw.control.limited(lw.control.pd_gravity([0.5, -0.3, 0.2], kp=60, kd=1), most=[60, 30, 10])
     run = lw.simulate(arm, [0, 0, 0], [0, 0, 0], 6.0, torque=drive, friction=lw.Friction(0.0, 1.0, smooth=0.0))
     assert run.compiled
     assert (run.qd[-1] == 0.0).all()
@@ -314,7 +314,7 @@ def thrown_back(arm, t, q, qd):
 def test_chattering_without_end_is_given_up_loudly(compiled, monkeypatch):
     monkeypatch.setattr(mode_changes, "CHANGES", 5)
     said = r"'cart' at t = .* q = \[.*\], qd = \[0.0\]: joint of link 'link1' has stuck and come loose 5 times"
-    with pytest.raises(lw.SimulationError, match=said) as caught:
+    with pytest.raises(lw.errors.SimulationError, match=said) as caught:
         lw.simulate(CART, [0.0], [0.0], 1.0, torque=thrown_back, friction=DRY, samples=11, compiled=compiled)
     kept = caught.value.recording
     assert kept.status == "chattering"
@@ -330,7 +330,7 @@ def test_a_relay_that_chatters_ever_faster_is_given_up_where_it_gathers():
     def relay(arm, t, q, qd):
         return -np.array([sign(q[0])])
 
-    with pytest.raises(lw.SimulationError, match="has stuck and come loose") as caught:
+    with pytest.raises(lw.errors.SimulationError, match="has stuck and come loose") as caught:
         lw.simulate(CART, [1.0], [0.0], 20.0, torque=relay, friction=DRY)
     inward, outward, swing, end = (1.0 - LEVEL) / MASS, (1.0 + LEVEL) / MASS, 1.0, 0.0
     for _ in range(60):
@@ -387,7 +387,7 @@ def test_an_interrupted_run_shows_no_change_of_modes(monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(integration.ProgressCallback, "__call__", stop)
-    with pytest.raises(lw.SimulationInterrupted) as caught:
+    with pytest.raises(lw.errors.SimulationInterrupted) as caught:
         lw.simulate(CART, [0.0], [1.5], 8.0, friction=DRY, events=halfway)
     kept = caught.value.recording
     assert kept.status == "interrupted"

@@ -15,7 +15,7 @@ from short_sweeps import KINDS, PLANAR, STARTS, every_kind, files_of, quick, sam
 @every_kind
 @pytest.mark.parametrize("keep", ["samples", "ends"])
 def test_every_trajectory_is_that_of_simulate(keep, kind, tmp_path):
-    more = lw.monte_carlo(23, 8, torque=([-0.1] * 3, [0.1] * 3), wrench=([-0.1] * 6, [0.1] * 6))
+    more = lw.sweeps.monte_carlo(23, 8, torque=([-0.1] * 3, [0.1] * 3), wrench=([-0.1] * 6, [0.1] * 6))
     times = [0.05, 0.1, 0.15]
     options = {"samples": times, "friction": lw.Friction(viscous=0.1), "rtol": 1e-7}
     found = lw.sweep(PLANAR, {**STARTS, **more}, tmp_path, 0.2, keep=keep, chunk=4, files=kind, **options).read()
@@ -61,7 +61,7 @@ def test_both_kinds_of_files_hold_the_same(tmp_path):
 
 
 def test_robots_of_the_samples_are_those_of_their_tables(tmp_path):
-    grid = lw.grid(
+    grid = lw.sweeps.grid(
         **{"link3.mass": [0.3, 0.6], "link2.com": [[-0.1, -0.2], 0.0, 0.0], "gravity": [0.0, [-1.6, -9.81], 0.0]},
         q0=[0.1, 0.2, 0.3],
     )
@@ -97,12 +97,14 @@ def test_constant_options_act_on_every_trajectory(tmp_path):
         before = files_of(made.folder)
         shutil.copytree(made.folder, tmp_path / "copy", dirs_exist_ok=True)
         (tmp_path / "copy" / "chunk-00001.npz").unlink()
-        lw.open_sweep(tmp_path / "copy").resume()
+        lw.sweeps.open_sweep(tmp_path / "copy").resume()
         assert {n: c for n, (c, _) in files_of(tmp_path / "copy").items()} == {n: c for n, (c, _) in before.items()}
 
 
 def test_grids_are_full_products_and_draws_continue():
-    grid = lw.grid(q0=[[1, 2], 3], **{"link1.inertia": [[1, 0, 0], [0, [1, 2, 4], 0], [0, 0, 1]], "load": [5, 6]})
+    grid = lw.sweeps.grid(
+        q0=[[1, 2], 3], **{"link1.inertia": [[1, 0, 0], [0, [1, 2, 4], 0], [0, 0, 1]], "load": [5, 6]}
+    )
     assert {name: array.shape for name, array in grid.items()} == {
         "q0": (12, 2), "link1.inertia": (12, 3, 3), "load": (12,),
     }  # fmt: skip
@@ -110,10 +112,10 @@ def test_grids_are_full_products_and_draws_continue():
     found = zip(grid["q0"][:, 0], grid["link1.inertia"][:, 1, 1], grid["load"], strict=True)
     assert list(found) == rows
     bounds = {"q0": ([0, 1], [1, 3]), "load": (2, 5), "noise": lambda rng, count: rng.normal(size=(count, 2))}
-    few, many = lw.monte_carlo(10, 3, **bounds), lw.monte_carlo(500, 3, **bounds)
+    few, many = lw.sweeps.monte_carlo(10, 3, **bounds), lw.sweeps.monte_carlo(500, 3, **bounds)
     same(*({name: np.asarray(rows[:10]) for name, rows in drawn.items()} for drawn in (few, many)))
-    same({"q0": few["q0"]}, lw.monte_carlo(10, 3, q0=bounds["q0"]))
-    assert not np.array_equal(few["load"], lw.monte_carlo(10, 4, **bounds)["load"])
+    same({"q0": few["q0"]}, lw.sweeps.monte_carlo(10, 3, q0=bounds["q0"]))
+    assert not np.array_equal(few["load"], lw.sweeps.monte_carlo(10, 4, **bounds)["load"])
     assert 0 < many["q0"][:, 0].min() < 0.1
     assert 2.9 < many["q0"][:, 1].max() < 3
 
@@ -164,7 +166,7 @@ def test_without_pyarrow_chunks_are_npz(tmp_path, monkeypatch):
     assert not (tmp_path / "wanted").exists()
     if "parquet" in KINDS:
         with pytest.raises(ImportError, match=r"linkwise\[parquet\]"):
-            lw.open_sweep(tmp_path / "parquet")
+            lw.sweeps.open_sweep(tmp_path / "parquet")
 
 
 @pytest.mark.parametrize(

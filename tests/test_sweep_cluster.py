@@ -25,7 +25,7 @@ def test_a_dask_cluster_that_loses_a_worker_gives_the_same(tmp_path):
             time.sleep(0.01)  # later chunks wait on their workers until one of these was killed
         return arm
 
-    drawn = lw.monte_carlo(24, 2, q0=([-1.0] * 3, [1.0] * 3), **{"link3.mass": (0.3, 0.6)})
+    drawn = lw.sweeps.monte_carlo(24, 2, q0=([-1.0] * 3, [1.0] * 3), **{"link3.mass": (0.3, 0.6)})
     samples = {**drawn, "number": lw.per_trajectory(np.arange(24))}
     again = partial(lw.sweep, PLANAR, samples, duration=0.5, chunk=2, samples=7, vary=waiting, progress=False)
     with (
@@ -77,7 +77,7 @@ def test_a_chunk_that_fails_stops_no_other_on_a_cluster(tmp_path):
     samples = {**STARTS, "number": lw.per_trajectory(np.arange(23))}
     with (
         distributed.Client(processes=False, dashboard_address=None, set_as_default=False) as client,
-        pytest.warns(lw.SweepWarning, match="4 done, 1 failed"),
+        pytest.warns(lw.errors.SweepWarning, match="4 done, 1 failed"),
     ):
         made = lw.sweep(PLANAR, samples, tmp_path, 0.2, chunk=5, vary=fragile, samples=4, engine=client)
     assert made.done == [0, 1, 3, 4]
@@ -102,7 +102,7 @@ def test_a_chunk_that_fails_or_kills_its_worker_stops_no_other_on_a_cluster(tmp_
     few = pytest.importorskip("dask").config.set(
         {"distributed.scheduler.allowed-failures": 1}
     )  # a worker takes seconds
-    with few, pytest.warns(lw.SweepWarning, match="3 done, 2 failed"):
+    with few, pytest.warns(lw.errors.SweepWarning, match="3 done, 2 failed"):
         made = lw.sweep(
             PLANAR, samples, tmp_path, 0.2, chunk=5, vary=deadly, samples=4, engine="dask://local?workers=2"
         )

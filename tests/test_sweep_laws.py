@@ -14,7 +14,7 @@ def servo(arm, t, q, qd, kp, target, kd=0.5):
     return lw.gravity_torque(arm, q) + kp * (target - q) - kd * qd
 
 
-GAINS = lw.monte_carlo(6, 2, q0=([-1] * 3, [1] * 3), kp=(5, 20), target=([-1] * 3, [1] * 3))
+GAINS = lw.sweeps.monte_carlo(6, 2, q0=([-1] * 3, [1] * 3), kp=(5, 20), target=([-1] * 3, [1] * 3))
 OPTIONS = {
     "one robot": {},
     "family": {"link2.mass": np.linspace(0.2, 0.6, 6)},
@@ -58,9 +58,9 @@ def test_the_program_is_compiled_once_for_all_gains(tmp_path, monkeypatch):
 
 
 LAWS = [
-    lw.pd_gravity([0.3, 0.2, 0.1], kp=5, kd=1),
-    lw.computed_torque([0, 0, 0], 5, 2),
-    lw.diagonal_control([0] * 3, 5, 2),
+    lw.control.pd_gravity([0.3, 0.2, 0.1], kp=5, kd=1),
+    lw.control.computed_torque([0, 0, 0], 5, 2),
+    lw.control.diagonal_control([0] * 3, 5, 2),
 ]
 
 

@@ -18,7 +18,7 @@ def orientations(rng, count):
     return rng.normal(size=(count, 7))
 
 
-DRAWN = lw.monte_carlo(
+DRAWN = lw.sweeps.monte_carlo(
     COUNT, 1, **{"q0.base": orientations, "qd0.base.wx": (-1, 1), "qd0.link2": (-2, 2), "q0.link3": (-1, 1)}
 )
 
@@ -45,7 +45,7 @@ def test_parts_of_states_are_put_where_their_joints_have_them(tmp_path):
 
 
 def test_parts_of_rates_alone_begin_in_the_neutral_configuration(tmp_path):
-    swept = lw.sweep(FLYING, lw.grid(**{"qd0.base.wy": [1, 2]}), tmp_path, 0.1, keep="ends", **HERE)
+    swept = lw.sweep(FLYING, lw.sweeps.grid(**{"qd0.base.wy": [1, 2]}), tmp_path, 0.1, keep="ends", **HERE)
     assert np.array_equal(swept.samples["q0"], np.tile(lw.neutral(FLYING), (2, 1)))
     assert swept.samples["qd0"][:, 4].tolist() == [1.0, 2.0]
     assert swept.read()["status"].tolist() == ["done", "done"]
@@ -62,7 +62,7 @@ def test_families_and_targets_of_flying_robots_are_those_of_each_alone(tmp_path)
         "target": lw.per_trajectory(rng.normal(size=(COUNT, 10))),
         **DRAWN,
     }
-    law = lw.pd_gravity(np.ones(10), 5.0, 1.0, passive=["base"])
+    law = lw.control.pd_gravity(np.ones(10), 5.0, 1.0, passive=["base"])
     low = lw.Event(lambda arm, t, q, qd: q[1] - qd[8] - 0.1, "low")
     options = {"torque": law, "events": low, "rtol": 1e-10}
     swept = lw.sweep(arm, samples, tmp_path, 0.3, chunk=3, samples=4, files=KIND, progress=False, **options)
@@ -74,7 +74,7 @@ def test_families_and_targets_of_flying_robots_are_those_of_each_alone(tmp_path)
         rows = arm.rows
         rows[0]["mass"], rows[-1]["mass"] = samples["base.mass"][k], samples["payload.mass"][k]
         robot = lw.Robot.from_dh(rows, convention=arm.convention, gravity=arm.gravity)
-        own = lw.pd_gravity(samples["target"][k], samples["kp"][k], 1.0, passive=["base"])
+        own = lw.control.pd_gravity(samples["target"][k], samples["kp"][k], 1.0, passive=["base"])
         start = swept.samples["q0"][k], swept.samples["qd0"][k]
         alone = lw.simulate(robot, *start, 0.3, **{**options, "torque": own}, samples=4)
         assert relative(found["q"][k], alone.q) < 1e-7

@@ -65,7 +65,7 @@ CHANGES = {
         "options.torque differs: it gives other values",
     ),
     "vary": ({"vary": lighter}, lambda: GLOBAL.update(mass=0.5), "vary.robots.0 was .*, is"),
-    "a gain": ({"torque": lw.pd_gravity(0, 5, 1)}, None, r"options.torque.kp was 5.0, is 50.0"),
+    "a gain": ({"torque": lw.control.pd_gravity(0, 5, 1)}, None, r"options.torque.kp was 5.0, is 50.0"),
 }
 
 
@@ -92,7 +92,7 @@ def test_a_sweep_is_not_resumed_with_another_program(change, rows, tmp_path, mon
     again(**options)
     (tmp_path / "chunk-00001.npz").unlink()
     if act is None:
-        options = {"torque": lw.pd_gravity(0, 50, 1)}
+        options = {"torque": lw.control.pd_gravity(0, 50, 1)}
     else:
         act()
     with pytest.raises(ValueError, match=rf"begun with other inputs: .*{said}"):
@@ -125,7 +125,7 @@ def test_a_vary_that_failed_at_a_row_may_be_mended(tmp_path):
     again = partial(
         short, {**SEVEN, "number": lw.per_trajectory(np.arange(7))}, tmp_path / "new", chunk=4, vary=fragile
     )
-    with pytest.warns(lw.SweepWarning, match="1 failed"):
+    with pytest.warns(lw.errors.SweepWarning, match="1 failed"):
         again()
     broken.unlink()
     assert again().done == [0, 1]
@@ -166,16 +166,16 @@ def test_sweeps_of_regrouped_and_bound_robots_go_on_in_another_process(tmp_path)
         said.append(done.stdout)
         for name in ("regrouped0", "symbols0"):
             (tmp_path / name / "chunk-00001.npz").unlink()
-            assert lw.open_sweep(tmp_path / name).resume().done == [0, 1]
+            assert lw.sweeps.open_sweep(tmp_path / name).resume().done == [0, 1]
         (tmp_path / "symbols2" / "chunk-00000.npz").unlink()
     assert said[0] == said[1]
     assert said[0].count("[0, 1]") == 4
     for name in ("regrouped2", "symbols2"):
         with pytest.raises(ValueError, match=r"torque is .*torque, which is not in the folder"):
-            lw.open_sweep(tmp_path / name).resume()
+            lw.sweeps.open_sweep(tmp_path / name).resume()
 
 
 def test_an_opened_sweep_with_events_says_that_they_are_missing(tmp_path):
     short(SEVEN, tmp_path, events=[lw.Event(low, "low")])
     with pytest.raises(ValueError, match=r"events is .*low, which is not in the folder"):
-        lw.open_sweep(tmp_path).resume()
+        lw.sweeps.open_sweep(tmp_path).resume()

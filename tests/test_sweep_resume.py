@@ -27,7 +27,7 @@ from linkwise.sweeps import chunk as working
 signal.signal(signal.SIGINT, signal.default_int_handler)  # which a run in the background may have been started without
 work = working.compute_chunk
 working.compute_chunk = lambda job: (time.sleep(0.1), work(job))[1]  # time for a blow to fall
-samples = lw.monte_carlo(240, 2, q0=([-1.0] * 3, [1.0] * 3), **{name: (0.3, 0.6) for name in sys.argv[2:]})
+samples = lw.sweeps.monte_carlo(240, 2, q0=([-1.0] * 3, [1.0] * 3), **{name: (0.3, 0.6) for name in sys.argv[2:]})
 lw.sweep(lw.load("planar3"), samples, sys.argv[1], 2.0, chunk=4, samples=7, rtol=1e-10, progress=False)
 """
 
@@ -59,8 +59,8 @@ def test_killed_and_interrupted_sweeps_lose_and_repeat_nothing(varied, tmp_path)
         assert len(kept) + 4 <= len(now) < 60
         assert {name: now[name] for name in kept} == kept
         kept = now
-    assert "lw.open_sweep(" in errors.read_text()
-    found = lw.open_sweep(folder)
+    assert "lw.sweeps.open_sweep(" in errors.read_text()
+    found = lw.sweeps.open_sweep(folder)
     assert len(found.done) == len(kept)
     assert len(found.missing) == 60 - len(kept)
     part = found.read()
@@ -68,7 +68,7 @@ def test_killed_and_interrupted_sweeps_lose_and_repeat_nothing(varied, tmp_path)
     now = files_of(folder)
     assert {name: now[name] for name in kept} == kept
     assert (found.done, found.missing) == (list(range(60)), [])
-    samples = lw.monte_carlo(240, 2, q0=([-1.0] * 3, [1.0] * 3), **dict.fromkeys(varied, (0.3, 0.6)))
+    samples = lw.sweeps.monte_carlo(240, 2, q0=([-1.0] * 3, [1.0] * 3), **dict.fromkeys(varied, (0.3, 0.6)))
     undisturbed = lw.sweep(PLANAR, samples, tmp_path / "again", 2.0, chunk=60, samples=7, rtol=1e-10).read()
     same(found.read(), undisturbed)
     same(part, {name: array[part["trajectory"]] for name, array in undisturbed.items()})
@@ -84,7 +84,7 @@ def test_an_interrupt_keeps_what_is_finished_and_says_how_to_go_on(tmp_path, mon
 
     with monkeypatch.context() as patch:
         patch.setattr(working, "compute_chunk", stopping)
-        with pytest.raises(lw.SweepInterrupted, match=r"2 done, 0 failed, 3 missing.*resume\(\)") as caught:
+        with pytest.raises(lw.errors.SweepInterrupted, match=r"2 done, 0 failed, 3 missing.*resume\(\)") as caught:
             quick(folder=tmp_path)
     before = files_of(tmp_path)
     assert len(before) == 2
@@ -106,7 +106,7 @@ def test_a_full_disk_stops_a_sweep_that_can_go_on(tmp_path, monkeypatch):
             quick(folder=tmp_path)
     assert "3 done, 0 failed, 2 missing" in caught.value.__notes__[0]
     before = files_of(tmp_path)
-    assert lw.open_sweep(tmp_path).resume().done == [0, 1, 2, 3, 4]
+    assert lw.sweeps.open_sweep(tmp_path).resume().done == [0, 1, 2, 3, 4]
     assert {name: files_of(tmp_path)[name] for name in before} == before
 
 
@@ -121,13 +121,13 @@ def test_a_failing_chunk_takes_no_other_with_it_and_is_tried_again(tmp_path):
     broken.touch()
     samples = {**STARTS, "number": lw.per_trajectory(np.arange(23))}
     again = partial(lw.sweep, PLANAR, samples, tmp_path / "sweep", 0.2, chunk=5, vary=fragile, samples=4)
-    with pytest.warns(lw.SweepWarning, match="4 done, 1 failed, 0 missing"):
+    with pytest.warns(lw.errors.SweepWarning, match="4 done, 1 failed, 0 missing"):
         made = again()
     assert made.done == [0, 1, 3, 4]
     assert list(made.failed) == [2]
     assert "ZeroDivisionError: the thirteenth" in made.failed[2]
     assert 13 not in made.read()["trajectory"]
-    opened = lw.open_sweep(tmp_path / "sweep")
+    opened = lw.sweeps.open_sweep(tmp_path / "sweep")
     assert "the thirteenth" in opened.failed[2]
     with pytest.raises(ValueError, match=r"vary is .*fragile, which is not in the folder; the same call of lw\.sweep"):
         opened.resume()
@@ -175,7 +175,7 @@ def test_another_function_is_another_input(tmp_path):
     quick(folder=tmp_path, torque=pushed(0.1))
     with pytest.raises(ValueError, match=r"options\.torque differs"):
         quick(folder=tmp_path, torque=pushed(0.2))
-    opened = lw.open_sweep(tmp_path)
+    opened = lw.sweeps.open_sweep(tmp_path)
     assert len(opened.done) == 5
     with pytest.raises(ValueError, match=r"torque is .*which is not in the folder"):
         opened.resume()
@@ -188,7 +188,7 @@ def test_another_version_may_read_and_not_go_on(tmp_path, monkeypatch):
     monkeypatch.setattr(sweep_plan, "__version__", "99")
     with pytest.raises(ValueError, match=r"linkwise was .*, is '99'"):
         quick(folder=tmp_path)
-    opened = lw.open_sweep(tmp_path)
+    opened = lw.sweeps.open_sweep(tmp_path)
     assert len(opened.read()["status"]) == 23
     with pytest.raises(ValueError, match="begun by Linkwise"):
         opened.resume()
@@ -218,11 +218,11 @@ def test_a_damaged_or_foreign_chunk_is_computed_again(kind, damage, tmp_path):
     want, before = made.read(), files_of(made.folder)
     path = tmp_path / "sweep" / f"chunk-00002.{kind}"
     DAMAGE[damage](path)
-    opened = lw.open_sweep(made.folder)
+    opened = lw.sweeps.open_sweep(made.folder)
     assert (opened.done, opened.missing) == ([0, 1, 3, 4], [2])
     with pytest.raises(ValueError, match=r"it (is|cannot|belongs)"):
         opened.read(2)
-    with pytest.warns(lw.SweepWarning, match=r"chunk-00002\..*: computed again: it (is|cannot|belongs)"):
+    with pytest.warns(lw.errors.SweepWarning, match=r"chunk-00002\..*: computed again: it (is|cannot|belongs)"):
         opened.resume()
     same(opened.read(), want)
     now = files_of(made.folder)
@@ -240,7 +240,7 @@ def test_no_flipped_bit_changes_a_number_that_is_believed(kind, tmp_path):
         damaged = bytearray(content)
         damaged[position // 8] ^= 1 << (position % 8)
         path.write_bytes(damaged)
-        opened = lw.open_sweep(tmp_path)
+        opened = lw.sweeps.open_sweep(tmp_path)
         if opened.done:
             same(opened.read(), want)  # it was in what describes the numbers to others
         else:
@@ -253,21 +253,21 @@ def test_the_plan_and_the_samples_are_verified_too(tmp_path):
     (samples,) = tmp_path.glob("_samples-*.npz")
     spoil(samples)
     with pytest.raises(ValueError, match=r"_samples-\w+\.npz: cannot be read .*lw\.sweep restores it"):
-        lw.open_sweep(tmp_path)
+        lw.sweeps.open_sweep(tmp_path)
     np.savez(samples, q0=np.ones((12, 3)))
     with pytest.raises(ValueError, match=r"_samples-\w+\.npz: .*lw\.sweep restores it"):
-        lw.open_sweep(tmp_path)
+        lw.sweeps.open_sweep(tmp_path)
     samples.unlink()
     with pytest.raises(ValueError, match=r"_samples-\w+\.npz: is missing; .*lw\.sweep restores it"):
-        lw.open_sweep(tmp_path)
+        lw.sweeps.open_sweep(tmp_path)
     quick(folder=tmp_path)
-    same(lw.open_sweep(tmp_path).samples, quick(folder=tmp_path).samples)
+    same(lw.sweeps.open_sweep(tmp_path).samples, quick(folder=tmp_path).samples)
     plan = tmp_path / "_sweep.json"
     plan.write_text(json.dumps({**json.loads(plan.read_text()), "chunk": 4}))
     with pytest.raises(ValueError, match=r"sweep\.json: is not the plan of a sweep: it was changed"):
-        lw.open_sweep(tmp_path)
+        lw.sweeps.open_sweep(tmp_path)
     with pytest.raises(FileNotFoundError, match="holds no sweep"):
-        lw.open_sweep(tmp_path / "nowhere")
+        lw.sweeps.open_sweep(tmp_path / "nowhere")
 
 
 def test_a_folder_with_other_things_is_left_alone(tmp_path):
@@ -327,10 +327,10 @@ def test_a_sweep_that_is_killed_at_any_step_is_resumed_by_the_same_call(kind, tm
             break
         if (folder / "_sweep.json").exists():  # then it can be opened and resumed without the call
             shutil.copytree(folder, folder.with_suffix(".copy"))
-            same(lw.open_sweep(folder.with_suffix(".copy")).resume().read(), want)
+            same(lw.sweeps.open_sweep(folder.with_suffix(".copy")).resume().read(), want)
         made = few_of(SEVEN, folder, files=kind)
         same(made.read(), want)
-        same(lw.open_sweep(folder).samples, whole.samples)
+        same(lw.sweeps.open_sweep(folder).samples, whole.samples)
         assert {path.name for path in folder.iterdir()} == files, f"killed at {done[-1]}, step {number}"
     assert 9 < number < 99
 
@@ -357,7 +357,7 @@ def test_of_two_processes_that_begin_one_sweep_the_first_one_decides(other, tmp_
             assert results == [[0], [0]]
         else:
             assert sorted(map(str, results)) == ["[0]", "samples.q0 differs"]
-        same(lw.open_sweep(folder).read(), want[first == [0]])
+        same(lw.sweeps.open_sweep(folder).read(), want[first == [0]])
         assert len(list(folder.iterdir())) == 3  # the plan, its samples and a chunk
     assert 9 < number < 99
 
@@ -386,7 +386,7 @@ def test_a_folder_of_the_layout_before_is_read(tmp_path):
     made._folder.store(0, sweep_files.plan_hash(plan), made.read())
     (tmp_path / "_sweep.json").write_text(json.dumps({**plan, "sha256": sweep_files.plan_hash(plan)}))
     next(tmp_path.glob("_samples-*.npz")).rename(tmp_path / "_samples.npz")
-    opened = lw.open_sweep(tmp_path)
+    opened = lw.sweeps.open_sweep(tmp_path)
     same(opened.samples, made.samples)
     assert opened.resume().done == [0]
 
@@ -394,7 +394,7 @@ def test_a_folder_of_the_layout_before_is_read(tmp_path):
 def test_files_that_no_process_writes_any_more_go_away(tmp_path):
     names = [f"_chunk-00000.{kind}" for kind in ("npz", "parquet", "failed.txt")]
     left = [tmp_path / f"{name}.{'0' * 15}{k}.tmp" for k, name in enumerate((*names, "_sweep.json", "_samples-0.npz"))]
-    for use in (partial(quick, folder=tmp_path), lambda: lw.open_sweep(tmp_path).resume()):
+    for use in (partial(quick, folder=tmp_path), lambda: lw.sweeps.open_sweep(tmp_path).resume()):
         quick(folder=tmp_path)
         for path in left:
             path.write_text("half")
@@ -425,7 +425,7 @@ def fsync(file):
         os.kill(os.getpid(), signal.SIGKILL)
     return synced(file)
 os.fsync = fsync
-samples = lw.monte_carlo(7, 3, q0=([-1.0] * 3, [1.0] * 3))
+samples = lw.sweeps.monte_carlo(7, 3, q0=([-1.0] * 3, [1.0] * 3))
 lw.sweep(lw.load("planar3"), samples, sys.argv[1], 0.1, chunk=7, samples=3, progress=False, files=sys.argv[2])
 """
 
@@ -458,7 +458,7 @@ def test_a_sweep_whose_folder_holds_another_one_leaves_it_alone(tmp_path):
         with pytest.raises(ValueError, match=r"falls.*another sweep"):
             use()
     assert files_of(folder) == before
-    same(lw.open_sweep(folder).read(), second.read())
+    same(lw.sweeps.open_sweep(folder).read(), second.read())
 
 
 def test_a_relative_folder_is_that_of_the_call(tmp_path, monkeypatch):

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from linkwise.errors import CudaError
 from linkwise.targets.cpu.host import HostTarget
-from linkwise.targets.cuda.driver import CudaError
 from linkwise.targets.cuda.target import CudaTarget
 
 pytest.importorskip("llvmlite")
 sweeps = importlib.import_module("linkwise.sweeps.sweeping")  # the package has a function of this name
 PLANAR = lw.load("planar3")
-STARTS = lw.monte_carlo(7, 3, q0=([-1.0] * 3, [1.0] * 3))
+STARTS = lw.sweeps.monte_carlo(7, 3, q0=([-1.0] * 3, [1.0] * 3))
 REST: dict[str, Any] = {"keep": "ends", "files": "npz", "progress": False}
 
 
@@ -43,7 +43,7 @@ def test_a_machine_without_a_gpu_is_no_failure_of_a_chunk(tmp_path: Path, monkey
     monkeypatch.setattr("linkwise.targets.cuda.target.device", none)
     with pytest.raises(CudaError, match="there is no CUDA driver"):
         lw.sweep(PLANAR, STARTS, tmp_path, 0.05, **REST, target="cuda")
-    assert lw.open_sweep(tmp_path).failed == {}
+    assert lw.sweeps.open_sweep(tmp_path).failed == {}
 
 
 def test_the_link_of_a_joint_is_named(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def test_other_numbers_without_effect_are_named_in_a_warning(tmp_path):
     inertia = np.zeros((4, 3, 3)) + np.diag([0.0, 0.01, 0.01])
     inertia[:, 0, 0] = [0.001, 0.002, 0.003, 0.004]  # along the link: it never turns about that
     samples = {"q0": np.full((4, 3), 0.1), "link1.inertia": inertia}
-    with pytest.warns(lw.SweepWarning, match=r"'planar3' does not depend on 'link1\.inertia'"):
+    with pytest.warns(lw.errors.SweepWarning, match=r"'planar3' does not depend on 'link1\.inertia'"):
         found = short(samples, tmp_path).read()
     assert np.ptp(found["q_end"], axis=0).max() < 1e-12
 
@@ -64,7 +64,7 @@ def test_other_numbers_without_effect_are_named_in_a_warning(tmp_path):
 def test_a_sample_that_vary_never_reads_is_named(tmp_path):
     given = {name: lw.per_trajectory(np.arange(7.0)) for name in ("planet", "plannet")}
     samples = {**SEVEN, **given, "qd0": np.zeros((7, 3))}
-    with pytest.warns(lw.SweepWarning, match=r"vary read no 'plannet'$"):
+    with pytest.warns(lw.errors.SweepWarning, match=r"vary read no 'plannet'$"):
         short(samples, tmp_path, vary=lambda arm, row: arm.with_gravity((0, -row["planet"], 0)))
 
 
@@ -92,7 +92,7 @@ def test_ends_and_events_of_every_row_are_those_of_simulate(rows, kind, tmp_path
     vary = robot if rows == "many structures" else None
     made = lw.sweep(PLANAR, samples, tmp_path / "a", 0.5, chunk=2, vary=vary, files=kind, keep="ends", events=EVENTS)
     other = lw.sweep(PLANAR, samples, tmp_path / "b", 0.5, chunk=5, vary=vary, files=kind, keep="ends", events=EVENTS)
-    found = lw.open_sweep(tmp_path / "a").read()
+    found = lw.sweeps.open_sweep(tmp_path / "a").read()
     table = made.event_table()
     seen = []
     for k in range(5):
@@ -139,7 +139,7 @@ def test_the_last_good_state_of_a_row_that_was_lost_is_kept(tmp_path):
 
 def test_a_folder_of_the_old_layout_is_refused_with_its_reason(tmp_path):
     (tmp_path / "sweep.json").write_text('{"what": "linkwise sweep", "layout": 1}')
-    for call in (lambda: lw.open_sweep(tmp_path), lambda: short(SEVEN, tmp_path)):
+    for call in (lambda: lw.sweeps.open_sweep(tmp_path), lambda: short(SEVEN, tmp_path)):
         with pytest.raises(ValueError, match=r"sweep\.json: .*layout 1.*expected layout 3.*another folder"):
             call()
 
@@ -147,7 +147,7 @@ def test_a_folder_of_the_old_layout_is_refused_with_its_reason(tmp_path):
 @every_kind
 def test_a_table_of_pandas_has_the_samples_beside_the_results(kind, tmp_path):
     pandas = pytest.importorskip("pandas")
-    samples = {**lw.monte_carlo(7, 1, q0=([-1] * 3, [1] * 3)), "link2.mass": np.linspace(0.2, 0.6, 7)}
+    samples = {**lw.sweeps.monte_carlo(7, 1, q0=([-1] * 3, [1] * 3)), "link2.mass": np.linspace(0.2, 0.6, 7)}
     made = lw.sweep(PLANAR, samples, tmp_path, 0.1, chunk=3, files=kind, samples=4, events=low, progress=False)
     table, found = made.to_pandas(), made.read()
     assert table["trajectory"].tolist() == list(range(7))
@@ -158,7 +158,7 @@ def test_a_table_of_pandas_has_the_samples_beside_the_results(kind, tmp_path):
     assert {"status", "reached", "steps", "imbalance", "events", "error"} <= set(table)
     assert len(pandas.DataFrame(made.event_table()["t"])) == found["events"].sum()
     (tmp_path / f"chunk-00001.{kind}").unlink()
-    assert lw.open_sweep(tmp_path).to_pandas()["trajectory"].tolist() == [0, 1, 2, 6]
+    assert lw.sweeps.open_sweep(tmp_path).to_pandas()["trajectory"].tolist() == [0, 1, 2, 6]
 
 
 def test_the_folder_of_a_sweep_is_one_parquet_table_to_others(tmp_path):
@@ -200,7 +200,7 @@ def test_durations_are_swept(rows, tmp_path):
         [True, True, False, False],
         [True] * 3 + [False],
     ]
-    assert lw.open_sweep(tmp_path / "even").resume().done == [0, 1, 2]
+    assert lw.sweeps.open_sweep(tmp_path / "even").resume().done == [0, 1, 2]
 
 
 def test_events_are_in_the_summary_and_in_the_picture():
@@ -276,7 +276,7 @@ def test_odd_names_of_links_joints_and_events_change_no_bit(kind, tmp_path):
     made = odd_sweep(ODD, tmp_path / ODD[0], kind)
     (tmp_path / ODD[0] / f"chunk-00001.{kind}").unlink()
     again = odd_sweep(ODD, tmp_path / ODD[0], kind)
-    for sweep in (made, again, lw.open_sweep(tmp_path / ODD[0])):
+    for sweep in (made, again, lw.sweeps.open_sweep(tmp_path / ODD[0])):
         assert sweep.done == [0, 1]
         same(sweep.read(), plain.read())
         table = sweep.event_table()
@@ -287,7 +287,7 @@ def test_odd_names_of_links_joints_and_events_change_no_bit(kind, tmp_path):
         assert {f"{ODD[0]}.mass", f"{ODD[2]}.com_3"} < set(made.to_pandas())
     alone = [odd_sweep(ODD, tmp_path / str(k), kind, events=()) for k in range(2)]
     (tmp_path / "1" / f"chunk-00000.{kind}").unlink()
-    lw.open_sweep(tmp_path / "1").resume()
+    lw.sweeps.open_sweep(tmp_path / "1").resume()
     assert len({(tmp_path / str(k) / f"chunk-00000.{kind}").read_bytes() for k in range(2)}) == 1
     assert alone[1].done == [0, 1]
 

@@ -157,7 +157,9 @@ def test_a_fixed_row_may_give_part_of_its_body_and_keeps_it_in_the_table(kept):
 
 def test_an_unknown_frame_is_refused_with_the_nearest():
     arm = dh({**TURNING, "name": "upper"}, {**FIXED, "name": "tool"})
-    with pytest.raises(lw.RobotError, match=r"robot 'robot': frame is 'tol', did you mean 'tool'.*'upper', 'tool'"):
+    with pytest.raises(
+        lw.errors.RobotError, match=r"robot 'robot': frame is 'tol', did you mean 'tool'.*'upper', 'tool'"
+    ):
         arm.frame("tol")
 
 

@@ -54,7 +54,7 @@ def test_anchors_of_every_kind_of_joint(joint):
 
 def test_an_anchor_of_a_fixed_joint_is_refused():
     rows = [{"joint": "revolute", "translation": (0, 0, 0), **BODY}]
-    with pytest.raises(lw.RobotError, match="anchor is given for a fixed joint"):
+    with pytest.raises(lw.errors.RobotError, match="anchor is given for a fixed joint"):
         lw.Robot.from_frames([*rows, {"joint": "fixed", "translation": (0, 0, 0), "anchor": (0, 0, 1)}])
 
 
@@ -79,13 +79,13 @@ def test_joints_may_have_names_of_their_own(tmp_path):
 
 def test_no_two_joints_have_one_name():
     with pytest.raises(
-        lw.RobotError, match="link 'lower': joint_name is 'lower', the name of the joint of link 'upper'"
+        lw.errors.RobotError, match="link 'lower': joint_name is 'lower', the name of the joint of link 'upper'"
     ):
         two(joint_name="lower")
-    with pytest.raises(lw.RobotError, match="joint_name is '' "):
+    with pytest.raises(lw.errors.RobotError, match="joint_name is '' "):
         two(joint_name="")
     ball = {"joint": "ball", "joint_name": "lower", "translation": (0, 0, 0), **BODY}
-    with pytest.raises(lw.RobotError, match=r"'lower\.qw' is that of a coordinate of joint 'lower'"):
+    with pytest.raises(lw.errors.RobotError, match=r"'lower\.qw' is that of a coordinate of joint 'lower'"):
         lw.Robot.from_frames([{**ball, "name": "a"}, {**ball, "name": "b", "joint_name": "lower.qw"}])
 
 
@@ -97,7 +97,7 @@ def test_limits_of_velocity_and_effort_are_kept(tmp_path):
     assert lw.load(tmp_path / "pair.toml").rows == arm.rows
     assert "effort limit" in lw.describe(arm)
     assert "effort limit" not in lw.describe(two())
-    with pytest.raises(lw.RobotError, match="velocity_limit is -1"):
+    with pytest.raises(lw.errors.RobotError, match="velocity_limit is -1"):
         two(velocity_limit=-1)
     base = lw.load("humanoid").free_joints[0]
     assert lw.load("humanoid").effort_limits[base.v] == (math.inf,) * 6
@@ -112,7 +112,7 @@ def test_springs_of_the_table():
          "stiffness": 400.0, "rest": 0.1, **BODY},
     ]  # fmt: skip
     arm = lw.Robot.from_frames(rows)
-    law = lw.springs(arm)
+    law = lw.control.springs(arm)
     q = lw.neutral(arm)
     q[0] = 0.7
 
@@ -124,14 +124,14 @@ def test_springs_of_the_table():
     assert law(arm, 0.0, q, np.zeros(4))[0] == pytest.approx(expected, rel=1e-8)
     turned = lw.integrate(arm, q, [0, 0.1, 0, 0])
     assert law(arm, 0.0, turned, np.zeros(4))[1] == pytest.approx(-0.5, rel=1e-12)
-    with pytest.raises(lw.RobotError, match="rest is given without stiffness"):
+    with pytest.raises(lw.errors.RobotError, match="rest is given without stiffness"):
         two(rest=0.1)
-    with pytest.raises(lw.RobotError, match="rest is given for a ball joint"):
+    with pytest.raises(lw.errors.RobotError, match="rest is given for a ball joint"):
         lw.Robot.from_frames([{**rows[1], "rest": 0.1}])
 
 
 def test_bodies_that_cannot_exist_are_refused_or_taken_as_they_are(tmp_path):
-    with pytest.raises(lw.RobotError, match=r'0\.1 \+ 0\.1 < 0\.5.*unphysical="warn"'):
+    with pytest.raises(lw.errors.RobotError, match=r'0\.1 \+ 0\.1 < 0\.5.*unphysical="warn"'):
         two(inertia=IMPOSSIBLE)
     path = tmp_path / "pair.toml"
     rows = [{**row, "inertia": IMPOSSIBLE} if row["name"] == "upper" else row for row in two().rows]
@@ -143,14 +143,14 @@ def test_bodies_that_cannot_exist_are_refused_or_taken_as_they_are(tmp_path):
     assert lw.inertia_matrix(arm, q)[0, 0] == pytest.approx(lw.inertia_matrix(fine, q)[0, 0], rel=1e-14)
     lw.save(arm, path)
     assert lw.load(path) == arm  # the file says that it is meant
-    assert lw.with_gears(arm, 10, 1e-4).n == arm.with_payload(1.0, (0, 0, 0), np.zeros((3, 3))).n == 2
+    assert lw.control.with_gears(arm, 10, 1e-4).n == arm.with_payload(1.0, (0, 0, 0), np.zeros((3, 3))).n == 2
     assert arm.cast(float) == arm
     for bad in ({"mass": -1.0}, {"inertia": np.diag([math.nan, 1, 1])}, {"inertia": [[1, 2, 0], [0, 1, 0], [0, 0, 1]]}):
-        with pytest.raises(lw.RobotError):
+        with pytest.raises(lw.errors.RobotError):
             lw.Robot.from_frames([{**rows[0], **bad}], unphysical="warn")
     with pytest.raises(ValueError, match="unphysical is 'wran', did you mean 'warn'"):
         lw.Robot.from_frames(rows, unphysical="wran")
-    with pytest.raises(lw.RobotError, match="unphysical is 1 "):
+    with pytest.raises(lw.errors.RobotError, match="unphysical is 1 "):
         two(unphysical=1)
 
 
@@ -177,7 +177,9 @@ def test_options_of_load(tmp_path):
 def test_bodies_too_large_together_are_refused():
     camera = {"name": "camera", "joint": "fixed", "translation": (1e308, 0, 0), **BODY}
     row = {"name": "disc", "joint": "revolute", "translation": (0, 0, 0), **BODY}
-    with pytest.raises(lw.RobotError, match="link 'disc': its numbers, with those of all that is fixed to it, exceed"):
+    with pytest.raises(
+        lw.errors.RobotError, match="link 'disc': its numbers, with those of all that is fixed to it, exceed"
+    ):
         lw.Robot.from_frames([row, camera])
 
 
@@ -195,7 +197,7 @@ def test_limits_that_look_like_degrees_cause_a_warning():
 def test_all_bodies_that_cannot_exist_are_named():
     rows = [{**row, "inertia": IMPOSSIBLE} for row in two().rows]
     with pytest.raises(
-        lw.RobotError, match=r"link 'upper': inertia breaks .*; the inertia of 'lower' is impossible as well"
+        lw.errors.RobotError, match=r"link 'upper': inertia breaks .*; the inertia of 'lower' is impossible as well"
     ):
         lw.Robot.from_frames(rows)
 
@@ -217,7 +219,7 @@ def test_a_private_file_stays_private(tmp_path):
 @pytest.mark.parametrize("name", ["a" * 300 + ".urdf", "a\0.toml"])
 def test_what_is_no_path_is_refused(name, tmp_path):
     for act in (lambda path: lw.load(path), lambda path: lw.save(two(), path)):
-        with pytest.raises(lw.RobotError):
+        with pytest.raises(lw.errors.RobotError):
             act(str(tmp_path / name))
 
 
@@ -225,7 +227,7 @@ def test_nothing_is_ignored_that_is_not_there(tmp_path):
     lw.save(two(), tmp_path / "pair.toml")
     lw.save(two(), tmp_path / "pair.urdf")
     for ending in ("toml", "urdf"):
-        with pytest.raises(lw.RobotError, match="ignore"):
+        with pytest.raises(lw.errors.RobotError, match="ignore"):
             lw.load(tmp_path / f"pair.{ending}", ignore=["fluid"])
 
 
@@ -248,7 +250,7 @@ def test_friction_of_coupled_joints_in_batches_where_some_joint_has_none(tmp_pat
 
 
 def test_triangle_inequalities_that_hardly_fail_show_by_how_much():
-    with pytest.raises(lw.RobotError, match=r"1, 1 and 2 kg m2, since 1 \+ 1 < 2 by 1e-07"):
+    with pytest.raises(lw.errors.RobotError, match=r"1, 1 and 2 kg m2, since 1 \+ 1 < 2 by 1e-07"):
         two(inertia=np.diag([1.0, 1.0, 2.0000001]))
 
 

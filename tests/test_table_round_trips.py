@@ -54,7 +54,7 @@ def test_recordings_in_tables(name: str, tmp_path: Path) -> None:
         run = lw.simulate(arm, lw.neutral(arm), 0.1 * np.ones(arm.n), duration=0.1, samples=30)
         file = tmp_path / f"run{k}.csv"
         if k and "#" in name:
-            with pytest.raises(lw.FileError, match=r"run1\.csv: .*#.*expected"):
+            with pytest.raises(lw.errors.FileError, match=r"run1\.csv: .*#.*expected"):
                 run.save(file)
             assert not file.exists()
             continue
@@ -63,7 +63,7 @@ def test_recordings_in_tables(name: str, tmp_path: Path) -> None:
         frame = pandas.read_csv(file, comment="#")
         assert list(frame) == list(run.to_pandas())
         assert np.allclose(frame.to_numpy(), run.to_pandas().to_numpy(), rtol=1e-14, atol=0.0)
-        assert np.abs(lw.trajectory_from_csv(file, robot=arm)(run.t).q - run.q).max() < 1e-12
+        assert np.abs(lw.trajectories.read_csv(file, robot=arm)(run.t).q - run.q).max() < 1e-12
         (found,) = recordings_of(arm, file, **OPTIONS)
         assert np.abs(found.q - run.q).max() < 1e-9
         assert np.abs(found.tau - run.tau).max() < 1e-9
@@ -74,13 +74,13 @@ def test_loads_in_tables(name: str, tmp_path: Path) -> None:
     pandas = pytest.importorskip("pandas")
     for arm in robots(name):
         start = lw.neutral(arm)
-        move = lw.quintic(start, lw.integrate(arm, start, 0.1 * np.ones(arm.n)), 0.5, robot=arm)
+        move = lw.trajectories.quintic(start, lw.integrate(arm, start, 0.1 * np.ones(arm.n)), 0.5, robot=arm)
         along = lw.torque_along(arm, move, 30)
         along.to_csv(tmp_path / "loads.csv")
         frame = pandas.read_csv(tmp_path / "loads.csv")
         assert list(frame) == list(along.columns())
-        assert np.abs(lw.trajectory_from_csv(tmp_path / "loads.csv", robot=arm)(along.t).q - along.q).max() < 1e-12
+        assert np.abs(lw.trajectories.read_csv(tmp_path / "loads.csv", robot=arm)(along.t).q - along.q).max() < 1e-12
         (found,) = recordings_of(arm, frame, **OPTIONS)
         assert np.abs(found.tau - along.tau).max() < 1e-9
         move.to_csv(tmp_path / "move.csv", samples=30, names=True)
-        assert np.abs(lw.trajectory_from_csv(tmp_path / "move.csv", robot=arm)(along.t).q - along.q).max() < 1e-12
+        assert np.abs(lw.trajectories.read_csv(tmp_path / "move.csv", robot=arm)(along.t).q - along.q).max() < 1e-12

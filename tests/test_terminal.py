@@ -122,7 +122,7 @@ def test_names_are_one_printable_line(ending: str, entry: int, evil: str, tmp_pa
     names[entry] = escaped(f"x{evil}", ending)
     path = tmp_path / f"file.{ending}"
     path.write_text(text(*names), encoding="utf-8")
-    with pytest.raises(lw.FileError) as caught:
+    with pytest.raises(lw.errors.FileError) as caught:
         lw.load(path)
     message = str(caught.value)
     assert not raw(message)
@@ -134,10 +134,10 @@ def test_names_are_one_printable_line(ending: str, entry: int, evil: str, tmp_pa
 def test_constructors_refuse_such_names_too():
     rows = PLANAR.rows
     for evil in ("\x1b", "a\nb", "\u202e", 3):
-        with pytest.raises(lw.RobotError, match=r"robot name is .*printable"):
+        with pytest.raises(lw.errors.RobotError, match=r"robot name is .*printable"):
             lw.Robot.from_dh(rows, convention="standard", name=evil)  # type: ignore[arg-type]
         for key in ("name", "joint_name"):
-            with pytest.raises(lw.RobotError, match=f"{key} is .*printable"):
+            with pytest.raises(lw.errors.RobotError, match=f"{key} is .*printable"):
                 lw.Robot.from_dh([{**rows[0], key: evil}], convention="standard")
 
 
@@ -149,7 +149,7 @@ def test_errors_warnings_and_descriptions_are_escaped(file: Path):
     assert "<b>&" not in hostile._repr_html_()
     (file.parent / "evil.m").write_text(f"n = 1; {EVIL}")
     for path in (file.with_suffix(".m"), file.with_suffix(".txt"), Path(EVIL), file.parent / "evil.m"):
-        with pytest.raises(lw.FileError) as caught:
+        with pytest.raises(lw.errors.FileError) as caught:
             lw.load(path)
         assert not raw(str(caught.value))
     skipped = urdf().replace('<link name="base"/>', f'<link name="base"/><{"evil"} name="{escaped(IN_XML, "urdf")}"/>')

@@ -239,9 +239,11 @@ def test_line_ends_and_byte_order_marks_change_nothing(tmp_path, dress):
 
 
 def test_a_library_name_has_its_nearest_suggested():
-    with pytest.raises(lw.FileError, match=r"'stanfrod' is not a robot .*did you mean 'stanford'.*gantry, .*planar3"):
+    with pytest.raises(
+        lw.errors.FileError, match=r"'stanfrod' is not a robot .*did you mean 'stanford'.*gantry, .*planar3"
+    ):
         lw.load("stanfrod")
-    with pytest.raises(lw.FileError, match=r"'Puma560' is not a robot .*did you mean 'puma560'"):
+    with pytest.raises(lw.errors.FileError, match=r"'Puma560' is not a robot .*did you mean 'puma560'"):
         lw.load("Puma560")
 
 
@@ -260,13 +262,13 @@ def test_what_is_no_robot_file_is_refused_by_its_path(tmp_path, name, said):
     (tmp_path / "folder.toml").mkdir()
     (tmp_path / "arm").write_text(ARM)
     (tmp_path / "arm.json").write_text(ARM)
-    with pytest.raises(lw.FileError, match=re.escape(str(tmp_path / name)) + ": " + said):
+    with pytest.raises(lw.errors.FileError, match=re.escape(str(tmp_path / name)) + ": " + said):
         lw.load(tmp_path / name)
 
 
 @pytest.mark.parametrize("name", ["arm.txt", "arm"])
 def test_a_robot_is_saved_to_a_known_ending_only(tmp_path, name):
-    with pytest.raises(lw.FileError, match=r"cannot write .*expected \.toml"):
+    with pytest.raises(lw.errors.FileError, match=r"cannot write .*expected \.toml"):
         lw.save(lw.chain(2), tmp_path / name)
     assert not list(tmp_path.iterdir())
 

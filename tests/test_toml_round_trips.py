@@ -113,7 +113,7 @@ def test_symbols_are_not_written(tmp_path):
     rows = lw.load("planar3").rows
     rows[1]["mass"] = Graph().input("m")
     arm = lw.Robot.from_dh(rows, convention="standard")
-    with pytest.raises(lw.FileError, match=r"cannot write <m\[0\]>: .*plain numbers only"):
+    with pytest.raises(lw.errors.FileError, match=r"cannot write <m\[0\]>: .*plain numbers only"):
         lw.save(arm, tmp_path / "arm.toml")
     assert not list(tmp_path.iterdir())
 
@@ -161,7 +161,7 @@ def test_a_damaged_file_loads_or_is_refused_with_a_line_it_has(tmp_path_factory,
     path.write_bytes(damaged.encode())
     try:
         lw.load(path)
-    except lw.FileError as problem:
+    except lw.errors.FileError as problem:
         line = re.match(re.escape(str(path)) + r":(\d+): ", str(problem))
         assert line
         assert 1 <= int(line[1]) <= damaged.count("\n") + 1

@@ -105,7 +105,7 @@ EXPECTED = np.array([everything(ARM, *state) for state in STATES.swapaxes(0, 1)]
 def test_a_traced_function_gives_what_it_gives_on_arrays(name: str) -> None:
     program = lw.trace(law(name), ARM)
     expected = np.array([WRITTEN[name](*state) for state in STATES.swapaxes(0, 1)], dtype=float)
-    assert np.abs(lw.evaluate(program, *STATES)[0] - expected).max() < 1e-14
+    assert np.abs(lw.graph.evaluate(program, *STATES)[0] - expected).max() < 1e-14
 
 
 def test_all_operations_are_in_one_function() -> None:
@@ -124,14 +124,14 @@ def test_compiled_code_agrees_and_a_state_alone_has_the_bits_of_a_batch() -> Non
 def test_derivatives_of_both_modes_are_those_of_differences() -> None:
     step = 1e-6
     for k, wrt in enumerate(("q", "qd")):
-        both = [lw.evaluate(derivative(PROGRAM, wrt, mode), *STATES)[0] for mode in ("forward", "reverse")]
+        both = [lw.graph.evaluate(derivative(PROGRAM, wrt, mode), *STATES)[0] for mode in ("forward", "reverse")]
         assert np.abs(both[0] - both[1]).max() < 1e-12
         for i in range(3):
             ends = []
             for sign in (1, -1):
                 moved = STATES.copy()
                 moved[k, :, i] += sign * step
-                ends.append(lw.evaluate(PROGRAM, *moved)[0])
+                ends.append(lw.graph.evaluate(PROGRAM, *moved)[0])
             assert np.abs(both[0][..., i] - (ends[0] - ends[1]) / (2 * step)).max() < 1e-7
 
 
@@ -144,7 +144,7 @@ def test_at_a_kink_the_slope_is_that_of_the_convention() -> None:
 
     program = lw.trace(kinks, ARM)
     for mode in ("forward", "reverse"):
-        assert lw.evaluate(derivative(program, "q", mode), np.zeros(3))[0][:, 0].tolist() == [0, 0, 1, 0, 1, 1]
+        assert lw.graph.evaluate(derivative(program, "q", mode), np.zeros(3))[0][:, 0].tolist() == [0, 0, 1, 0, 1, 1]
 
 
 def test_python_text_is_the_same_to_the_last_bit() -> None:
@@ -152,7 +152,7 @@ def test_python_text_is_the_same_to_the_last_bit() -> None:
     exec(lw.python_source(everything, ARM), space)
     with np.errstate(all="ignore"):
         found = np.array(space["everything"](*(list(x.T) for x in STATES))).T
-    assert np.array_equal(found, lw.evaluate(PROGRAM, *STATES)[0])
+    assert np.array_equal(found, lw.graph.evaluate(PROGRAM, *STATES)[0])
 
 
 def test_c_agrees_with_numpy(tmp_path: Path) -> None:
@@ -178,8 +178,8 @@ def test_sympy_and_many_digits_agree() -> None:
         found = [float(sympy.N(x.subs({s: symbols[s.name] for s in x.free_symbols}))) for x in expressions]
         assert np.abs(np.array(found) - WRITTEN[name](*row)).max() < 1e-12
     with mpmath.workdps(40):
-        exact = lw.evaluate(PROGRAM, *(np.array([mpmath.mpf(x) for x in part], dtype=object) for part in row))[0]
-        coarse = lw.evaluate(PROGRAM, *row)[0]
+        exact = lw.graph.evaluate(PROGRAM, *(np.array([mpmath.mpf(x) for x in part], dtype=object) for part in row))[0]
+        coarse = lw.graph.evaluate(PROGRAM, *row)[0]
         assert max(abs(a - mpmath.mpf(b)) for a, b in zip(exact, coarse, strict=True)) < 1e-13
 
 
@@ -187,10 +187,10 @@ def test_sympy_and_many_digits_agree() -> None:
 def test_torch_evaluates_and_differentiates_programs() -> None:
     torch = pytest.importorskip("torch")
     tensors = [torch.tensor(x[:20], requires_grad=True) for x in STATES]
-    (found,) = lw.evaluate(PROGRAM, *tensors)
+    (found,) = lw.graph.evaluate(PROGRAM, *tensors)
     assert np.abs(found.detach().numpy() - EXPECTED[:20]).max() < 1e-13
     found.sum().backward()
-    slope = lw.evaluate(derivative(PROGRAM, "q"), *STATES[:, :20])[0].sum(axis=1)
+    slope = lw.graph.evaluate(derivative(PROGRAM, "q"), *STATES[:, :20])[0].sum(axis=1)
     assert np.abs(tensors[0].grad.numpy() - slope).max() < 1e-11
 
 
@@ -208,10 +208,12 @@ def test_functions_that_hold_numbers_whose_gradient_would_be_lost_are_refused(li
 
 def test_jax_evaluates_and_differentiates_programs() -> None:
     jax = pytest.importorskip("jax")
-    found = lw.evaluate(PROGRAM, *(jax.numpy.asarray(x, dtype="float32") for x in STATES))[0]
+    found = lw.graph.evaluate(PROGRAM, *(jax.numpy.asarray(x, dtype="float32") for x in STATES))[0]
     assert np.median(np.abs(np.asarray(found) - EXPECTED)) < 1e-5
-    slope = jax.jit(jax.jacobian(lambda q: lw.evaluate(PROGRAM, q, jax.numpy.asarray(STATES[1, 0]))[0]))(STATES[0, 0])
-    exact = lw.evaluate(derivative(PROGRAM, "q"), *STATES[:, 0])[0]
+    slope = jax.jit(jax.jacobian(lambda q: lw.graph.evaluate(PROGRAM, q, jax.numpy.asarray(STATES[1, 0]))[0]))(
+        STATES[0, 0]
+    )
+    exact = lw.graph.evaluate(derivative(PROGRAM, "q"), *STATES[:, 0])[0]
     assert np.abs(np.asarray(slope) - exact).max() < 1e-4
 
 
@@ -249,7 +251,7 @@ def test_nan_and_infinity_go_the_way_they_go_in_numpy() -> None:
     x = np.array([(a, b, 0.0) for a in (-1.0, 0.0, 0.5, 2.0) for b in (-5.0, 0.1, 5.0)])
     with np.errstate(all="ignore"):
         expected = np.array([law(ARM, row) for row in x])
-        assert np.array_equal(lw.evaluate(lw.trace(law, ARM), x)[0], expected, equal_nan=True)
+        assert np.array_equal(lw.graph.evaluate(lw.trace(law, ARM), x)[0], expected, equal_nan=True)
         found = lw.compile(law, ARM)(x)
     assert np.array_equal(np.isnan(found), np.isnan(expected))
     with np.errstate(invalid="ignore"):
@@ -262,7 +264,7 @@ def test_a_number_is_not_equal_to_itself_where_it_is_nan() -> None:
         return np.stack([np.where(x != x, 7.0, x), np.where(x == x, x, 8.0)])
 
     with np.errstate(all="ignore"):
-        found = lw.evaluate(lw.trace(replaced, ARM), np.array([[-1.0, 0, 0], [1.0, 0, 0]]))[0]
+        found = lw.graph.evaluate(lw.trace(replaced, ARM), np.array([[-1.0, 0, 0], [1.0, 0, 0]]))[0]
     assert found.tolist() == [[7.0, 8.0], [0.0, 0.0]]
     assert lw.compile(replaced, ARM)(np.array([-1.0, 0.0, 0.0])).tolist() == [7.0, 8.0]
 
@@ -343,7 +345,7 @@ def test_the_slope_of_a_fractional_power_is_zero_at_zero() -> None:
         program = lw.trace(lambda arm, q, k=k: np.maximum(q, 0.0) ** k, ARM)
         for mode in ("forward", "reverse"):
             with np.errstate(all="ignore"):
-                slope = lw.evaluate(derivative(program, "q", mode), np.array([-1.0, 0.0, 2.0]))[0]
+                slope = lw.graph.evaluate(derivative(program, "q", mode), np.array([-1.0, 0.0, 2.0]))[0]
             assert np.allclose(slope.diagonal(), [0.0, 0.0, k * 2.0 ** (k - 1.0)])
 
 
@@ -357,7 +359,7 @@ def test_a_sum_of_two_comparisons_is_refused_with_a_way_out() -> None:
     with pytest.raises(TypeError, match=r"write c \| d for either of them, or np\.sum\(np\.stack"):
         lw.trace(lambda arm, q: np.sum([q > 0, q < 1], axis=0) * 1.0, ARM)
     counted = lw.trace(lambda arm, q: np.sum(np.stack([q > 0, q < 1]), axis=0) * 1.0, ARM)
-    assert lw.evaluate(counted, np.array([0.5, -0.5, 1.5]))[0].tolist() == [2.0, 1.0, 1.0]
+    assert lw.graph.evaluate(counted, np.array([0.5, -0.5, 1.5]))[0].tolist() == [2.0, 1.0, 1.0]
 
 
 GUARDED = {  # the branch that is not taken is not finite at some of `AT`, or its slope is not
@@ -378,8 +380,8 @@ def test_a_branch_that_is_not_taken_has_no_slope_in_either_mode(name: str) -> No
     program = lw.trace(lambda arm, q: GUARDED[name](q), ARM)
     with np.errstate(all="ignore"):
         first = [derivative(program, "q", mode) for mode in ("forward", "reverse")]
-        slopes = [lw.evaluate(x, AT)[0] for x in first]
-        second = [lw.evaluate(derivative(x, "q", mode), AT)[0] for x in first for mode in ("forward", "reverse")]
+        slopes = [lw.graph.evaluate(x, AT)[0] for x in first]
+        second = [lw.graph.evaluate(derivative(x, "q", mode), AT)[0] for x in first for mode in ("forward", "reverse")]
     assert np.isfinite(slopes[0]).all() or name == "largest"  # NaN where the maximum is
     for found in slopes:
         assert np.allclose(found, slopes[0], rtol=1e-12, equal_nan=True)
@@ -392,7 +394,7 @@ def test_the_slope_of_a_length_is_zero_at_zero() -> None:
     program = lw.trace(lambda arm, q: np.linalg.norm(q) + np.hypot(q[0], q[1]), ARM)
     for mode in ("forward", "reverse"):
         with np.errstate(all="ignore"):
-            slope = lw.evaluate(derivative(program, "q", mode), np.array([[0.0, 0, 0], [3.0, 0, 4.0]]))[0]
+            slope = lw.graph.evaluate(derivative(program, "q", mode), np.array([[0.0, 0, 0], [3.0, 0, 4.0]]))[0]
         assert np.allclose(slope, [[0, 0, 0], [1.6, 0, 0.8]])
 
 
@@ -431,7 +433,7 @@ REDUCED = {
 def test_reductions_over_several_axes_and_where_they_are_asked_for(law):
     q = np.array([0.3, -0.7, 0.5])
     program = lw.trace(lambda arm, q: law(q), lw.load("planar3"))
-    assert np.allclose(lw.evaluate(program, q)[0], law(q), rtol=1e-14)
+    assert np.allclose(lw.graph.evaluate(program, q)[0], law(q), rtol=1e-14)
 
 
 REFUSED = [

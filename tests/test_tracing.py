@@ -10,7 +10,7 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
-from functions import NAMES
+from functions import PUBLIC
 from linkwise.graph import GrammarError, Port, evaluate
 from robots import relative
 
@@ -35,8 +35,8 @@ def agree(function: Callable[..., Any], robot: lw.Robot, *arrays: np.ndarray, **
 
 
 UNTRACED = ("methods", "convert_force", "convert_state", "equilibrium")  # which iterate, or ask for words
-PUBLIC = [getattr(lw, name) for name in NAMES if name not in UNTRACED]
-FUNCTIONS = [f for f in PUBLIC if inspect.isfunction(f) and "q" in inspect.signature(f).parameters]
+TRACED = [f for name, f in PUBLIC.items() if inspect.isfunction(f) and name not in UNTRACED]
+FUNCTIONS = [f for f in TRACED if "q" in inspect.signature(f).parameters]
 CHOICES = [
     pytest.param(function, method, id="-".join(filter(None, [function.__name__, method])))
     for function in FUNCTIONS
@@ -44,7 +44,12 @@ CHOICES = [
 ]
 
 
-ROTORLESS = (lw.operators, lw.operator_rates, lw.mass_factor_rate, lw.kinetic_gradient)
+ROTORLESS = (
+    lw.formulations.operators,
+    lw.formulations.operator_rates,
+    lw.formulations.mass_factor_rate,
+    lw.formulations.kinetic_gradient,
+)
 FREE_BASE = (lw.base_wrench, lw.floating_dynamics, lw.generalized_jacobian)
 MATRIX_PRODUCTS = (lw.forward_dynamics_second_derivatives,)  # of BLAS: sums in its own order, with fused operations
 

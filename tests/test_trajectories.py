@@ -85,7 +85,7 @@ def test_many_digits() -> None:
 def test_a_fourier_series_repeats_itself_and_has_the_coefficients_it_was_made_of() -> None:
     rng = np.random.default_rng(7)
     offset, sines, cosines = rng.normal(size=2), rng.normal(size=(4, 2)), rng.normal(size=(4, 2))
-    move = lw.fourier(offset, sines, cosines, 3.0)
+    move = lw.trajectories.fourier(offset, sines, cosines, 3.0)
     for here, there in zip(move(0.0), move(3.0), strict=True):
         assert there == pytest.approx(here, abs=1e-11)
     found = np.fft.rfft(move(np.arange(64) * 3.0 / 64).q, axis=0) / 32
@@ -98,11 +98,11 @@ def test_a_fourier_series_repeats_itself_and_has_the_coefficients_it_was_made_of
 
 def test_fourier_series_that_make_no_sense() -> None:
     with pytest.raises(ValueError, match=r"cosines has shape \(2, 2\) \(expected \(3, 2\)"):
-        lw.fourier([0, 0], np.zeros((3, 2)), np.zeros((2, 2)), 1.0)
+        lw.trajectories.fourier([0, 0], np.zeros((3, 2)), np.zeros((2, 2)), 1.0)
     with pytest.raises(ValueError, match="offset has 2 numbers, robot 'planar3' has 3 joints"):
-        lw.fourier([0, 0], np.zeros((3, 2)), np.zeros((3, 2)), 1.0, robot=lw.load("planar3"))
+        lw.trajectories.fourier([0, 0], np.zeros((3, 2)), np.zeros((3, 2)), 1.0, robot=lw.load("planar3"))
     with pytest.raises(ValueError, match="robot 'satellite' has quaternions"):
-        lw.fourier([0, 0], np.zeros((3, 2)), np.zeros((3, 2)), 1.0, robot=lw.load("satellite"))
+        lw.trajectories.fourier([0, 0], np.zeros((3, 2)), np.zeros((3, 2)), 1.0, robot=lw.load("satellite"))
 
 
 @examples(60)
@@ -112,10 +112,10 @@ def test_boundary_conditions(given_: tuple[list[float], ...], T: float) -> None:
     rates = [row / T ** (1 + k // 2) for k, row in enumerate(rest)]  # so that none outweighs the others
     size = np.abs(given_).max() + 1e-6
     wanted = {
-        "cycloid": (lw.cycloid(a, b, T), [0.0 * a] * 4),
-        "cubic": (lw.cubic(a, b, T, *rates[:2]), rates[:2]),
-        "quintic": (lw.quintic(a, b, T, *rates[:4]), rates[:4]),
-        "septic": (lw.septic(a, b, T, *rates[:6]), rates[:4]),
+        "cycloid": (lw.trajectories.cycloid(a, b, T), [0.0 * a] * 4),
+        "cubic": (lw.trajectories.cubic(a, b, T, *rates[:2]), rates[:2]),
+        "quintic": (lw.trajectories.quintic(a, b, T, *rates[:4]), rates[:4]),
+        "septic": (lw.trajectories.septic(a, b, T, *rates[:6]), rates[:4]),
     }
     for move, ends in wanted.values():
         assert move.duration == T
@@ -129,7 +129,7 @@ def test_boundary_conditions(given_: tuple[list[float], ...], T: float) -> None:
 
 def test_jerks_of_a_septic() -> None:
     a, b, *rest = np.random.default_rng(5).normal(size=(8, 3))
-    piece = lw.septic(a, b, 5.0, *rest).pieces[0]
+    piece = lw.trajectories.septic(a, b, 5.0, *rest).pieces[0]
     for t, jerk in ((0.0, rest[4]), (5.0, rest[5])):
         assert piece.at(np.array(t + 1j * STEP)).qdd.imag / STEP == pytest.approx(jerk, abs=1e-12)
 
@@ -148,8 +148,8 @@ def test_the_table_of_hermite_solves_its_equations(count: int) -> None:
 
 def test_the_published_shapes_from_rest_to_rest() -> None:
     s = np.linspace(0.0, 1.0, 11)
-    shapes = {lw.cubic: 3 * s**2 - 2 * s**3, lw.quintic: 10 * s**3 - 15 * s**4 + 6 * s**5}
-    shapes |= {lw.septic: 35 * s**4 - 84 * s**5 + 70 * s**6 - 20 * s**7}
+    shapes = {lw.trajectories.cubic: 3 * s**2 - 2 * s**3, lw.trajectories.quintic: 10 * s**3 - 15 * s**4 + 6 * s**5}
+    shapes |= {lw.trajectories.septic: 35 * s**4 - 84 * s**5 + 70 * s**6 - 20 * s**7}
     for make, shape in shapes.items():
         assert make(1.0, 3.0, 2.0)(2.0 * s).q[:, 0] == pytest.approx(1.0 + 2.0 * shape, abs=1e-13)
 
@@ -161,14 +161,14 @@ def test_splines_are_scipys(count: int, ends: str) -> None:
         return
     times, values = (periodic if ends == "periodic" else points)(count, count)
     theirs, t = CubicSpline(times, values, bc_type=ends), np.linspace(0.0, times[-1], 500)
-    for k, found in enumerate(lw.spline(times, values, ends=ends)(t)):
+    for k, found in enumerate(lw.trajectories.spline(times, values, ends=ends)(t)):
         assert np.abs(found - theirs(t, k)).max() < 1e-12 * np.abs(theirs(t, k)).max() + 1e-13
 
 
 @pytest.mark.parametrize("ends", ENDS)
 def test_splines_pass_through_their_points_and_are_twice_continuous(ends: str) -> None:
     times, values = (periodic if ends == "periodic" else points)(11, 30)
-    move = lw.spline(times, values, ends=ends)
+    move = lw.trajectories.spline(times, values, ends=ends)
     assert np.abs(move(times).q - values).max() < 1e-14 * np.abs(values).max()
     piece = move.pieces[0]
     before = [piece.at(np.nextafter(t, 0.0)) for t in times[1:-1]]  # in the earlier polynomial
@@ -187,7 +187,7 @@ def test_trapezoids_keep_to_their_limits_and_reach_one(given_: Any, speed: float
     a, b = map(np.array, given_[:2])
     if np.abs(b - a).max() < 1e-3:
         return
-    move = lw.trapezoid(a, b, speed=speed, acceleration=acceleration)
+    move = lw.trajectories.trapezoid(a, b, speed=speed, acceleration=acceleration)
     T = move.duration
     t = np.append(np.linspace(0.0, T, 401), move.pieces[0].knots)
     q, qd, qdd = move(t)
@@ -200,25 +200,25 @@ def test_trapezoids_keep_to_their_limits_and_reach_one(given_: Any, speed: float
     assert move(0.0).q == pytest.approx(a, abs=1e-12)
     assert move(T).q == pytest.approx(b, abs=1e-12)
     assert np.abs(move([0.0, T]).qd).max() < 1e-12 * speed
-    again = lw.trapezoid(a, b, duration=T, acceleration=acceleration)
+    again = lw.trajectories.trapezoid(a, b, duration=T, acceleration=acceleration)
     assert again(T / 3).q == pytest.approx(move(T / 3).q, abs=1e-5)  # a root of what may be nearly nothing
     if len(move.pieces[0].knots) == 4:
-        again = lw.trapezoid(a, b, duration=T, speed=speed)
+        again = lw.trajectories.trapezoid(a, b, duration=T, speed=speed)
         assert again(T / 3).q == pytest.approx(move(T / 3).q, abs=1e-9)
 
 
 def test_trapezoid_of_speed_and_duration() -> None:
-    move = lw.trapezoid([0, 0], [1, -2], duration=3.0, speed=1.0)
+    move = lw.trajectories.trapezoid([0, 0], [1, -2], duration=3.0, speed=1.0)
     assert move(1.5).qd == pytest.approx([0.5, -1.0])
     assert move(0.5).qdd == pytest.approx([0.5, -1.0])
     assert move.pieces[0].knots == pytest.approx([0, 1, 2, 3])
-    still = lw.trapezoid([1, 2], [1, 2], duration=3.0, speed=1.0)
+    still = lw.trajectories.trapezoid([1, 2], [1, 2], duration=3.0, speed=1.0)
     assert np.array_equal(still(1.0), [[1, 2], [0, 0], [0, 0]])
-    assert lw.trapezoid([0, 5], [1, 5], speed=1.0, acceleration=1.0)(2.0).q[1] == 5.0  # one joint stands
+    assert lw.trajectories.trapezoid([0, 5], [1, 5], speed=1.0, acceleration=1.0)(2.0).q[1] == 5.0  # one joint stands
 
 
 def test_times_outside_are_held_and_those_that_are_none_refused() -> None:
-    move = lw.cubic([0.0], [1.0], 2.0, start_rate=1.0, end_rate=3.0)
+    move = lw.trajectories.cubic([0.0], [1.0], 2.0, start_rate=1.0, end_rate=3.0)
     assert move(2.0 + 1e-13).q == move(2.0).q  # rounding
     assert move(2.0 + 1e-13).qd == pytest.approx(3.0)
     q, qd, qdd = move([-1.0, 0.0, 3.0])
@@ -241,22 +241,22 @@ def test_shapes_of_times() -> None:
 
 
 def test_joined_trajectories_follow_each_other() -> None:
-    out, back = lw.cycloid([0, 0], [1, 2], 2.0), lw.quintic([1, 2], [0, 0], 3.0)
+    out, back = lw.trajectories.cycloid([0, 0], [1, 2], 2.0), lw.trajectories.quintic([1, 2], [0, 0], 3.0)
     both = out.then(back)
     assert both.duration == 5.0
     assert np.array_equal(both(1.3), out(1.3))
     assert np.array_equal(both(2.0 + 1.25), back(1.25))
     with pytest.raises(ValueError, match="joint 2 would jump from 2, where one ends, to 3"):
-        out.then(lw.cycloid([1, 3], [0, 0], 1.0))
+        out.then(lw.trajectories.cycloid([1, 3], [0, 0], 1.0))
     with pytest.raises(ValueError, match="of 1 joint cannot follow one of 2 joints"):
-        out.then(lw.cycloid([1], [0], 1.0))
+        out.then(lw.trajectories.cycloid([1], [0], 1.0))
     with pytest.raises(TypeError, match="what follows is 3"):
         out.then(3)  # type: ignore[arg-type]
 
 
 def test_a_trajectory_is_frozen() -> None:
     start = np.zeros(2)
-    move = lw.cycloid(start, [1, 1], 1.0)
+    move = lw.trajectories.cycloid(start, [1, 1], 1.0)
     start[0] = 9.0
     assert move(0.0).q[0] == 0.0
     with pytest.raises(FrozenInstanceError):
@@ -267,43 +267,58 @@ def test_a_trajectory_is_frozen() -> None:
 
 
 WRONG: dict[str, tuple[Callable[[], object], str]] = {
-    "lengths": (lambda: lw.cycloid([0, 0], [1], 1.0), "start has 2 and end has 1 number "),
-    "no numbers": (lambda: lw.cubic([], [], 1.0), r"start has shape \(0,\)"),
-    "text": (lambda: lw.cycloid("here", [1], 1.0), "start is 'here'"),
-    "not finite": (lambda: lw.quintic([0, np.nan], [1, 1], 1.0), r"start\[1\] is nan"),
-    "too many axes": (lambda: lw.cycloid([[0]], [[1]], 1.0), r"start has shape \(1, 1\)"),
-    "no duration": (lambda: lw.cycloid([0], [1], 0.0), "duration is 0"),
-    "negative duration": (lambda: lw.septic([0], [1], -1.0), "duration is -1"),
-    "endless": (lambda: lw.cubic([0], [1], np.inf), "duration is inf"),
-    "no number": (lambda: lw.cubic([0], [1], "1 s"), "duration is '1 s'"),
-    "rates": (lambda: lw.cubic([0] * 3, [1] * 3, 1.0, [1, 2]), "start_rate has 2 numbers"),
-    "jerks": (lambda: lw.septic([0], [1], 1.0, end_jerk=[1, 2]), "end_jerk has 2 numbers"),
-    "nothing": (lambda: lw.trapezoid([0], [1]), "under-determined by nothing"),
-    "duration alone": (lambda: lw.trapezoid([0], [1], duration=1), "under-determined by duration"),
-    "all three": (lambda: lw.trapezoid([0], [1], duration=1, speed=1, acceleration=1), "over-determined"),
-    "too slow": (lambda: lw.trapezoid([0], [4], duration=3, speed=1), "does not arrive .* above 4 s"),
-    "too fast": (lambda: lw.trapezoid([0], [4], duration=9, speed=1), "more than such a motion can use .* at most 8 s"),
-    "too lazy": (lambda: lw.trapezoid([0], [4], duration=3, acceleration=1), "at least 4 s"),
-    "backwards": (lambda: lw.trapezoid([0, 0], [1, -1], speed=[1, -1], acceleration=1), "speed of joint 2 is -1"),
-    "no way": (lambda: lw.trapezoid([1], [1], speed=1, acceleration=1), "start and end are the same"),
-    "times back": (lambda: lw.spline([0, 2, 1], [[0], [1], [2]]), r"times\[2\] is 1, after 2"),
-    "times twice": (lambda: lw.spline([0, 1, 1], [[0], [1], [2]]), r"times\[2\] is 1, after 1"),
-    "late": (lambda: lw.spline([1, 2], [[0], [1]]), r"times\[0\] is 1 \(expected 0"),
-    "one point": (lambda: lw.spline([0], [[0]]), "at least two points"),
-    "rows": (lambda: lw.spline([0, 1], [[0]]), "times has 2 numbers and points has 1 rows"),
-    "ragged": (lambda: lw.spline([0, 1], [[0], [1, 2]]), "points is .* a row for each time"),
-    "points": (lambda: lw.spline([0, 1], [[0, 1], [1, np.inf]]), r"points\[1, 1\] is inf"),
-    "ends": (lambda: lw.spline([0, 1], [0, 1], ends="clampd"), "ends is 'clampd', did you mean 'clamped'"),
-    "open": (lambda: lw.spline([0, 1, 2], [[0, 0], [1, 1], [0, 2]], ends="periodic"), "joint 2 starts at 0 and ends"),
-    "short": (lambda: lw.spline([0, 1], [[0], [0]], ends="periodic"), "at least three"),
-    "samples": (lambda: lw.torque_along(lw.load("gantry"), lw.cycloid([0] * 3, [1] * 3, 1), 1), "samples is 1"),
+    "lengths": (lambda: lw.trajectories.cycloid([0, 0], [1], 1.0), "start has 2 and end has 1 number "),
+    "no numbers": (lambda: lw.trajectories.cubic([], [], 1.0), r"start has shape \(0,\)"),
+    "text": (lambda: lw.trajectories.cycloid("here", [1], 1.0), "start is 'here'"),
+    "not finite": (lambda: lw.trajectories.quintic([0, np.nan], [1, 1], 1.0), r"start\[1\] is nan"),
+    "too many axes": (lambda: lw.trajectories.cycloid([[0]], [[1]], 1.0), r"start has shape \(1, 1\)"),
+    "no duration": (lambda: lw.trajectories.cycloid([0], [1], 0.0), "duration is 0"),
+    "negative duration": (lambda: lw.trajectories.septic([0], [1], -1.0), "duration is -1"),
+    "endless": (lambda: lw.trajectories.cubic([0], [1], np.inf), "duration is inf"),
+    "no number": (lambda: lw.trajectories.cubic([0], [1], "1 s"), "duration is '1 s'"),
+    "rates": (lambda: lw.trajectories.cubic([0] * 3, [1] * 3, 1.0, [1, 2]), "start_rate has 2 numbers"),
+    "jerks": (lambda: lw.trajectories.septic([0], [1], 1.0, end_jerk=[1, 2]), "end_jerk has 2 numbers"),
+    "nothing": (lambda: lw.trajectories.trapezoid([0], [1]), "under-determined by nothing"),
+    "duration alone": (lambda: lw.trajectories.trapezoid([0], [1], duration=1), "under-determined by duration"),
+    "all three": (lambda: lw.trajectories.trapezoid([0], [1], duration=1, speed=1, acceleration=1), "over-determined"),
+    "too slow": (lambda: lw.trajectories.trapezoid([0], [4], duration=3, speed=1), "does not arrive .* above 4 s"),
+    "too fast": (
+        lambda: lw.trajectories.trapezoid([0], [4], duration=9, speed=1),
+        "more than such a motion can use .* at most 8 s",
+    ),
+    "too lazy": (lambda: lw.trajectories.trapezoid([0], [4], duration=3, acceleration=1), "at least 4 s"),
+    "backwards": (
+        lambda: lw.trajectories.trapezoid([0, 0], [1, -1], speed=[1, -1], acceleration=1),
+        "speed of joint 2 is -1",
+    ),
+    "no way": (lambda: lw.trajectories.trapezoid([1], [1], speed=1, acceleration=1), "start and end are the same"),
+    "times back": (lambda: lw.trajectories.spline([0, 2, 1], [[0], [1], [2]]), r"times\[2\] is 1, after 2"),
+    "times twice": (lambda: lw.trajectories.spline([0, 1, 1], [[0], [1], [2]]), r"times\[2\] is 1, after 1"),
+    "late": (lambda: lw.trajectories.spline([1, 2], [[0], [1]]), r"times\[0\] is 1 \(expected 0"),
+    "one point": (lambda: lw.trajectories.spline([0], [[0]]), "at least two points"),
+    "rows": (lambda: lw.trajectories.spline([0, 1], [[0]]), "times has 2 numbers and points has 1 rows"),
+    "ragged": (lambda: lw.trajectories.spline([0, 1], [[0], [1, 2]]), "points is .* a row for each time"),
+    "points": (lambda: lw.trajectories.spline([0, 1], [[0, 1], [1, np.inf]]), r"points\[1, 1\] is inf"),
+    "ends": (lambda: lw.trajectories.spline([0, 1], [0, 1], ends="clampd"), "ends is 'clampd', did you mean 'clamped'"),
+    "open": (
+        lambda: lw.trajectories.spline([0, 1, 2], [[0, 0], [1, 1], [0, 2]], ends="periodic"),
+        "joint 2 starts at 0 and ends",
+    ),
+    "short": (lambda: lw.trajectories.spline([0, 1], [[0], [0]], ends="periodic"), "at least three"),
+    "samples": (
+        lambda: lw.torque_along(lw.load("gantry"), lw.trajectories.cycloid([0] * 3, [1] * 3, 1), 1),
+        "samples is 1",
+    ),
     "joints": (
-        lambda: lw.torque_along(lw.load("gantry"), lw.cycloid([0], [1], 1)),
+        lambda: lw.torque_along(lw.load("gantry"), lw.trajectories.cycloid([0], [1], 1)),
         "the trajectory has 1 joint, robot 'gantry' has 3: .*, ",
     ),
-    "robot": (lambda: lw.torque_along("gantry", lw.cycloid([0], [1], 1)), "did you mean linkwise.load"),
+    "robot": (lambda: lw.torque_along("gantry", lw.trajectories.cycloid([0], [1], 1)), "did you mean linkwise.load"),
     "no trajectory": (lambda: lw.torque_along(lw.load("gantry"), np.zeros(3)), "expected a Trajectory"),
-    "frame": (lambda: lw.torque_along(lw.load("gantry"), lw.cycloid([0] * 3, [1] * 3, 1), frame="x"), "frame is 'x'"),
+    "frame": (
+        lambda: lw.torque_along(lw.load("gantry"), lw.trajectories.cycloid([0] * 3, [1] * 3, 1), frame="x"),
+        "frame is 'x'",
+    ),
 }
 
 

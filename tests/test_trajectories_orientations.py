@@ -17,13 +17,15 @@ FLYING = lw.load("planar3").with_free_base(mass=4.0, inertia=np.diag([0.3, 0.4, 
 POINTS = np.random.default_rng(7).normal(size=(5, EVERY.nq))
 TIMES = [0.0, 0.4, 1.1, 1.5, 2.0]
 KINDS = {
-    "cycloid": lw.cycloid(*POINTS[:2], 2.0, robot=EVERY),
-    "quintic": lw.quintic(*POINTS[:2], 2.0, robot=EVERY),
-    "septic": lw.septic(*POINTS[:2], 2.0, robot=EVERY),
-    "trapezoid": lw.trapezoid(*POINTS[:2], duration=2.0, acceleration=9.0, robot=EVERY),
-    "spline": lw.spline(TIMES, POINTS, robot=EVERY),
-    "natural": lw.spline(TIMES, POINTS, ends="natural", robot=EVERY),
-    "joined": lw.cycloid(*POINTS[:2], 1.0, robot=EVERY).then(lw.quintic(*POINTS[1:3], 1.0, robot=EVERY)),
+    "cycloid": lw.trajectories.cycloid(*POINTS[:2], 2.0, robot=EVERY),
+    "quintic": lw.trajectories.quintic(*POINTS[:2], 2.0, robot=EVERY),
+    "septic": lw.trajectories.septic(*POINTS[:2], 2.0, robot=EVERY),
+    "trapezoid": lw.trajectories.trapezoid(*POINTS[:2], duration=2.0, acceleration=9.0, robot=EVERY),
+    "spline": lw.trajectories.spline(TIMES, POINTS, robot=EVERY),
+    "natural": lw.trajectories.spline(TIMES, POINTS, ends="natural", robot=EVERY),
+    "joined": lw.trajectories.cycloid(*POINTS[:2], 1.0, robot=EVERY).then(
+        lw.trajectories.quintic(*POINTS[1:3], 1.0, robot=EVERY)
+    ),
 }
 STILL = POINTS[0].copy()
 STILL[-1] += 1.0  # one joint moves, all orientations stay
@@ -85,7 +87,7 @@ def test_orientations_turn_the_shortest_way_about_a_fixed_axis_in_step_with_the_
 
 def test_trapezoids_keep_every_degree_of_freedom_within_its_limits_and_one_reaches_it():
     speed, acceleration = np.linspace(0.5, 1.5, EVERY.n), np.linspace(1.0, 3.0, EVERY.n)[::-1]
-    move = lw.trapezoid(*POINTS[:2], speed=speed, acceleration=acceleration, robot=EVERY)
+    move = lw.trajectories.trapezoid(*POINTS[:2], speed=speed, acceleration=acceleration, robot=EVERY)
     _, qd, qdd = move(np.linspace(0.0, move.duration, 4001)[1:-1])
     assert abs((np.abs(qd) / speed).max() - 1.0) < 1e-12
     assert abs((np.abs(qdd) / acceleration).max() - 1.0) < 1e-12
@@ -106,7 +108,7 @@ def test_splines_pass_through_their_points_and_do_not_depend_on_the_axes():
         [-1.0],
         [5.0],
     ]
-    other = lw.spline(TIMES, turned, robot=EVERY)(t)
+    other = lw.trajectories.spline(TIMES, turned, robot=EVERY)(t)
     back = rotations(right, 0).inv()
     assert relative(other.qd[:, v : v + 3], back.apply(move(t).qd[:, v : v + 3])) < 1e-12
     assert relative(other.qdd[:, v : v + 3], back.apply(move(t).qdd[:, v : v + 3])) < 1e-12
@@ -120,7 +122,11 @@ def test_traced_times_mean_the_same(kind):
 
 
 @pytest.mark.parametrize(
-    "move", [lw.septic(POINTS[0], STILL, 2.0, robot=EVERY), lw.spline([0, 2], [POINTS[0], STILL], robot=EVERY)]
+    "move",
+    [
+        lw.trajectories.septic(POINTS[0], STILL, 2.0, robot=EVERY),
+        lw.trajectories.spline([0, 2], [POINTS[0], STILL], robot=EVERY),
+    ],
 )
 def test_orientations_that_stay_are_traced_too(move):
     kernel, t = lw.compile(lambda arm, t: np.concatenate(move(t)), EVERY), np.array([-0.5, 0.3, 1.7, 5.0])
@@ -138,7 +144,7 @@ def test_tables_are_read_back_by_the_names_of_their_columns(tmp_path: Path) -> N
         *(f"q.{x}" for x in EVERY.q_names),
         *(f"{w}.{x}" for w in ("qd", "qdd") for x in EVERY.v_names),
     ]
-    again = lw.trajectory_from_csv(path, robot=EVERY)
+    again = lw.trajectories.read_csv(path, robot=EVERY)
     for ours, theirs in zip(again(t), move(t), strict=True):
         assert relative(ours, theirs) < 1e-13
     for ours, theirs in zip(again(t[:-1] + 0.02), move(t[:-1] + 0.02), strict=True):
@@ -146,24 +152,24 @@ def test_tables_are_read_back_by_the_names_of_their_columns(tmp_path: Path) -> N
     few = tmp_path / "few.csv"
     rows = [line.split(",")[: 1 + EVERY.nq] for line in path.read_text().splitlines()]
     few.write_text("\n".join(",".join(row) for row in rows))
-    assert relative(lw.trajectory_from_csv(few, robot=EVERY)(t).q, move(t).q) < 1e-13
+    assert relative(lw.trajectories.read_csv(few, robot=EVERY)(t).q, move(t).q) < 1e-13
     along = lw.torque_along(EVERY, move, 41)
     along.to_csv(path)
-    assert relative(lw.trajectory_from_csv(path, robot=EVERY)(t).q, along.q) < 1e-13
+    assert relative(lw.trajectories.read_csv(path, robot=EVERY)(t).q, along.q) < 1e-13
     for text, said in [
         (few.read_text().replace("q.link1.qw", "q.link1.qv", 1), r":1: column 'q.link1.qv', did you mean"),
         (few.read_text().replace("q.link1.qw", "mx.link1", 1), ":1: column 'q.link1.qw' is missing"),
     ]:
         few.write_text(text)
-        with pytest.raises(lw.FileError, match=said):
-            lw.trajectory_from_csv(few, robot=EVERY)
-    with pytest.raises(lw.FileError, match=r"names a joint \(expected robot="):
-        lw.trajectory_from_csv(path)
+        with pytest.raises(lw.errors.FileError, match=said):
+            lw.trajectories.read_csv(few, robot=EVERY)
+    with pytest.raises(lw.errors.FileError, match=r"names a joint \(expected robot="):
+        lw.trajectories.read_csv(path)
 
 
 def test_the_work_of_the_drives_is_the_change_of_energy_and_peaks_have_a_row_for_each_degree_of_freedom():
     start, end = np.random.default_rng(1).normal(size=(2, FLYING.nq))
-    along = lw.torque_along(FLYING, lw.cycloid(start, end, 2.0, robot=FLYING), 2001)
+    along = lw.torque_along(FLYING, lw.trajectories.cycloid(start, end, 2.0, robot=FLYING), 2001)
     work = np.trapezoid(along.power.sum(axis=-1), along.t)
     assert abs(work - (lw.potential_energy(FLYING, end) - lw.potential_energy(FLYING, start))) < 1e-6
     peaks = along.peaks()
@@ -187,17 +193,29 @@ def test_the_work_of_the_drives_is_the_change_of_energy_and_peaks_have_a_row_for
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda: lw.cycloid(POINTS[0][1:], POINTS[1][1:], 1.0, robot=EVERY), r"start has 1\d numbers .expected"),
-        (lambda: lw.cycloid(0.0 * POINTS[0], POINTS[1], 1.0, robot=EVERY), "start.*begins a quaternion of length zero"),
         (
-            lambda: lw.cubic(*POINTS[:2], 1.0, end_rate=1.0, robot=EVERY),
+            lambda: lw.trajectories.cycloid(POINTS[0][1:], POINTS[1][1:], 1.0, robot=EVERY),
+            r"start has 1\d numbers .expected",
+        ),
+        (
+            lambda: lw.trajectories.cycloid(0.0 * POINTS[0], POINTS[1], 1.0, robot=EVERY),
+            "start.*begins a quaternion of length zero",
+        ),
+        (
+            lambda: lw.trajectories.cubic(*POINTS[:2], 1.0, end_rate=1.0, robot=EVERY),
             "end_rate of 'link1.wx' is 1 .expected 0, at rest",
         ),
-        (lambda: lw.torque_along(FLYING, lw.cycloid(np.ones(9), np.ones(9), 1.0)), "expected one made with robot="),
-        (lambda: KINDS["spline"].then(lw.cycloid([1.0] * EVERY.n, [1.0] * EVERY.n, 1.0)), "cannot follow"),
+        (
+            lambda: lw.torque_along(FLYING, lw.trajectories.cycloid(np.ones(9), np.ones(9), 1.0)),
+            "expected one made with robot=",
+        ),
+        (lambda: KINDS["spline"].then(lw.trajectories.cycloid([1.0] * EVERY.n, [1.0] * EVERY.n, 1.0)), "cannot follow"),
         (lambda: KINDS["spline"].then(KINDS["spline"]), "'link1.qw' would jump"),
-        (lambda: lw.spline(TIMES, np.zeros((5, EVERY.nq)), robot=EVERY), r"points\[0, 0\], joint 'link1', begins"),
-        (lambda: lw.cycloid([0], [1], 1.0, robot="planar3"), "robot is 'planar3' .expected a Robot"),
+        (
+            lambda: lw.trajectories.spline(TIMES, np.zeros((5, EVERY.nq)), robot=EVERY),
+            r"points\[0, 0\], joint 'link1', begins",
+        ),
+        (lambda: lw.trajectories.cycloid([0], [1], 1.0, robot="planar3"), "robot is 'planar3' .expected a Robot"),
     ],
     ids=["size", "zero", "rate", "along", "then", "jump", "spline", "robot"],
 )

@@ -26,17 +26,19 @@ def kinds() -> dict[str, Trajectory]:
     a, b, *rest = TABLE
     times, points = [0.0, 0.4, 1.0, 1.5], TABLE[:4]
     return {
-        "cycloid": lw.cycloid(a, b, 1.3),
-        "cubic": lw.cubic(a, b, 0.9, *rest[:2]),
-        "quintic": lw.quintic(a, b, 1.1, *rest[:4]),
-        "septic": lw.septic(a, b, 0.8, *rest[:6]),
-        "trapezoid": lw.trapezoid(a, b, speed=[1.0, 2.0, 3.0], acceleration=4.0),
-        "triangle": lw.trapezoid(a, b, speed=50.0, acceleration=4.0),
-        "standing": lw.cubic(a, a, duration=0.7),
-        "clamped": lw.spline(times, points),
-        "natural": lw.spline(times, points, ends="natural"),
-        "periodic": lw.spline(times, [*points[:3], points[0]], ends="periodic"),
-        "joined": lw.cycloid(a, b, 0.3).then(lw.spline([0, 0.2, 0.5], [b, a, b])).then(lw.cubic(b, a, 0.4, 1.0, 2.0)),
+        "cycloid": lw.trajectories.cycloid(a, b, 1.3),
+        "cubic": lw.trajectories.cubic(a, b, 0.9, *rest[:2]),
+        "quintic": lw.trajectories.quintic(a, b, 1.1, *rest[:4]),
+        "septic": lw.trajectories.septic(a, b, 0.8, *rest[:6]),
+        "trapezoid": lw.trajectories.trapezoid(a, b, speed=[1.0, 2.0, 3.0], acceleration=4.0),
+        "triangle": lw.trajectories.trapezoid(a, b, speed=50.0, acceleration=4.0),
+        "standing": lw.trajectories.cubic(a, a, duration=0.7),
+        "clamped": lw.trajectories.spline(times, points),
+        "natural": lw.trajectories.spline(times, points, ends="natural"),
+        "periodic": lw.trajectories.spline(times, [*points[:3], points[0]], ends="periodic"),
+        "joined": lw.trajectories.cycloid(a, b, 0.3)
+        .then(lw.trajectories.spline([0, 0.2, 0.5], [b, a, b]))
+        .then(lw.trajectories.cubic(b, a, 0.4, 1.0, 2.0)),
     }
 
 
@@ -114,7 +116,7 @@ def test_extrapolate_goes_on_with_the_formula_of_the_end(kind: str) -> None:
 
 
 def test_rates_and_accelerations_at_the_very_ends_are_those_that_were_given() -> None:
-    move = lw.quintic(TABLE[0], TABLE[1], 0.3, *TABLE[2:6])
+    move = lw.trajectories.quintic(TABLE[0], TABLE[1], 0.3, *TABLE[2:6])
     for t, rate, acceleration in ((0.0, 2, 4), (0.3, 3, 5), (0.1 + 0.2, 3, 5)):  # 0.1 + 0.2 is above 0.3
         assert move(t).qd == pytest.approx(TABLE[rate], rel=1e-9)
         assert move(t).qdd == pytest.approx(TABLE[acceleration], rel=1e-9)
@@ -132,8 +134,8 @@ def test_the_derivative_of_a_held_trajectory_is_zero_outside() -> None:
 
 
 def test_a_table_of_many_rows_is_not_traced_and_says_why(tmp_path: Path) -> None:
-    lw.cycloid(TABLE[0], TABLE[1], 2.0).to_csv(tmp_path / "move.csv", samples=200)
-    move = lw.trajectory_from_csv(tmp_path / "move.csv")
+    lw.trajectories.cycloid(TABLE[0], TABLE[1], 2.0).to_csv(tmp_path / "move.csv", samples=200)
+    move = lw.trajectories.read_csv(tmp_path / "move.csv")
     with pytest.raises(TypeError, match=r"199 formulas.*at most 64"):
         program(move)
 
@@ -146,8 +148,8 @@ def test_a_controlled_arm_stays_at_the_end(kind: str, compiled: bool) -> None:
     """The errors decay as exp(-20 t) and t exp(-20 t); two seconds later nothing is left of them."""
     move = kinds()[kind]
     if not compiled:  # every stage runs in Python
-        move = lw.trapezoid([0.0] * 3, [0.1, -0.1, 0.05], duration=0.3, acceleration=8.0)
-    law = lw.computed_torque(move, kp=400, kd=40)
+        move = lw.trajectories.trapezoid([0.0] * 3, [0.1, -0.1, 0.05], duration=0.3, acceleration=8.0)
+    law = lw.control.computed_torque(move, kp=400, kd=40)
     start, duration = move(0.0), move.duration + (2.0 if compiled else 0.2)
     keywords = {"torque": law, "compiled": compiled, "rtol": 1e-7 if compiled else 1e-4, "samples": [duration]}
     run = lw.simulate(ARM, start.q, start.qd, duration, **keywords)
@@ -161,17 +163,17 @@ def test_a_controlled_arm_stays_at_the_end(kind: str, compiled: bool) -> None:
 def test_no_step_leaps_over_a_short_motion_between_long_rests(integrator: str) -> None:
     """At rest in equilibrium steps grow without bound; the motion out and back is over before the next stage."""
     a, b = np.zeros(3), np.array([0.3, -0.2, 0.1])
-    short = lw.trapezoid(a, b, duration=0.05, acceleration=1e3).then(
-        lw.trapezoid(b, a, duration=0.05, acceleration=1e3)
+    short = lw.trajectories.trapezoid(a, b, duration=0.05, acceleration=1e3).then(
+        lw.trajectories.trapezoid(b, a, duration=0.05, acceleration=1e3)
     )
-    move = lw.cubic(a, a, 40.0).then(short).then(lw.cubic(a, a, 40.0))
+    move = lw.trajectories.cubic(a, a, 40.0).then(short).then(lw.trajectories.cubic(a, a, 40.0))
     arm = ARM.with_gravity((0, 0, 0))
     times = [0.0, 40.0, 40.03, 40.05, 40.06, 40.1]
     step = {"step": 5e-3} if integrator == "rk4" else {}
     if integrator == "rk4":
-        move, times = lw.cubic(a, a, 0.4005).then(short), [0.0, 0.4005, 0.43, 0.4505, 0.5005]
+        move, times = lw.trajectories.cubic(a, a, 0.4005).then(short), [0.0, 0.4005, 0.43, 0.4505, 0.5005]
     run = lw.simulate(
-        arm, a, a, times[-1] + 0.2, torque=lw.computed_torque(move, kp=100, kd=20), samples=times,
+        arm, a, a, times[-1] + 0.2, torque=lw.control.computed_torque(move, kp=100, kd=20), samples=times,
         integrator=integrator, rtol=1e-8, **step,
     )  # fmt: skip
     assert np.abs(run.q - move(np.array(times)).q).max() < (1e-4 if integrator == "rk4" else 1e-7)
@@ -180,7 +182,7 @@ def test_no_step_leaps_over_a_short_motion_between_long_rests(integrator: str) -
 def test_events_and_interruptions_do_not_notice_the_breaks() -> None:
     """What is recorded is what was asked for, however many times the formula changes on the way."""
     move = kinds()["trapezoid"]
-    law = lw.computed_torque(move, kp=400, kd=40)
+    law = lw.control.computed_torque(move, kp=400, kd=40)
     middle = float(move(move.duration / 2).q[0])
     passed = lw.Event(lambda arm, t, q, qd: q[0] - middle, "passed", stop=True)
     start = move(0.0)
@@ -229,12 +231,17 @@ def test_trajectories_of_equal_numbers_are_equal_also_from_another_process() -> 
 
     def made(duration: float) -> list[Any]:
         straight = [
-            lw.quintic([0], [1], duration),
-            lw.cycloid([0], [1], duration),
-            lw.trapezoid([0], [1], speed=1, acceleration=2),
+            lw.trajectories.quintic([0], [1], duration),
+            lw.trajectories.cycloid([0], [1], duration),
+            lw.trajectories.trapezoid([0], [1], speed=1, acceleration=2),
         ]
-        turning = lw.quintic(start, end, duration, robot=flying)
-        return [*straight, straight[0].then(lw.cubic([1], [0], 3)), turning, lw.held(straight[0], duration)]
+        turning = lw.trajectories.quintic(start, end, duration, robot=flying)
+        return [
+            *straight,
+            straight[0].then(lw.trajectories.cubic([1], [0], 3)),
+            turning,
+            lw.control.held(straight[0], duration),
+        ]
 
     first, again, other = made(2.0), made(2.0), made(3.0)
     for k, motion in enumerate(first):
@@ -242,7 +249,7 @@ def test_trajectories_of_equal_numbers_are_equal_also_from_another_process() -> 
         assert copy == motion == again[k]
         assert hash(copy) == hash(motion) == hash(again[k])
         assert motion != other[k] or k == 2
-        laws = [lw.computed_torque(x, kp=1, kd=1) for x in (motion, copy)]
+        laws = [lw.control.computed_torque(x, kp=1, kd=1) for x in (motion, copy)]
         assert laws[0] == laws[1]
     assert len({*first, *again}) == len(first)
 

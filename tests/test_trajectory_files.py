@@ -16,7 +16,7 @@ from motions import points, smooth
 def test_a_table_of_motion_comes_back_at_its_rows_and_between(tmp_path: Path) -> None:
     move = smooth()["quintic"]
     move.to_csv(tmp_path / "move.csv", samples=7)
-    again = lw.trajectory_from_csv(tmp_path / "move.csv")
+    again = lw.trajectories.read_csv(tmp_path / "move.csv")
     assert again.n == 3
     assert again.duration == move.duration
     assert repr(again) == "<Trajectory of 3 joints: polynomials of degree 5 through 7 rows of move.csv, 0.7 s>"
@@ -31,19 +31,19 @@ def test_tables_of_positions_and_of_rates(tmp_path: Path) -> None:
     head, rows = "t,q1,q2", np.column_stack([times, values])
     np.savetxt(table, rows, delimiter=",", header=head, comments="", fmt="%.17g")
     for ends in (None, "natural"):
-        expected = lw.spline(times, values, ends=ends or "clamped")
-        found = lw.trajectory_from_csv(table, ends=ends)
+        expected = lw.trajectories.spline(times, values, ends=ends or "clamped")
+        found = lw.trajectories.read_csv(table, ends=ends)
         assert np.array_equal(found(times / 2.0), expected(times / 2.0))
     rates = np.random.default_rng(0).normal(size=values.shape)
     rows = np.column_stack([rates, times, values])  # in any order
     np.savetxt(table, rows, delimiter=" , ", header="qd1, qd2, t, q1, q2\n\n", comments="", fmt="%.17g")
-    found = lw.trajectory_from_csv(table)
+    found = lw.trajectories.read_csv(table)
     theirs = BPoly.from_derivatives(times, np.stack([values, rates], axis=1))
     t = np.linspace(0.0, times[-1], 100)
     assert np.abs(found(t).q - theirs(t)).max() < 1e-12
     assert np.abs(found(t).qd - theirs.derivative()(t)).max() < 1e-12
     with pytest.raises(ValueError, match=r"ends is 'natural', but .*points\.csv gives the rates"):
-        lw.trajectory_from_csv(table, ends="natural")
+        lw.trajectories.read_csv(table, ends="natural")
 
 
 TABLES = {
@@ -74,23 +74,23 @@ def test_a_wrong_table_is_named_with_line_and_column(case: str, tmp_path: Path) 
     text, message = TABLES[case]
     file = tmp_path / "wrong.csv"
     file.write_text(text)
-    with pytest.raises(lw.FileError, match=re.escape(str(file)) + message):
-        lw.trajectory_from_csv(file)
+    with pytest.raises(lw.errors.FileError, match=re.escape(str(file)) + message):
+        lw.trajectories.read_csv(file)
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
-    with pytest.raises(lw.FileError, match=r"none\.csv: cannot be read"):
-        lw.trajectory_from_csv(tmp_path / "none.csv")
-    with pytest.raises(lw.FileError, match="cannot be read"):
-        lw.trajectory_from_csv(tmp_path)
+    with pytest.raises(lw.errors.FileError, match=r"none\.csv: cannot be read"):
+        lw.trajectories.read_csv(tmp_path / "none.csv")
+    with pytest.raises(lw.errors.FileError, match="cannot be read"):
+        lw.trajectories.read_csv(tmp_path)
     (tmp_path / "bytes.csv").write_bytes(b"\xff\xfe\x00t")
-    with pytest.raises(lw.FileError, match="is not text"):
-        lw.trajectory_from_csv(tmp_path / "bytes.csv")
+    with pytest.raises(lw.errors.FileError, match="is not text"):
+        lw.trajectories.read_csv(tmp_path / "bytes.csv")
     (tmp_path / "open.csv").write_text("t,q1\n0,0\n1,1\n2,3\n")
-    with pytest.raises(lw.FileError, match=r"open\.csv: joint 1 starts at 0 and ends at 3"):
-        lw.trajectory_from_csv(tmp_path / "open.csv", ends="periodic")
+    with pytest.raises(lw.errors.FileError, match=r"open\.csv: joint 1 starts at 0 and ends at 3"):
+        lw.trajectories.read_csv(tmp_path / "open.csv", ends="periodic")
     (tmp_path / "mark.csv").write_text("\ufefft,q1\r\n0,0\r\n1,1\r\n", encoding="utf-8")  # as spreadsheets write
-    assert lw.trajectory_from_csv(tmp_path / "mark.csv")(1.0).q == 1.0
+    assert lw.trajectories.read_csv(tmp_path / "mark.csv")(1.0).q == 1.0
 
 
 def test_motions_that_are_at_speed_at_their_ends_are_not_taken_for_rest_in_silence(tmp_path: Path) -> None:
@@ -102,13 +102,17 @@ def test_motions_that_are_at_speed_at_their_ends_are_not_taken_for_rest_in_silen
     for q, where in ((np.sin(np.outer(t, [1, 2, 3])), "begins"), (1.0 - np.cos(np.outer(t, [1, 1.3, 1.2])), "ends")):
         write(t, q)
         with pytest.warns(UserWarning, match=rf"motion\.csv: the motion {where} at speed .*ends='natural'"):
-            clamped = lw.trajectory_from_csv(file)
-        natural = lw.trajectory_from_csv(file, ends="natural")
+            clamped = lw.trajectories.read_csv(file)
+        natural = lw.trajectories.read_csv(file, ends="natural")
         assert np.abs(clamped([0.0, 4.0]).qdd).max() > 20 * np.abs(natural([0.0, 4.0]).qdd).max()
-        assert lw.trajectory_from_csv(file, ends="clamped")(0.0).qd.tolist() == [0.0, 0.0, 0.0]
+        assert lw.trajectories.read_csv(file, ends="clamped")(0.0).qd.tolist() == [0.0, 0.0, 0.0]
     ends = [0.0, 0.0, 0.0], [1.0, -2.0, 0.5]
-    for move in (lw.cycloid(*ends, 2.0), lw.cubic(*ends, 2.0), lw.trapezoid(*ends, duration=2.0, speed=1.5)):
+    for move in (
+        lw.trajectories.cycloid(*ends, 2.0),
+        lw.trajectories.cubic(*ends, 2.0),
+        lw.trajectories.trapezoid(*ends, duration=2.0, speed=1.5),
+    ):
         for rows in (5, 11, 501):  # without a warning
             t = np.linspace(0.0, move.duration, rows)
             write(t, move(t).q)
-            lw.trajectory_from_csv(file)
+            lw.trajectories.read_csv(file)

@@ -18,7 +18,7 @@ from reference import DATA, ROBOTS
 @pytest.mark.parametrize("record", DATA["inverse_dynamics_trajectories"], ids=lambda r: r["robot"])
 def test_the_papers_cycloids_and_their_torques(record: dict[str, Any]) -> None:
     """[Saha99] eqs. (38), (39): 40-digit values of the motion and of the torques of Figs. 5 and 8."""
-    move = lw.cycloid(*PAPER[record["robot"]], record["T"])
+    move = lw.trajectories.cycloid(*PAPER[record["robot"]], record["T"])
     samples = {key: np.array([s[key] for s in record["samples"]]) for key in ("t", "q", "qd", "qdd", "tau")}
     for word, found in move(samples["t"])._asdict().items():
         assert np.abs(found - samples[word]).max() < 1e-14 * max(1.0, np.abs(samples[word]).max())
@@ -33,8 +33,11 @@ def test_the_papers_cycloids_and_their_torques(record: dict[str, Any]) -> None:
 def test_the_work_of_the_drives_is_the_change_of_energy(name: str, kind: str) -> None:
     arm = lw.load(name)
     a, b, *rest = np.random.default_rng(2).normal(size=(8, arm.n))
-    make = {"cycloid": lambda: lw.cycloid(a, b, 2.0), "septic": lambda: lw.septic(a, b, 2.0, *rest)}
-    make["spline"] = lambda: lw.spline([0, 0.5, 1.0, 1.5, 2.0], [a, b, *rest[:3]], ends="natural")
+    make = {
+        "cycloid": lambda: lw.trajectories.cycloid(a, b, 2.0),
+        "septic": lambda: lw.trajectories.septic(a, b, 2.0, *rest),
+    }
+    make["spline"] = lambda: lw.trajectories.spline([0, 0.5, 1.0, 1.5, 2.0], [a, b, *rest[:3]], ends="natural")
     along = lw.torque_along(arm, make[kind](), 4001, loads=False)
     energy = lw.kinetic_energy(arm, along.q, along.qd) + lw.potential_energy(arm, along.q)
     work = simpson(along.power.sum(-1), x=along.t)
@@ -42,7 +45,7 @@ def test_the_work_of_the_drives_is_the_change_of_energy(name: str, kind: str) ->
 
 
 def test_peaks_are_those_of_the_arrays() -> None:
-    arm, move = lw.load("stanford"), lw.cycloid(*PAPER["stanford"], 2.0)
+    arm, move = lw.load("stanford"), lw.trajectories.cycloid(*PAPER["stanford"], 2.0)
     along = lw.torque_along(arm, move, 301)
     peaks = along.peaks()
     for k in range(6):
@@ -70,12 +73,12 @@ def test_peaks_are_those_of_the_arrays() -> None:
 def test_rms_of_a_constant_torque_is_that_torque() -> None:
     arm = lw.load("planar3")
     here = [0.3, 0.2, 0.1]
-    peaks = lw.torque_along(arm, lw.cycloid(here, here, 2.0), 50).peaks()
+    peaks = lw.torque_along(arm, lw.trajectories.cycloid(here, here, 2.0), 50).peaks()
     assert peaks.rms == pytest.approx(np.abs(lw.gravity_torque(arm, here)), rel=1e-14)
 
 
 def test_loads_are_joint_wrenches_and_the_drive_is_along_the_axis() -> None:
-    arm, move = lw.load("stanford"), lw.septic(*PAPER["stanford"], 2.0)
+    arm, move = lw.load("stanford"), lw.trajectories.septic(*PAPER["stanford"], 2.0)
     along = lw.torque_along(arm, move, 5, frame="joint")
     assert np.array_equal(along.loads, lw.joint_wrenches(arm, *move(along.t), frame="joint"))
     axis = np.where([kind == "P" for kind in arm.joints], 5, 2)
@@ -90,7 +93,7 @@ def test_loads_are_joint_wrenches_and_the_drive_is_along_the_axis() -> None:
 def test_wrenches_and_friction_reach_the_torques() -> None:
     rows = [{**row, "viscous_friction": 0.5} for row in lw.load("planar3").rows]
     arm = lw.Robot.from_dh(rows, convention="standard", gravity=(0, -9.81, 0))
-    move = lw.cycloid([0, 0, 0], [1, 2, 3], 2.0)
+    move = lw.trajectories.cycloid([0, 0, 0], [1, 2, 3], 2.0)
     plain, rough = lw.torque_along(arm, move, 9), lw.torque_along(arm, move, 9, friction=True)
     assert rough.tau - plain.tau == pytest.approx(0.5 * plain.qd, abs=1e-12)
     assert np.array_equal(rough.loads, plain.loads)
@@ -110,11 +113,11 @@ def test_a_robot_of_symbols_is_refused() -> None:
     rows = [{**row, "mass": lw.symbols("m")} for row in lw.load("planar3").rows]
     arm = lw.Robot.from_dh(rows, convention="standard", gravity=(0, -9.81, 0))
     with pytest.raises(ValueError, match="has symbols"):
-        lw.torque_along(arm, lw.cycloid([0] * 3, [1] * 3, 1.0))
+        lw.torque_along(arm, lw.trajectories.cycloid([0] * 3, [1] * 3, 1.0))
 
 
 def test_the_table_of_loads_is_complete_and_its_motion_is_read_back(tmp_path: Path) -> None:
-    arm, move = lw.load("planar3"), lw.cycloid([0, 0, 0], [1, 2, 3], 2.0)
+    arm, move = lw.load("planar3"), lw.trajectories.cycloid([0, 0, 0], [1, 2, 3], 2.0)
     along = lw.torque_along(arm, move, 33)
     along.to_csv(tmp_path / "loads.csv")
     table = np.genfromtxt(tmp_path / "loads.csv", delimiter=",", names=True)
@@ -123,7 +126,7 @@ def test_the_table_of_loads_is_complete_and_its_motion_is_read_back(tmp_path: Pa
         for word, values in (("q", along.q), ("qd", along.qd), ("qdd", along.qdd), ("tau", along.tau)):
             assert np.array_equal(table[f"{word}{k + 1}"], values[:, k])
         assert np.array_equal(table[f"fy{k + 1}"], along.loads[:, k, 4])
-    again = lw.trajectory_from_csv(tmp_path / "loads.csv")
+    again = lw.trajectories.read_csv(tmp_path / "loads.csv")
     assert np.abs(again(along.t).q - along.q).max() < 1e-14
     t = np.linspace(0.0, 2.0, 500)
     assert np.abs(again(t).q - move(t).q).max() < 1e-8  # the cycloid by quintics, h⁶ small
@@ -132,7 +135,7 @@ def test_the_table_of_loads_is_complete_and_its_motion_is_read_back(tmp_path: Pa
 
 
 def test_pictures(tmp_path: Path) -> None:
-    along = lw.torque_along(lw.load("stanford"), lw.cycloid(*PAPER["stanford"], 10.0), 101)
+    along = lw.torque_along(lw.load("stanford"), lw.trajectories.cycloid(*PAPER["stanford"], 10.0), 101)
     figure = along.plot()
     assert [axes.get_ylabel() for axes in figure.axes] == ["torque of the drive (N m)", "force of the drive (N)"]
     drawn = {line.get_label(): line.get_ydata() for axes in figure.axes for line in axes.lines}
@@ -142,14 +145,14 @@ def test_pictures(tmp_path: Path) -> None:
     assert sum(len(part.axes) for part in whole.subfigs) == 8
     whole.savefig(tmp_path / "loads.png")
     assert (tmp_path / "loads.png").stat().st_size > 10_000
-    assert len(lw.torque_along(lw.load("gantry"), lw.cycloid([0] * 3, [1] * 3, 1.0), 9).plot().axes) == 1
+    assert len(lw.torque_along(lw.load("gantry"), lw.trajectories.cycloid([0] * 3, [1] * 3, 1.0), 9).plot().axes) == 1
     with pytest.raises(ValueError, match="the loads were left out"):
-        lw.torque_along(along.robot, lw.cycloid(*PAPER["stanford"], 1.0), 9, loads=False).plot(loads=True)
+        lw.torque_along(along.robot, lw.trajectories.cycloid(*PAPER["stanford"], 1.0), 9, loads=False).plot(loads=True)
 
 
 def test_without_matplotlib_the_rest_works(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    along = lw.torque_along(lw.load("gantry"), lw.cycloid([0] * 3, [1] * 3, 1.0), 9)
+    along = lw.torque_along(lw.load("gantry"), lw.trajectories.cycloid([0] * 3, [1] * 3, 1.0), 9)
     assert str(along.peaks())
 
 

@@ -20,7 +20,7 @@ ARM = lw.Robot.from_frames(ROWS, name="geared")
 
 
 def test_what_would_be_lost_is_said(tmp_path: Path) -> None:
-    with pytest.raises(lw.FileError) as refused:
+    with pytest.raises(lw.errors.FileError) as refused:
         lw.save(ARM, tmp_path / "arm.urdf")
     assert "3 of its joints have one, the largest 3 kg m2 at joint 'shoulder'" in str(refused.value)
     for way in ('urdf_rotors="transmission"', 'urdf_rotors="drop"', ".toml"):
@@ -71,7 +71,7 @@ def test_transmissions_that_cannot_be_meant_are_refused(old: str, new: str, mess
     path = tmp_path / "arm.urdf"
     lw.save(ARM, path, urdf_rotors="transmission")
     path.write_text(path.read_text().replace(old, new, 1))
-    with pytest.raises(lw.FileError, match=message):
+    with pytest.raises(lw.errors.FileError, match=message):
         lw.load(path)
 
 

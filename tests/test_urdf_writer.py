@@ -136,7 +136,7 @@ def test_bodies_that_cannot_exist_are_written_as_they_are(tmp_path: Path) -> Non
     with pytest.warns(UserWarning, match="cannot exist"):
         robot = lw.Robot.from_frames([thin], name="thin", unphysical="warn")
     lw.save(robot, tmp_path / "thin.urdf")
-    with pytest.raises(lw.FileError, match="triangle inequality"):
+    with pytest.raises(lw.errors.FileError, match="triangle inequality"):
         lw.load(tmp_path / "thin.urdf")
 
 
@@ -160,7 +160,7 @@ def refusals() -> list[Any]:
 def test_what_urdf_cannot_say_is_refused_by_name(robot: lw.Robot, message: str, tmp_path: Path) -> None:
     path = tmp_path / "arm.urdf"
     path.write_text("before")
-    with pytest.raises(lw.FileError, match=message):
+    with pytest.raises(lw.errors.FileError, match=message):
         lw.save(robot, path)
     assert path.read_text() == "before"
     assert [p.name for p in tmp_path.iterdir()] == ["arm.urdf"]
@@ -168,7 +168,7 @@ def test_what_urdf_cannot_say_is_refused_by_name(robot: lw.Robot, message: str, 
 
 def test_a_file_that_would_differ_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writer, "roll_pitch_yaw", lambda rotation: (0.0, 0.0, 1e-7))
-    with pytest.raises(lw.FileError, match=r"x.urdf: not written: robot 'gantry': .* is not the same robot"):
+    with pytest.raises(lw.errors.FileError, match=r"x.urdf: not written: robot 'gantry': .* is not the same robot"):
         lw.save(lw.load("gantry"), tmp_path / "x.urdf")
     assert not list(tmp_path.iterdir())
 

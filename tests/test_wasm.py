@@ -110,8 +110,12 @@ def test_kernels_have_the_bits_of_a_cpu_without_fused_operations(robot: lw.Robot
 
 
 @cache
-def module_for_any(function: Callable[..., Any], dtype: str) -> bytes:
+def module_for_any(function: Callable[..., Any], dtype: str) -> lw.results.WasmModule:
     return lw.wasm(function, dtype=dtype)
+
+
+def record_of(robot: lw.Robot, dtype: str = "float64") -> bytes:
+    return module_for_any(lw.gravity_torque, dtype).robot(robot)
 
 
 @cache
@@ -141,7 +145,7 @@ def test_one_module_takes_any_robot(robot: lw.Robot, function: Callable[..., Any
     for dtype in DTYPES if THOROUGH and robot in QUICK else DTYPES[:1]:
         kernel = any_on_cpu(function, robot, dtype)
         arrays = given(kernel.interface)
-        found = by_wasmtime(module_for_any(function, dtype), arrays, lw.wasm_robot(robot, dtype=dtype), STATES)[0]
+        found = by_wasmtime(module_for_any(function, dtype), arrays, record_of(robot, dtype), STATES)[0]
         assert same(found, kernel(*arrays))
         assert np.isnan(found[[5, 8]]).all()
 
@@ -151,7 +155,7 @@ def test_one_module_takes_any_robot(robot: lw.Robot, function: Callable[..., Any
 def test_modules_for_any_robot_give_what_python_gives(robot: lw.Robot) -> None:
     if robot.couplings:
         pytest.skip("coupled joints")
-    record, rng = lw.wasm_robot(robot), np.random.default_rng(0)
+    record, rng = record_of(robot), np.random.default_rng(0)
     q = np.array([lw.random_configuration(robot, rng) for _ in range(3)])
     qd, tau = rng.normal(size=(2, 3, robot.n))
     bodies = [joint.link for joint in robot.moving]
@@ -166,8 +170,8 @@ def test_modules_for_any_robot_give_what_python_gives(robot: lw.Robot) -> None:
 def test_numbers_of_a_record_may_be_changed_in_place() -> None:
     arm = TEXTBOOK[2]
     q = np.random.default_rng(0).normal(size=(1, arm.n))
-    record = bytearray(lw.wasm_robot(arm))
-    about = lw.wasm_interface(module_for_any(lw.gravity_torque, "float64"))["record"]
+    record = bytearray(record_of(arm))
+    about = module_for_any(lw.gravity_torque, "float64").interface["record"]
     header = dict(zip(about["header"], np.frombuffer(record[:64], "<i4"), strict=False))
     np.frombuffer(record, float, 3, header["gravity"])[:] = (1.0, 2.0, 3.0)
     heavy = arm.rows
@@ -187,7 +191,7 @@ def test_methods_and_friction_of_modules_for_any_robot() -> None:
     q, qd, tau = np.random.default_rng(0).normal(size=(3, 1, arm.n))
     for method in ("fewest", "denoc", "kalman", "articulated", "articulated-regrouped"):
         module = lw.wasm(FD, method=method, friction=True)
-        (found,) = by_wasmtime(module, [q, qd, tau], lw.wasm_robot(rough))
+        (found,) = by_wasmtime(module, [q, qd, tau], record_of(rough))
         assert relative(found, lw.forward_dynamics(rough, q, qd, tau, friction=True)) < 1e-9
 
 
@@ -199,17 +203,17 @@ def test_wrenches_on_every_link_of_any_robot(robot: lw.Robot) -> None:
     wrench, point = np.zeros((robot.n, 6)), np.zeros((robot.n, 3))
     wrench[bodies], point[bodies] = rng.normal(size=(len(bodies), 6)), rng.normal(size=(len(bodies), 3))
     module = lw.wasm(lw.bias_torque, wrench=True, point=True)
-    (found,) = by_wasmtime(module, [q, qd, wrench, point], lw.wasm_robot(robot))
+    (found,) = by_wasmtime(module, [q, qd, wrench, point], record_of(robot))
     expected = lw.bias_torque(robot, q, qd, wrench[bodies], point=point[bodies])
     assert relative(found[0], expected) < 1e-12
 
 
 def test_a_quaternion_without_length_gives_nan() -> None:
     q = np.zeros((1, SCREW.nq))
-    (poses,) = by_wasmtime(module_for_any(lw.poses, "float64"), [q], lw.wasm_robot(SCREW))
+    (poses,) = by_wasmtime(module_for_any(lw.poses, "float64"), [q], record_of(SCREW))
     assert np.isnan(poses).all()
     q[0, 1] = 1.0
-    (poses,) = by_wasmtime(module_for_any(lw.poses, "float64"), [q], lw.wasm_robot(SCREW))
+    (poses,) = by_wasmtime(module_for_any(lw.poses, "float64"), [q], record_of(SCREW))
     assert np.isfinite(poses).all()
 
 
@@ -219,7 +223,7 @@ def test_node_has_the_same_bits(robot: lw.Robot, tmp_path: Path) -> None:
     if robot.couplings or robot.n > 40:
         pytest.skip("coupled joints, or too long")
     kernel, at_once = any_on_cpu(lw.poses, robot, "float64"), on_cpu(ID, robot, "float64", "straight")
-    arrays, record = given(kernel.interface), lw.wasm_robot(robot)
+    arrays, record = given(kernel.interface), record_of(robot)
     assert same(by_node(module_for_any(lw.poses, "float64"), arrays, record, STATES, tmp_path)[0], kernel(*arrays))
     arrays = given(at_once.interface)
     assert same(by_node(lw.wasm(ID, robot), arrays, b"", STATES, tmp_path)[0], at_once(*arrays))
@@ -252,12 +256,14 @@ def test_the_javascript_of_the_documentation_runs(tmp_path: Path) -> None:
     files = {
         "fr3.wasm": lw.wasm(ID, arm),
         "forward_dynamics.wasm": lw.wasm(FD),
-        "robot.bin": lw.wasm_robot(arm),
+        "robot.bin": record_of(arm),
         "simulation.wasm": lw.wasm(lw.simulate, arm, q0=q, torque=still),
     }
     for name, data in files.items():
         (tmp_path / name).write_bytes(data)
-    braked = lw.simulate(arm, q, torque=lw.sampled(lambda arm, t, q, qd: -2.0 * qd, 1 / 60), duration=1.0, samples=[1])
+    braked = lw.simulate(
+        arm, q, torque=lw.control.sampled(lambda arm, t, q, qd: -2.0 * qd, 1 / 60), duration=1.0, samples=[1]
+    )
     expected = [lw.inverse_dynamics(arm, q, still, still), lw.forward_dynamics(arm, q, still, still), braked.q[-1]]
     for script, result, error in zip(scripts_of_the_documentation(), expected, (1e-12, 1e-12, 1e-6), strict=True):
         (tmp_path / "script.mjs").write_text(script, encoding="utf-8")
@@ -292,7 +298,7 @@ def test_batches_of_any_length_on_several_threads(monkeypatch: pytest.MonkeyPatc
 def test_modules_say_where_everything_is() -> None:
     for robot, form in ((TEXTBOOK[2], "straight"), (TEXTBOOK[2], "loops"), (SCREW, "loops")):
         module = lw.wasm(ID, robot, form=form)
-        about, end = lw.wasm_interface(module), 0
+        about, end = module.interface, 0
         assert about["version"] == 1
         assert about["robot"] == robot.name
         for argument in about["arguments"]:
@@ -303,7 +309,7 @@ def test_modules_say_where_everything_is() -> None:
         pages.take(2)
         assert end <= pages.number() * PAGE
         assert 2 not in dict(sections_of(module))  # no imports
-    assert "offset" not in lw.wasm_interface(module_for_any(lw.poses, "float64"))["arguments"][0]
+    assert "offset" not in module_for_any(lw.poses, "float64").interface["arguments"][0]
 
 
 def test_records_have_a_column_for_every_number() -> None:
@@ -335,14 +341,15 @@ def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
         (lambda: lw.wasm(ID, dtype="float16"), "dtype is 'float16'"),
         (lambda: lw.wasm(lw.inertia_matrix, arm, form="loops"), "has no form with loops"),
         (lambda: lw.wasm(ID, SCREW, form="loops", wrench=lw.Input(2, 6)), "loops take no wrenches"),
-        (lambda: lw.wasm_robot(coupled), "has coupled joints.*lw.wasm"),
-        (lambda: lw.wasm_interface(b"\0asm\1\0\0\0"), r"no module of lw\.wasm"),
-        (lambda: lw.wasm_interface(b"text"), r"no module of lw\.wasm"),
+        (lambda: record_of(coupled), "has coupled joints.*lw.wasm"),
+        (lambda: lw.results.WasmModule(b"\0asm\1\0\0\0").interface, r"no module of lw\.wasm"),
+        (lambda: lw.results.WasmModule(b"text").interface, r"no module of lw\.wasm"),
+        (lambda: lw.wasm(ID, arm).robot(arm), "takes no robot as data"),
     ):
         with pytest.raises(ValueError, match=message):
             call()
     with pytest.raises(TypeError, match="expected a Robot"):
-        lw.wasm_robot("fr3")  # type: ignore[arg-type]
+        record_of("fr3")  # type: ignore[arg-type]
     with pytest.raises(ModuleError, match="memcpy"):
         check_imports(b"\1\3env\6memcpy\0\1")
     monkeypatch.setitem(sys.modules, "wasmtime", None)

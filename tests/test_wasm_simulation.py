@@ -26,8 +26,8 @@ SCHEMES = [("verner65", None), ("dormand54", None), ("rk4", 1e-2), ("rk4", 3e-3)
 class Simulation:
     """A module in wasmtime, with its numbers by name."""
 
-    def __init__(self, module: bytes) -> None:
-        self.about = lw.wasm_interface(module)
+    def __init__(self, module: lw.results.WasmModule) -> None:
+        self.about = module.interface
         self.numbers = {number["name"]: number for number in self.about["numbers"]}
         self.store = wasmtime.Store()
         instance = wasmtime.Instance(self.store, wasmtime.Module(self.store.engine, module), [])
@@ -75,7 +75,7 @@ def test_the_bits_are_those_of_the_driver_on_a_cpu_without_fused_operations(
 
 def test_it_is_the_motion_that_simulate_gives() -> None:
     arm, target = TEXTBOOK[1], [0.5, -0.3, 0.2]
-    options: dict[str, Any] = {"torque": lw.pd_gravity(target, kp=60, kd=20), "friction": True}
+    options: dict[str, Any] = {"torque": lw.control.pd_gravity(target, kp=60, kd=20), "friction": True}
     found = Simulation(lw.wasm(lw.simulate, arm, q0=[0.1, 0.2, 0.3], **options))
     recording = lw.simulate(arm, [0.1, 0.2, 0.3], duration=0.4, samples=[*ENDS], **options)
     for end, q in zip(ENDS, recording.q, strict=True):
@@ -227,4 +227,4 @@ def test_arguments_of_other_simulations_are_refused(name: str) -> None:
 
 def test_symbols_keep_their_names() -> None:
     module = lw.wasm(lw.simulate, double_pendulum(lw.symbols("own_m")), parameters={"own_m": 1.0})
-    assert "own_m" in [number["name"] for number in lw.wasm_interface(module)["numbers"]]
+    assert "own_m" in [number["name"] for number in module.interface["numbers"]]

@@ -82,7 +82,7 @@ def test_loads_of_joints_and_constraints_know_the_point():
     assert relative(lw.inverse_dynamics(arm, q, qd, qdd, wrench, point=point, base=base), tau) < 1e-12
 
 
-@pytest.mark.parametrize("quasi", [lw.normalized, lw.unnormalized], ids=repr)
+@pytest.mark.parametrize("quasi", [lw.formulations.normalized, lw.formulations.unnormalized], ids=repr)
 def test_quasi_coordinates_know_the_point(quasi: Any):
     arm = ARMS[2]
     (q, qd, _, tau), (wrench, point) = (x[0] for x in states(arm)), loads(arm)
@@ -230,7 +230,9 @@ def test_a_sweep_has_one_point_for_all(tmp_path: Path):
 
 def test_torque_along_and_accuracy_take_a_point():
     arm, wrench, point = lw.load("planar3"), np.array([0.1, 0.2, 0.3, 4.0, 5.0, 6.0]), (0.3, 0.1, -0.2)
-    along = lw.torque_along(arm, lw.cycloid([0, 0, 0], [1, 1, 1], 2.0), 5, wrench=wrench, point=point, frame="joint")
+    along = lw.torque_along(
+        arm, lw.trajectories.cycloid([0, 0, 0], [1, 1, 1], 2.0), 5, wrench=wrench, point=point, frame="joint"
+    )
     assert relative(along.tau, lw.inverse_dynamics(arm, along.q, along.qd, along.qdd, wrench, point=point)) < 1e-14
     assert relative(along.loads[..., 2], along.tau) < 1e-12
     pytest.importorskip("mpmath")

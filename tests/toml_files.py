@@ -65,7 +65,7 @@ def refused(folder: Path, text: str | bytes) -> tuple[int, str]:
     """Line and message of the error that a file with this text gives."""
     path = folder / "bad.toml"
     path.write_bytes(text.encode() if isinstance(text, str) else text)
-    with pytest.raises(lw.FileError) as caught:
+    with pytest.raises(lw.errors.FileError) as caught:
         lw.load(path)
     said = str(caught.value)
     assert said.startswith(f"{path}:")

@@ -34,13 +34,15 @@ def row_size(argument: dict[str, Any], sizes: dict[str, int]) -> int:
     return size
 
 
-def by_wasmtime(module: bytes, arrays: list[np.ndarray], record: bytes = b"", count: int = 1) -> list[np.ndarray]:
+def by_wasmtime(
+    module: lw.results.WasmModule, arrays: list[np.ndarray], record: bytes = b"", count: int = 1
+) -> list[np.ndarray]:
     """The outputs, each with a row for each state. `record` is that of the robot, for modules that take any."""
     wasmtime = pytest.importorskip("wasmtime")
     store = wasmtime.Store(wasmtime.Engine())
     exports = wasmtime.Instance(store, wasmtime.Module(store.engine, module), []).exports(store)
     memory, heap = exports["memory"], exports["heap"].value(store)
-    interface = lw.wasm_interface(module)
+    interface = module.interface
     sizes, given, addresses, outputs = sizes_of(interface, record), iter(arrays), [], []
 
     def place(size: int) -> int:
@@ -73,11 +75,13 @@ def by_wasmtime(module: bytes, arrays: list[np.ndarray], record: bytes = b"", co
     return [x.reshape(count, -1) for x in found]
 
 
-def by_node(module: bytes, arrays: list[np.ndarray], record: bytes, count: int, folder: Path) -> list[np.ndarray]:
+def by_node(
+    module: lw.results.WasmModule, arrays: list[np.ndarray], record: bytes, count: int, folder: Path
+) -> list[np.ndarray]:
     """The same in node, as a page in a browser would do it."""
     if NODE is None:
         pytest.skip("node is not installed")
-    dtype = lw.wasm_interface(module)["dtype"]
+    dtype = module.interface["dtype"]
     (folder / "module.wasm").write_bytes(module)
     (folder / "robot.bin").write_bytes(record)
     (folder / "inputs.bin").write_bytes(b"".join(np.ascontiguousarray(x, dtype).tobytes() for x in arrays))

@@ -68,16 +68,16 @@ class Case:
     def label(self) -> str:
         return f"{self.name}/{self.method}" if self.method else self.name
 
-    def count(self, arm: lw.Robot) -> lw.Count:
+    def count(self, arm: lw.Robot) -> lw.results.Count:
         return lw.count(self.function, arm, **({"method": self.method} if self.method else {}))
 
 
 def all_cases() -> list[Case]:
     choices = (lw.inverse_dynamics, lw.forward_dynamics, lw.inertia_matrix)
-    plain = (lw.udu, lw.inverse_inertia_matrix, lw.bias_torque, lw.gravity_torque, lw.coriolis_matrix)
+    plain = (lw.formulations.udu, lw.inverse_inertia_matrix, lw.bias_torque, lw.gravity_torque, lw.coriolis_matrix)
     cases = [Case(f.__name__, f, method) for f in choices for method in lw.methods(f)]
     cases += [Case(f.__name__, f) for f in plain]
-    quasi_coordinates = (lw.normalized, lw.unnormalized)
+    quasi_coordinates = (lw.formulations.normalized, lw.formulations.unnormalized)
     names = ("normalized.acceleration", "unnormalized.acceleration")
     return cases + [Case(name, q.acceleration) for name, q in zip(names, quasi_coordinates, strict=True)]
 
@@ -90,16 +90,16 @@ FORMLESS = (UNROLLED, ROUNDS, *CHOOSERS)  # no closed form is looked for
 
 
 @cache
-def counted(label: str, family: str, n: int, seed: int = 0) -> lw.Count:
+def counted(label: str, family: str, n: int, seed: int = 0) -> lw.results.Count:
     return CASES[label].count(FAMILIES[family](n, seed))
 
 
 @cache
-def counted_on(label: str, name: str) -> lw.Count:
+def counted_on(label: str, name: str) -> lw.results.Count:
     return CASES[label].count(robot(name))
 
 
-def best(function: str, family: str, n: int) -> tuple[str, lw.Count]:
+def best(function: str, family: str, n: int) -> tuple[str, lw.results.Count]:
     """The method that takes the fewest operations, and its count."""
     offered = [label for label in CASES if label.startswith(function + "/") and label not in FORMLESS]
     label = min(offered, key=lambda each: counted(each, family, n).total)

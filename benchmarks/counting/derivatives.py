@@ -26,7 +26,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 @cache
-def by_mode(function: str, mode: str, arm: lw.Robot) -> lw.Count:
+def by_mode(function: str, mode: str, arm: lw.Robot) -> lw.results.Count:
     """Both derivatives, by q and by qd, of the shortest text in one program: what they share counts once."""
     program = lw.trace(getattr(lw, function), arm, method=DERIVED[function][0])
     moves = {"q": Moves(arm.n, arm.coordinates.configuration_rates)} if arm.quaternions else {}
@@ -34,7 +34,7 @@ def by_mode(function: str, mode: str, arm: lw.Robot) -> lw.Count:
 
 
 @cache
-def in_closed_form(function: str, arm: lw.Robot) -> lw.Count:
+def in_closed_form(function: str, arm: lw.Robot) -> lw.results.Count:
     """The same two derivatives."""
 
     def both(arm: lw.Robot, q: Any, qd: Any, last: Any) -> Any:
@@ -43,7 +43,7 @@ def in_closed_form(function: str, arm: lw.Robot) -> lw.Count:
     return lw.count(both, arm)
 
 
-def entries(robots: Iterable[str]) -> dict[str, lw.Count]:
+def entries(robots: Iterable[str]) -> dict[str, lw.results.Count]:
     """For the golden file: closed forms on robots of the library."""
     return {f"{name}/{f}_derivatives": in_closed_form(f, lw.load(name)) for f in DERIVED for name in robots}
 

@@ -69,18 +69,18 @@ def records() -> list[str]:
     return lines + customised()
 
 
-def both(count: lw.Count) -> str:
+def both(count: lw.results.Count) -> str:
     """M + A, as published figures are, and all operations."""
     return f"{number(count.multiplications + count.additions)} ({number(count.total)})"
 
 
 @cache
-def oblique_fewest(n: int) -> lw.Count:
+def oblique_fewest(n: int) -> lw.results.Count:
     return CASES["inverse_dynamics/fewest"].count(general(n).with_gravity(OBLIQUE))
 
 
 @cache
-def cheapest(function: str, arm: lw.Robot) -> tuple[str, lw.Count]:
+def cheapest(function: str, arm: lw.Robot) -> tuple[str, lw.results.Count]:
     """The method that takes the fewest operations on this robot, and how many."""
     offered = [label for label in CASES if label.startswith(function + "/") and label not in FORMLESS]
     counts = {CASES[label].method or "": CASES[label].count(arm) for label in offered}

@@ -71,7 +71,7 @@ class Form:
         return text + (" †" if self.spread else "")
 
 
-Series = Callable[[int, int], lw.Count]  # of n and the seed
+Series = Callable[[int, int], lw.results.Count]  # of n and the seed
 
 
 def form_of(series: Series, kind: str) -> Form:

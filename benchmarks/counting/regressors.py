@@ -19,11 +19,11 @@ BASE = "base parameters"
 
 
 @cache
-def by_recursion(arm: lw.Robot, base: bool) -> lw.Count:
+def by_recursion(arm: lw.Robot, base: bool) -> lw.results.Count:
     return lw.count(lw.regressor, arm, base=base)
 
 
-def column_by_column(arm: lw.Robot) -> lw.Count:
+def column_by_column(arm: lw.Robot) -> lw.results.Count:
     """Each column as the torques of a robot with a single unit body, in one program."""
     units = [body_of(unit) for unit in np.eye(len(TEN)).tolist()]
     alone = [with_one_body(arm, joint.link, unit) for joint in arm.moving for unit in units]
@@ -40,7 +40,7 @@ def with_one_body(arm: lw.Robot, index: int, body: RigidInertia) -> lw.Robot:
     return replace(arm.without_rotors(), links=tuple(links))
 
 
-def entries(robots: Iterable[str]) -> dict[str, lw.Count]:
+def entries(robots: Iterable[str]) -> dict[str, lw.results.Count]:
     """For the golden file."""
     arms = {name: lw.load(name) for name in robots}
     every = {f"{name}/regressor": by_recursion(arm, base=False) for name, arm in arms.items()}

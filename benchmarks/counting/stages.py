@@ -18,7 +18,7 @@ from .cases import CASES, FAMILIES, KINDS, NOWHERE, general
 Stage = tuple[str, list[Any]]
 
 
-def staged(stages: Iterator[Stage]) -> dict[str, lw.Count]:
+def staged(stages: Iterator[Stage]) -> dict[str, lw.results.Count]:
     """For each stage, the operations that it needs and no earlier stage did. A name may come again: they add up."""
     seen: set[int] = set()
     ops: dict[str, Counter[str]] = {}
@@ -34,9 +34,9 @@ def staged(stages: Iterator[Stage]) -> dict[str, lw.Count]:
     return {name: as_count(found) for name, found in ops.items()}
 
 
-def as_count(ops: Counter[str]) -> lw.Count:
+def as_count(ops: Counter[str]) -> lw.results.Count:
     functions = sum(ops[name] for name in ("sin", "cos", "sign", "sqrt"))
-    return lw.Count(ops["mul"], ops["add"] + ops["sub"], ops["div"], functions, ops["neg"])
+    return lw.results.Count(ops["mul"], ops["add"] + ops["sub"], ops["div"], functions, ops["neg"])
 
 
 def inputs(tape: Graph, n: int, *names: str) -> list[list[Node]]:
@@ -135,40 +135,40 @@ def inward_stages(
 
 
 @cache
-def newton_euler_counts(joints: str, n: int, seed: int = 0) -> dict[str, lw.Count]:
+def newton_euler_counts(joints: str, n: int, seed: int = 0) -> dict[str, lw.results.Count]:
     return staged(newton_euler_stages(lw.chain(n, seed=seed, joints=joints)))
 
 
 @cache
-def diagonal_counts(kind: str, family: str, weight: bool, n: int, seed: int = 0) -> dict[str, lw.Count]:
+def diagonal_counts(kind: str, family: str, weight: bool, n: int, seed: int = 0) -> dict[str, lw.results.Count]:
     arm = FAMILIES[family](n, seed)
     return staged(diagonal_stages(arm if weight else arm.with_gravity(NOWHERE), getattr(quasi, kind)))
 
 
-def newton_euler_stage(stages: Sequence[str], n: int, seed: int = 0) -> lw.Count:
+def newton_euler_stage(stages: Sequence[str], n: int, seed: int = 0) -> lw.results.Count:
     return together(newton_euler_counts("R", n, seed), stages)
 
 
-def diagonal_stage(kind: str, family: str, stages: Sequence[str], n: int, seed: int = 0) -> lw.Count:
+def diagonal_stage(kind: str, family: str, stages: Sequence[str], n: int, seed: int = 0) -> lw.results.Count:
     return together(diagonal_counts(kind, family, True, n, seed), stages)
 
 
-def weightless_stage(stage: str, n: int, seed: int = 0) -> lw.Count:
+def weightless_stage(stage: str, n: int, seed: int = 0) -> lw.results.Count:
     return diagonal_counts("normalized", "chain", False, n, seed)[stage]
 
 
-def together(counts: dict[str, lw.Count], stages: Sequence[str]) -> lw.Count:
+def together(counts: dict[str, lw.results.Count], stages: Sequence[str]) -> lw.results.Count:
     chosen = [counts[stage] for stage in stages]
-    return lw.Count(*(sum(getattr(c, kind) for c in chosen) for kind in (*KINDS, "negations")))
+    return lw.results.Count(*(sum(getattr(c, kind) for c in chosen) for kind in (*KINDS, "negations")))
 
 
 @cache
-def weightless(label: str, n: int, seed: int = 0) -> lw.Count:
+def weightless(label: str, n: int, seed: int = 0) -> lw.results.Count:
     return CASES[label].count(general(n, seed).with_gravity(NOWHERE))
 
 
 @cache
-def unbiased(method: str, n: int, seed: int = 0) -> lw.Count:
+def unbiased(method: str, n: int, seed: int = 0) -> lw.results.Count:
     """Forward dynamics without its bias: at rest and without gravity, where the bias folds away."""
     algorithm = dynamics.ALL_FORWARD_DYNAMICS[method]
 

@@ -14,7 +14,7 @@ def number(x: Fraction | int) -> str:
     return f"{int(x):,}" if Fraction(x).denominator == 1 else str(x)
 
 
-def pair(count: lw.Count) -> str:
+def pair(count: lw.results.Count) -> str:
     return f"{number(count.multiplications)}, {number(count.additions)}"
 
 
@@ -41,5 +41,5 @@ def plain(form: tuple[int, int]) -> Polynomial:
     return polynomial(*form) if form[0] else polynomial(form[1])
 
 
-def four(count: lw.Count) -> str:
+def four(count: lw.results.Count) -> str:
     return ", ".join(number(getattr(count, kind)) for kind in KINDS)

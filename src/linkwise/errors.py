@@ -4,7 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from numbers import Integral, Real
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+if TYPE_CHECKING:  # which exceptions hold
+    from .identification.excitation import Excitation
+    from .recording import Recording
+    from .sweeps.sweeping import Sweep
+
+__all__ = [
+    "CacheWarning",
+    "CompileError",
+    "CudaError",
+    "CudaMemoryError",
+    "EquilibriumError",
+    "ExcitationInterrupted",
+    "FileError",
+    "RobotError",
+    "RowError",
+    "SimulationError",
+    "SimulationInterrupted",
+    "SingularError",
+    "SweepInterrupted",
+    "SweepWarning",
+    "UntraceableFunctionError",
+]
 
 
 class ErrorWithFields(BaseException):
@@ -85,6 +108,63 @@ class SingularError(ValueError):
 
 class EquilibriumError(ValueError):
     """No configuration was found at which the robot is in balance: the message names the joint that is not."""
+
+
+class UntraceableFunctionError(TypeError):
+    """A user's function cannot be traced into a program: the message says which, where and why."""
+
+
+class SimulationError(ErrorWithFields, RuntimeError):
+    """A trajectory could not be integrated to its end; `recording` holds the part before."""
+
+    def __init__(self, message: str, recording: Recording) -> None:
+        super().__init__(message)
+        self.recording = recording
+
+
+class SimulationInterrupted(ErrorWithFields, KeyboardInterrupt):
+    """Ctrl-C during a simulation; `recording` holds what was computed until then."""
+
+    def __init__(self, recording: Recording) -> None:
+        super().__init__(f"interrupted: {recording!r} is kept as .recording of this exception")
+        self.recording = recording
+
+
+class ExcitationInterrupted(ErrorWithFields, KeyboardInterrupt):
+    """Ctrl-C during a search; `excitation` is the best motion until then, within all limits."""
+
+    def __init__(self, best: Excitation) -> None:
+        super().__init__(f"interrupted: {best!r} is kept as .excitation of this exception")
+        self.excitation = best
+
+
+class SweepInterrupted(ErrorWithFields, KeyboardInterrupt):
+    """Ctrl-C during a sweep; the finished chunks are in `sweep` and its folder."""
+
+    def __init__(self, sweep: Sweep) -> None:
+        again = f"without functions, lw.sweeps.open_sweep({sweep.folder!r}).resume()"
+        super().__init__(f"interrupted: {sweep!r} is kept; the same call of lw.sweep resumes it, or, {again}")
+        self.sweep = sweep
+
+
+class SweepWarning(UserWarning):
+    """Something about a sweep that was not as expected, and what was done about it."""
+
+
+class CacheWarning(UserWarning):
+    """A file or folder of the cache was not used: the message says which and why."""
+
+
+class CompileError(RuntimeError):
+    """LLVM refused a text: a bug in Linkwise."""
+
+
+class CudaError(RuntimeError):
+    """The GPU, or its driver, cannot do what was asked: the message says why."""
+
+
+class CudaMemoryError(CudaError, MemoryError):
+    """The GPU has no memory left."""
 
 
 BEGUN = 3  # letters that a name must have in common with the one that it is the beginning of

@@ -28,7 +28,7 @@ def main() -> int:
     try:
         robot = inputs.read(arguments.inputs, arguments.unphysical)
         lw.save(robot, table)
-    except (lw.RobotError, OSError) as problem:
+    except (lw.errors.RobotError, OSError) as problem:
         print(f"error: {problem}", file=sys.stderr)
         return 1
     print(f"{table}: {robot!r}")

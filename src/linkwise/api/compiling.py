@@ -184,6 +184,44 @@ METHODS = {  # for any robot: those that compute with mass, mass centre and iner
 LOADS = {"wrench": (6,), "point": (3,)}  # of every link, where they are asked for
 
 
+class WasmModule(bytes):
+    """A module of `lw.wasm`: the bytes of its file, and what they say of themselves.
+
+    One that was read from a file is `lw.results.WasmModule(path.read_bytes())`.
+    """
+
+    @property
+    def interface(self) -> dict[str, Any]:
+        """What the module takes and gives, from its section "linkwise", which is JSON.
+
+        `arguments` are those of `run` after the count, in order: each with its name, its role ("input", "output",
+        "robot" or "work") and, for arrays, the shape for one state. In the module of one robot each has an `offset`:
+        where it lies in memory when one state is computed, and where the robot is.
+        """
+        return wasm_target().interface_of(self)
+
+    def robot(self, robot: Robot) -> bytes:
+        """The robot as data for this module, one of `lw.wasm(function)`. Put it at a multiple of 16 bytes.
+
+        It begins with 32-bit numbers, among them n, nq and where gravity, the tree and the table of the links' numbers
+        are; `interface["record"]` names them. Numbers may be changed in place.
+
+        >>> import linkwise as lw
+        >>> len(lw.wasm(lw.gravity_torque).robot(lw.load("planar3")))
+        1344
+        """
+        interface = self.interface
+        if "record" not in interface:
+            raise ValueError("this module takes no robot as data (expected one of lw.wasm(function), without a robot)")
+        return wasm_target().robot_as_data(robot, interface["dtype"])
+
+
+def wasm_target() -> Target:
+    from ..kernels.target import target_named
+
+    return target_named("wasm")
+
+
 def wasm(
     function: Callable[..., Any],
     robot: Robot | None = None,
@@ -192,23 +230,24 @@ def wasm(
     form: str = "auto",
     passes: Iterable[str] = (),
     **keywords: Any,
-) -> bytes:
+) -> WasmModule:
     """The function as a WebAssembly module, for browsers, node and every other place that runs such modules.
 
     With a robot it is compiled for that, as by `compile(..., target="wasm")`, with the same parameters. Without one the
-    module takes any robot as data (`wasm_robot`): inverse_dynamics, forward_dynamics, bias_torque, gravity_torque and
-    poses have this form; `wrench=True` adds an input of a wrench on every link, and `point=True` one of where these
+    module takes any robot as data (its method `robot`): inverse_dynamics, forward_dynamics, bias_torque, gravity_torque
+    and poses have this form; `wrench=True` adds an input of a wrench on every link, and `point=True` one of where these
     act. The module imports nothing. It exports `memory`, `heap` (the first byte that is free) and
 
         run(count, ..., inputs, ..., outputs, ...)     how many finite states have results that are not finite
 
-    with the addresses of `count` rows each. `wasm_interface` says what it takes, and so does its section "linkwise".
+    with the addresses of `count` rows each. Its attribute `interface` says what it takes, and so does its section
+    "linkwise".
 
     `lw.simulate` with its arguments becomes a simulation that goes on from call to call:
 
         advance(simulation, end)      integrate to the time `end`, and return 1; other codes say why it ended before
 
-    `simulation` is where the trajectory is in memory: `lw.wasm_interface(module)["simulation"]`. It begins at q0 (by
+    `simulation` is where the trajectory is in memory: `module.interface["simulation"]`. It begins at q0 (by
     default neutral) with the rates qd0. Where t is at `end` or beyond, nothing happens. The interface says where t, q,
     qd and the parameters are, which may be read and changed between two calls: constant torques (`torque=` an array),
     wrenches, numbers of a torque function and symbols of the robot (`"mass": lw.symbols("m2")` in its table), whose
@@ -217,25 +256,23 @@ def wasm(
 
     >>> import linkwise as lw
     >>> module = lw.wasm(lw.gravity_torque, lw.load("gantry"))
-    >>> module[:4], [argument["name"] for argument in lw.wasm_interface(module)["arguments"]]
+    >>> module[:4], [argument["name"] for argument in module.interface["arguments"]]
     (b'\\x00asm', ['q', 'gravity_torque'])
     >>> module = lw.wasm(lw.simulate, lw.load("planar3"), torque=[0, 0, 0])
-    >>> [number["name"] for number in lw.wasm_interface(module)["numbers"]]
+    >>> [number["name"] for number in module.interface["numbers"]]
     ['rtol', 'max_steps', 't', 'h', 'steps', 'rejected', 'status', 'q', 'qd', 'work', 'heat', 'tau', 'atol']
     """
     motion: Motion | None = getattr(function, "motion", None)
     if motion is not None:
         if robot is None:
             raise TypeError(f"lw.{function.__name__} has no form that takes any robot (expected a robot)")
-        return motion.module(robot, **given_options(dtype, form, passes), **keywords)
+        return WasmModule(motion.module(robot, **given_options(dtype, form, passes), **keywords))
     dtype = dtype or DTYPES[0]
     with LOCK:
-        from ..kernels.target import target_named
-
-        machine = target_named("wasm")
+        machine = wasm_target()
         if robot is None:
-            return machine.universal_module(*universal(function, dtype, keywords, form, tuple(passes)))
-        return machine.module(checked_spec(function, robot, machine, dtype, form, passes, keywords))
+            return WasmModule(machine.universal_module(*universal(function, dtype, keywords, form, tuple(passes))))
+        return WasmModule(machine.module(checked_spec(function, robot, machine, dtype, form, passes, keywords)))
 
 
 def universal(

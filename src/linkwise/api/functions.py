@@ -129,7 +129,7 @@ def udu(robot: Robot, q: Array, *, method: str | None = None, check: bool = Fals
     By the recursion of the articulated bodies, or with `method="elimination"` from the elements of I, as in formulas.
 
     >>> import linkwise as lw
-    >>> U, D = lw.udu(lw.load("planar3"), [0.1, 0.2, 0.3])
+    >>> U, D = lw.formulations.udu(lw.load("planar3"), [0.1, 0.2, 0.3])
     >>> U.shape, D.shape
     ((3, 3), (3,))
     """

@@ -17,7 +17,7 @@ from ..kernels.dispatch import MAX_STRAIGHT_LINKS
 from ..kernels.sources import own_name
 from ..robot import Robot
 from ..tracing import cheapest_method
-from ..tracing.tracing import FEWEST_PREFERRED
+from ..tracing.tracing import FEWEST_PREFERRED, Motion
 
 Function = Callable[..., Any]
 
@@ -82,10 +82,17 @@ def methods(function: Function) -> list[str]:
     `lw.c_source`): there it is "fewest", where that is offered, since only the operations matter. Both give the same
     numbers, up to rounding. `lw.compile(...).method` says what was compiled.
 
+    Those of `lw.simulate` and `lw.rollout` are the integrators that they offer as `integrator=`.
+
     >>> import linkwise as lw
+    >>> lw.methods(lw.simulate)[:3]
+    ['verner65', 'dverk65', 'dormand54']
     >>> lw.methods(lw.inertia_matrix)
     ['composite', 'denoc', 'complement', 'operators', 'udu', 'composite-regrouped', 'fewest']
     """
+    motion: Motion | None = getattr(function, "motion", None)
+    if motion is not None:
+        return motion.methods()
     if not has_methods(function):
         offered = ", ".join(METHODS)
         hint = f"these are: {offered}" if str(function) not in METHODS else f"pass the function: lw.{function}"

@@ -1,4 +1,4 @@
-"""Quasi-coordinates: `lw.normalized` (ν, ε) and `lw.unnormalized` (ξ, κ), the same operations for both."""
+"""Quasi-coordinates: `normalized` (ν, ε) and `unnormalized` (ξ, κ), the same operations for both."""
 
 from __future__ import annotations
 
@@ -134,8 +134,8 @@ class QuasiCoordinates:
         """C(q, velocity), as `coriolis` gives it, split into the elements c_ki of Kozłowski's equation (48).
 
         And these into their sums over m; beside them stand the bias forces, the weights and the wrenches of the links.
-        The result is a tuple of arrays with names (`lw.QuasiBudget`) that prints as a table. `wrench` and `point` as
-        for `lw.inverse_dynamics`; `t` are the times of states along a trajectory, for tables and plots.
+        The result is a tuple of arrays with names (`lw.results.QuasiBudget`) that prints as a table. `wrench` and
+        `point` as for `lw.inverse_dynamics`; `t` are the times of states along a trajectory, for tables and plots.
         """
         from .budgets.budget import QuasiBudget
 

@@ -167,7 +167,7 @@ def reported(error: BaseException, debug: bool) -> int:
 def exit_code(error: BaseException) -> int | None:
     """What an expected error means; None: it was not expected."""
     expected = next((code for kinds, code in CODES if isinstance(error, kinds)), None)
-    return FAILED if expected is None and isinstance(error, lw.SimulationError) else expected
+    return FAILED if expected is None and isinstance(error, lw.errors.SimulationError) else expected
 
 
 def message(error: BaseException) -> str:

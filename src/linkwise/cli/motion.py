@@ -69,14 +69,14 @@ class Where:
             raise ValueError(f"--q is a state (expected no {name} beside it)")
         return True
 
-    def path(self, robot: lw.Robot) -> tuple[lw.Trajectory, str]:
+    def path(self, robot: lw.Robot) -> tuple[lw.trajectories.Trajectory, str]:
         """The trajectory, and in words what it is. Without a name it is that of the paper, or a cycloid."""
         name, degrees = self.trajectory, self.degrees
         if name and name not in NAMES and (Path(name).suffix or Path(name).exists()):
             if (self.start, self.end, self.duration) != (None, None, None):
                 wrong = "(expected no --from, --to or --duration)"
                 raise ValueError(f"{name} says where the motion starts and ends {wrong}")
-            read = lw.trajectory_from_csv(name, robot=robot, degrees=degrees, ends=self.ends)
+            read = lw.trajectories.read_csv(name, robot=robot, degrees=degrees, ends=self.ends)
             return read, f"along {name}, {joined(read, name)}{unit(robot, degrees)}, {read.duration:g} s"
         if self.ends is not None:
             expected = "(expected such a file)"
@@ -95,7 +95,9 @@ class Where:
             )
         if name in (None, PAPER) and of_paper is not None and q0 is None and q1 is None:
             first, last, equation = of_paper
-            return lw.cycloid(first, last, seconds), f"along the cycloid of Saha (1999), eq. {equation}, {seconds:g} s"
+            return lw.trajectories.cycloid(
+                first, last, seconds
+            ), f"along the cycloid of Saha (1999), eq. {equation}, {seconds:g} s"
         if name == PAPER:
             raise ValueError("the trajectory 'paper' has its own ends (expected no --from and --to)")
         first, last, words = ends(robot, q0, q1)
@@ -104,16 +106,18 @@ class Where:
         return profile(robot, kind, first, last, seconds), f"along a {kind} {words}{typed}, {seconds:g} s"
 
 
-def profile(robot: lw.Robot, name: str, start: Any, end: Any, duration: float) -> lw.Trajectory:
+def profile(robot: lw.Robot, name: str, start: Any, end: Any, duration: float) -> lw.trajectories.Trajectory:
     """A motion between two configurations; a trapezoid cruises for a third of the time of its longest way."""
     if name == "trapezoid":
         longest = float(np.abs(lw.difference(robot, start, end)).max()) or 1.0
-        return lw.trapezoid(start, end, duration=duration, speed=1.5 * longest / duration, robot=robot)
-    made: lw.Trajectory = getattr(lw, name)(start, end, duration, robot=robot if robot.quaternions else None)
+        return lw.trajectories.trapezoid(start, end, duration=duration, speed=1.5 * longest / duration, robot=robot)
+    made: lw.trajectories.Trajectory = getattr(lw.trajectories, name)(
+        start, end, duration, robot=robot if robot.quaternions else None
+    )
     return made
 
 
-def joined(read: lw.Trajectory, name: str) -> str:
+def joined(read: lw.trajectories.Trajectory, name: str) -> str:
     """How the rows of a table were joined."""
     words = read.name.removesuffix(f" of {Path(name).name}")
     return f"a {words.removeprefix('clamped ')}, at rest at both ends" if words.startswith("clamped ") else words

@@ -1,13 +1,16 @@
-"""Torque functions: controllers, sampled control, springs, torque limits and gears."""
+"""Torque functions: controllers, sampled control, springs, torque limits, gears; references and events."""
 
 from .controllers import computed_torque, diagonal_control, pd_gravity
 from .drives import limited, springs, with_gears
-from .sampled_laws import Sampled, pid, sampled
+from .events import joint_limits
+from .references import held
+from .sampled_laws import pid, sampled
 
 __all__ = [
-    "Sampled",
     "computed_torque",
     "diagonal_control",
+    "held",
+    "joint_limits",
     "limited",
     "pd_gravity",
     "pid",

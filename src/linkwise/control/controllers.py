@@ -83,7 +83,7 @@ def pd_gravity(target: Any, kp: Any, kd: Any, *, model: Robot | None = None, pas
     are the names of joints without a drive, such as a free base: their torques are zero.
 
     >>> import linkwise as lw
-    >>> arm, hold = lw.load("planar3"), lw.pd_gravity([0.5, -0.3, 0.2], kp=60, kd=20)
+    >>> arm, hold = lw.load("planar3"), lw.control.pd_gravity([0.5, -0.3, 0.2], kp=60, kd=20)
     >>> hold
     pd_gravity(target=(0.5, -0.3, 0.2), kp=60.0, kd=20.0)
     >>> lw.simulate(arm, [0, 0, 0], [0, 0, 0], 20, torque=hold).q[-1].round(4)
@@ -141,7 +141,7 @@ def computed_torque(
     >>> arm = lw.load("planar3")
     >>> def swing(t):
     ...     return np.array([np.sin(t), t, t * t / 2]), np.array([np.cos(t), 1.0, t]), np.array([-np.sin(t), 0.0, 1.0])
-    >>> run = lw.simulate(arm, [0, 0, 0], [1, 1, 0], 2, torque=lw.computed_torque(swing, kp=100, kd=20))
+    >>> run = lw.simulate(arm, [0, 0, 0], [1, 1, 0], 2, torque=lw.control.computed_torque(swing, kp=100, kd=20))
     >>> bool(abs(run.q[-1] - swing(2.0)[0]).max() < 1e-7)
     True
     """
@@ -158,7 +158,7 @@ def desired_motion(law: Any, robot: Robot, t: Any) -> tuple[Any, Any, Any]:
         shapes = ", ".join(str(part.shape) for part in motion)
         each = f"each ({robot.n},)" if robot.nq == robot.n else f"({robot.nq},), ({robot.n},), ({robot.n},)"
         made = (
-            "; trajectories of this robot need robot=..., such as lw.cycloid(..., robot=arm)"
+            "; trajectories of this robot need robot=..., such as lw.trajectories.cycloid(..., robot=arm)"
             if robot.quaternions
             else ""
         )
@@ -216,7 +216,7 @@ def diagonal_control(
     the robot as the controller believes it to be, if not the one that is simulated.
 
     >>> import numpy as np, linkwise as lw
-    >>> arm, brake = lw.load("planar3"), lw.diagonal_control([0, 0, 0], kp=0, kd=3)
+    >>> arm, brake = lw.load("planar3"), lw.control.diagonal_control([0, 0, 0], kp=0, kd=3)
     >>> run = lw.simulate(arm, [0, 1, 1], [1, -1, 2], 1, torque=brake)
     >>> kinetic = lw.kinetic_energy(arm, run.q, run.qd)
     >>> bool(np.allclose(kinetic, kinetic[0] * np.exp(-6 * run.t), rtol=1e-5))

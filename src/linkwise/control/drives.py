@@ -41,7 +41,7 @@ class Law:
     """A torque function, torque(robot, t, q, qd), known by its numbers: laws with equal ones are equal, and compile
     once.
 
-    Laws and other torque functions add up: `lw.springs(20, 0) + my_function`.
+    Laws and other torque functions add up: `lw.control.springs(20, 0) + my_function`.
     """
 
     constructor_name: ClassVar[str] = "torque"  # the function that makes it, if there is one
@@ -136,10 +136,10 @@ def springs(stiffness: Any, rest: Any = 0.0, damping: Any = 0.0) -> Springs:
 
     Each is a number for all joints or one for each, in N m/rad or N/m, rad or m, N m s/rad or N s/m. For a robot with
     quaternions `rest` is a configuration, nq numbers, or 0: every joint at zero, every orientation that of its parent.
-    `lw.springs(robot)` are the springs of the robot's own table, its entries `stiffness` and `rest`.
+    `lw.control.springs(robot)` are the springs of the robot's own table, its entries `stiffness` and `rest`.
 
     >>> import linkwise as lw
-    >>> lw.springs(20, rest=[0, 0.3, 0]) + lw.springs(0, damping=0.5)
+    >>> lw.control.springs(20, rest=[0, 0.3, 0]) + lw.control.springs(0, damping=0.5)
     springs(stiffness=20.0, rest=(0.0, 0.3, 0.0)) + springs(stiffness=0.0, damping=0.5)
     """
     if isinstance(stiffness, Robot):
@@ -192,7 +192,7 @@ def limited(torque: TorqueFunction, most: Any) -> Limited:
     Inside the limits it is that function to the last bit, outside exactly the limit.
 
     >>> import linkwise as lw
-    >>> drive = lw.limited(lw.springs(100, rest=1), most=30)
+    >>> drive = lw.control.limited(lw.control.springs(100, rest=1), most=30)
     >>> drive
     limited(springs(stiffness=100.0, rest=1.0), most=30.0)
     >>> drive(lw.load("planar3"), 0, [0, 0.9, 2], [0, 0, 0]).round(9)
@@ -221,7 +221,7 @@ def with_gears(robot: Robot, ratio: Any, motor_inertia: Any) -> Robot:
     joints: gyroscopic torques, which grow with the ratio itself, are left out, as everywhere with `rotor_inertia`.
 
     >>> import linkwise as lw
-    >>> lw.with_gears(lw.load("planar3"), ratio=[100, 80, 50], motor_inertia=2e-5).rows[1]["rotor_inertia"]
+    >>> lw.control.with_gears(lw.load("planar3"), ratio=[100, 80, 50], motor_inertia=2e-5).rows[1]["rotor_inertia"]
     0.128
     """
     require_robot(robot)

@@ -41,8 +41,8 @@ class Sampled(Law):
     def __call__(self, robot: Robot, t: Any, q: Any, qd: Any) -> Any:
         raise TypeError(
             f"{self!r} holds its torque from one sample to the next, so it is no function of the state: give it to"
-            " lw.simulate itself or in a sum (limits go inside: lw.sampled(lw.limited(law, most), period)); one sample"
-            " is law.step(robot, t, q, qd, state)"
+            " lw.simulate itself or in a sum (limits go inside: lw.control.sampled(lw.control.limited(law, most),"
+            " period)); one sample is law.step(robot, t, q, qd, state)"
         )
 
     def initial_state(self, robot: Robot) -> np.ndarray:
@@ -106,7 +106,7 @@ def sampled(law: TorqueFunction | Step, period: float, state: Any = None) -> Sam
     With `state`, the numbers that the law remembers at first, it is law(robot, t, q, qd, state) and gives the torques
     and the next state; a single number is one for each degree of freedom. `lw.simulate` compiles laws that can be
     traced; any other Python function will do too, and is called once for each sample. Sampled laws with periods of
-    their own, and laws that act all the time, add up: `lw.sampled(law, 0.001) + lw.springs(20)`.
+    their own, and laws that act all the time, add up: `lw.control.sampled(law, 0.001) + lw.control.springs(20)`.
 
     >>> import numpy as np, linkwise as lw
     >>> arm, target = lw.load("planar3"), np.array([0.5, -0.3, 0.2])
@@ -114,7 +114,7 @@ def sampled(law: TorqueFunction | Step, period: float, state: Any = None) -> Sam
     >>> def law(arm, t, q, qd, total):                    # its memory: the sum of the errors
     ...     total = total + 0.002 * (target - q)
     ...     return kp * (target - q + 2 * total) - kd * qd, total
-    >>> lw.simulate(arm, [0, 0, 0], duration=4, torque=lw.sampled(law, period=0.002, state=0)).q[-1].round(2)
+    >>> lw.simulate(arm, [0, 0, 0], duration=4, torque=lw.control.sampled(law, period=0.002, state=0)).q[-1].round(2)
     array([ 0.5, -0.3,  0.2])
     """
     if not callable(law):
@@ -184,7 +184,8 @@ def pid(
     not the robot itself.
 
     >>> import linkwise as lw
-    >>> hold = lw.pid([0.5, -0.3, 0.2], kp=[60, 40, 10], ki=[120, 80, 20], kd=[4, 2, 0.3], period=0.002, most=20)
+    >>> gains = {"kp": [60, 40, 10], "ki": [120, 80, 20], "kd": [4, 2, 0.3]}
+    >>> hold = lw.control.pid([0.5, -0.3, 0.2], **gains, period=0.002, most=20)
     >>> lw.simulate(lw.load("planar3"), [0, 0, 0], duration=4, torque=hold).q[-1].round(2)
     array([ 0.5, -0.3,  0.2])
     """

@@ -93,9 +93,9 @@ def equilibrium(
 
     Equations are solved to `tolerance` times the magnitudes of all that acts on a joint, added up: each weight and
     wrench times its distance, the torque that is given, and what it changes by in 1 rad or the robot's size.
-    `lw.EquilibriumError` says which joint is not in balance otherwise. What is found may be unstable (the eigenvalues
-    of A of `lw.linearize` tell). It is the nearest of those that were found from some starts, which need not be the
-    nearest of all; limits of the joints are not looked at.
+    `lw.errors.EquilibriumError` says which joint is not in balance otherwise. What is found may be unstable (the
+    eigenvalues of A of `lw.linearize` tell). It is the nearest of those that were found from some starts, which need
+    not be the nearest of all; limits of the joints are not looked at.
 
     >>> import numpy as np, linkwise as lw
     >>> arm = lw.load("planar3")

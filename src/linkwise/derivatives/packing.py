@@ -89,7 +89,7 @@ def packed(function: Callable[..., Any], robot: Robot, **keywords: Any) -> Packe
 
     >>> import numpy as np, linkwise as lw
     >>> arm = lw.load("planar3")
-    >>> inertia = lw.packed(lw.inertia_matrix, arm)
+    >>> inertia = lw.derivatives.packed(lw.inertia_matrix, arm)
     >>> q = np.array([0.1, 0.2, 0.3])
     >>> inertia(q).shape, inertia.places.shape
     ((6,), (3, 3))

@@ -116,7 +116,7 @@ def identify(
     >>> arm = lw.load("planar3")
     >>> t = np.linspace(0, 10, 2001)
     >>> q = np.stack([np.sin(t), np.sin(1.7 * t + 1), np.cos(2.3 * t)], axis=-1)
-    >>> motion = lw.spline(t, q)(t)
+    >>> motion = lw.trajectories.spline(t, q)(t)
     >>> fit = lw.identify(arm, {"t": t, "q": q, "tau": lw.inverse_dynamics(arm, *motion)}, friction=False)
     >>> fit.rank, bool((fit.residuals.relative < 1e-3).all())
     (11, True)

@@ -16,7 +16,7 @@ import warnings
 from hashlib import sha256
 from pathlib import Path
 
-from ..errors import printable
+from ..errors import CacheWarning, printable
 from . import cache_file
 
 Entry = tuple[dict[str, str], bytes]  # metadata and code
@@ -24,10 +24,6 @@ Entry = tuple[dict[str, str], bytes]  # metadata and code
 LIMIT = 2000  # files; beyond it, the least recently used are removed
 OURS = r"[0-9a-f]{64}\.(kernel|[0-9a-f]{16}\.tmp)"  # a killed process leaves a .tmp
 _warned: set[Path] = set()
-
-
-class CacheWarning(UserWarning):
-    """A file or folder of the cache was not used: the message says which and why."""
 
 
 def folder() -> Path | None:

@@ -10,13 +10,10 @@ import sys
 from functools import lru_cache
 from typing import Any
 
+from ..errors import CompileError
 from .sources import AT_IMPORT
 
 OPTIMIZATION = 2  # level at which LLVM selects and schedules instructions; it changes the time, never a result
-
-
-class CompileError(RuntimeError):
-    """LLVM refused a text: a bug in Linkwise."""
 
 
 @lru_cache(maxsize=1)

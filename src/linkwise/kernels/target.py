@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ..ode.events import Crossing
     from ..ode.interface import Integrator, Solver
     from ..ode.rollout import RolloutCode
+    from ..robot import Robot
     from .arrays import Arrays
     from .compiler import Compiled
     from .round_spec import RoundCode, RoundSpec
@@ -60,6 +61,14 @@ class Target(ABC):
 
     def universal_module(self, function: Any, arrays: Any, dtype: str, keywords: Any) -> bytes:
         """The same for any robot: of a function of such arrays, with the shapes of what they have for each link."""
+        raise ValueError(f"target {self.kind!r} has no modules")
+
+    def interface_of(self, module: bytes) -> dict[str, Any]:
+        """What a module says of itself."""
+        raise ValueError(f"target {self.kind!r} has no modules")
+
+    def robot_as_data(self, robot: Robot, dtype: str) -> bytes:
+        """For modules of any robot."""
         raise ValueError(f"target {self.kind!r} has no modules")
 
     def solver(self, program: Program, integrator: Integrator, crossings: tuple[Crossing, ...]) -> Solver:

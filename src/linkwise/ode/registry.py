@@ -20,12 +20,7 @@ def members() -> dict[str, Integrator]:
 
 
 def integrators() -> list[str]:
-    """The names of all integrators that `simulate` offers.
-
-    >>> import linkwise as lw
-    >>> lw.integrators()[:3]
-    ['verner65', 'dverk65', 'dormand54']
-    """
+    """The names of all integrators."""
     return list(members())
 
 

@@ -99,7 +99,8 @@ def slotine_li_regressor(
 
     >>> import linkwise as lw
     >>> arm = lw.load("planar3")
-    >>> lw.slotine_li_regressor(arm, [0.1, 0.2, 0.3], [1, 2, 3], [1, 1, 1], [0, 0, 0]) @ lw.parameters(arm)
+    >>> Y = lw.identification.slotine_li_regressor(arm, [0.1, 0.2, 0.3], [1, 2, 3], [1, 1, 1], [0, 0, 0])
+    >>> Y @ lw.parameters(arm)
     array([4.07335535, 1.42160718, 0.28656046])
     """
 
@@ -127,7 +128,7 @@ def energy_regressor(robot: Robot, q: Array, qd: Array, *, check: bool = False) 
     >>> import numpy as np
     >>> import linkwise as lw
     >>> arm = lw.load("planar3")
-    >>> energy = lw.energy_regressor(arm, [0.1, 0.2, 0.3], [1, 2, 3]) @ lw.parameters(arm)
+    >>> energy = lw.identification.energy_regressor(arm, [0.1, 0.2, 0.3], [1, 2, 3]) @ lw.parameters(arm)
     >>> bool(np.isclose(energy, lw.kinetic_energy(arm, [0.1, 0.2, 0.3], [1, 2, 3])
     ...                 + lw.potential_energy(arm, [0.1, 0.2, 0.3])))
     True

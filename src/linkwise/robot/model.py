@@ -93,9 +93,9 @@ class Robot(JointSpace, WithEntries):
         `coulomb_friction`, `limits`; `pitch` of a screw, in metres per radian; `coupled_to`, `ratio` and `offset` of a
         joint that moves as another does, q = ratio · q_other + offset, and has no coordinate of its own; `joint_name`
         of a joint that is not called as its link; and what has no effect by itself: `velocity_limit`, `effort_limit`,
-        `stiffness` and `rest` of a spring, for `lw.springs(robot)`. An inertia that no body has is an error, or with
-        unphysical="warn" a warning. Lengths in m, masses in kg, angles in radians or as "90 deg". Gravity is the vector
-        of its acceleration in the base frame.
+        `stiffness` and `rest` of a spring, for `lw.control.springs(robot)`. An inertia that no body has is an error, or
+        with unphysical="warn" a warning. Lengths in m, masses in kg, angles in radians or as "90 deg". Gravity is the
+        vector of its acceleration in the base frame.
 
         >>> rod = {"joint": "revolute", "a": 1.0, "b": 0.0, "alpha": 0.0, "mass": 3.0, "com": (-0.5, 0, 0),
         ...        "inertia": [[0, 0, 0], [0, 0.25, 0], [0, 0, 0.25]]}

@@ -16,6 +16,7 @@ import numpy as np
 from ..api.compiling import compile as compiled_kernel
 from ..api.functions import bias_torque, forward_dynamics, gravity_torque
 from ..api.method_table import LOOP_METHODS
+from ..errors import UntraceableFunctionError
 from ..graph import count
 from ..kernels.dispatch import MAX_STRAIGHT_LINKS
 from ..kernels.target import Target
@@ -25,7 +26,6 @@ from ..robot import Robot
 from ..tracing import Input
 from .problem import Problem, program_of
 from .sticking import Point
-from .traced import UntraceableFunctionError
 
 MOST_OPERATIONS = 40_000  # of a right-hand side: more than that of a fall of a chain of MAX_STRAIGHT_LINKS links
 

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..control import Sampled
 from ..control.drives import Sum, function_name
+from ..control.sampled_laws import Sampled
 from ..errors import one_of
 from ..kernels.arrays import finite, has, on_gpu
 from ..kernels.dispatch import DTYPES
@@ -104,7 +104,7 @@ def compile_simulation(robot: Robot, **options: Any) -> CompiledSimulation:
     """`lw.compile(lw.simulate, robot, ...)`: traced and compiled now, to be called as run(q0, qd0, duration).
 
     >>> import linkwise as lw
-    >>> run = lw.compile(lw.simulate, lw.load("planar3"), torque=lw.pd_gravity([0.5, -0.3, 0.2], kp=60, kd=20))
+    >>> run = lw.compile(lw.simulate, lw.load("planar3"), torque=lw.control.pd_gravity([0.5, -0.3, 0.2], kp=60, kd=20))
     >>> run
     <Simulation of robot 'planar3', frozen: torque>
     >>> run([0, 0, 0], duration=20.0).q[-1].round(4)

@@ -9,6 +9,8 @@ import numpy as np
 
 from ..api.functions import forward_dynamics
 from ..errors import near_miss
+from ..ode.registry import integrators
+from ..ode.rollout import fixed_step_integrators
 from ..robot import Friction, Robot
 from ..tracing import Input
 from ..tracing.tracing import Motion
@@ -84,6 +86,9 @@ class SimulationMotion(MotionOf):
     name = "lw.simulate"
     of_equations = ("torque", "wrench", "point", "friction", "method", "parameters")
 
+    def methods(self) -> list[str]:
+        return integrators()
+
     def compiled(self, robot: Robot, **options: Any) -> Callable[..., Any]:
         from .compiled import compile_simulation
 
@@ -98,6 +103,9 @@ class SimulationMotion(MotionOf):
 class RolloutMotion(MotionOf):
     name = "lw.rollout"
     of_equations = ("torque", "table", "wrench", "friction", "parameters")
+
+    def methods(self) -> list[str]:
+        return fixed_step_integrators()
 
     def compiled(self, robot: Robot, **options: Any) -> Callable[..., Any]:
         from .compiled import compile_rollout

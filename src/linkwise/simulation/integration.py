@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..control import Sampled
+from ..control.sampled_laws import Sampled
 from ..kernels.target import Target, target_named, this_machine
 from ..ode.chattering import Chattering
 from ..ode.interface import Integrator, Task

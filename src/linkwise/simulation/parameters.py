@@ -1,8 +1,8 @@
 """Parameters of a torque function: gains, targets and other numbers.
 
 They are the arguments that the function has after (robot, t, q, qd), or the numbers that one of Linkwise's own laws,
-such as `lw.pd_gravity`, was made with, also within `lw.limited` and sums, where no other part has a number of that
-name. In the compiled program they are inputs.
+such as `lw.control.pd_gravity`, was made with, also within `lw.control.limited` and sums, where no other part has a
+number of that name. In the compiled program they are inputs.
 
 An array is for all trajectories as it stands, unless it is marked by `lw.per_trajectory`.
 """

@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..api.states import States
-from ..control import Sampled
+from ..control.events import events_of
+from ..control.sampled_laws import Sampled
 from ..errors import is_integer, is_real
 from ..kernels.interface import described, host_array
 from ..ode.chattering import TOO_FAR
 from ..ode.interface import Integrator
 from ..robot import Friction, Robot
 from ..robot.symbols import refuse_symbols
-from .events import events_of
 from .parameters import checked_parameters
 from .problem import Problem
 from .sampling import parted

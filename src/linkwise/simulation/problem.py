@@ -24,6 +24,7 @@ import numpy as np
 from ..api import functions
 from ..api.quasi import normalized, unnormalized
 from ..control.drives import function_name
+from ..control.events import Event
 from ..errors import one_of
 from ..graph import Program
 from ..lazy import cached_property
@@ -31,7 +32,6 @@ from ..ode.events import Crossing
 from ..robot import Friction, Robot
 from ..tracing import Input, trace
 from ..tracing.tracing import prefer_fewest
-from .events import Event
 from .parameters import NONE, PREFIX, called, without_prefix
 from .sticking import NEARNESS_TOLERANCE, Point, Sticking
 from .traced import Shapes, TracedFunction, shapes_in_words, traced
@@ -242,7 +242,7 @@ class Problem:
     def crossings(self) -> tuple[Crossing, ...]:
         """What the integrator looks for: the events, and, last, an end of the modes."""
         modes = [Crossing(-1, stop=True, inside=False)] * (self.sticking is not None)
-        return (*(event.crossing for event in self.events), *modes)
+        return (*(Crossing(event.direction, event.stop) for event in self.events), *modes)
 
     @property
     def parameters(self) -> dict[str, Input]:

@@ -34,8 +34,8 @@ STATUS_OF = dict(zip(CODES, STATUS, strict=True))
 
 JUMPS = (
     " If a torque jumps there (np.sign, a comparison): lw.Friction(smooth=...) or another smooth function instead of"
-    " np.sign, lw.Friction(smooth=0) for joints that stick, lw.sampled(law, 0.001) for a controller with steps, or"
-    " integrator='rk4' with a fixed step"
+    " np.sign, lw.Friction(smooth=0) for joints that stick, lw.control.sampled(law, 0.001) for a controller with steps,"
+    " or integrator='rk4' with a fixed step"
 )
 REMEDIES = {
     STEP_TOO_SMALL: f"{JUMPS}.",

@@ -16,15 +16,16 @@ from typing import Any
 
 import numpy as np
 
-from ..control import Sampled
 from ..control.drives import Sum
+from ..control.sampled_laws import Sampled
+from ..errors import UntraceableFunctionError
 from ..graph import Program, evaluate
 from ..ode.trajectories import DONE, RUNNING, Trajectories
 from ..robot import Robot
 from ..tracing import Input, trace
 from ..tracing.tracing import Prepared, prefer_fewest
 from .problem import Problem
-from .traced import TracedFunction, UntraceableFunctionError, message_of, user_line
+from .traced import TracedFunction, message_of, user_line
 
 SAME = 1e-9  # how close two instants are, in periods, that are one: rounding
 

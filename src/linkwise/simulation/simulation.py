@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from inspect import signature
 from typing import Any, Never
 
-from ..errors import ErrorWithFields, near_miss
+from ..errors import SimulationError, SimulationInterrupted, near_miss
 from ..kernels.target import target_named
 from ..ode.registry import DEFAULT
 from ..ode.registry import integrator as integrator_of
@@ -18,22 +18,6 @@ from .integration import integrated
 from .prepared import checked_numbers, prepared, sample_times
 from .recorded import Acting, reason, recorded
 from .traced import TracedFunction
-
-
-class SimulationError(ErrorWithFields, RuntimeError):
-    """A trajectory could not be integrated to its end; `recording` holds the part before."""
-
-    def __init__(self, message: str, recording: Recording) -> None:
-        super().__init__(message)
-        self.recording = recording
-
-
-class SimulationInterrupted(ErrorWithFields, KeyboardInterrupt):
-    """Ctrl-C during a simulation; `recording` holds what was computed until then."""
-
-    def __init__(self, recording: Recording) -> None:
-        super().__init__(f"interrupted: {recording!r} is kept as .recording of this exception")
-        self.recording = recording
 
 
 def simulate(
@@ -68,21 +52,21 @@ def simulate(
     None, an array (..., n) of constant torques, or a function torque(robot, t, q, qd) that gives them; one over `lw`
     pieces is traced, anew at each call, and compiled together with the integrator, any other runs in Python, which is
     slower. It must depend on its arguments alone while a simulation runs; laws with a memory, and laws that a computer
-    runs at equal times, are `lw.sampled`. `wrench` is constant, as for `inverse_dynamics`: (..., 6) on the tip or (...,
-    m, 6) on every link of m, beside a batch (1, m, 6) where they are the same for all trajectories; `point` is the
-    point of the link at which it acts, (3,) or (m, 3), the same for all trajectories. `friction` is the same law as
+    runs at equal times, are `lw.control.sampled`. `wrench` is constant, as for `inverse_dynamics`: (..., 6) on the tip
+    or (..., m, 6) on every link of m, beside a batch (1, m, 6) where they are the same for all trajectories; `point` is
+    the point of the link at which it acts, (3,) or (m, 3), the same for all trajectories. `friction` is the same law as
     there: True for the robot's own coefficients, or a `Friction`; with `Friction(smooth=0)` joints stick. `parameters`
     are numbers, by name, for what the torque function takes after qd, such as torque(robot, t, q, qd, kp): an array is
     for all trajectories as it stands; `lw.per_trajectory(array)` has the batch's axes in front, a value for each.
 
-    `integrator` is one of `lw.integrators()`; the error of a step is kept below atol + rtol |y|, where atol is a
+    `integrator` is one of `lw.methods(lw.simulate)`; the error of a step is kept below atol + rtol |y|, where atol is a
     hundredth of rtol if it is not given. "radau" is for stiff springs and friction; it needs SciPy.
     `samples` is how many there are, at equal distances, or the times themselves.
     `events` are functions of (robot, t, q, qd) whose crossing of zero is recorded, `lw.Event`s that may also stop, or
-    `lw.joint_limits(robot)`. `step` is the first step, or the step of "rk4". No trajectory makes more than `max_steps`
-    steps, refused ones counted: ten million if not given, without a bound for "rk4". Long runs show how far they are on
-    a terminal, and with `progress=True` anywhere; Ctrl-C raises `SimulationInterrupted`, which keeps what was computed.
-    With `target="cuda"` a GPU integrates each trajectory in a thread, with the same bits.
+    `lw.control.joint_limits(robot)`. `step` is the first step, or the step of "rk4". No trajectory makes more than
+    `max_steps` steps, refused ones counted: ten million if not given, without a bound for "rk4". Long runs show how far
+    they are on a terminal, and with `progress=True` anywhere; Ctrl-C raises `SimulationInterrupted`, which keeps what
+    was computed. With `target="cuda"` a GPU integrates each trajectory in a thread, with the same bits.
 
     >>> import linkwise as lw
     >>> fall = lw.simulate(lw.load("planar3"), [0, 0, 0], duration=1.0, rtol=1e-10)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..control.drives import function_name
+from ..errors import UntraceableFunctionError
 from ..graph import Node, Program, evaluate
 from ..graph.rules import OPERATIONS
 from ..lazy import cached_property
@@ -27,10 +28,6 @@ from .parameters import NONE, PREFIX, called, without_prefix
 BLOCK = 4_000_000  # numbers that are held at once where many states are evaluated
 Shapes = tuple[tuple[str, tuple[int, ...]], ...]  # of parameters, by name
 PACKAGE = str(Path(__file__).parent.parent)
-
-
-class UntraceableFunctionError(TypeError):
-    """A user's function cannot be traced into a program: the message says which, where and why."""
 
 
 class TracedFunction:

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..control.events import events_of
 from ..errors import RobotError
 from ..graph import Graph, Node, Port, Program, check, evaluate
 from ..lazy import cached_property
@@ -25,7 +26,6 @@ from ..robot import Friction, Robot, before_regrouping
 from ..robot.entries import TENSOR, TURNS
 from ..robot.layout import no_orientation
 from ..robot.tables import DRIVE
-from ..simulation.events import events_of
 from ..simulation.parameters import checked_parameters
 from ..simulation.problem import Problem
 from ..tracing import trace

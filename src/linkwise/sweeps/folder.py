@@ -35,11 +35,11 @@ from typing import Any
 import numpy as np
 
 from ..array_files import read_npz, read_parquet, write_parquet
-from ..errors import one_of, printable
+from ..control.events import events_of
+from ..errors import SweepWarning, one_of, printable
 from ..extras import imported
 from ..files import replacing
 from ..recording import EventRecord
-from ..simulation.events import events_of
 
 Columns = dict[str, np.ndarray]
 PREFIX = "linkwise."  # of metadata in Parquet
@@ -53,10 +53,6 @@ SAMPLES = re.compile(r"_samples-[0-9a-f]{16}\.npz")
 TEMPORARY = re.compile(
     rf"({SAMPLES.pattern}|_sweep\.json|_chunk-\d{{5,}}\.(parquet|npz|failed\.txt))\.[0-9a-f]{{16}}\.tmp"
 )
-
-
-class SweepWarning(UserWarning):
-    """Something about a sweep that was not as expected, and what was done about it."""
 
 
 def warn(message: str) -> None:
@@ -145,7 +141,7 @@ class Folder:
         if standing is None:
             raise FileNotFoundError(f"{self.path}: the sweep is not there any more")
         if standing["sha256"] != plan["sha256"]:
-            raise ValueError(f"{self.path}: holds another sweep now, which lw.open_sweep opens")
+            raise ValueError(f"{self.path}: holds another sweep now, which lw.sweeps.open_sweep opens")
 
     def begin(self, plan: Mapping[str, Any], samples: Columns) -> dict[str, Any]:
         """Make a sweep of a folder in which there is nothing else. Its plan: this one, or that of a faster process."""

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import RobotError, SingularError, is_integer, near_miss, one_of
+from ..errors import RobotError, SingularError, UntraceableFunctionError, is_integer, near_miss, one_of
 from ..graph import evaluate
 from ..graph.derivative import CHOICES
 from ..lazy import cached_property
@@ -28,7 +28,6 @@ from ..simulation.parameters import PREFIX, PerTrajectory, parameters_of, torque
 from ..simulation.prepared import checked, sample_times
 from ..simulation.problem import program_of
 from ..simulation.simulation import arguments, simulate
-from ..simulation.traced import UntraceableFunctionError
 from ..version import __version__
 from .family import FamilyMap, Vary, chunks_of_robots, family_map, family_problem, loads_of
 from .folder import Columns, warn

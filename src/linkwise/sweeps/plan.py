@@ -23,10 +23,11 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import UntraceableFunctionError
 from ..robot import Friction, Robot, from_table
 from ..simulation.parameters import called
 from ..simulation.sampling import parted, traced_step
-from ..simulation.traced import UntraceableFunctionError, traced
+from ..simulation.traced import traced
 from ..version import __version__
 from .family import Vary
 from .folder import LAYOUT, digest, plan_hash

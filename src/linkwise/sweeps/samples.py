@@ -28,7 +28,7 @@ def grid(**values: Any) -> dict[str, Any]:
     for the vectors and tensors of links, there is a number or a list for each component.
 
     >>> import linkwise as lw
-    >>> lw.grid(**{"link1.mass": [1, 2]}, q0=[0, [0.1, 0.2, 0.3]])["q0"].tolist()
+    >>> lw.sweeps.grid(**{"link1.mass": [1, 2]}, q0=[0, [0.1, 0.2, 0.3]])["q0"].tolist()
     [[0.0, 0.1], [0.0, 0.2], [0.0, 0.3], [0.0, 0.1], [0.0, 0.2], [0.0, 0.3]]
     """
     parts = {name: components(value, rank(name), name) for name, value in values.items()}
@@ -70,7 +70,7 @@ def monte_carlo(count: int, seed: int, /, **bounds: Any) -> dict[str, Any]:
     change nothing.
 
     >>> import linkwise as lw
-    >>> few, many = (lw.monte_carlo(count, 7, q0=([-1, -1], [1, 1])) for count in (3, 1000))
+    >>> few, many = (lw.sweeps.monte_carlo(count, 7, q0=([-1, -1], [1, 1])) for count in (3, 1000))
     >>> many["q0"].shape, bool((few["q0"] == many["q0"][:3]).all())
     ((1000, 2), True)
     """

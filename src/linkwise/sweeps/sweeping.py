@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ErrorWithFields
+from ..errors import SweepInterrupted
 from ..extras import imported
 from ..kernels.target import target_named
 from ..progress import ProgressDisplay
@@ -27,15 +27,6 @@ from .samples import Samples
 
 EVERY = 5.0  # seconds between lines of progress
 OF_STATES = ("q0", "qd0", "torque", "q_end", "qd_end")
-
-
-class SweepInterrupted(ErrorWithFields, KeyboardInterrupt):
-    """Ctrl-C during a sweep; the finished chunks are in `sweep` and its folder."""
-
-    def __init__(self, sweep: Sweep) -> None:
-        again = f"without functions, lw.open_sweep({sweep.folder!r}).resume()"
-        super().__init__(f"interrupted: {sweep!r} is kept; the same call of lw.sweep resumes it, or, {again}")
-        self.sweep = sweep
 
 
 class Sweep:
@@ -244,9 +235,9 @@ def sweep(
     gravity (count, 3), duration, and entries of the robot's table such as "link3.mass" or "link2.com"; an array without
     the first axis holds for all. A part of a state may be given by the joint's name or by a label of `robot.q_names`
     and `robot.v_names`: "q0.link2", "qd0.base.wx". A sample with the name of a parameter of the torque function, which
-    is an argument after qd or a number of a controller such as `lw.pd_gravity`, gives each trajectory its own.
-    `lw.grid` and `lw.monte_carlo` make samples. `vary(robot, row)` makes the robot of a row itself; the samples may
-    then have other names too. Robots of one structure are compiled once and integrated side by side.
+    is an argument after qd or a number of a controller such as `lw.control.pd_gravity`, gives each trajectory its own.
+    `lw.sweeps.grid` and `lw.sweeps.monte_carlo` make samples. `vary(robot, row)` makes the robot of a row itself; the
+    samples may then have other names too. Robots of one structure are compiled once and integrated side by side.
 
     `keep` is "samples" or "ends": whether q and qd are kept at the sample times or at the end alone. `chunk` is the
     number of trajectories in a chunk: 256, with `target="cuda"` 16,384, or what the folder has. `engine` is None for
@@ -254,7 +245,7 @@ def sweep(
     "npz"; the first if pyarrow is installed. The options are those of `lw.simulate`, among them `target="cuda"`.
 
     >>> import linkwise as lw, tempfile
-    >>> arm, samples = lw.load("planar3"), lw.monte_carlo(10, 1, q0=([-1] * 3, [1] * 3))
+    >>> arm, samples = lw.load("planar3"), lw.sweeps.monte_carlo(10, 1, q0=([-1] * 3, [1] * 3))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     falls = lw.sweep(arm, samples, folder, 0.5, chunk=4, files="npz")
     ...     print(falls.done, falls.read()["q_end"].shape)

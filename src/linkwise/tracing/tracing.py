@@ -75,6 +75,10 @@ class Motion(ABC):
     """
 
     @abstractmethod
+    def methods(self) -> list[str]:
+        """The names of the integrators that it offers, its default first."""
+
+    @abstractmethod
     def compiled(self, robot: Robot, **options: Any) -> Callable[..., Any]:
         """What `lw.compile` gives."""
 

@@ -22,7 +22,7 @@ FEWEST = 20  # rows: fewer are points on the way of a motion, not samples of one
 MOVING = 0.3  # of the largest rate of any joint: what is faster at an end is not at rest there
 
 
-def trajectory_from_csv(
+def read_csv(
     path: str | os.PathLike[str], *, ends: str | None = None, robot: Robot | None = None, degrees: bool = False
 ) -> Trajectory:
     """The trajectory of a table with the header t, q1, q2, ... and, if known, qd1, ... and qdd1, ...

@@ -147,7 +147,7 @@ class Loads:
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write t, q1.., qd1.., qdd1.., tau1.. and the loads mx1, .., fz1, radial1, axial1, tilting1, mx2, ...
 
-        All digits are there; `lw.trajectory_from_csv` reads the motion back. Where a joint has several degrees of
+        All digits are there; `lw.trajectories.read_csv` reads the motion back. Where a joint has several degrees of
         freedom the columns are q.base.x, .., tau.base.wx, .., mx.base, ...
         """
         save_table(path, self.columns())
@@ -235,7 +235,7 @@ def torque_along(
 
     >>> import linkwise as lw
     >>> arm = lw.load("planar3")
-    >>> along = lw.torque_along(arm, lw.cycloid([0, 0, 0], [1, 1, 1], duration=2))
+    >>> along = lw.torque_along(arm, lw.trajectories.cycloid([0, 0, 0], [1, 1, 1], duration=2))
     >>> along.tau.shape, along.loads.shape
     ((501, 3), (501, 3, 6))
     """
@@ -243,7 +243,7 @@ def torque_along(
     if not isinstance(trajectory, Trajectory):
         raise TypeError(
             f"the second argument is of type {type(trajectory).__name__} (expected a Trajectory, which"
-            " lw.spline(t, q, robot=arm) and lw.trajectory_from_csv(path, robot=arm) make of a table)"
+            " lw.trajectories.spline(t, q, robot=arm) and lw.trajectories.read_csv(path, robot=arm) make of a table)"
         )
     check_joints(robot, trajectory)
     refuse_symbols(robot)

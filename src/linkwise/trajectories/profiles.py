@@ -55,7 +55,8 @@ def cubic(
 ) -> Trajectory:
     """The cubic with the given positions and rates at its ends (rates: numbers, or one for each joint).
 
-    `robot` is the robot, if it has quaternions: see `lw.cycloid`. The rates of orientations are zero at both ends.
+    `robot` is the robot, if it has quaternions: see `lw.trajectories.cycloid`. The rates of orientations are zero at
+    both ends.
 
     >>> cubic(0, 1, duration=2, end_rate=0.5)(2.0).qd
     array([0.5])
@@ -76,7 +77,7 @@ def quintic(
 ) -> Trajectory:
     """The polynomial of degree 5 with the given positions, rates and accelerations at its ends.
 
-    `robot` is as in `lw.cubic`.
+    `robot` is as in `lw.trajectories.cubic`.
     """
     ends = [("rate", start_rate, end_rate), ("acceleration", start_acceleration, end_acceleration)]
     return two_point("quintic", start, end, duration, ends, robot)
@@ -97,7 +98,7 @@ def septic(
 ) -> Trajectory:
     """The polynomial of degree 7 with the given positions, rates, accelerations and jerks at its ends.
 
-    `robot` is as in `lw.cubic`.
+    `robot` is as in `lw.trajectories.cubic`.
     """
     ends = [("rate", start_rate, end_rate), ("acceleration", start_acceleration, end_acceleration)]
     return two_point("septic", start, end, duration, [*ends, ("jerk", start_jerk, end_jerk)], robot)
@@ -134,7 +135,8 @@ def trapezoid(
     - `duration` and `acceleration`: the joint that needs it takes its acceleration; the speed follows.
 
     Speed and acceleration are a number for all joints or one for each. Accelerations jump. `robot` is the robot, if it
-    has quaternions: see `lw.cycloid`. Limits are then one for each degree of freedom, such as its angular velocities.
+    has quaternions: see `lw.trajectories.cycloid`. Limits are then one for each degree of freedom, such as its angular
+    velocities.
 
     >>> trapezoid([0, 0], [1, 2], speed=1.0, acceleration=2.0)
     <Trajectory of 2 joints: trapezoid, 2.5 s>

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable
 from dataclasses import dataclass, field, fields, is_dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import is_real
 from ..robot import Friction, Robot
 from ..robot.layout import Layout, angles
-from ..robot.named_arrays import refuse_gradients, refuse_labels
+from ..robot.named_arrays import refuse_gradients
 from ..tables import save_table
 from .checks import counted, even_times
 from .limits import MotionLimits
@@ -36,11 +34,11 @@ GAP = 1e-9  # how far apart, relative to their size, an end and the start that f
 class Trajectory:
     """A motion of n joints from t = 0 to t = duration; call it with a time, or an array of times.
 
-    Make one with `lw.cycloid`, `lw.cubic`, `lw.quintic`, `lw.septic`, `lw.trapezoid`, `lw.spline`, `lw.fourier`,
-    `lw.excitation` or `lw.trajectory_from_csv`, and join them with `then`.
+    Make one with `cycloid`, `cubic`, `quintic`, `septic`, `trapezoid`, `spline`, `fourier` or `read_csv` of
+    `lw.trajectories`, or with `lw.excitation`, and join them with `then`.
 
     >>> import linkwise as lw
-    >>> move = lw.cycloid(start=[0, 0], end=[1, 2], duration=4)
+    >>> move = lw.trajectories.cycloid(start=[0, 0], end=[1, 2], duration=4)
     >>> q, qd, qdd = move(2.0)
     >>> q, qd
     (array([0.5, 1. ]), array([0.5, 1. ]))
@@ -128,7 +126,7 @@ class Trajectory:
         """This motion, and after it another, which must start where this one ends; rates may jump there.
 
         >>> import linkwise as lw
-        >>> out, back = lw.cycloid([0], [1], duration=2), lw.quintic([1], [0], duration=3)
+        >>> out, back = lw.trajectories.cycloid([0], [1], duration=2), lw.trajectories.quintic([1], [0], duration=3)
         >>> out.then(back)
         <Trajectory of 1 joint: cycloid, then quintic, 5 s>
         """
@@ -159,7 +157,7 @@ class Trajectory:
         names: bool = False,
         degrees: bool = False,
     ) -> None:
-        """Write t, q1.., qd1.., qdd1.. at evenly spaced times, in full precision, for `lw.trajectory_from_csv`.
+        """Write t, q1.., qd1.., qdd1.. at evenly spaced times, in full precision, for `lw.trajectories.read_csv`.
 
         There are so many `samples`, or with `rate` so many in each second: t = k / rate until the end is reached, where
         the joints stand. With `names=True` columns are named after the joints, q_link1, qd_link1, ..., with
@@ -243,45 +241,3 @@ def as_times(t: Any) -> Any:
     if times.dtype.kind != "O" and not np.isfinite(times).all():
         raise ValueError(f"t is {times[~np.isfinite(times)][0]} (expected finite times in s)")
     return times if times.dtype.kind == "O" else times.astype(np.float64)
-
-
-@dataclass(frozen=True)
-class Held:
-    """`motion(t)` up to its end, its last position at rest from then on."""
-
-    motion: Callable[[Any], Any]
-    end: float
-
-    @property
-    def __name__(self) -> str:
-        return f"held {getattr(self.motion, '__name__', 'motion')}"
-
-    def __call__(self, t: Any) -> tuple[Any, Any, Any]:
-        motion = self.motion(np.minimum(t, self.end))
-        if not isinstance(motion, (tuple, list)) or len(motion) != 3:
-            raise ValueError(f"{self.__name__}: the motion gave {motion!r} (expected three arrays: q, qd and qdd)")
-        for name, part in zip(("q", "qd", "qdd"), motion, strict=True):
-            refuse_labels(f"{name} of {self.__name__}", part)
-        q, qd, qdd = map(np.asarray, motion)
-        over = t > self.end
-        if np.ndim(t) and qd.ndim > np.ndim(t):  # an array of times: a row of joints for each
-            over = np.asarray(over)[..., None]
-        return q, np.where(over, np.zeros(qd.shape), qd), np.where(over, np.zeros(qdd.shape), qdd)
-
-
-def held(motion: Callable[[Any], Any], end: float) -> Held:
-    """A function of t that gives q, qd and qdd, held from `end` on: there q stays, and qd and qdd are 0.
-
-    It can be traced if the function can. The trajectories of Linkwise hold their ends without it.
-
-    >>> import numpy as np, linkwise as lw
-    >>> def swing(t):
-    ...     return np.array([np.sin(t)]), np.array([np.cos(t)]), np.array([-np.sin(t)])
-    >>> lw.held(swing, np.pi / 2)(10.0)
-    (array([1.]), array([0.]), array([0.]))
-    """
-    if not callable(motion):
-        raise TypeError(f"motion is {motion!r} (expected a function of t that gives q, qd and qdd)")
-    if not is_real(end) or not end >= 0.0 or end == float("inf"):
-        raise ValueError(f"end is {end!r} (expected a time in seconds)")
-    return Held(motion, float(end))

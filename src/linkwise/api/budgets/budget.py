@@ -41,8 +41,8 @@ def budget(
     These are the acceleration of every joint, the bias acceleration and bias force of every link, split by the joints
     whose rates they are quadratic in (of one: centrifugal; of two: Coriolis), the weight of every link, external
     wrenches, the joint's rotor and its friction, viscous and Coulomb's. The result is a tuple of arrays (..., n, terms)
-    with names (`lw.Budget`); it prints as a table, plots and answers `why("joint2")`. `wrench`, `point` and `friction`
-    as for `lw.inverse_dynamics`; `t` are the times of states along a trajectory, for tables and plots.
+    with names (`lw.results.Budget`); it prints as a table, plots and answers `why("joint2")`. `wrench`, `point` and
+    `friction` as for `lw.inverse_dynamics`; `t` are the times of states along a trajectory, for tables and plots.
 
     >>> import linkwise as lw
     >>> arm = lw.load("planar3")
@@ -184,7 +184,8 @@ class QuasiBudget(Split, QuasiTermArrays):
     `c` (..., n, n) are the elements c_ki of Kozłowski's equation (48), c_ki = -c_ik off the diagonal, and `summands`
     (..., n, n, n) are what they are the sums of: [..., k, i, m] is the share of joint m. `elements` are c_ki ν_i (or
     ξ_i), with the `velocity` as it was given. `bias_force`, `gravity` and `wrench` are by link. `elements` and these
-    three add up to C, `total`. Tables and plots as of `lw.Budget`, by elements, by the summands of each or by kinds.
+    three add up to C, `total`. Tables and plots as of `lw.results.Budget`, by elements, by the summands of each or by
+    kinds.
     """
 
     kind: str

@@ -102,7 +102,7 @@ def peers(robot: lw.Robot) -> Iterator[tuple[str, Peer | str]]:
             yield name, make(robot)
         except ImportError:
             yield name, "it is not installed: pip install 'linkwise[peers]'"
-        except (lw.RobotError, ValueError, RuntimeError) as error:
+        except (lw.errors.RobotError, ValueError, RuntimeError) as error:
             yield name, str(error).splitlines()[0].rpartition("robot.urdf: ")[2]
 
 

@@ -127,7 +127,9 @@ def recorded(robot: lw.Robot, asked: Measured, where: Where) -> Motion:
     for name in [*where.way, *where.state]:
         raise ValueError(f"--measured says how the robot moves (expected no {name})")
     columns = named_columns(asked.columns)
-    run = lw.measured_motion(robot, asked.measured, columns=columns, degrees=where.degrees, cutoff=asked.cutoff)
+    run = lw.identification.measured_motion(
+        robot, asked.measured, columns=columns, degrees=where.degrees, cutoff=asked.cutoff
+    )
     for text in run.notes:
         note(text)
     filtered = "as recorded" if run.cutoff is None else f"below {run.cutoff:.3g} Hz"
@@ -186,7 +188,7 @@ def share(x: float, whole: float) -> float | None:
     return 100.0 * x / whole if whole else None
 
 
-def as_json(found: lw.Budget, others: Mapping[str, np.ndarray], chosen: list[int], by: str) -> dict[str, Any]:
+def as_json(found: lw.results.Budget, others: Mapping[str, np.ndarray], chosen: list[int], by: str) -> dict[str, Any]:
     labels, values = found.view(by)
     robot, names = found.robot, [found.robot.v_names[k] for k in chosen]
     return {

@@ -59,7 +59,8 @@ def keywords_of(name: str, method: str | None, **flags: bool) -> dict[str, Any]:
 
 def function_of(name: str) -> Callable[..., Any]:
     """A public function by its name."""
-    function: Callable[..., Any] = getattr(lw, known(name))
+    places = (lw, lw.formulations, lw.identification)
+    function: Callable[..., Any] = next(getattr(place, known(name)) for place in places if known(name) in place.__all__)
     return function
 
 

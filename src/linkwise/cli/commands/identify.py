@@ -72,7 +72,7 @@ def excite(
             robot, harmonics, duration, limits_of(robot, typed, degrees), margin=margin, criterion=criterion,
             friction=friction, noise=noise_of(robot, noise), starts=starts, seed=seed,
         )  # fmt: skip
-    except lw.ExcitationInterrupted as error:
+    except lw.errors.ExcitationInterrupted as error:
         move, code = error.excitation, 130
     out.show(lambda: excitation_as_json(move), lambda: show_excitation(move, degrees))
     out.write(lambda: columns_of(move, samples or 501, rate))
@@ -82,7 +82,7 @@ def excite(
     return code
 
 
-def show_excitation(move: lw.Excitation, degrees: bool) -> None:
+def show_excitation(move: lw.results.Excitation, degrees: bool) -> None:
     sentence(
         f"{move.robot.name}: {move.name}, {move.duration:g} s, at rest at both ends; condition number"
         f" {move.condition:.3g} of {len(move.parameters)} base parameters. Standard deviations to expect of them, as"
@@ -102,7 +102,7 @@ def show_excitation(move: lw.Excitation, degrees: bool) -> None:
         sentence(f"Hidden by others, and left out: {', '.join(move.left_out)}")
 
 
-def limit_rows(move: lw.Excitation, degrees: bool) -> list[list[str | float]]:
+def limit_rows(move: lw.results.Excitation, degrees: bool) -> list[list[str | float]]:
     """As they were used, the robot's own or typed; - where there is none."""
     limits = move.limits
     rows: list[list[str | float]] = []
@@ -114,7 +114,7 @@ def limit_rows(move: lw.Excitation, degrees: bool) -> list[list[str | float]]:
     return rows
 
 
-def excitation_as_json(move: lw.Excitation) -> dict[str, Any]:
+def excitation_as_json(move: lw.results.Excitation) -> dict[str, Any]:
     own = ("condition", "log_det", "criterion", "parameters", "left_out", "sigma", "typical_sigma", "worst_sigma")
     return {
         "robot": move.robot.name,
@@ -126,7 +126,7 @@ def excitation_as_json(move: lw.Excitation) -> dict[str, Any]:
     }
 
 
-def columns_of(move: lw.Excitation, samples: int, rate: float | None) -> dict[str, Any]:
+def columns_of(move: lw.results.Excitation, samples: int, rate: float | None) -> dict[str, Any]:
     along = lw.torque_along(move.robot, move, samples, rate=rate, friction=move.friction or False, loads=False)
     return dict(along.columns())
 
@@ -220,7 +220,7 @@ def check_frame(robot: lw.Robot, frame: str, free: list[str] | None) -> None:
         raise ValueError(f"--frame {frame}: is fixed to {link} (expected a frame of {', '.join(free)})")
 
 
-def show(fit: lw.Identification, frame: str | None) -> None:
+def show(fit: lw.results.Identification, frame: str | None) -> None:
     """The report, as wide as the terminal."""
     from ...identification.report import sections
 
@@ -255,7 +255,7 @@ def check_rotors(robot: lw.Robot, save: str | None, kept: bool, urdf_rotors: str
         )
 
 
-def as_json(fit: lw.Identification, frame: str | None) -> dict[str, Any]:
+def as_json(fit: lw.results.Identification, frame: str | None) -> dict[str, Any]:
     def estimates(of: Any) -> dict[str, Any]:
         columns = zip(of.names, of.values, of.sigma, of.nominal, of.units, strict=True)
         return {name: {"value": x, "sigma": s, "nominal": n, "unit": u} for name, x, s, n, u in columns}
@@ -279,7 +279,7 @@ def as_json(fit: lw.Identification, frame: str | None) -> dict[str, Any]:
     }
 
 
-def bodies_as_json(fit: lw.Identification) -> dict[str, Any]:
+def bodies_as_json(fit: lw.results.Identification) -> dict[str, Any]:
     """Of each link mass, mass centre in its table frame, and whether it can exist."""
     from ...identification.report import centre_of
 
@@ -296,7 +296,7 @@ def bodies_as_json(fit: lw.Identification) -> dict[str, Any]:
     }
 
 
-def payloads_as_json(fit: lw.Identification, frame: str | None) -> dict[str, Any]:
+def payloads_as_json(fit: lw.results.Identification, frame: str | None) -> dict[str, Any]:
     """What each free link has more than the nominal robot; empty without --free."""
     links = [fit.nominal.names[k] for k in fit.model.links] if fit.model.chosen else []
     loads = [fit.payload(link) for link in links] if frame is None else [fit.payload(frame)]

@@ -67,12 +67,12 @@ def torque(
     return 0
 
 
-def arrays(along: lw.Loads) -> dict[str, Any]:
+def arrays(along: lw.results.Loads) -> dict[str, Any]:
     names = {"q_names": along.robot.q_names, "v_names": along.robot.v_names, "units": along.units}
     return names | {name: getattr(along, name) for name in ("t", "q", "qd", "qdd", "tau")}
 
 
-def peaks(along: lw.Loads) -> list[dict[str, Any]]:
+def peaks(along: lw.results.Loads) -> list[dict[str, Any]]:
     found = along.peaks()
     shares = of_limits(along.robot, found.tau) or [None] * along.robot.n
     columns = zip(found.joints, found.units, found.tau, found.when, found.rms, found.power, shares, strict=True)
@@ -80,11 +80,11 @@ def peaks(along: lw.Loads) -> list[dict[str, Any]]:
     return [dict(zip(keys, row, strict=True)) for row in columns]
 
 
-def passed(along: lw.Loads) -> dict[str, Any]:
+def passed(along: lw.results.Loads) -> dict[str, Any]:
     return {"passed": as_json(along.robot, along.q, along.qd, along.tau, along.t.tolist(), "time")}
 
 
-def show_peaks(along: lw.Loads) -> None:
+def show_peaks(along: lw.results.Loads) -> None:
     head = ["joint", "unit", "torque", "at (s)", "rms", "power (W)"]
     rows = [list(row.values())[: len(head)] for row in peaks(along)]
     fastest = np.abs(along.qd).max(axis=0)

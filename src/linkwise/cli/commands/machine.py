@@ -169,7 +169,7 @@ def gpu() -> dict[str, Any]:
 
     try:
         return {"works": True, "name": device(0).name}
-    except lw.CudaError as error:
+    except lw.errors.CudaError as error:
         return {"works": False, "error": str(error)}
 
 

@@ -33,7 +33,7 @@ STATES = re.compile(r", q = \[[^\]]*\], qd = \[[^\]]*\]")  # which the table sho
 
 def integrators(incomplete: str) -> list[str]:
     """For shells to complete; the modules of integrators are imported when one asks."""
-    return [name for name in lw.integrators() if name.startswith(incomplete)]
+    return [name for name in lw.methods(lw.simulate) if name.startswith(incomplete)]
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def simulate(
         raise ValueError("--kp and --kd belong to a controller (expected --target or --follow too)")
     if wanted is not None:
         gains = KP if control.kp is None else control.kp, KD if control.kd is None else control.kd
-        law = lw.computed_torque(wanted, *gains, passive=[joint.joint for joint in robot.free_joints])
+        law = lw.control.computed_torque(wanted, *gains, passive=[joint.joint for joint in robot.free_joints])
     said = said if control.torque is None else "with constant torques"
     brought = [] if given is not None or control.follow is not None else brought_to_limits(robot, start)
     said += f" from the zero position, {' and '.join(brought)}" if brought else ""
@@ -137,12 +137,12 @@ def simulate(
     try:
         run = lw.simulate(
             robot, start, rates, duration, law, friction=lw.Friction(smooth=0) if stick else friction, samples=samples,
-            events=lw.joint_limits(robot) if limits else (), **vars(integration),
+            events=lw.control.joint_limits(robot) if limits else (), **vars(integration),
         )  # fmt: skip
-    except lw.SimulationError as error:
+    except lw.errors.SimulationError as error:
         stiff = friction or stick or wanted is not None
         run, code, ended = error.recording, 1, failed(str(error), integration.integrator, stiff)
-    except lw.SimulationInterrupted as error:
+    except lw.errors.SimulationInterrupted as error:
         run, code, ended = error.recording, 130, where_interrupted(error.recording, duration)
     run = until_end(run)
     out.show(lambda: as_json(run, said), lambda: show(run, said))
@@ -290,15 +290,15 @@ def sweep(
     --resume the exit code is 1 where chunks failed.
     """
     try:
-        found = lw.open_sweep(folder)
-    except lw.RobotError:
+        found = lw.sweeps.open_sweep(folder)
+    except lw.errors.RobotError:
         raise
     except ValueError as problem:
         raise OSError(str(problem)) from None  # the folder holds no sweep, or another version's
     if resume:
         try:
             found = found.resume()
-        except lw.SweepInterrupted as interrupted:
+        except lw.errors.SweepInterrupted as interrupted:
             progress(folder, interrupted.sweep, errors, json)
             complain(f"interrupted; finished chunks are kept: linkwise sweep {folder} --resume goes on")
             return 130
@@ -306,7 +306,7 @@ def sweep(
     return 1 if resume and found.failed else 0
 
 
-def progress(folder: str, sweep: lw.Sweep, errors: bool, json: bool) -> None:
+def progress(folder: str, sweep: lw.results.Sweep, errors: bool, json: bool) -> None:
     done, failed = len(sweep.done), sweep.failed
     counts: dict[str, Any] = {
         "folder": folder,

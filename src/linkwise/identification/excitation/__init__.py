@@ -1,5 +1,6 @@
 """Motions that excite the parameters of a robot, within its limits."""
 
-from .optimization import Excitation, ExcitationInterrupted, excitation
+from ...errors import ExcitationInterrupted
+from .optimization import Excitation, excitation
 
 __all__ = ["Excitation", "ExcitationInterrupted", "excitation"]

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...api.compiling import compile as compiled_for
 from ...derivatives.graph_derivatives import vjp
-from ...errors import ErrorWithFields, is_integer, one_of
+from ...errors import ExcitationInterrupted, is_integer, one_of
 from ...notices import warn
 from ...regressors.parameters import parameters
 from ...regressors.regressors import regressor
@@ -107,7 +107,7 @@ class Excitation(Trajectory):
 
     @property
     def coefficients(self) -> dict[str, Any]:
-        """offset (n,), sines and cosines (harmonics, n), duration: what `lw.fourier` makes the motion of again."""
+        """offset (n,), sines and cosines (harmonics, n), duration: the arguments of `lw.trajectories.fourier`."""
         series = self.series
         parts = {name: getattr(series, name) for name in ("offset", "sines", "cosines")}
         return {**parts, "duration": series.duration}
@@ -135,14 +135,6 @@ class Excitation(Trajectory):
         """As `Trajectory.plot`; torques with the friction that the search was given, unless `friction` says more."""
         law = self.friction or False if friction is None else friction
         return super().plot(path, samples, robot=robot, limits=limits, friction=law, degrees=degrees)
-
-
-class ExcitationInterrupted(ErrorWithFields, KeyboardInterrupt):
-    """Ctrl-C during a search; `excitation` is the best motion until then, within all limits."""
-
-    def __init__(self, best: Excitation) -> None:
-        super().__init__(f"interrupted: {best!r} is kept as .excitation of this exception")
-        self.excitation = best
 
 
 def excitation(

@@ -12,7 +12,7 @@ from ctypes import POINTER, byref, c_char_p, c_float, c_int, c_size_t, c_uint, c
 from functools import cache
 from typing import Any
 
-from ...errors import is_integer
+from ...errors import CudaError, CudaMemoryError, is_integer
 
 OLDEST = 11000  # version of the driver's interface: that of CUDA 11.0, whose drivers know the PTX that LLVM writes
 OUT_OF_MEMORY, NO_DEVICE, NO_BINARY, NEWER_PTX, NOT_READY = 2, 100, 209, 222, 600
@@ -71,14 +71,6 @@ SIGNATURES: dict[str, tuple[Any, ...]] = {
     "cuEventQuery": (c_void_p,),
     "cuEventElapsedTime": (POINTER(c_float), c_void_p, c_void_p),
 }
-
-
-class CudaError(RuntimeError):
-    """The GPU, or its driver, cannot do what was asked: the message says why."""
-
-
-class CudaMemoryError(CudaError, MemoryError):
-    """The GPU has no memory left."""
 
 
 class Driver:

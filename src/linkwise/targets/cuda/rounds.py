@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...errors import CudaError
 from ...kernels.interface import REALS, Argument, Interface, Links
 from ...kernels.loader import load_or_compile
 from ...kernels.round_spec import RoundCode
 from ...kernels.rounds import Codes, Launch, Order
-from .driver import CudaError, Device, device
+from .driver import Device, device
 from .memory import DeviceArray
 from .target import CudaCode, CudaTarget
 from .target import Launch as Launcher

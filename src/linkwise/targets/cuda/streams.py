@@ -12,8 +12,8 @@ from contextlib import AbstractContextManager, nullcontext
 from ctypes import byref, c_void_p
 from typing import TYPE_CHECKING, Any
 
-from ...errors import is_integer
-from .driver import NOT_READY, CudaError, Device
+from ...errors import CudaError, is_integer
+from .driver import NOT_READY, Device
 
 if TYPE_CHECKING:
     from .arrays import Library

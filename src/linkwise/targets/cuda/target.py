@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ...errors import one_of
+from ...errors import CompileError, one_of
 from ...graph import Program
 from ...kernels.interface import REALS, Interface, Links
-from ...kernels.llvm import CompileError, foreign_target, parsed
+from ...kernels.llvm import foreign_target, parsed
 from ...kernels.lock import LOCK
 from ...kernels.target import CodeTarget, Explain
 from .driver import Module, device

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...codegen.llvm.loops import LoopText
-from ...errors import RobotError, one_of
+from ...errors import RobotError
 from ...kernels.compiler import metadata, read_metadata
-from ...kernels.dispatch import DTYPES
 from ...kernels.interface import Argument, Interface, Links
 from ...kernels.loader import load_or_compile, load_or_compile_as
 from ...kernels.sources import plain_of
@@ -30,17 +29,8 @@ MAGIC = int.from_bytes(b"LWR1", "little")
 HEADER = 64  # bytes
 
 
-def wasm_robot(robot: Robot, *, dtype: str = "float64") -> bytes:
-    """The robot as data for modules that take any robot: `lw.wasm(function)`. Put it at a multiple of 16 bytes.
-
-    It begins with 32-bit numbers, among them n, nq and where gravity, the tree and the table of the links' numbers are;
-    `wasm_interface(module)["record"]` names them. Numbers may be changed in place.
-
-    >>> import linkwise as lw
-    >>> len(lw.wasm_robot(lw.load("planar3")))
-    1344
-    """
-    one_of(dtype, DTYPES, "dtype")
+def record_of_robot(robot: Robot, dtype: str) -> bytes:
+    """A robot as data for modules that take any robot."""
     require_robot(robot)
     if robot.couplings or not robot.n or robot.non_floats:
         reason = "coupled joints" if robot.couplings else "numbers that are no floats" if robot.n else "no joints"

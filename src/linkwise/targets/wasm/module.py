@@ -115,18 +115,10 @@ def with_interface(module: bytes, interface: dict[str, Any]) -> bytes:
     return module + section(CUSTOM, text(INTERFACE) + json.dumps(interface, separators=(",", ":")).encode())
 
 
-def wasm_interface(module: bytes) -> dict[str, Any]:
-    """What a module of `lw.wasm` takes and gives, as its section "linkwise" has it in JSON.
-
-    `arguments` are those of `run` after the count, in order: each with its name, its role ("input", "output", "robot"
-    or "work") and, for arrays, the shape for one state. In the module of one robot each has an `offset`: where it lies
-    in memory when one state is computed, and where the robot is.
-    """
-    if not isinstance(module, (bytes, bytearray, memoryview)):
-        raise TypeError(f"module is {type(module).__name__} (expected the bytes of a module)")
-    binary = bytes(module)
+def interface_of(module: bytes) -> dict[str, Any]:
+    """What its section "linkwise" says of a module."""
     try:
-        for kind, body in sections_of(binary) if binary[:4] == b"\0asm" else ():
+        for kind, body in sections_of(module) if module[:4] == b"\0asm" else ():
             reader = Reader(body)
             if kind == CUSTOM and reader.name() == INTERFACE:
                 found: dict[str, Any] = json.loads(body[reader.at :])

@@ -19,6 +19,7 @@ from .module import module_of
 if TYPE_CHECKING:
     from ...codegen.llvm.loops import LoopText
     from ...kernels.spec import KernelSpec
+    from ...robot import Robot
 
 TRIPLE = "wasm32-unknown-unknown"
 EXPORTED = ("run", "work_bytes", "advance")
@@ -50,6 +51,16 @@ class WasmTarget(CodeTarget["WasmCode"]):
         from .files import universal_module
 
         return universal_module(function, arrays, dtype, keywords)
+
+    def interface_of(self, module: bytes) -> dict[str, Any]:
+        from .module import interface_of
+
+        return interface_of(module)
+
+    def robot_as_data(self, robot: Robot, dtype: str) -> bytes:
+        from .files import record_of_robot
+
+        return record_of_robot(robot, dtype)
 
     def check_run(self, threads: int | None = None, stream: Any = None) -> None:
         raise ValueError(

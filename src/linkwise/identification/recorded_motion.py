@@ -1,4 +1,4 @@
-"""`lw.measured_motion`: a recording as `lw.identify` reads it, for budgets and other functions of a motion."""
+"""A recording as `lw.identify` reads it, for budgets and other functions of a motion."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def measured_motion(
     >>> import numpy as np, linkwise as lw
     >>> arm, t = lw.load("planar3"), np.linspace(0, 2, 1001)
     >>> q = np.sin(np.outer(t, [3.0, 2.0, 4.0]))
-    >>> run = lw.measured_motion(arm, {"t": t, "q": q, "tau": 0 * q})
+    >>> run = lw.identification.measured_motion(arm, {"t": t, "q": q, "tau": 0 * q})
     >>> bool(abs(run.qdd + [9, 4, 16] * run.q).max() < 0.01)
     True
     >>> print(lw.budget(arm, run.q, run.qd, run.qdd, t=run.t).joint("link3", by="kinds").when)

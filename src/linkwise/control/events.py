@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from ..api.torque_functions import check_arguments
-from ..ode.events import Crossing
 from ..robot import Robot, require_robot
 from ..spatial import add, mul
 
@@ -36,10 +35,6 @@ class Event:
             raise ValueError(f"the name of an event is {self.name!r} (expected one line of text)")
         if self.direction not in (-1, 0, 1):
             raise ValueError(f"event {self.name!r}: direction is {self.direction!r} (expected 1, -1 or 0)")
-
-    @property
-    def crossing(self) -> Crossing:
-        return Crossing(self.direction, self.stop)
 
     def value(self, robot: Robot, t: Any, q: Any, qd: Any) -> Any:
         returned = self.function(robot, t, q, qd)
@@ -70,7 +65,7 @@ def joint_limits(robot: Robot, *, stop: bool = True) -> tuple[Event, ...]:
     """An event for each limit of travel in the robot's table, also those of coupled joints.
 
     >>> import linkwise as lw
-    >>> [event.name for event in lw.joint_limits(lw.load("gantry"))][:2]
+    >>> [event.name for event in lw.control.joint_limits(lw.load("gantry"))][:2]
     ['bridge below 0', 'bridge above 1.5']
     """
     require_robot(robot)
@@ -90,7 +85,7 @@ def events_of(events: Any) -> tuple[Event, ...]:
     if callable(events) or isinstance(events, Event):
         events = [events]
     if isinstance(events, str) or not isinstance(events, Iterable):
-        expected = "functions of robot, t, q and qd, lw.Events, or lw.joint_limits(robot)"
+        expected = "functions of robot, t, q and qd, lw.Events, or lw.control.joint_limits(robot)"
         raise TypeError(f"events is {events!r} (expected {expected})")
     checked = [x if isinstance(x, Event) else Event(x, getattr(x, "__name__", "event")) for x in events]
     if len(checked) > MAX_EVENTS:

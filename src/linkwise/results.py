@@ -1,0 +1,58 @@
+"""The classes of results, for annotations and `isinstance`."""
+
+from .api.budgets.budget import QuasiBudget
+from .api.budgets.result import Budget
+from .api.compiling import WasmModule
+from .comparison import Comparison, Finding
+from .derivatives.equilibria import Equilibrium
+from .derivatives.graph_derivatives import Derivative, JacobianVector, VectorJacobian
+from .derivatives.linear_models import LinearModel
+from .derivatives.packing import Packed
+from .drawing import Animation
+from .explanation import Accuracy, Explanation
+from .export import CSource
+from .graph import Count, Program
+from .identification.estimates import JointErrors
+from .identification.excitation import Excitation
+from .identification.recorded_motion import MeasuredMotion
+from .identification.result import Identification
+from .kernels.compiler import Compiled
+from .recording import EventRecord
+from .regressors.parameters import Parameters
+from .simulation import CompiledRollout, CompiledSimulation, RolloutResult
+from .sweeps.sweeping import Sweep
+from .targets.cuda.kernel import CudaKernel
+from .trajectories.loads import Loads
+
+__all__ = [
+    "Accuracy",
+    "Animation",
+    "Budget",
+    "CSource",
+    "Comparison",
+    "Compiled",
+    "CompiledRollout",
+    "CompiledSimulation",
+    "Count",
+    "CudaKernel",
+    "Derivative",
+    "Equilibrium",
+    "EventRecord",
+    "Excitation",
+    "Explanation",
+    "Finding",
+    "Identification",
+    "JacobianVector",
+    "JointErrors",
+    "LinearModel",
+    "Loads",
+    "MeasuredMotion",
+    "Packed",
+    "Parameters",
+    "Program",
+    "QuasiBudget",
+    "RolloutResult",
+    "Sweep",
+    "VectorJacobian",
+    "WasmModule",
+]
