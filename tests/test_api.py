@@ -264,10 +264,10 @@ def test_a_function_without_methods_says_which_have_them(function):
         lw.methods("forward_dynamics")
 
 
-def test_the_frame_of_joint_wrenches_is_one_of_two():
+def test_the_axes_of_joint_wrenches_are_one_of_two():
     zeros = np.zeros(ARM.n)
-    with pytest.raises(ValueError, match=r"^frame is 'bse', did you mean 'base'.*'base', 'joint'"):
-        lw.joint_wrenches(ARM, zeros, zeros, zeros, frame="bse")
+    with pytest.raises(ValueError, match=r"^axes is 'bse', did you mean 'base'.*'base', 'frame'"):
+        lw.joint_wrenches(ARM, zeros, zeros, zeros, axes="bse")
 
 
 def test_a_method_typo_is_a_value_error_and_lists_the_methods() -> None:

@@ -125,7 +125,7 @@ MISTYPED = {
     "convert stanford arm.abc": "must end with .toml, .urdf",
     "cache clean": "did you mean 'clear'?",
     "equations planar3 --format tex": "--format is 'tex'",
-    "loads planar3 --frame world": "frame is 'world'",
+    "loads planar3 --axes world": "'world' is not one of 'base', 'frame'",
 }
 
 

@@ -175,7 +175,7 @@ def test_loads_are_those_of_the_function() -> None:
     line = "loads stanford cycloid --samples 11"
     found = json.loads(linkwise(f"{line} --json --csv loads.csv").out)
     arm = lw.load("stanford")
-    loads = lw.joint_wrenches(arm, found["q"], found["qd"], found["qdd"], frame="joint")
+    loads = lw.joint_wrenches(arm, found["q"], found["qd"], found["qdd"], axes="frame")
     assert np.array_equal(found["loads"], loads)
     assert np.allclose(found["radial"], np.hypot(loads[..., 3], loads[..., 4]))
     with open("loads.csv", newline="") as file:
@@ -186,15 +186,15 @@ def test_loads_are_those_of_the_function() -> None:
     assert parquet.read_table("loads.parquet")["fz3"].to_pylist() == loads[:, 2, 5].tolist()
 
 
-@pytest.mark.parametrize("frame", ["joint", "base"])
-def test_loads_at_states(frame: str) -> None:
+@pytest.mark.parametrize("axes", ["frame", "base"])
+def test_loads_at_states(axes: str) -> None:
     arm = lw.load("stanford")
     q = np.random.default_rng(5).normal(size=(3, 6))
     Path("states.csv").write_text("\n".join(["q1,q2,q3,q4,q5,q6", *(",".join(map(repr, row)) for row in q.tolist())]))
-    line = f"loads stanford --q @states.csv --qd 1,2,3,4,5,6 --frame {frame}"
+    line = f"loads stanford --q @states.csv --qd 1,2,3,4,5,6 --axes {axes}"
     found = json.loads(linkwise(f"{line} --json --csv loads.csv").out)
-    loads = lw.joint_wrenches(arm, q, [1, 2, 3, 4, 5, 6], [0] * 6, frame=frame)
-    own = lw.joint_wrenches(arm, q, [1, 2, 3, 4, 5, 6], [0] * 6, frame="joint")
+    loads = lw.joint_wrenches(arm, q, [1, 2, 3, 4, 5, 6], [0] * 6, axes=axes)
+    own = lw.joint_wrenches(arm, q, [1, 2, 3, 4, 5, 6], [0] * 6, axes="frame")
     assert np.array_equal(found["loads"], loads)
     assert np.array_equal(found["axial"], own[..., 5])
     assert np.array_equal(found["tau"], lw.inverse_dynamics(arm, q, [1, 2, 3, 4, 5, 6], [0] * 6))

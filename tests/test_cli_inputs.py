@@ -113,15 +113,15 @@ def test_messages_speak_of_options() -> None:
     assert "--mimic independent" in linkwise("explain panda").err
     failed = linkwise("simulate planar3 --max-steps 3 --samples 3").err
     assert "as many as --max-steps allows" in failed
-    assert "To go on: a larger --max-steps for a longer run; --integrator rk4 with a fixed --step." in failed
+    assert "To go on: a larger --max-steps for a longer run; --integrator rk4 with a --dt." in failed
     assert "radau" not in failed
     assert "lw." not in failed
     assert "q = [" not in failed
     stiff = linkwise("simulate planar3 --friction --max-steps 3 --samples 3").err
     assert "--integrator radau for stiff friction" in stiff
-    coarse = linkwise("simulate planar3 --integrator rk4 --step 1 --duration 5 --samples 3").err
+    coarse = linkwise("simulate planar3 --integrator rk4 --dt 1 --duration 5 --samples 3").err
     assert "a number is no longer finite" in coarse
-    assert "To go on: a smaller --step" in coarse
+    assert "To go on: a smaller --dt" in coarse
     assert "a larger --speed" in linkwise("simulate planar3 --duration 2000 --animate z.html").err
 
 

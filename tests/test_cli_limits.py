@@ -245,7 +245,7 @@ def test_options_of_files_in_the_words_of_the_prompt() -> None:
         assert words in refused.err
         assert option not in refused.err
         assert linkwise(f"describe crane.urdf {words}").code == 0
-    assert "(expected --step)" in linkwise("simulate planar3 --integrator rk4").err
+    assert "(expected --dt" in linkwise("simulate planar3 --integrator rk4").err
 
 
 @pytest.mark.slow

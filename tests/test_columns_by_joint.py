@@ -17,7 +17,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.* the motion (begins|ends) at s
 T = np.linspace(0.0, 1.0, 101)
 WORDS = ("q", "qd", "tau")
 MOTION = {word: np.sin(np.outer(T, [1.0, 2.0, 3.0]) * (k + 1)) for k, word in enumerate(WORDS)}
-OPTIONS: dict[str, Any] = {"columns": None, "period": None, "degrees": False, "gains": None}
+OPTIONS: dict[str, Any] = {"columns": None, "dt": None, "degrees": False, "gains": None}
 CONFUSING = [names for names in permutations(("q1", "q2", "q3")) if names != ("q1", "q2", "q3")]
 CONFUSING += [("2", "1", "3"), ("tau3", "tau2", "tau1")]
 

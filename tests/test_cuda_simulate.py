@@ -38,7 +38,7 @@ def law(arm: Any, t: Any, q: Any, qd: Any, kd: Any) -> Any:
 
 @pytest.mark.parametrize("integrator", rest_slow(INTEGRATORS, ["verner65", "rk4"]))
 def test_the_bits_are_those_of_the_cpu(integrator: str, place: str) -> None:
-    options: dict[str, Any] = {"step": 0.01} if integrator == "rk4" else {"rtol": 1e-7}
+    options: dict[str, Any] = {"dt": 0.01} if integrator == "rk4" else {"rtol": 1e-7}
     assert_same(PLANAR, duration=0.6, integrator=integrator, samples=7, torque=[0.1, 0.0, 0.2], **options)
 
 

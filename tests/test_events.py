@@ -26,7 +26,7 @@ def spring(arm, t, q, qd):
 
 
 def how(integrator, compiled=True, step=0.25):
-    return {"integrator": integrator, "compiled": compiled} | ({"step": step} if integrator == "rk4" else {})
+    return {"integrator": integrator, "compiled": compiled} | ({"dt": step} if integrator == "rk4" else {})
 
 
 def misses(run, functions, k, tolerance):

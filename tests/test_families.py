@@ -183,7 +183,7 @@ OPTIONS = {
     "unnormalized": {"coordinates": "unnormalized"},
     "method": {"method": "kalman"},
     "radau": {"integrator": "radau", "rtol": 1e-9, "friction": True},
-    "rk4": {"integrator": "rk4", "step": 1e-3},
+    "rk4": {"integrator": "rk4", "dt": 1e-3},
     "event": {"events": lw.Event(lambda arm, t, q, qd: q[0] + 0.2 * arm.links[1].mass, "low", stop=True)},
     "two threads": {"threads": 2},
 }

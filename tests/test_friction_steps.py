@@ -19,7 +19,7 @@ PLANAR = lw.load("planar3")
 STIFF = lw.Friction(viscous=0.1, coulomb=0.3)
 START: dict[str, Any] = {"steps": 15, "dt": 0.02}
 TOLD = (
-    r"step is 0\.02 s, and friction slows joint .* at a rate of .* steps above (\S+) s .*lw\.Friction\(smooth=(\S+)\)"
+    r"dt is 0\.02 s, and friction slows joint .* at a rate of .* steps above (\S+) s .*lw\.Friction\(smooth=(\S+)\)"
 )
 
 
@@ -75,7 +75,7 @@ def test_numbers_of_any_size() -> None:
 def test_it_is_told_wherever_steps_are_fixed(place: str) -> None:
     law = lambda arm, t, q, qd: lw.gravity_torque(arm, q)  # noqa: E731
     options: dict[str, Any] = {**START, "friction": STIFF}
-    q0, fixed = np.zeros((2, 3)), {"integrator": "rk4", "step": 0.02, "friction": STIFF}
+    q0, fixed = np.zeros((2, 3)), {"integrator": "rk4", "dt": 0.02, "friction": STIFF}
     for run in (
         lambda: lw.rollout(PLANAR, q0, **options),
         lambda: lw.rollout(PLANAR, q0, **options, torque=law),
@@ -85,7 +85,7 @@ def test_it_is_told_wherever_steps_are_fixed(place: str) -> None:
         lambda: lw.wasm(lw.simulate, PLANAR, **fixed),
     ):
         assert len(told(run)) == 1
-    assert not told(lambda: lw.simulate(PLANAR, q0, duration=0.01, step=0.005, friction=STIFF))  # it adapts
+    assert not told(lambda: lw.simulate(PLANAR, q0, duration=0.01, first_step=0.005, friction=STIFF))  # it adapts
     assert not told(lambda: lw.rollout(PLANAR, q0, **START))
     assert not told(lambda: lw.rollout(PLANAR, q0, steps=1, dt=1e-7, friction=STIFF))
 
@@ -111,13 +111,13 @@ def test_the_worst_of_the_symbols_counts() -> None:
         assert len(told(lambda: lw.rollout(arm, [0], **START, friction=True, parameters=numbers))) == 1  # noqa: B023
     assert not told(lambda: lw.rollout(arm, [0], **START, friction=True, parameters=good))
     assert not told(lambda: lw.rollout(arm, [0], **START, parameters={**good, "c": 1.0}))
-    fixed: dict[str, Any] = {"integrator": "rk4", "step": 0.02, "friction": True}
+    fixed: dict[str, Any] = {"integrator": "rk4", "dt": 0.02, "friction": True}
     assert len(told(lambda: lw.wasm(lw.simulate, arm, **fixed, parameters={"m": 1.0, "b": 0.1, "c": 1.0}))) == 1
 
 
 def test_a_sweep_tells_it_once(tmp_path: Path) -> None:
     starts = lw.sweeps.monte_carlo(5, 1, q0=([-1.0] * 3, [1.0] * 3))
-    options: dict[str, Any] = {"chunk": 2, "integrator": "rk4", "step": 0.02, "friction": STIFF, "files": "npz"}
+    options: dict[str, Any] = {"chunk": 2, "integrator": "rk4", "dt": 0.02, "friction": STIFF, "files": "npz"}
     for name, samples in (("one", starts), ("family", {**starts, "link1.mass": np.linspace(1.0, 2.0, 5)})):
         assert len(told(lambda: lw.sweep(PLANAR, samples, tmp_path / name, 0.04, **options))) == 1  # noqa: B023
         assert not told(lambda: lw.sweep(PLANAR, samples, tmp_path / name, 0.04, **options))  # noqa: B023

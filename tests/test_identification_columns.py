@@ -16,7 +16,7 @@ from measured import measured, motion, with_drives
 ARM = with_drives(lw.chain(2, seed=4))
 DATA = measured(ARM, noise=0.01, seed=1)
 T, Q, TAU = DATA["t"], DATA["q"], DATA["tau"]
-OPTIONS: dict[str, Any] = {"columns": None, "period": None, "degrees": False, "gains": None}
+OPTIONS: dict[str, Any] = {"columns": None, "dt": None, "degrees": False, "gains": None}
 
 
 def read(data: Any, **how: Any) -> Samples:
@@ -104,13 +104,13 @@ def test_currents_are_torques_where_gains_are_given() -> None:
 def test_times_are_not_guessed() -> None:
     refused("milliseconds", table(t=1000.0 * np.arange(len(T)) / 1000.0))
     refused("milliseconds", table(t=0.5 * np.arange(len(T))))
-    assert read(table(time="t [s]", t=0.5 * np.arange(len(T)))).period == pytest.approx(0.5)
+    assert read(table(time="t [s]", t=0.5 * np.arange(len(T)))).dt == pytest.approx(0.5)
     same(read(table(time="clock_ms", t=1e3 * T), columns={"t": "clock_ms"}))
     same(read(table(time="clock [ms]", t=1e3 * T), columns={"t": "clock [ms]"}))
     same(read(table(time="clock (master)"), columns={"t": "clock (master)"}))
     same(read(table(time="time_stamp")))
     refused("the time is in ticks", table(time="t [ticks]"))
-    refused("period is 4", {"q": Q, "tau": TAU}, period=4)
+    refused("dt is 4", {"q": Q, "tau": TAU}, dt=4)
     same(read({"T1": 30.0 + 0.01 * T, "S1": T**2, **table(time="time")}))
     refused("'t' and 'time' could both be the time", {**table(), "time": T})
     refused("among stamps, q1, q2, tau1, tau2", table(time="stamps"))
@@ -119,7 +119,7 @@ def test_times_are_not_guessed() -> None:
 
 def test_recordings_of_simulations_are_in_seconds() -> None:
     run = lw.simulate(ARM, [0.1, 0.0], duration=10.0, samples=41)
-    assert read(run).period == pytest.approx(0.25)
+    assert read(run).dt == pytest.approx(0.25)
 
 
 def test_desired_positions_are_no_rates() -> None:
@@ -231,7 +231,7 @@ def test_options_of_wrong_kinds_are_told() -> None:
         ({"regularization": "a"}, "regularization is 'a' (expected a number"),
         ({"minimum_speed": "0.1"}, "minimum_speed is '0.1' (expected a rate"),
         ({"delay": "5"}, "delay is '5' (expected seconds"),
-        ({"period": "5"}, "period is '5' (expected the time"),
+        ({"dt": "5"}, "dt is '5' (expected the time"),
     ):
         with pytest.raises((ValueError, TypeError), match=re.escape(words)):
             lw.identify(ARM, DATA, **how)
@@ -264,7 +264,7 @@ def test_data_frames_with_twice_named_columns_and_times_as_index() -> None:
     same(read(numbered, columns={"t": 0, "q": [1, 2], "tau": [3, 4]}))
     refused("reset_index", frame.drop(columns="t").set_index(pandas.Index(T)))
     refused("there is no time", frame.drop(columns="t"))
-    same(read(frame.drop(columns="t"), period=float(T[1])))
+    same(read(frame.drop(columns="t"), dt=float(T[1])))
     refused("column 'q1' occurs twice", pandas.concat([frame, frame[["q1"]]], axis=1))
     many = frame.copy()
     many.columns = pandas.MultiIndex.from_tuples([("t", ""), ("q", 1), ("q", 2), ("tau", 1), ("tau", 2)])

@@ -24,7 +24,7 @@ def fitted() -> lw.results.Identification:
 
 
 def read(data: Any, **how: Any) -> Any:
-    options = {"columns": None, "period": None, "degrees": False, "gains": None, **how}
+    options = {"columns": None, "dt": None, "degrees": False, "gains": None, **how}
     return recordings_of(ARM, data, **options)
 
 
@@ -74,7 +74,7 @@ def test_csv_npz_and_structured_arrays(tmp_path: Path) -> None:
     for name, column in table().items():
         structured[name] = column
     same(structured)
-    same({**DATA, "t": None}, period=DATA["t"][1])
+    same({**DATA, "t": None}, dt=DATA["t"][1])
     fit = lw.identify(ARM, tmp_path / "a.csv")
     assert np.allclose(fit.base.values, fitted().base.values, rtol=1e-9)
 
@@ -84,7 +84,7 @@ def test_data_frames() -> None:
     same(pandas.DataFrame(table("joint{}_pos", "effort_{}", time="time")))
     stamps = pandas.to_datetime(DATA["t"] * 1e9).astype("datetime64[ns]")
     (found,) = read(pandas.DataFrame(table() | {"t": stamps}))
-    assert np.allclose(found.period, DATA["t"][1])
+    assert np.allclose(found.dt, DATA["t"][1])
 
 
 def test_recordings_of_simulations(tmp_path: Path) -> None:

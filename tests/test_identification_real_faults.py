@@ -60,7 +60,7 @@ def test_rows_in_which_values_are_held_are_left_out() -> None:
         {**DATA, "q": DATA["q"][rows], "tau": DATA["tau"][rows]},
         {"q": DATA["q"][rows], "tau": DATA["tau"][rows]},
     ):
-        fit = lw.identify(nominal(ARM), data, **({} if "t" in data else {"period": 0.01}))
+        fit = lw.identify(nominal(ARM), data, **({} if "t" in data else {"dt": 0.01}))
         assert (fit.residuals.r2 > 0.999).all()
         assert any("held between: those rows alone are taken" in note for note in fit.notes)
         assert fit.filtering.band == pytest.approx(lw.identify(ARM, DATA).filtering.band, rel=0.1)
@@ -113,7 +113,7 @@ def test_fast_joints_in_slow_logs_are_not_still() -> None:
     rng = np.random.default_rng(0)
     q, qd, qdd = rng.uniform(-1.5, 1.5, (3, 400, 3))
     tau = lw.inverse_dynamics(ARM, q, qd, qdd, friction=True)
-    fit = lw.identify(nominal(ARM), {"q": q, "qd": qd, "qdd": qdd, "tau": tau}, period=0.01)
+    fit = lw.identify(nominal(ARM), {"q": q, "qd": qd, "qdd": qdd, "tau": tau}, dt=0.01)
     assert (fit.residuals.relative < 1e-6).all()
     assert not any("stand" in note for note in fit.notes)
 

@@ -17,6 +17,7 @@ from effort import rest_slow
 from linkwise.kernels import sources
 from linkwise.targets.cpu import elf, image
 from linkwise.targets.cpu import host as machine
+from motions import steps_of
 from processes import in_a_new_process
 
 pytest.importorskip("llvmlite")
@@ -74,7 +75,7 @@ def test_simulations_have_images(integrator: str, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("LINKWISE_CACHE", "off")
     monkeypatch.setattr(machine, "compiled", lambda *given: seen.append(compiled(*given)) or seen[-1])
     arm = lw.chain(2, seed=lw.methods(lw.simulate).index(integrator) + 70_000)  # that no test has simulated
-    lw.simulate(arm, np.ones(2), np.zeros(2), 0.01, integrator=integrator, step=1e-3)
+    lw.simulate(arm, np.ones(2), np.zeros(2), 0.01, integrator=integrator, **steps_of(integrator, 1e-3))
     assert seen
     assert all(code.startswith(image.MAGIC) for code in seen)
 

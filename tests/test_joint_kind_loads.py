@@ -118,7 +118,7 @@ def test_loads_in_joint_frames_are_those_in_the_base_frame(robot: lw.Robot) -> N
     """z is the axis where the joint has one; otherwise the axes are those of the table's joint frame."""
     q, qd, qdd, _ = states(robot, 2)
     frames = joint_frames(robot, q)[..., :3, :3]
-    base, own = (lw.joint_wrenches(robot, q, qd, qdd, frame=frame) for frame in ("base", "joint"))
+    base, own = (lw.joint_wrenches(robot, q, qd, qdd, axes=axes) for axes in ("base", "frame"))
     tau = lw.inverse_dynamics(robot, q, qd, qdd)
     for k, (joint, axis) in enumerate(zip(robot.moving, table_axes(robot), strict=True)):
         for part in (slice(0, 3), slice(3, 6)):

@@ -120,7 +120,7 @@ def test_options_run_compiled_as_well() -> None:
         lambda: lw.forward_dynamics(arm, q, qd, x, each, friction=True),
         lambda: lw.forward_dynamics(arm, q, np.zeros(3), x, friction=True),
         lambda: lw.bias_torque(arm, q, qd, tip, check=True),
-        lambda: lw.joint_wrenches(arm, q, qd, x, each, frame="joint"),
+        lambda: lw.joint_wrenches(arm, q, qd, x, each, axes="frame"),
         lambda: lw.inverse_dynamics(arm, q, qd, x, base=lw.BaseMotion(acceleration=(1, 2, 3))),
         lambda: lw.poses(arm, q, frames=["link2"]),
         lambda: lw.jacobian(arm, q, link="link2", point=(0.1, 0.2, 0.3)),

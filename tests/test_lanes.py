@@ -150,7 +150,7 @@ def test_a_simulation_with_events_is_the_same(name):
     # a step after an event is short: with a smaller rtol its estimated error, and so what follows, would be rounding
     how = {"integrator": name, "samples": 9, "rtol": 1e-5, "events": [ticking, lw.Event(last, "last", direction=1)]}
     if name in entries() and method(name).fixed:
-        how["step"] = 5e-3
+        how["dt"] = 5e-3
     code, plain = (
         lw.simulate(CART, [[0.1], [0.3]], [[3.0], [-2.0]], 0.2, swing, compiled=compiled, **how)
         for compiled in (True, False)

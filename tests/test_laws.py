@@ -145,7 +145,7 @@ def test_wrenches_on_the_base_are_the_rate_of_momentum(robot: lw.Robot) -> None:
 @over_small
 def test_joint_wrench_along_the_axis_is_the_torque(robot: lw.Robot) -> None:
     q, qd, qdd, _ = states(robot)
-    loads = lw.joint_wrenches(robot, q, qd, qdd, frame="joint")
+    loads = lw.joint_wrenches(robot, q, qd, qdd, axes="frame")
     along = np.stack([loads[:, i, 2 if kind == "R" else 5] for i, kind in enumerate(robot.joints)], -1)
     rotors = np.array([link.joint.rotor_inertia for link in robot.links])
     assert relative(along + rotors * qdd, lw.inverse_dynamics(robot, q, qd, qdd)) < 1e-12

@@ -19,22 +19,22 @@ def along(arm: lw.Robot, **keywords: object) -> lw.results.Loads:
 
 def test_loads_are_in_the_base_frame_wherever_nothing_else_is_said() -> None:
     found = along(STANFORD)
-    assert found.frame == "base"
+    assert found.axes == "base"
     assert np.array_equal(found.loads, lw.joint_wrenches(STANFORD, found.q, found.qd, found.qdd))
     run = lw.simulate(STANFORD, [0, 1, 0.1, 0, 0.3, 0], np.zeros(6), 0.1, samples=3)
     assert np.array_equal(run.joint_wrenches(), lw.joint_wrenches(STANFORD, run.q, run.qd, run.qdd))
-    turned = lw.joint_wrenches(STANFORD, found.q, found.qd, found.qdd, frame="joint")
-    assert np.array_equal(along(STANFORD, frame="joint").loads, turned)
+    turned = lw.joint_wrenches(STANFORD, found.q, found.qd, found.qdd, axes="frame")
+    assert np.array_equal(along(STANFORD, axes="frame").loads, turned)
 
 
-@pytest.mark.parametrize("frame", ["joint", "base"])
+@pytest.mark.parametrize("axes", ["frame", "base"])
 @pytest.mark.parametrize("arm", [STANFORD, TREE], ids=["stanford", "tree"])
-def test_bearing_loads_are_the_parts_of_the_loads_along_and_across_the_axis(arm: lw.Robot, frame: str) -> None:
+def test_bearing_loads_are_the_parts_of_the_loads_along_and_across_the_axis(arm: lw.Robot, axes: str) -> None:
     """By the axes themselves, in the base frame, which no rotation of our own has been through."""
     pushed = np.array([0.3, -0.2, 0.1, 5.0, 4.0, -3.0]) if arm is STANFORD else None
-    found = along(arm, frame=frame, wrench=pushed)
-    base = lw.joint_wrenches(arm, found.q, found.qd, found.qdd, pushed, frame="base")
-    columns = axes(arm, found.q)
+    found = along(arm, axes=axes, wrench=pushed)
+    base = lw.joint_wrenches(arm, found.q, found.qd, found.qdd, pushed, axes="base")
+    columns = axes_of(arm, found.q)
     moment, force = base[..., :3], base[..., 3:]
     along_axis = (force * columns).sum(-1)
     radial = np.linalg.norm(force - along_axis[..., None] * columns, axis=-1)
@@ -47,7 +47,7 @@ def test_bearing_loads_are_the_parts_of_the_loads_along_and_across_the_axis(arm:
     assert np.array_equal(peaks.tilting, found.tilting.max(axis=0))
 
 
-def axes(arm: lw.Robot, q: np.ndarray) -> np.ndarray:
+def axes_of(arm: lw.Robot, q: np.ndarray) -> np.ndarray:
     """Unit vectors of the joints' axes in the base frame (samples, n, 3), from where unit rates move the links."""
     found = np.empty((*q.shape, 3))
     for k, kind in enumerate(arm.joints):

@@ -34,7 +34,7 @@ CASES = {
             "wrench": EVERY,
             "friction": lw.Friction(0.1, 0.1, smooth=0.01),
             "integrator": "rk4",
-            "step": 1e-3,
+            "dt": 1e-3,
         },
     ),
     "radau": (lw.chain(N), {"integrator": "radau", "torque": np.full(N, 0.1)}),

@@ -245,7 +245,8 @@ def test_what_is_no_robot_is_named_where_one_is_expected(name: str) -> None:
             if (
                 not robot
                 and parameter.default is not parameter.empty
-                and parameter.name not in ("duration", "dt", "source")
+                and parameter.name not in ("duration", "source")
+                and (parameter.name, name) != ("dt", "rollout")
             ):
                 continue
             value = wrong if robot else OTHERS.get(parameter.name, [0.0, 0.0, 0.0])
@@ -257,3 +258,34 @@ def test_what_is_no_robot_is_named_where_one_is_expected(name: str) -> None:
             MEMBERS[name](*positional, **named)
         assert f"{wrong!r} (expected a Robot" in str(error.value)
         assert (f"load({wrong!r})" in str(error.value)) == isinstance(wrong, str)
+
+
+ROW = {"joint": "revolute", "a": 0.5, "b": 0, "alpha": 0, "mass": 2.0}
+
+
+@in_turn(
+    [
+        (lambda: lw.rnea, "lw.inverse_dynamics"),
+        (lambda: lw.aba, "lw.forward_dynamics"),
+        (lambda: lw.crba, "lw.inertia_matrix"),
+        (lambda: lw.mass_matrix, "lw.inertia_matrix"),
+        (lambda: lw.forward_kinematics, "lw.poses"),
+        (lambda: lw.fkine, "lw.poses"),
+        (lambda: lw.pid, "lw.control.pid"),
+        (lambda: lw.RobotError, "lw.errors.RobotError"),
+        (lambda: lw.simulate(PLANAR, START, duration=1.0, integrator="ode45"), "'dormand54'"),
+        (lambda: lw.simulate(PLANAR, START, duration=1.0, step=0.1), "dt: seconds, .*first_step"),
+        (lambda: lw.simulate(PLANAR, START, duration=1.0, dt=0.1), "first_step="),
+        (lambda: lw.simulate(PLANAR, START, duration=1.0, integrator="rk4", first_step=0.1), "dt="),
+        (lambda: lw.inverse_dynamics(PLANAR, START, START, START, method="rnea"), "'newton-euler'"),
+        (lambda: lw.Robot.from_dh([ROW], convention="craig"), "'modified'"),
+        (lambda: lw.Robot.from_dh([ROW | {"joint": "R"}], convention="standard"), "'revolute'"),
+        (lambda: lw.Robot.from_dh([ROW | {"m": 1.0}], convention="standard"), "did you mean 'mass'"),
+        (lambda: lw.Robot.from_dh([ROW | {"I": np.eye(3)}], convention="standard"), "did you mean 'inertia'"),
+        (lambda: lw.Robot.from_dh([ROW | {"center_of_mass": START}], convention="standard"), "did you mean 'com'"),
+    ]
+)
+def test_names_of_the_field_lead_to_ours(case: Any) -> None:
+    wrong, ours = case
+    with pytest.raises((AttributeError, TypeError, ValueError), match=ours):
+        wrong()

@@ -43,7 +43,7 @@ def closures(gain):
 
 closed_law, closed_low = closures(0.03)
 
-QUICK = {"integrator": "rk4", "step": 0.01, "compiled": False}
+QUICK = {"integrator": "rk4", "dt": 0.01, "compiled": False}
 
 def motion(torque=None, **options):
     run = lw.simulate(arm, q, qd, 0.05, torque, samples=3, **{**QUICK, **options})

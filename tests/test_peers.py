@@ -36,7 +36,7 @@ def test_pinocchio_agrees(robot: lw.Robot) -> None:
         needed = pin.rnea(model, data, theirs, rate, acceleration)
         for method in lw.methods(lw.inverse_dynamics):
             assert relative(lw.inverse_dynamics(robot, q, qd, qdd, method=method)[order], needed) < CLOSE
-        loads = lw.joint_wrenches(robot, q, qd, qdd, frame="joint")
+        loads = lw.joint_wrenches(robot, q, qd, qdd, axes="frame")
         for joint, index in enumerate(order, start=1):
             moved = data.liMi[joint] * data.f[joint]
             at_joint = model.jointPlacements[joint].actInv(moved)

@@ -159,9 +159,9 @@ def test_joint_loads_know_of_the_wrench_that_acted():
     every[:, -1] = tip
     for wrench in (tip, every):
         run = lw.simulate(PLANAR, [[0.1] * 3] * 2, [[0.0] * 3] * 2, 0.1, wrench=wrench, samples=4)
-        meant = lw.joint_wrenches(PLANAR, run.q, run.qd, run.qdd, tip, frame="joint")
-        assert np.array_equal(run.joint_wrenches(frame="joint"), meant)
-        assert np.abs(run.joint_wrenches(frame="joint")[..., 2]).max() < 1e-12  # no torque acts along the axes
+        meant = lw.joint_wrenches(PLANAR, run.q, run.qd, run.qdd, tip, axes="frame")
+        assert np.array_equal(run.joint_wrenches(axes="frame"), meant)
+        assert np.abs(run.joint_wrenches(axes="frame")[..., 2]).max() < 1e-12  # no torque acts along the axes
 
 
 def buffered(gain, out):

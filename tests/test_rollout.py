@@ -45,7 +45,7 @@ def test_it_is_a_simulation_with_rk4(robot: lw.Robot) -> None:
     q, qd = starts(robot)
     tau = 0.5 * starts(robot, seed=2)[1]
     found = lw.rollout(robot, q, qd, steps=40, dt=2e-3, torque=tau, every=10)
-    expected = lw.simulate(robot, q, qd, 0.08, tau, integrator="rk4", step=2e-3, samples=5, compiled=True)
+    expected = lw.simulate(robot, q, qd, 0.08, tau, integrator="rk4", dt=2e-3, samples=5, compiled=True)
     assert np.allclose(found.q, expected.q, rtol=0.0, atol=1e-11)
     assert np.allclose(found.qd, expected.qd, rtol=1e-10, atol=1e-10)
     assert found.t is not None
@@ -60,7 +60,7 @@ def test_wrenches(every_link: bool, place: str) -> None:
     q, qd = starts(PLANAR, 9)
     wrench = np.random.default_rng(3).normal(size=(9, *[3] * every_link, 6))
     found = lw.rollout(PLANAR, q, qd, steps=30, dt=2e-3, wrench=wrench, every=10)
-    expected = lw.simulate(PLANAR, q, qd, 0.06, wrench=wrench, integrator="rk4", step=2e-3, samples=4, compiled=True)
+    expected = lw.simulate(PLANAR, q, qd, 0.06, wrench=wrench, integrator="rk4", dt=2e-3, samples=4, compiled=True)
     assert np.allclose(found.q, expected.q, rtol=0.0, atol=1e-11)
     there = lw.rollout(PLANAR, q, qd, steps=30, dt=2e-3, wrench=wrench, every=10, target="cuda")
     assert same(there, found)
@@ -180,7 +180,7 @@ def test_laws_and_their_parameters() -> None:
     found = lw.rollout(robot, q, qd, steps=20, dt=0.01, torque=law, parameters=own, friction=lw.Friction(viscous=0.01))
     for k in range(4):
         expected = lw.simulate(
-            robot, q[k], qd[k], 0.2, law, integrator="rk4", step=0.01, parameters={**own, "kd": gains[k]}, samples=2,
+            robot, q[k], qd[k], 0.2, law, integrator="rk4", dt=0.01, parameters={**own, "kd": gains[k]}, samples=2,
             friction=lw.Friction(viscous=0.01), compiled=True,
         )  # fmt: skip
         assert np.allclose(found.q_end[k], expected.q[-1], rtol=0.0, atol=1e-12)

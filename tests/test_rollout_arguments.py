@@ -24,7 +24,7 @@ def rolled(q0: Any, **options: Any) -> np.ndarray:
 
 
 def simulated(q0: Any, **options: Any) -> np.ndarray:
-    run = lw.simulate(PLANAR, q0, duration=0.06, integrator="rk4", step=0.01, samples=2, compiled=True, **options)
+    run = lw.simulate(PLANAR, q0, duration=0.06, integrator="rk4", dt=0.01, samples=2, compiled=True, **options)
     return run.q[..., -1, :]
 
 
@@ -86,7 +86,7 @@ LAWS: list[tuple[Any, tuple[int, ...]]] = [  # a torque function of one paramete
 
 def plain(q0: Any, **options: Any) -> np.ndarray:
     """The same steps in Python."""
-    run = lw.simulate(PLANAR, q0, duration=0.01, integrator="rk4", step=0.01, samples=2, compiled=False, **options)
+    run = lw.simulate(PLANAR, q0, duration=0.01, integrator="rk4", dt=0.01, samples=2, compiled=False, **options)
     return run.q[..., -1, :]
 
 
@@ -131,7 +131,7 @@ def test_marks_that_do_not_fit_are_refused() -> None:
 
 def test_compiled_simulations_take_parameters_by_their_shape() -> None:
     law = lambda arm, t, q, qd, K, kd: -K @ q - kd * qd  # noqa: E731
-    options: dict[str, Any] = {"integrator": "rk4", "step": 0.01, "samples": 2}
+    options: dict[str, Any] = {"integrator": "rk4", "dt": 0.01, "samples": 2}
     shapes = {"K": lw.Input(3, 3), "kd": 0.1}
     run = lw.compile(lw.simulate, PLANAR, torque=law, parameters=shapes, **options)
     rng = np.random.default_rng(6)
@@ -149,7 +149,7 @@ def test_samples_of_a_sweep_follow_the_same_rule(tmp_path: Any) -> None:
     law = lambda arm, t, q, qd, K: -K @ q  # noqa: E731
     rng = np.random.default_rng(7)
     q0, gains = rng.normal(size=(3, 3)), rng.normal(size=(3, 3, 3))
-    options: dict[str, Any] = {"torque": law, "integrator": "rk4", "step": 0.01, "progress": False}
+    options: dict[str, Any] = {"torque": law, "integrator": "rk4", "dt": 0.01, "progress": False}
     for given in (gains[0], lw.per_trajectory(gains)):
         swept = lw.sweep(PLANAR, {"q0": q0, "K": given}, tmp_path / str(np.ndim(given)), duration=0.02, **options)
         expected = simulated_for(0.02, q0, law, given)
@@ -163,7 +163,7 @@ def test_samples_of_a_sweep_follow_the_same_rule(tmp_path: Any) -> None:
 
 
 def simulated_for(duration: float, q0: Any, law: Any, given: Any) -> np.ndarray:
-    options: dict[str, Any] = {"integrator": "rk4", "step": 0.01, "samples": 2}
+    options: dict[str, Any] = {"integrator": "rk4", "dt": 0.01, "samples": 2}
     return lw.simulate(PLANAR, q0, duration=duration, torque=law, parameters={"K": given}, **options).q[:, -1]
 
 

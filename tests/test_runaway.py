@@ -8,6 +8,7 @@ import pytest
 import linkwise as lw
 from effort import rest_slow
 from linkwise.spatial import sign
+from motions import steps_of
 
 chattering = importlib.import_module("linkwise.ode.chattering")
 machine = importlib.import_module("linkwise.targets.cpu.solver")
@@ -55,7 +56,8 @@ def test_in_a_batch_the_others_go_on(monkeypatch):
 @pytest.mark.parametrize("integrator", rest_slow(lw.methods(lw.simulate), ["verner65", "rk4"]))
 @pytest.mark.parametrize("compiled", [True, False])
 def test_no_more_steps_are_made_than_are_allowed(integrator, compiled):
-    how = {"integrator": integrator, "compiled": compiled, "samples": 5, "torque": traced_relay, "step": 0.1}
+    how = {"integrator": integrator, "compiled": compiled, "samples": 5, "torque": traced_relay}
+    how |= steps_of(integrator, 0.1)
     with pytest.raises(
         lw.errors.SimulationError, match=r"2\d steps were tried.*max_steps.*joint of link 'link1'"
     ) as caught:

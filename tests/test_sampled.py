@@ -110,7 +110,7 @@ def test_periods_may_differ_and_laws_that_act_all_the_time_join_in() -> None:
 
 
 def test_a_trajectory_of_a_batch_is_the_same_as_alone() -> None:
-    law = lw.control.pid(TARGET, **GAINS, period=0.01, most=[20, 10, 2])
+    law = lw.control.pid(TARGET, **GAINS, dt=0.01, most=[20, 10, 2])
     starts = np.random.default_rng(0).normal(size=(5, 3))
     batch = lw.simulate(ARM, starts, duration=0.1, torque=law, samples=5)
     for k in (0, 4):
@@ -121,7 +121,7 @@ def test_a_trajectory_of_a_batch_is_the_same_as_alone() -> None:
 
 def test_pid_reaches_its_target_under_gravity_and_does_not_wind_up() -> None:
     falling = CART.with_gravity((0, 0, -3.0))
-    gains = {"kp": 20.0, "ki": 10.0, "kd": 8.0, "period": 0.1}
+    gains = {"kp": 20.0, "ki": 10.0, "kd": 8.0, "dt": 0.1}
     end = lw.simulate(falling, [0.0], duration=15, torque=lw.control.pid([1.0], **gains), samples=3)
     assert abs(end.q[-1, 0] - 1.0) < 1e-3
     assert abs(end.tau[-1, 0] - 6.0) < 1e-2
@@ -140,12 +140,12 @@ def wound_up(arm: lw.Robot, t: Any, q: Any, qd: Any, z: Any) -> Any:
 @pytest.mark.slow
 def test_pid_follows_a_trajectory_and_turns_a_ball_joint() -> None:
     move = lw.trajectories.quintic([0], [1], 1.0)
-    run = lw.simulate(CART, [0], duration=1.5, torque=lw.control.pid(move, 400, 100, 60, period=0.01), samples=16)
+    run = lw.simulate(CART, [0], duration=1.5, torque=lw.control.pid(move, 400, 100, 60, dt=0.01), samples=16)
     assert np.abs(run.q - move(run.t).q).max() < 0.04
     body = {"joint": "ball", "translation": (0, 0, 0), "mass": 1.0, "com": (0, 0, 0), "inertia": np.eye(3)}
     top = lw.Robot.from_frames([body], gravity=(0, 0, 0), name="top")
     target = [np.cos(0.3), np.sin(0.3), 0.0, 0.0]
-    law = lw.control.pid(target, 8.0, 1.0, 6.0, period=0.05)
+    law = lw.control.pid(target, 8.0, 1.0, 6.0, dt=0.05)
     assert np.abs(lw.simulate(top, lw.neutral(top), duration=8, torque=law, samples=2).q[-1] - target).max() < 0.03
 
 
@@ -180,7 +180,7 @@ def test_a_frozen_simulation_keeps_its_sampled_law() -> None:
 
 
 def test_one_sample_can_be_exported() -> None:
-    law = lw.control.pid(TARGET, **GAINS, period=0.004, most=5)
+    law = lw.control.pid(TARGET, **GAINS, dt=0.004, most=5)
     source = lw.c_source(law.step, ARM)
     assert "state[3]" in source
     q, qd, z = np.random.default_rng(1).normal(size=(3, 3))
@@ -190,7 +190,7 @@ def test_one_sample_can_be_exported() -> None:
 
 
 def test_the_law_inside_has_its_memory_as_an_input_too() -> None:
-    law = lw.control.pid(TARGET, **GAINS, period=0.004, most=5).law
+    law = lw.control.pid(TARGET, **GAINS, dt=0.004, most=5).law
     assert [port.name for port in lw.trace(law, ARM).inputs] == ["t", "q", "qd", "state"]
 
 
@@ -244,15 +244,15 @@ def short_state(arm: lw.Robot, t: Any, q: Any, qd: Any, z: Any) -> Any:
 
 WRONG = [
     (lambda: lw.control.sampled(3.0, 0.1), TypeError, "law is 3.0"),
-    (lambda: lw.control.sampled(spring, 0.0), ValueError, r"period is 0.0 \(expected seconds, more than 0"),
-    (lambda: lw.control.sampled(spring, [0.1, 0.2]), ValueError, "period is"),
+    (lambda: lw.control.sampled(spring, 0.0), ValueError, r"dt is 0.0 \(expected seconds, more than 0"),
+    (lambda: lw.control.sampled(spring, [0.1, 0.2]), ValueError, "dt is"),
     (lambda: lw.control.sampled(lw.control.sampled(spring, 0.1), 0.1), TypeError, "sampled already"),
-    (lambda: lw.control.pid([0.0], 1, -1, 1, period=0.1), ValueError, "ki is -1"),
-    (lambda: lw.control.pid([0.0], 1, 1, 1, period=0.1, gravity=1), TypeError, "gravity is 1"),
+    (lambda: lw.control.pid([0.0], 1, -1, 1, dt=0.1), ValueError, "ki is -1"),
+    (lambda: lw.control.pid([0.0], 1, 1, 1, dt=0.1, gravity=1), TypeError, "gravity is 1"),
     (lambda: simulated(lw.control.limited(lw.control.sampled(spring, 0.1), 3)), TypeError, r"limits go inside"),
     (lambda: simulated(lw.control.sampled(spring, 0.1, state=0)), TypeError, r"spring is .* \(robot, .*state\)"),
     (lambda: simulated(lw.control.sampled(wound_up, 0.1)), TypeError, "state= gives a sampled law its memory"),
-    (lambda: lw.control.sampled(spring, True), ValueError, "period is True"),
+    (lambda: lw.control.sampled(spring, True), ValueError, "dt is True"),
     (lambda: lw.control.held(spring, True), ValueError, "end is True"),
     (lambda: lw.control.held(lambda t: (t, t), 1.0)(0.5), ValueError, "expected three arrays: q, qd and qdd"),
     (lambda: lw.control.limited(wound_up, 1.0), TypeError, "functools.partial gives"),
@@ -357,7 +357,7 @@ def test_a_motion_that_is_held_takes_arrays_of_times(times: Any) -> None:
 
 
 def test_the_c_of_a_sample_says_how_it_is_called() -> None:
-    law = lw.control.pid([0.1, 0.2, 0.3], kp=5.0, ki=1.0, kd=0.5, period=0.004)
+    law = lw.control.pid([0.1, 0.2, 0.3], kp=5.0, ki=1.0, kd=0.5, dt=0.004)
     source = lw.c_source(law.step, lw.load("planar3"))
     text = " ".join(line.strip(" *") for line in source.splitlines())
     assert "double tau[3], double state_next[3]" in text

@@ -21,7 +21,7 @@ every_integrator = pytest.mark.parametrize("name", EXPLICIT)
 
 
 def options(name, step=1e-3):
-    return {"integrator": name, "step": step} if method(name).fixed else {"integrator": name}
+    return {"integrator": name, "dt": step} if method(name).fixed else {"integrator": name}
 
 
 @every_robot
@@ -298,7 +298,7 @@ def test_long_runs_show_how_far_they_are(monkeypatch, capsys):
         ({"samples": [0.0, 2.0]}, "increasing times from 0 to 1"),
         ({"samples": [0.5, 0.5]}, "increasing times"),
         ({"integrator": "rk45"}, "integrator is 'rk45'"),
-        ({"integrator": "rk4"}, "expected step="),
+        ({"integrator": "rk4"}, "expected dt="),
         ({"coordinates": "polar"}, "coordinates is 'polar'"),
         ({"coordinates": "normalized", "method": "denoc"}, "have their own"),
         ({"q0": [0, 0]}, r"q0 has shape \(2,\)"),

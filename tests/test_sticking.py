@@ -39,7 +39,7 @@ def heavy(robot, q, **keywords):
 @both_ways
 @every_integrator
 def test_a_sliding_mass_stops_where_and_when_it_should_and_stays_to_the_last_bit(integrator, compiled):
-    step = {"step": 0.1} if integrator == "rk4" else {}
+    step = {"dt": 0.1} if integrator == "rk4" else {}
     run = lw.simulate(
         CART, [0.3], [1.5], 8.0, friction=DRY, integrator=integrator, samples=33, compiled=compiled, **step
     )

@@ -32,7 +32,7 @@ ODD = [
     "Q",
 ]
 SPACED = [" a", "a "]
-OPTIONS: dict[str, Any] = {"columns": None, "period": None, "degrees": False, "gains": None}
+OPTIONS: dict[str, Any] = {"columns": None, "dt": None, "degrees": False, "gains": None}
 
 
 def arm_of(*names: str) -> lw.Robot:

@@ -315,9 +315,9 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "robot": (lambda: lw.torque_along("gantry", lw.trajectories.cycloid([0], [1], 1)), "did you mean linkwise.load"),
     "no trajectory": (lambda: lw.torque_along(lw.load("gantry"), np.zeros(3)), "expected a Trajectory"),
-    "frame": (
-        lambda: lw.torque_along(lw.load("gantry"), lw.trajectories.cycloid([0] * 3, [1] * 3, 1), frame="x"),
-        "frame is 'x'",
+    "axes": (
+        lambda: lw.torque_along(lw.load("gantry"), lw.trajectories.cycloid([0] * 3, [1] * 3, 1), axes="x"),
+        "axes is 'x'",
     ),
 }
 

@@ -169,7 +169,7 @@ def test_no_step_leaps_over_a_short_motion_between_long_rests(integrator: str) -
     move = lw.trajectories.cubic(a, a, 40.0).then(short).then(lw.trajectories.cubic(a, a, 40.0))
     arm = ARM.with_gravity((0, 0, 0))
     times = [0.0, 40.0, 40.03, 40.05, 40.06, 40.1]
-    step = {"step": 5e-3} if integrator == "rk4" else {}
+    step = {"dt": 5e-3} if integrator == "rk4" else {}
     if integrator == "rk4":
         move, times = lw.trajectories.cubic(a, a, 0.4005).then(short), [0.0, 0.4005, 0.43, 0.4505, 0.5005]
     run = lw.simulate(

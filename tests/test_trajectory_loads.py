@@ -79,11 +79,11 @@ def test_rms_of_a_constant_torque_is_that_torque() -> None:
 
 def test_loads_are_joint_wrenches_and_the_drive_is_along_the_axis() -> None:
     arm, move = lw.load("stanford"), lw.trajectories.septic(*PAPER["stanford"], 2.0)
-    along = lw.torque_along(arm, move, 5, frame="joint")
-    assert np.array_equal(along.loads, lw.joint_wrenches(arm, *move(along.t), frame="joint"))
+    along = lw.torque_along(arm, move, 5, axes="frame")
+    assert np.array_equal(along.loads, lw.joint_wrenches(arm, *move(along.t), axes="frame"))
     axis = np.where([kind == "P" for kind in arm.joints], 5, 2)
     assert np.take_along_axis(along.loads, axis[None, :, None], -1)[..., 0] == pytest.approx(along.tau, abs=1e-12)
-    turned = lw.torque_along(arm, move, 5, frame="base")
+    turned = lw.torque_along(arm, move, 5, axes="base")
     assert np.linalg.norm(turned.loads[..., 3:], axis=-1) == pytest.approx(
         np.linalg.norm(along.loads[..., 3:], axis=-1), abs=1e-12
     )

@@ -56,7 +56,7 @@ def test_the_bits_are_those_of_the_driver_on_a_cpu_without_fused_operations(
 ) -> None:
     monkeypatch.setattr("linkwise.targets.cpu.solver.host_target", lambda: replace(host_target(), fused=False))
     (q0, qd0), tau = start_of(robot), np.linspace(-1.0, 1.0, robot.n)
-    found = Simulation(lw.wasm(lw.simulate, robot, q0=q0, qd0=qd0, torque=tau, integrator=name, step=step))
+    found = Simulation(lw.wasm(lw.simulate, robot, q0=q0, qd0=qd0, torque=tau, integrator=name, dt=step))
     problem = Problem(robot, tau=True)
     driver = CompiledDriver(problem.program(), method(name))
     expected = Trajectories(problem.initial(q0, qd0)[None], step or 1e-3)
@@ -179,7 +179,7 @@ def test_what_has_no_form_is_said() -> None:
         ({"friction": lw.Friction(coulomb=0.1, smooth=0)}, "exact friction"),
         ({"torque": lambda arm, t, q, qd: np.where(t < 1.0, q, qd)}, "jumps in time"),
         ({"coordinates": "normalized"}, "quasi-velocities"),
-        ({"integrator": "rk4"}, "expected step="),
+        ({"integrator": "rk4"}, "expected dt="),
         ({"q0": np.zeros((2, 3))}, "expected one trajectory"),
     ):
         with pytest.raises(ValueError, match=message):
@@ -191,7 +191,7 @@ def test_what_has_no_form_is_said() -> None:
 @pytest.mark.parametrize(("name", "step"), [("verner65", None), ("rk4", 1e-2)])
 def test_times_that_are_reached_already_change_nothing(name: str, step: float | None) -> None:
     """The first picture of a page may be at 0, and its clock may go back."""
-    module = lw.wasm(lw.simulate, TEXTBOOK[1], q0=[0.1, 0.2, 0.3], integrator=name, step=step, max_steps=10_000)
+    module = lw.wasm(lw.simulate, TEXTBOOK[1], q0=[0.1, 0.2, 0.3], integrator=name, dt=step, max_steps=10_000)
     expected, found = Simulation(module), Simulation(module)
     for end in (0.1, 0.2, 0.3):
         assert expected.advance(end) == DONE

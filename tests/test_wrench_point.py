@@ -70,7 +70,7 @@ def test_the_mass_centre_is_the_default():
 def test_loads_of_joints_and_constraints_know_the_point():
     arm = ARMS[1]
     (q, qd, qdd, _), (wrench, point) = (x[0] for x in states(arm)), loads(arm)
-    borne = lw.joint_wrenches(arm, q, qd, qdd, wrench, point=point, frame="joint")
+    borne = lw.joint_wrenches(arm, q, qd, qdd, wrench, point=point, axes="frame")
     tau = lw.inverse_dynamics(arm, q, qd, qdd, wrench, point=point)
     along = np.where([kind == "R" for kind in arm.joints], borne[:, 2], borne[:, 5])
     assert relative(along, tau) < 1e-12
@@ -200,7 +200,7 @@ def test_simulation_with_a_point_is_that_with_the_torques_of_the_jacobian(every:
     tau = lw.inverse_dynamics(
         arm, found.q, found.qd, found.qdd, np.broadcast_to(wrench, (5, *wrench.shape)), point=point
     )
-    assert relative(found.joint_wrenches(frame="joint")[..., 2], tau) < 1e-10
+    assert relative(found.joint_wrenches(axes="frame")[..., 2], tau) < 1e-10
     assert found.compiled
     found.save(tmp_path / "found.npz")
     again = lw.load_recording(tmp_path / "found.npz")
@@ -231,7 +231,7 @@ def test_a_sweep_has_one_point_for_all(tmp_path: Path):
 def test_torque_along_and_accuracy_take_a_point():
     arm, wrench, point = lw.load("planar3"), np.array([0.1, 0.2, 0.3, 4.0, 5.0, 6.0]), (0.3, 0.1, -0.2)
     along = lw.torque_along(
-        arm, lw.trajectories.cycloid([0, 0, 0], [1, 1, 1], 2.0), 5, wrench=wrench, point=point, frame="joint"
+        arm, lw.trajectories.cycloid([0, 0, 0], [1, 1, 1], 2.0), 5, wrench=wrench, point=point, axes="frame"
     )
     assert relative(along.tau, lw.inverse_dynamics(arm, along.q, along.qd, along.qdd, wrench, point=point)) < 1e-14
     assert relative(along.loads[..., 2], along.tau) < 1e-12

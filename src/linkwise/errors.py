@@ -168,7 +168,20 @@ class CudaMemoryError(CudaError, MemoryError):
 
 
 BEGUN = 3  # letters that a name must have in common with the one that it is the beginning of
-SYNONYMS = {"gpu": "cuda"}  # words that are nearer in meaning than in letters
+SYNONYMS = {  # words of other packages and of textbooks: what they are called here
+    "gpu": "cuda",
+    "rnea": "newton-euler",
+    "aba": "articulated",
+    "crba": "composite",
+    "ode45": "dormand54",
+    "RK45": "dormand54",
+    "RK4": "rk4",
+    "DOP853": "dop853",
+    "Radau": "radau",
+    "craig": "modified",
+    "khalil": "modified",
+    "paul": "standard",
+}
 
 
 def near_miss(value: object, known: Iterable[str]) -> str:

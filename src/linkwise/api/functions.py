@@ -9,7 +9,7 @@ other states are as they were.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from ..spatial import Scalars, Vector, Wrench, add, sub
 from .base_motion import BaseMotion, base_motion, base_velocity
 from .call import Declared
 from .states import Array, States
+
+ComponentAxes = Literal["base", "frame"]  # the axes along which components are: of the base, or of a frame itself
+AXES = get_args(ComponentAxes)
 
 
 def needed_torques(states: States, algorithm: Any, law: Friction | None, base: BaseMotion | None) -> list[Any]:
@@ -202,11 +205,11 @@ def mass_centres(
     """
 
 
-def transmitted(states: States, frame: str, base: BaseMotion | None) -> list[list[Any]]:
+def transmitted(states: States, axes: str, base: BaseMotion | None) -> list[list[Any]]:
     robot, links, angles = states.robot, states.links, states.positions()
     loads = newton_euler.joint_wrenches(links, *states.motion(), external_wrenches(states), base_motion(states, base))
     loads = kinematics.in_joint_frames(links, angles, loads)
-    if frame == "base":
+    if axes == "base":
         return [list(load) for load in of_joints(robot, kinematics.in_base_frame(links, angles, loads))]
     turns = [joint.kind.joint_frame.axes.T for joint in robot.moving]
     pairs = zip(turns, of_joints(robot, loads), strict=True)
@@ -222,18 +225,19 @@ def joint_wrenches(
     wrench: Array | None = None,
     *,
     point: Array | None = None,
-    frame: str = "base",
+    axes: ComponentAxes = "base",
     base: BaseMotion | None = None,
     check: bool = False,
 ) -> Array:
     """All six components at each joint of `robot.names`, what a link gets from its parent: (..., joints, 6).
 
     Moment, then force. Moments are about the origin of the joint frame, which stands still in the parent link.
-    Components are in the base frame, as those of `wrench` are; or, with `frame="joint"`, in the joint frame, whose z is
-    the joint's axis if it has one: there the third number of a revolute joint and the sixth of a prismatic one is the
-    torque or force of the drive, less what its rotor's inertia takes. `wrench` and `point` as for `inverse_dynamics`.
+    Components are along the axes of the base, as those of `wrench` are; or, with `axes="frame"`, along those of the
+    joint frame, whose z is the joint's axis if it has one: there the third number of a revolute joint and the sixth of
+    a prismatic one is the torque or force of the drive, less what its rotor's inertia takes. `wrench` and `point` as
+    for `inverse_dynamics`.
     """
-    one_of(frame, ("base", "joint"), "frame")
+    one_of(axes, AXES, "axes")
 
 
 def matrices(states: States, frames: tuple[str, ...]) -> list[list[list[Any]]]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 OPTIONS = (  # that have the names of arguments
-    "base|cutoff|degrees|delay|friction|gains|ignore|mimic|minimum_speed|offset|period|physical|regularization|step"
+    "base|cutoff|degrees|delay|dt|first_step|friction|gains|ignore|mimic|minimum_speed|offset|physical|regularization"
     "|torque_cutoff|unphysical|urdf_rotors"
 )
 GIVEN = re.compile(rf"""\b({OPTIONS})=(?:(\.\.\.|True\b)|(False\b)|\[?"([^"\]]*)"\]?|(-?\d[.\d]*(?<!\.)))""")

@@ -30,10 +30,10 @@ Step = Callable[..., Any]  # law(robot, t, q, qd, state) -> torques, next state
 
 @dataclass(frozen=True, repr=False)
 class Sampled(Law):
-    """A law that is computed every `period` seconds; `state` is what its memory holds at first, None if it has none."""
+    """A law that is computed every `dt` seconds; `state` is what its memory holds at first, None if it has none."""
 
     law: TorqueFunction | Step
-    period: float
+    dt: float
     state: JointNumbers | None = None
     constructor_name = "sampled"
     parameters: ClassVar[tuple[str, ...]] = ()  # of `simulate`: none
@@ -42,7 +42,7 @@ class Sampled(Law):
         raise TypeError(
             f"{self!r} holds its torque from one sample to the next, so it is no function of the state: give it to"
             " lw.simulate itself or in a sum (limits go inside: lw.control.sampled(lw.control.limited(law, most),"
-            " period)); one sample is law.step(robot, t, q, qd, state)"
+            " dt)); one sample is law.step(robot, t, q, qd, state)"
         )
 
     def initial_state(self, robot: Robot) -> np.ndarray:
@@ -91,17 +91,17 @@ class Sampled(Law):
     def how_to_call(self) -> str:
         """For the head of generated code."""
         memory = "it has no memory" if self.state is None else f"state is {self.state} at first, then state_next"
-        return f"Call it every {self.period!r} s, and keep tau until the next call; {memory}."
+        return f"Call it every {self.dt!r} s, and keep tau until the next call; {memory}."
 
     def _arguments(self) -> Iterator[str]:
         yield function_name(self.law)
-        yield f"period={self.period!r}"
+        yield f"dt={self.dt!r}"
         if self.state is not None:
             yield f"state={self.state!r}"
 
 
-def sampled(law: TorqueFunction | Step, period: float, state: Any = None) -> Sampled:
-    """A torque function as a computer runs it: computed every `period` seconds, from t = 0 on, and held in between.
+def sampled(law: TorqueFunction | Step, dt: float, state: Any = None) -> Sampled:
+    """A torque function as a computer runs it: computed every `dt` seconds, from t = 0 on, and held in between.
 
     With `state`, the numbers that the law remembers at first, it is law(robot, t, q, qd, state) and gives the torques
     and the next state; a single number is one for each degree of freedom. `lw.simulate` compiles laws that can be
@@ -114,7 +114,7 @@ def sampled(law: TorqueFunction | Step, period: float, state: Any = None) -> Sam
     >>> def law(arm, t, q, qd, total):                    # its memory: the sum of the errors
     ...     total = total + 0.002 * (target - q)
     ...     return kp * (target - q + 2 * total) - kd * qd, total
-    >>> lw.simulate(arm, [0, 0, 0], duration=4, torque=lw.control.sampled(law, period=0.002, state=0)).q[-1].round(2)
+    >>> lw.simulate(arm, [0, 0, 0], duration=4, torque=lw.control.sampled(law, dt=0.002, state=0)).q[-1].round(2)
     array([ 0.5, -0.3,  0.2])
     """
     if not callable(law):
@@ -123,7 +123,7 @@ def sampled(law: TorqueFunction | Step, period: float, state: Any = None) -> Sam
         raise TypeError(f"law is {law!r}, which is sampled already (expected a function law(robot, t, q, qd))")
     hint = "" if state is not None else "; state= gives a sampled law its memory"
     check_arguments(law, memory=state is not None, hint=hint)
-    return Sampled(law, positive("period", period), None if state is None else numbers("state", state))
+    return Sampled(law, positive("dt", dt), None if state is None else numbers("state", state))
 
 
 def positive(name: str, value: Any) -> float:
@@ -135,13 +135,13 @@ def positive(name: str, value: Any) -> float:
 
 @dataclass(frozen=True, repr=False)
 class PID(Law):
-    """kp e + z + kd (rate wanted - qd), with z the sum of period ki e; its state is z."""
+    """kp e + z + kd (rate wanted - qd), with z the sum of dt ki e; its state is z."""
 
     reference: JointNumbers | Trajectory
     kp: JointNumbers
     ki: JointNumbers
     kd: JointNumbers
-    period: float
+    dt: float
     most: JointNumbers = math.inf
     gravity: bool = False
     model: Robot | None = None
@@ -154,7 +154,7 @@ class PID(Law):
         wanted, *motion = desired_motion(self, robot, t)
         error = PositionError(robot, q, wanted)
         rate, _ = error.brought(qd, *motion)
-        grown = state + self.period * ki * error.vector
+        grown = state + self.dt * ki * error.vector
         rest = kd * (rate - qd)
         if self.gravity:
             rest = rest + gravity_torque(self.model or robot, q)
@@ -170,13 +170,13 @@ def pid(
     kp: Any,
     ki: Any,
     kd: Any,
-    period: float,
+    dt: float,
     *,
     most: Any = math.inf,
     gravity: bool = False,
     model: Robot | None = None,
 ) -> Sampled:
-    """PID control of every joint, sampled: kp e + ki ∫ e + kd ė, computed every `period` seconds and held in between.
+    """PID control of every joint, sampled: kp e + ki ∫ e + kd ė, computed every `dt` seconds and held in between.
 
     `reference` is a target or a trajectory, as for `computed_torque`. `kp` (N m/rad or N/m), `ki` (N m/(rad s) or
     N/(m s)) and `kd` (N m s/rad or N s/m) are a number for all degrees of freedom or one for each of n, and so is
@@ -185,7 +185,7 @@ def pid(
 
     >>> import linkwise as lw
     >>> gains = {"kp": [60, 40, 10], "ki": [120, 80, 20], "kd": [4, 2, 0.3]}
-    >>> hold = lw.control.pid([0.5, -0.3, 0.2], **gains, period=0.002, most=20)
+    >>> hold = lw.control.pid([0.5, -0.3, 0.2], **gains, dt=0.002, most=20)
     >>> lw.simulate(lw.load("planar3"), [0, 0, 0], duration=4, torque=hold).q[-1].round(2)
     array([ 0.5, -0.3,  0.2])
     """
@@ -193,7 +193,7 @@ def pid(
     if not isinstance(gravity, bool):
         raise TypeError(f"gravity is {gravity!r} (expected True or False)")
     proportional, derivative = gains(kp, kd)
-    integral, seconds = numbers("ki", ki, least=0.0), positive("period", period)
+    integral, seconds = numbers("ki", ki, least=0.0), positive("dt", dt)
     limit = numbers("most", most, least=0.0, infinite=True)
     law = PID(target, proportional, integral, derivative, seconds, limit, gravity, model)
     return Sampled(law, seconds, 0.0)

@@ -20,20 +20,20 @@ PRINTED = 0.51  # of the last digit of printed times: what rounding does to them
 SMOOTHER = 0.5  # times the roughness of positions at their times: at equal times they are that smooth, or smoother
 
 
-def times(recorded: Recorded, count: int, period: float | None) -> tuple[np.ndarray | None, float]:
+def times(recorded: Recorded, count: int, dt: float | None) -> tuple[np.ndarray | None, float]:
     """The times, if there are, and the period between samples."""
     t, name = recorded.values.get("t"), recorded.name
     unit = recorded.units.get("t", [None])[0]
-    if period is not None and not (is_number(period) and 0.0 < period < 1.0):
-        raise ValueError(f"period is {period!r} (expected the time between samples in seconds, below 1)")
+    if dt is not None and not (is_number(dt) and 0.0 < dt < 1.0):
+        raise ValueError(f"dt is {dt!r} (expected the time between samples in seconds, below 1)")
     if t is None:
-        if period is None:
+        if dt is None:
             among = f" among {listed(recorded.columns)}" if recorded.columns else ""
             raise ValueError(
                 f"{name}: there is no time{among} (expected t, in seconds, columns={{'t': ...}}, which names it, or"
-                f" period=...{INDEX if recorded.index else ''})"
+                f" dt=...{INDEX if recorded.index else ''})"
             )
-        return None, float(period)
+        return None, float(dt)
     t = plain(t)
     if t.dtype == object and t.size and hasattr(t.flat[0], "tzinfo"):  # dates with a time zone
         t = np.array([date - t.flat[0] for date in t.flat], dtype="timedelta64[ns]")
@@ -51,8 +51,8 @@ def times(recorded: Recorded, count: int, period: float | None) -> tuple[np.ndar
         raise ValueError(f"{name}: t is not an array of numbers (expected seconds, or dates)") from None
     if not np.isfinite(t).all():
         raise ValueError(f"{name}: t is {t[~np.isfinite(t)][0]} in row {np.flatnonzero(~np.isfinite(t))[0]}")
-    if period is not None:
-        raise ValueError(f"{name}: has times t, and period is given too (expected one of them)")
+    if dt is not None:
+        raise ValueError(f"{name}: has times t, and dt is given too (expected one of them)")
     steps = np.diff(t)
     if not (steps > 0.0).all():
         row = int(np.flatnonzero(steps <= 0.0)[0])
@@ -90,21 +90,21 @@ def starts(t: np.ndarray, near: float) -> np.ndarray:
     return np.flatnonzero(np.append(True, np.diff(t) > near))
 
 
-def long_gaps(t: np.ndarray, period: float, q: np.ndarray | None = None) -> np.ndarray:
+def long_gaps(t: np.ndarray, dt: float, q: np.ndarray | None = None) -> np.ndarray:
     """The rows after which too long a time passes to be filled; what is long depends on how fast q moves."""
     steps = np.diff(t)
-    long = np.flatnonzero(steps > max(GAP * period, BRIDGED))
-    count = round((t[-1] - t[0]) / period)
+    long = np.flatnonzero(steps > max(GAP * dt, BRIDGED))
+    count = round((t[-1] - t[0]) / dt)
     if not len(long) or q is None or count > LONGER * len(t):
         return long
     grid = np.linspace(t[0], t[-1], count + 1)
-    band = band_of(np.stack([np.interp(grid, t, column) for column in q.T], axis=-1), 1.0 / period)
+    band = band_of(np.stack([np.interp(grid, t, column) for column in q.T], axis=-1), 1.0 / dt)
     return long[steps[long] > SHARE_OF_BAND / band] if band > 0.0 else long
 
 
-def notes_on_gaps(t: np.ndarray, period: float, cuts: np.ndarray, name: str) -> list[str]:
+def notes_on_gaps(t: np.ndarray, dt: float, cuts: np.ndarray, name: str) -> list[str]:
     steps, notes = np.diff(t), []
-    filled = np.setdiff1d(np.flatnonzero(steps > GAP * period), cuts)
+    filled = np.setdiff1d(np.flatnonzero(steps > GAP * dt), cuts)
     if len(filled):
         notes.append(
             f"{name}: no samples for up to {steps[filled].max():.2g} s in {len(filled)}"
@@ -121,20 +121,20 @@ def notes_on_gaps(t: np.ndarray, period: float, cuts: np.ndarray, name: str) -> 
     return notes
 
 
-def on_grid(given: Arrays, t: np.ndarray, period: float) -> tuple[Arrays, float, str]:
+def on_grid(given: Arrays, t: np.ndarray, dt: float) -> tuple[Arrays, float, str]:
     """Values at equal times, their period, and what was done to them: "", "resampled" or "counted".
 
     A clock may be more regular than what is printed of it: times are rounded, or noted late. Where times are equal but
     for the rounding of their last digit, or where positions are smoother if samples are taken to be at equal times,
     they are; lost samples are filled.
     """
-    even = np.linspace(t[0], t[-1], 1 + round((t[-1] - t[0]) / period))
-    if len(even) == len(t) and np.abs(t - even).max() <= JITTER * period:
+    even = np.linspace(t[0], t[-1], 1 + round((t[-1] - t[0]) / dt))
+    if len(even) == len(t) and np.abs(t - even).max() <= JITTER * dt:
         return given, float(even[1] - even[0]), ""
-    apart, times_apart = merged(given, t, NEAR * period)
-    even = np.linspace(times_apart[0], times_apart[-1], 1 + round((times_apart[-1] - times_apart[0]) / period))
+    apart, times_apart = merged(given, t, NEAR * dt)
+    even = np.linspace(times_apart[0], times_apart[-1], 1 + round((times_apart[-1] - times_apart[0]) / dt))
     moved = resampled(apart, even, times_apart)
-    for k in (counted(t, period), np.round((t - t[0]) / period), np.arange(float(len(t)))):
+    for k in (counted(t, dt), np.round((t - t[0]) / dt), np.arange(float(len(t)))):
         if (np.diff(k) < 1.0).any() or k[-1] >= LONGER * len(t):
             continue
         step, start = np.polyfit(k, t, 1)
@@ -148,9 +148,9 @@ def on_grid(given: Arrays, t: np.ndarray, period: float) -> tuple[Arrays, float,
     return moved, float(even[1] - even[0]), "resampled"
 
 
-def counted(t: np.ndarray, period: float) -> np.ndarray:
+def counted(t: np.ndarray, dt: float) -> np.ndarray:
     """How many periods have passed: each step is a whole number of them."""
-    return np.append(0.0, np.cumsum(np.round(np.diff(t) / period)))
+    return np.append(0.0, np.cumsum(np.round(np.diff(t) / dt)))
 
 
 def resampled(given: Arrays, grid: np.ndarray, t: np.ndarray) -> Arrays:

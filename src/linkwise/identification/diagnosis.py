@@ -147,10 +147,10 @@ def nominal_torques(result: Identification, motion: Motion) -> np.ndarray:
 
 
 def filtered(result: Identification, motion: Motion, values: np.ndarray) -> np.ndarray:
-    step = result.filtering.step_at(1.0 / motion.period)
+    step = result.filtering.step_at(1.0 / motion.dt)
     if result.filtering.torque is None:
         return values[::step]
-    return decimated(values, LowPass.design(1.0 / motion.period, result.filtering.torque, TORQUE).taps, step)
+    return decimated(values, LowPass.design(1.0 / motion.dt, result.filtering.torque, TORQUE).taps, step)
 
 
 def correlations(measured: np.ndarray, believed: np.ndarray) -> np.ndarray:
@@ -191,7 +191,7 @@ def lag_of(result: Identification) -> tuple[float, float, float]:
     R, count = np.zeros((0, columns + 2)), 0
     for motion in result.motions:
         smooth = np.asarray(inverse_dynamics(result.robot, motion.q, motion.qd, motion.qdd))
-        slopes = filtered(result, motion, np.gradient(smooth, motion.period, axis=0))
+        slopes = filtered(result, motion, np.gradient(smooth, motion.dt, axis=0))
         least = np.maximum(result.minimum_speed, REVERSAL * np.sqrt(np.mean(motion.qd**2, axis=0)))
         first = 0
         for _, qd, rows, _ in rows_of(result.model, motion, result.filtering):
@@ -223,7 +223,7 @@ def left_when_moved(result: Identification, lag: float) -> float:
 
 def later(motion: Motion, lag: float, cut: float) -> Motion:
     """The motion beside the torques of so much later, without the ends that are nearer than `cut`."""
-    ends = slice(math.ceil(cut / motion.period), len(motion.t) - math.ceil(cut / motion.period))
+    ends = slice(math.ceil(cut / motion.dt), len(motion.t) - math.ceil(cut / motion.dt))
     tau = np.stack([np.interp(motion.t + lag, motion.t, column) for column in motion.tau.T], axis=-1)
     inner = {name: getattr(motion, name)[ends] for name in ("t", "q", "qd", "qdd")}
     return replace(motion, **inner, tau=tau[ends])

@@ -65,7 +65,7 @@ def identify(
     offset: bool = False,
     free: Sequence[str] | None = None,
     columns: Mapping[str, Any] | None = None,
-    period: float | None = None,
+    dt: float | None = None,
     degrees: bool = False,
     gains: Any = None,
     delay: float = 0.0,
@@ -82,7 +82,7 @@ def identify(
 
     `robot` is the nominal robot: its geometry is taken as it is, and what the data do not tell stays as close to its
     bodies as it can. `data` is a mapping or a DataFrame, the path of a .csv or .npz file, a `Recording`, any object
-    with such attributes, or a list of several recordings: times `t` (N,) or `period`, `q` (N, nq) and `tau` (N, n) and,
+    with such attributes, or a list of several recordings: times `t` (N,) or `dt`, `q` (N, nq) and `tau` (N, n) and,
     where they were recorded, `qd` and `qdd`. Columns of tables have free names, one for each joint: q1, joint2_pos,
     effort_3, ...; `columns={"q": [...], "tau": [...], "t": "clock"}` names others. Units in these names are converted
     (q1_deg, time [ms]); `degrees=True`: angles without one are in degrees. `gains`: factors from what was recorded
@@ -124,7 +124,7 @@ def identify(
     flags = {"physical": physical, "weighted": weighted, "rotors": rotors, "offset": offset}
     check_options(robot, friction, flags | {"recorded_rates": recorded_rates}, regularization, solver)
     speeds = checked_minimum_speed(robot, 0.0 if minimum_speed is None else minimum_speed)
-    reading = {"columns": columns, "period": period, "degrees": degrees, "gains": gains}
+    reading = {"columns": columns, "dt": dt, "degrees": degrees, "gains": gains}
     reading |= {"rates": recorded_rates, "delay": checked_delay(delay)}
     samples = recordings_of(robot, data, **reading)
     filtering = filtering_of(samples, cutoff, torque_cutoff, decimate, bool(robot.quaternions))
@@ -195,7 +195,7 @@ def identify(
 
 
 def duration_of(samples: Sequence[Samples]) -> float:
-    return sum(len(recording.q) * recording.period for recording in samples)
+    return sum(len(recording.q) * recording.dt for recording in samples)
 
 
 def source_of(robot: Robot, samples: Sequence[Samples], offsets: np.ndarray | None) -> str:

@@ -77,7 +77,7 @@ class Motion:
     qd: np.ndarray
     qdd: np.ndarray
     tau: np.ndarray
-    period: float
+    dt: float
     unmeasured: np.ndarray  # (n,): joints whose torques were not recorded; their rows are not used
 
 
@@ -94,8 +94,8 @@ def filtering_of(
     if recorded and cutoff is None and torque_cutoff is None:
         step = int(decimate or 1)
         return Filtering(None, None, step, rate, 0.0, "rates and accelerations were recorded")
-    longest = max(recording.period * len(recording.q) for recording in samples)
-    telling = [r for r in samples if r.period * len(r.q) >= TELLING * longest]  # short ones have a band of their ends
+    longest = max(recording.dt * len(recording.q) for recording in samples)
+    telling = [r for r in samples if r.dt * len(r.q) >= TELLING * longest]  # short ones have a band of their ends
     band = max(band_of(r.qd if quaternions and r.qd is not None else r.q, r.rate) for r in telling)
     if cutoff is not None and torque_cutoff is not None:
         reason = "as asked for"
@@ -137,7 +137,7 @@ def motion_of(robot: Robot, samples: Samples, filtering: Filtering) -> Motion:
     if filtering.motion is None:
         if qd is None or qdd is None:
             raise ValueError(f"{samples.name}: has no rates or accelerations (expected them, or cutoff=... in Hz)")
-        return Motion(samples.t, q, qd, qdd, tau, samples.period, samples.unmeasured)
+        return Motion(samples.t, q, qd, qdd, tau, samples.dt, samples.unmeasured)
     if qd is None and robot.quaternions:
         raise ValueError(
             f"{samples.name}: there is no 'qd', and a quaternion is not differentiated (expected qd where a robot has"
@@ -147,8 +147,8 @@ def motion_of(robot: Robot, samples: Samples, filtering: Filtering) -> Motion:
     half = low_pass.half
     if len(q) < 4 * half:
         raise ValueError(
-            f"{samples.name}: {len(q) * samples.period:.3g} s are too short for a cut-off of {filtering.motion:.3g} Hz,"
-            f" whose filter takes {half * samples.period:.3g} s at each end (expected a longer recording or a higher"
+            f"{samples.name}: {len(q) * samples.dt:.3g} s are too short for a cut-off of {filtering.motion:.3g} Hz,"
+            f" whose filter takes {half * samples.dt:.3g} s at each end (expected a longer recording or a higher"
             " cutoff=...)"
         )
     rates = low_pass.apply(q, 1) if qd is None else low_pass.apply(qd)
@@ -160,7 +160,7 @@ def motion_of(robot: Robot, samples: Samples, filtering: Filtering) -> Motion:
     smooth = low_pass.apply(q)
     if robot.quaternions:
         smooth = np.asarray(normalize(robot, smooth))
-    return Motion(samples.t[inner], smooth, rates, accelerations, tau[inner], samples.period, samples.unmeasured)
+    return Motion(samples.t[inner], smooth, rates, accelerations, tau[inner], samples.dt, samples.unmeasured)
 
 
 def inconsistent_rates(robot: Robot, samples: Samples, filtering: Filtering, still: np.ndarray) -> list[str]:
@@ -220,17 +220,17 @@ def rows_of(
 
     Filtered and decimated, in chunks.
     """
-    step = filtering.step_at(1.0 / motion.period)
+    step = filtering.step_at(1.0 / motion.dt)
     if filtering.torque is None:
         for k in range(0, len(motion.t), CHUNK * step):
             part = slice(k, k + CHUNK * step, step)
             rows = stacked(model, motion, part)
             yield motion.t[part], motion.qd[part], rows[..., :-1], rows[..., -1]
         return
-    low_pass = LowPass.design(1.0 / motion.period, filtering.torque, TORQUE)
+    low_pass = LowPass.design(1.0 / motion.dt, filtering.torque, TORQUE)
     if len(motion.t) < 3 * low_pass.half + 2 * step:
         raise ValueError(
-            f"{len(motion.t) * motion.period:.3g} s are left, too short for a torque cut-off of {filtering.torque:.3g}"
+            f"{len(motion.t) * motion.dt:.3g} s are left, too short for a torque cut-off of {filtering.torque:.3g}"
             " Hz (expected a longer recording or a higher torque_cutoff=...)"
         )
     span = -(-len(low_pass.taps) // step) * step  # samples that one row needs
@@ -293,7 +293,7 @@ def without_short_parts(samples: list[Samples], filtering: Filtering) -> tuple[l
     """The recordings without those parts between gaps that filters would use up, and what is said of these."""
     long = [not r.part or len(r.q) >= least_length(r.rate, filtering) for r in samples]
     if not any(long):
-        longest = max(len(r.q) * r.period for r in samples)
+        longest = max(len(r.q) * r.dt for r in samples)
         raise ValueError(
             f"{samples[0].name}: the longest part between two gaps is {longest:.3g} s, too short for a cut-off of"
             f" {filtering.motion or filtering.torque:.3g} Hz (expected a recording without gaps or a higher cutoff=...)"
@@ -303,7 +303,7 @@ def without_short_parts(samples: list[Samples], filtering: Filtering) -> tuple[l
         if enough:
             kept.append(recording)
         else:
-            duration = len(recording.q) * recording.period
+            duration = len(recording.q) * recording.dt
             lost.append(f"{recording.name}: {duration:.3g} s, too short for the filters, are left out")
     return kept, lost
 

@@ -27,7 +27,7 @@ def recordings_of(
     robot: Robot,
     data: Any,
     columns: Mapping[str, Any] | None,
-    period: float | None,
+    dt: float | None,
     degrees: bool,
     gains: Any,
     rates: bool = True,
@@ -45,7 +45,7 @@ def recordings_of(
             for recorded in contents(robot, item, columns, name, gains is not None):
                 if not rates:
                     recorded = recorded.without("qd", "qdd")
-                found += samples_of(robot, recorded, period, degrees, gains, delay)
+                found += samples_of(robot, recorded, dt, degrees, gains, delay)
         except ValueError as error:
             if type(error) is not ValueError:
                 raise

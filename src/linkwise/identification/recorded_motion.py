@@ -35,7 +35,7 @@ def measured_motion(
     data: Any,
     *,
     columns: Mapping[str, Any] | None = None,
-    period: float | None = None,
+    dt: float | None = None,
     degrees: bool = False,
     gains: Any = None,
     delay: float = 0.0,
@@ -59,7 +59,7 @@ def measured_motion(
     t = ...
     """
     require_robot(robot)
-    samples = recordings_of(robot, data, columns, period, degrees, gains, recorded_rates, delay)
+    samples = recordings_of(robot, data, columns, dt, degrees, gains, recorded_rates, delay)
     filtering = filtering_of(samples, cutoff, cutoff, 1, bool(robot.quaternions))
     samples, _ = without_short_parts(samples, filtering)
     longest = max(samples, key=lambda recording: len(recording.q))

@@ -110,7 +110,7 @@ class Identification:
     def validate(self, data: Any, **changes: Any) -> JointErrors:
         """The errors on other data, read, filtered and chosen as those of the fit were.
 
-        Keywords change how: `columns`, `period`, `degrees`, `gains`, `delay`, `recorded_rates` and `minimum_speed`, as
+        Keywords change how: `columns`, `dt`, `degrees`, `gains`, `delay`, `recorded_rates` and `minimum_speed`, as
         for `lw.identify`.
         """
         from .fitting import checked_minimum_speed, motions_of
@@ -133,10 +133,10 @@ class Identification:
         filtering = self.filtering if filtering is None else filtering
         predicted = self.predict(motion.q, motion.qd, motion.qdd)
         measured = np.where(motion.unmeasured, np.nan, motion.tau)
-        step = filtering.step_at(1.0 / motion.period) if step is None else step
+        step = filtering.step_at(1.0 / motion.dt) if step is None else step
         if filtering.torque is None:
             return Torques(motion.t[::step], measured[::step], predicted[::step], motion.qd[::step])
-        low_pass = LowPass.design(1.0 / motion.period, filtering.torque, TORQUE)
+        low_pass = LowPass.design(1.0 / motion.dt, filtering.torque, TORQUE)
         both = decimated(np.concatenate([motion.tau, predicted], axis=-1), low_pass.taps, step)
         middle = low_pass.half + step * np.arange(len(both))
         n = self.robot.n

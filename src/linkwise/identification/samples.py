@@ -18,10 +18,10 @@ from .units import Unit, converted
 
 @dataclass(frozen=True)
 class Samples:
-    """q (N, nq), tau (N, n) and, where recorded, qd and qdd (N, n), every `period` seconds from `start` on."""
+    """q (N, nq), tau (N, n) and, where recorded, qd and qdd (N, n), every `dt` seconds from `start` on."""
 
     start: float
-    period: float
+    dt: float
     q: np.ndarray
     tau: np.ndarray
     qd: np.ndarray | None
@@ -33,15 +33,15 @@ class Samples:
 
     @property
     def rate(self) -> float:
-        return 1.0 / self.period
+        return 1.0 / self.dt
 
     @property
     def t(self) -> np.ndarray:
-        return np.asarray(self.start + self.period * np.arange(len(self.q)))
+        return np.asarray(self.start + self.dt * np.arange(len(self.q)))
 
 
 def samples_of(
-    robot: Robot, recorded: Recorded, period: float | None, degrees: bool, gains: Any, delay: float = 0.0
+    robot: Robot, recorded: Recorded, dt: float | None, degrees: bool, gains: Any, delay: float = 0.0
 ) -> list[Samples]:
     """The samples of a recording, in SI units: of each part, if there are long gaps between some."""
     values, name, units = recorded.values, recorded.name, dict(recorded.units)
@@ -60,7 +60,7 @@ def samples_of(
     }
     if count < LEAST:
         raise ValueError(f"{name}: has {count} samples (expected at least {LEAST}, and better thousands)")
-    t, own = times(recorded, count, period)
+    t, own = times(recorded, count, dt)
     given = {quantity: array for quantity, array in arrays.items() if array is not None}
     if gains is not None:
         units.pop("tau", None)  # the factors are from what was recorded, whatever its unit is

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..api.functions import forward_dynamics, joint_wrenches, kinetic_energy, potential_energy
+from ..api.functions import ComponentAxes, forward_dynamics, joint_wrenches, kinetic_energy, potential_energy
 from ..equality import ComparesArrays, same
 from ..lazy import cached_property
 from ..printing import Description, notebook_html
@@ -168,13 +168,13 @@ class Recording:
         kept = self.energy if self.work is None or self.heat is None else self.energy - (self.work - self.heat)
         return np.asarray(kept - kept[..., :1])
 
-    def joint_wrenches(self, frame: str = "base") -> np.ndarray:
+    def joint_wrenches(self, axes: ComponentAxes = "base") -> np.ndarray:
         """All six components at each joint, as `lw.joint_wrenches` gives them: (..., len(t), links, 6)."""
         wrench = self.wrench
         if wrench is not None:
             wrench = np.expand_dims(wrench, len(self.batch))  # the same at all samples
         motion = self.q, self.qd, self.qdd
-        return np.asarray(joint_wrenches(self.robot, *motion, wrench, point=self.point, frame=frame))
+        return np.asarray(joint_wrenches(self.robot, *motion, wrench, point=self.point, axes=axes))
 
     def summary(self) -> Description:
         """The time reached, the number of steps, the energy balance and the events, as text.

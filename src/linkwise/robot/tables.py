@@ -58,8 +58,9 @@ def keys(*entries: Entry) -> tuple[str, ...]:
 
 COMMON = keys(
     Entry("name"), Entry("parent"), Entry("joint", elsewhere=("type",)), Entry("joint_name"),
-    Entry("mass", check.not_negative, elsewhere=("weight",)), Entry("com", check.vector3, "three numbers"),
-    Entry("inertia", check.tensor, "a 3 x 3 matrix"), Entry("unphysical"),
+    Entry("mass", check.not_negative, elsewhere=("weight", "m")),
+    Entry("com", check.vector3, "three numbers", elsewhere=("center_of_mass", "centre_of_mass", "cog")),
+    Entry("inertia", check.tensor, "a 3 x 3 matrix", elsewhere=("I",)), Entry("unphysical"),
 )  # fmt: skip
 DRIVE = keys(
     Entry("rotor_inertia", check.not_negative, "", 0.0, "rotor inertia (kg m2, kg)", ("armature",)),
@@ -354,7 +355,8 @@ def kind_of(row: Row) -> JointKind | None:
     if isinstance(joint, str) and (joint in KINDS or joint == "fixed"):
         return KINDS.get(joint)
     known = ", ".join(map(repr, KINDS))
-    meant = OTHER_NAMES.get(joint) if isinstance(joint, str) else None
+    letters = {kind.letter: name for name, kind in KINDS.items()}
+    meant = {**letters, **OTHER_NAMES}.get(joint) if isinstance(joint, str) else None
     close = f", did you mean {meant!r}?" if meant else near_miss(joint, (*KINDS, "fixed"))
     raise EntryError("joint", f"is {joint!r}{close} (expected {known} or 'fixed')")
 

@@ -114,5 +114,5 @@ class RolloutMotion(MotionOf):
 
     def module(self, robot: Robot, **options: Any) -> bytes:
         raise ValueError(
-            "lw.rollout has no form in WebAssembly (expected lw.wasm(lw.simulate, robot, integrator='rk4', step=...))"
+            "lw.rollout has no form in WebAssembly (expected lw.wasm(lw.simulate, robot, integrator='rk4', dt=...))"
         )

@@ -71,7 +71,7 @@ def warn_of_options(robot: Robot, options: Mapping[str, Any]) -> None:
     """The same for the options of `simulate`."""
     friction = Friction.of(options["friction"])
     if friction is not None and integrator_of(options["integrator"]).fixed:
-        warn_of_long_steps(robot, friction, float(options["step"]), options["integrator"])
+        warn_of_long_steps(robot, friction, float(options["dt"]), options["integrator"])
 
 
 def extremes(symbols: Mapping[str, np.ndarray]) -> Values:
@@ -113,7 +113,7 @@ def advice(robot: Robot, friction: Friction, step: float, integrator: str, value
     most, least = rounded(limit / rate, math.floor), smooth_for(damping, limit / step)
     law = f"lw.Friction(smooth={least}) or more, or " if least else ""
     return (
-        f"step is {step:g} s, and friction slows joint {joint!r} near rest at a rate of {rate:.3g} 1/s: with steps"
+        f"dt is {step:g} s, and friction slows joint {joint!r} near rest at a rate of {rate:.3g} 1/s: with steps"
         f" above {most} s {integrator} is unstable there: rates rattle or grow without bound (expected {law}steps of"
         f" at most {most} s; computed at the neutral position)"
     )

@@ -59,7 +59,7 @@ def integrated_as(
     problem: Problem, options: Mapping[str, Any], duration: float, start: np.ndarray, parameters: np.ndarray
 ) -> Run:
     """By the options of `simulate`; always compiled."""
-    scheme, names = integrator(options["integrator"]), ("rtol", "atol", "step", "max_steps")
+    scheme, names = integrator(options["integrator"]), ("rtol", "atol", "dt", "first_step", "max_steps")
     numbers = checked_numbers(scheme, duration, *(options[name] for name in names))
     times, target = sample_times(options["samples"], duration), target_named(options["target"])
     run = integrated(

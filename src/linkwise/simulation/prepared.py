@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ import numpy as np
 from ..api.states import States
 from ..control.events import events_of
 from ..control.sampled_laws import Sampled
-from ..errors import is_integer, is_real
+from ..errors import is_integer, is_real, near_miss
 from ..kernels.interface import described, host_array
 from ..ode.chattering import TOO_FAR
 from ..ode.interface import Integrator
@@ -31,9 +31,15 @@ FIRST_STEP = 1e-3  # seconds; it grows tenfold a step where it is too small
 
 
 def checked_numbers(
-    scheme: Integrator, duration: Any, rtol: Any, atol: Any = None, step: Any = None, max_steps: Any = None
+    scheme: Integrator,
+    duration: Any,
+    rtol: Any,
+    atol: Any = None,
+    dt: Any = None,
+    first_step: Any = None,
+    max_steps: Any = None,
 ) -> dict[str, float]:
-    numbers = checked(duration=duration, rtol=rtol, step=FIRST_STEP if step is None else step)
+    numbers = checked(duration=duration, rtol=rtol) | {"step": length_of_steps(scheme, dt, first_step)}
     if numbers["rtol"] < LEAST_RTOL:
         raise ValueError(f"rtol is {rtol!r} (expected at least {LEAST_RTOL:.3g}: less is lost in rounding)")
     if max_steps is None:
@@ -45,9 +51,33 @@ def checked_numbers(
     else:
         numbers["most"] = numbers["too_far"] = int(max_steps)
     numbers["atol"] = numbers["rtol"] / 100 if atol is None else checked(atol=atol)["atol"]
-    if scheme.fixed and step is None:
-        raise ValueError(f"integrator {scheme.name!r} has no step of its own (expected step=...)")
     return numbers
+
+
+def length_of_steps(scheme: Integrator, dt: Any, first_step: Any) -> float:
+    """Of every step, or of the first one."""
+    if not scheme.fixed:
+        if dt is not None:
+            raise ValueError(
+                f"integrator {scheme.name!r} chooses the length of its steps, so dt has no meaning (expected"
+                " first_step= for the first one, or integrator='rk4', whose steps all have the length dt)"
+            )
+        return FIRST_STEP if first_step is None else checked(first_step=first_step)["first_step"]
+    if first_step is not None:
+        raise ValueError(f"integrator {scheme.name!r} makes steps of one length (expected dt=, and no first_step)")
+    if dt is None:
+        raise ValueError(f"integrator {scheme.name!r} makes steps of one length (expected dt=..., in seconds)")
+    return checked(dt=dt)["dt"]
+
+
+def refuse_others(names: Iterable[str], function: object, known: Sequence[str]) -> None:
+    """Raise an error for a name that is none of these arguments of a function."""
+    for name in names:
+        if name == "step":
+            expected = "dt: seconds, the length of every step" + "; or first_step" * ("first_step" in known)
+            raise TypeError(f"{function} has no argument 'step' (expected {expected})")
+        if name not in known:
+            raise TypeError(f"{function} has no argument {name!r}{near_miss(name, known)} (it has {', '.join(known)})")
 
 
 def checked(**numbers: Any) -> dict[str, float]:

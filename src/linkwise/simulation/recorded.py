@@ -35,7 +35,7 @@ STATUS_OF = dict(zip(CODES, STATUS, strict=True))
 JUMPS = (
     " If a torque jumps there (np.sign, a comparison): lw.Friction(smooth=...) or another smooth function instead of"
     " np.sign, lw.Friction(smooth=0) for joints that stick, lw.control.sampled(law, 0.001) for a controller with steps,"
-    " or integrator='rk4' with a fixed step"
+    " or integrator='rk4' with dt=..."
 )
 REMEDIES = {
     STEP_TOO_SMALL: f"{JUMPS}.",

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Never
 
 import numpy as np
 
-from ..errors import is_integer, near_miss, one_of
+from ..errors import is_integer, one_of
 from ..graph import count
 from ..kernels.arrays import Arrays
 from ..kernels.dispatch import DTYPES
@@ -22,7 +22,7 @@ from ..robot import Friction, Robot
 from ..robot.layout import in_order
 from .equations import RolloutMotion
 from .friction_steps import warn_of_long_steps
-from .prepared import checked
+from .prepared import checked, refuse_others
 from .problem import Problem, program_of
 from .rollout_inputs import Inputs, rollout_inputs
 
@@ -195,12 +195,8 @@ rollout.motion = RolloutMotion()  # type: ignore[attr-defined]
 
 def refuse_unknown(names: Iterable[str], function: object = "lw.rollout", known: Sequence[str] = ()) -> None:
     """Raise an error for a name that is no argument of `rollout`, or of another function that has most of them."""
-    for name in names:
-        known = known or [each for each in inspect.signature(rollout).parameters if each not in ("robot", "unknown")]
-        if name == "step":
-            raise TypeError(f"{function} has no argument 'step' (expected dt: seconds, the length of every step)")
-        if name not in known:
-            raise TypeError(f"{function} has no argument {name!r}{near_miss(name, known)} (it has {', '.join(known)})")
+    every = [name for name in inspect.signature(rollout).parameters if name not in ("robot", "unknown")]
+    refuse_others(names, function, known or every)
 
 
 def whole(name: str, value: Any) -> int:

@@ -136,7 +136,7 @@ class Sampler:
     ) -> None:
         """`integrate(until)` from instant to instant, for the trajectories that are on their way."""
         column = parameters[:, self.problem.columns["tau"]]  # changed in place
-        periods = [part.law.period for part in self.laws]
+        periods = [part.law.dt for part in self.laws]
         same = SAME * min(periods)
         for (t, laws), (until, _) in itertools.pairwise(itertools.chain(due(periods, end), [(end, [])])):
             going = (trajectories.status == RUNNING) | (trajectories.status == DONE)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from inspect import signature
 from typing import Any, Never
 
-from ..errors import SimulationError, SimulationInterrupted, near_miss
+from ..errors import SimulationError, SimulationInterrupted
 from ..kernels.target import target_named
 from ..ode.registry import DEFAULT
 from ..ode.registry import integrator as integrator_of
@@ -15,7 +15,7 @@ from ..robot import Friction, Robot
 from .equations import SimulationMotion
 from .friction_steps import warn_of_long_steps
 from .integration import integrated
-from .prepared import checked_numbers, prepared, sample_times
+from .prepared import checked_numbers, prepared, refuse_others, sample_times
 from .recorded import Acting, reason, recorded
 from .traced import TracedFunction
 
@@ -37,7 +37,8 @@ def simulate(
     atol: float | None = None,
     samples: Any = 501,
     events: Any = (),
-    step: float | None = None,
+    dt: float | None = None,
+    first_step: float | None = None,
     max_steps: int | None = None,
     threads: int | None = None,
     compiled: bool | None = None,
@@ -63,10 +64,11 @@ def simulate(
     hundredth of rtol if it is not given. "radau" is for stiff springs and friction; it needs SciPy.
     `samples` is how many there are, at equal distances, or the times themselves.
     `events` are functions of (robot, t, q, qd) whose crossing of zero is recorded, `lw.Event`s that may also stop, or
-    `lw.control.joint_limits(robot)`. `step` is the first step, or the step of "rk4". No trajectory makes more than
-    `max_steps` steps, refused ones counted: ten million if not given, without a bound for "rk4". Long runs show how far
-    they are on a terminal, and with `progress=True` anywhere; Ctrl-C raises `SimulationInterrupted`, which keeps what
-    was computed. With `target="cuda"` a GPU integrates each trajectory in a thread, with the same bits.
+    `lw.control.joint_limits(robot)`. `first_step` is the length of the first step; with "rk4" `dt` is that
+    of every step. No trajectory makes more than `max_steps` steps, refused ones counted: ten million if not given,
+    without a bound for "rk4". Long runs show how far they are on a terminal, and with `progress=True` anywhere; Ctrl-C
+    raises `SimulationInterrupted`, which keeps what was computed. With `target="cuda"` a GPU integrates each trajectory
+    in a thread, with the same bits.
 
     >>> import linkwise as lw
     >>> fall = lw.simulate(lw.load("planar3"), [0, 0, 0], duration=1.0, rtol=1e-10)
@@ -80,7 +82,7 @@ def simulate(
     if duration is None:
         given = "" if qd0 is None else f"; the third argument, {qd0!r}, is qd0"
         raise TypeError(f"duration is missing (expected seconds: simulate(robot, q0, duration=2.0){given})")
-    numbers = checked_numbers(scheme, duration, rtol, atol, step, max_steps)
+    numbers = checked_numbers(scheme, duration, rtol, atol, dt, first_step, max_steps)
     times = sample_times(samples, numbers["duration"])
     inputs = prepared(
         robot, q0, qd0, torque, wrench, point=point, friction=friction, coordinates=coordinates, method=method,
@@ -116,7 +118,4 @@ def arguments() -> dict[str, Any]:
 
 def refuse_unknown(names: Iterable[str], function: str = "lw.simulate", without: Sequence[str] = ()) -> None:
     """Raise an error for a name that is no argument of `simulate`, or of another function that has most of them."""
-    for name in names:
-        known = [argument for argument in arguments() if argument not in without]
-        if name not in known:
-            raise TypeError(f"{function} has no argument {name!r}{near_miss(name, known)} (it has {', '.join(known)})")
+    refuse_others(names, function, [argument for argument in arguments() if argument not in without])

@@ -47,7 +47,9 @@ def wasm_simulation(robot: Robot, q0: Any = None, qd0: Any = None, **options: An
     one_of(options["integrator"], explicit, "integrator")
     scheme = integrator_of(options["integrator"])
     assert isinstance(scheme, RungeKutta)
-    numbers = checked_numbers(scheme, 1.0, *(options[name] for name in ("rtol", "atol", "step", "max_steps")))
+    numbers = checked_numbers(
+        scheme, 1.0, *(options[name] for name in ("rtol", "atol", "dt", "first_step", "max_steps"))
+    )
     inputs = prepared_with_symbols(robot, q0, qd0, options)
     if inputs.batch:
         raise ValueError(f"q0 and what acts have the batch shape {inputs.batch} (expected one trajectory)")

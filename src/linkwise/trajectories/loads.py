@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..api.functions import inverse_dynamics, joint_wrenches
+from ..api.functions import AXES, ComponentAxes, inverse_dynamics, joint_wrenches
 from ..errors import one_of
 from ..figures import grey_style, joint_style, new_figure, plain, save_figure, tidy
 from ..robot import Friction, Robot, require_robot
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 COMPONENTS = ("mx", "my", "mz", "fx", "fy", "fz")
 BEARING = ("radial", "axial", "tilting")  # force across the joint's axis, force along it, moment across it
-FRAMES = ("joint", "base")
+FRAMES = {"base": "base", "frame": "joint"}  # whose axes they are
 MOST_GREYS = 2
 
 
@@ -82,7 +82,7 @@ class Loads:
     qdd: Floats
     tau: Floats  # (samples, n) torques of revolute joints (N m), forces of prismatic ones (N)
     loads: Floats | None  # (samples, m, 6) what each link gets from its parent: moment, then force
-    frame: str  # of the loads: "joint" or "base"
+    axes: ComponentAxes  # of their components: those of the base frame, or of the joint frame
     bearings: Floats | None  # (samples, m, 3) forces across and along the joint's axis, moment across it
 
     def __repr__(self) -> str:
@@ -130,7 +130,7 @@ class Loads:
         size = np.abs(self.tau)
         weights = np.full(len(self.t), self.t[1])  # the trapezoidal rule over evenly spaced times
         weights[[0, -1]] /= 2.0
-        bearing = "" if self.loads is None else f"; loads in the {self.frame} frame, moments in N m, forces in N"
+        bearing = "" if self.loads is None else f"; loads in the {FRAMES[self.axes]} frame, moments in N m, forces in N"
         return Peaks(
             title=f"{self.robot.name}, largest magnitudes of {self._span}{bearing}",
             joints=self.robot.v_names,
@@ -186,7 +186,7 @@ class Loads:
             self._draw(axes, curves, label, self.robot.v_names, [joint_style(k) for k in range(self.robot.n)])
             look = legend_look(self.units.count(unit) if several else 0, rows=12 if loads else 16)
             axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), **look)
-        frame = f"; loads in the {self.frame} frame" if loads else ""
+        frame = f"; loads in the {FRAMES[self.axes]} frame" if loads else ""
         figure.suptitle(f"{plain(self.robot.name)}: what the trajectory asks of its joints{frame}")
         return save_figure(figure, path)
 
@@ -220,7 +220,7 @@ def torque_along(
     point: Any = None,
     friction: bool | Friction = False,
     loads: bool = True,
-    frame: str = "base",
+    axes: ComponentAxes = "base",
 ) -> Loads:
     """Torques, and all six components of the load of each joint, at evenly spaced times of a trajectory.
 
@@ -228,9 +228,9 @@ def torque_along(
     `wrench` acts on the robot from outside, as in `lw.inverse_dynamics`: (6,) or (samples, 6) on the tip link,
     (samples, m, 6) or (1, m, 6) on every one of m links. `point` is where it acts if not at the mass centre: (3,) or
     (m, 3), or with the samples in front. `friction` adds that of the joints to the torques. The loads are
-    `lw.joint_wrenches`, about the origins of the joint frames; with `frame="joint"` z is along the joint's axis, and
+    `lw.joint_wrenches`, about the origins of the joint frames; with `axes="frame"` z is along the joint's axis, and
     the component there is the torque or force of the drive without the part for the rotor's inertia and friction. The
-    loads of the bearings do not depend on the frame: force across and along the axis, moment across it; they are NaN
+    loads of the bearings do not depend on the axes: force across and along the axis, moment across it; they are NaN
     for joints of several degrees of freedom, which have no one axis.
 
     >>> import linkwise as lw
@@ -247,14 +247,14 @@ def torque_along(
         )
     check_joints(robot, trajectory)
     refuse_symbols(robot)
-    one_of(frame, FRAMES, "frame")
+    one_of(axes, AXES, "axes")
     t = even_times(trajectory.duration, samples, rate)
     motion = trajectory(t)
     tau = inverse_dynamics(robot, *motion, wrench, point=point, friction=friction)
     if not loads:
-        return Loads(robot, t, *motion, tau, None, frame, None)
-    asked, bearings = loads_at(robot, motion, frame, wrench, point)
-    return Loads(robot, t, *motion, tau, asked, frame, bearings)
+        return Loads(robot, t, *motion, tau, None, axes, None)
+    asked, bearings = loads_at(robot, motion, axes, wrench, point)
+    return Loads(robot, t, *motion, tau, asked, axes, bearings)
 
 
 def check_joints(robot: Robot, trajectory: Trajectory) -> None:
@@ -267,12 +267,14 @@ def check_joints(robot: Robot, trajectory: Trajectory) -> None:
         )
 
 
-def loads_at(robot: Robot, motion: Any, frame: str, wrench: Any = None, point: Any = None) -> tuple[Floats, Floats]:
-    """Of states (q, qd, qdd): the loads (..., m, 6) in a frame, and those of the bearings (..., m, 3)."""
-    one_of(frame, FRAMES, "frame")
+def loads_at(
+    robot: Robot, motion: Any, axes: ComponentAxes, wrench: Any = None, point: Any = None
+) -> tuple[Floats, Floats]:
+    """Of states (q, qd, qdd): the loads (..., m, 6) along these axes, and those of the bearings (..., m, 3)."""
+    one_of(axes, AXES, "axes")
     q, qd, qdd = motion
-    borne = joint_wrenches(robot, q, qd, qdd, wrench, point=point, frame="joint")
-    asked = borne if frame == "joint" else joint_wrenches(robot, q, qd, qdd, wrench, point=point, frame=frame)
+    borne = joint_wrenches(robot, q, qd, qdd, wrench, point=point, axes="frame")
+    asked = borne if axes == "frame" else joint_wrenches(robot, q, qd, qdd, wrench, point=point, axes=axes)
     mx, my, _, fx, fy, fz = np.moveaxis(borne, -1, 0)
     bearings = np.stack([np.hypot(fx, fy), fz, np.hypot(mx, my)], axis=-1)  # across z, along z, moment across z
     bearings[..., [joint.kind.degrees > 1 for joint in robot.moving], :] = np.nan

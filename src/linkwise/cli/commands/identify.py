@@ -135,7 +135,7 @@ def columns_of(move: lw.results.Excitation, samples: int, rate: float | None) ->
 class Recorded:
     """How recordings are read: arguments of `lw.identify` by their own names."""
 
-    period: Annotated[float | None, opt("SECONDS", "Between rows, if there is no t.", DATA)] = None
+    dt: Annotated[float | None, opt("SECONDS", "Between rows, if there is no t.", DATA)] = None
     degrees: Annotated[bool, flag("--degrees", "Angles are in degrees.", DATA)] = False
     delay: Annotated[float, opt("SECONDS", "Torques lag by this much.", DATA)] = 0.0
     cutoff: Annotated[float | None, opt("HZ", "Of the motion; default: by its band.", DATA)] = None

@@ -9,9 +9,10 @@ import numpy as np
 
 import linkwise as lw
 
+from ...api.functions import ComponentAxes
 from ...robot.scales import torque_scales
 from ...trajectories.limits import of_limits
-from ...trajectories.loads import BEARING, COMPONENTS, load_columns, loads_at
+from ...trajectories.loads import BEARING, COMPONENTS, FRAMES, load_columns, loads_at
 from ..declare import command, opt
 from ..limits import as_json, show_limits, with_shares
 from ..motion import AtStates, Where
@@ -130,7 +131,9 @@ def loads(
     where: Where,
     out: Outputs,
     friction: Friction = False,
-    frame: Annotated[str, opt("FRAME", "Of the components: joint (default; z is the axis) or base.")] = "joint",
+    axes: Annotated[
+        ComponentAxes, opt("AXES", "Axes of the components: frame (default), the joint's, z along it, or base.")
+    ] = "frame",
 ) -> int:
     """Forces and moments in the joints along a trajectory, for the choice of bearings and drives.
 
@@ -140,13 +143,13 @@ def loads(
     of a table.
     """
     if where.is_state(plot=out.plot):
-        at_states(AtStates(robot, where, friction), friction, frame, out)
+        at_states(AtStates(robot, where, friction), friction, axes, out)
         return 0
     motion, words = where.path(robot)
-    along = lw.torque_along(robot, motion, where.samples, friction=friction, frame=frame)
+    along = lw.torque_along(robot, motion, where.samples, friction=friction, axes=axes)
 
     def borne() -> dict[str, Any]:
-        head = {"robot": robot.name, "trajectory": words, "frame": frame}
+        head = {"robot": robot.name, "trajectory": words, "axes": axes}
         own = {name: getattr(along, name) for name in ("loads", *BEARING)}
         return {**head, **arrays(along), "joints": along.joints, "links": robot.names, **own, **passed(along)}
 
@@ -155,7 +158,7 @@ def loads(
         echo()
         found = along.peaks()
         bearings = np.column_stack([getattr(found, name) for name in BEARING])
-        show_loads(along.joints, found.loads, bearings, frame, magnitudes=True)
+        show_loads(along.joints, found.loads, bearings, axes, magnitudes=True)
         show_peaks(along)
 
     out.show(borne, on_screen)
@@ -164,13 +167,13 @@ def loads(
     return 0
 
 
-def show_loads(joints: Sequence[str], loads: Any, bearings: Any, frame: str, magnitudes: bool) -> None:
+def show_loads(joints: Sequence[str], loads: Any, bearings: Any, axes: ComponentAxes, magnitudes: bool) -> None:
     """Of each joint: (m, 6) and (m, 3)."""
     head = ["joint", "radial (N)", "axial (N)", "tilting (N m)"]
     table(head, rows(joints, bearings), heading="Bearings")
     names = [f"|{name}|" if magnitudes else name for name in COMPONENTS]
     names[0], names[3] = f"{names[0]} (N m)", f"{names[3]} (N)"
-    table(["joint", *names], rows(joints, loads), heading=f"Components in the {frame} frame")
+    table(["joint", *names], rows(joints, loads), heading=f"Components in the {FRAMES[axes]} frame")
     title("Drives")
 
 
@@ -178,13 +181,13 @@ def rows(joints: Sequence[str], values: Any) -> list[list[Any]]:
     return [[name, *row] for name, row in zip(joints, values.tolist(), strict=True)]
 
 
-def at_states(at: AtStates, friction: bool, frame: str, out: Outputs) -> None:
+def at_states(at: AtStates, friction: bool, axes: ComponentAxes, out: Outputs) -> None:
     robot = at.robot
-    found, bearings = loads_at(robot, at.motion, frame)
+    found, bearings = loads_at(robot, at.motion, axes)
     joints = [joint.joint for joint in robot.moving]
 
     def borne() -> dict[str, Any]:
-        own = {"frame": frame, "joints": joints, "links": robot.names, "loads": found}
+        own = {"axes": axes, "joints": joints, "links": robot.names, "loads": found}
         return {**at.arrays(), **own, **at.passed(), **dict(zip(BEARING, np.moveaxis(bearings, -1, 0), strict=True))}
 
     def on_screen() -> None:
@@ -193,7 +196,7 @@ def at_states(at: AtStates, friction: bool, frame: str, out: Outputs) -> None:
         echo()
         every = (found, bearings, at.tau)
         shown, of_bearings, tau = every if at.one else (np.abs(array).max(axis=0) for array in every)
-        show_loads(joints, shown, of_bearings, frame, magnitudes=not at.one)
+        show_loads(joints, shown, of_bearings, axes, magnitudes=not at.one)
         show_drives(at, tau.tolist(), tau)
         at.show_limits()
 

@@ -55,7 +55,8 @@ class Integration:
         str, opt("NAME", "verner65 (default), dormand54, dop853, rk4, radau, ...", INTEGRATION, known=integrators)
     ] = "verner65"
     rtol: Annotated[float, opt("NUMBER", "Relative error; default: 1e-8.", INTEGRATION)] = 1e-8
-    step: Annotated[float | None, opt("SECONDS", "Of the first step; with rk4, of every step.", INTEGRATION)] = None
+    dt: Annotated[float | None, opt("SECONDS", "Length of every step, for rk4.", INTEGRATION)] = None
+    first_step: Annotated[float | None, opt("SECONDS", "Length of the first step, for the others.", INTEGRATION)] = None
     max_steps: Annotated[int | None, opt("COUNT", "Default: ten million.", INTEGRATION, min=1)] = None
 
 
@@ -223,11 +224,11 @@ def failed(text: str, integrator: str, stiff: bool) -> str:
     if "--max-steps allows" in why:
         options.append("a larger --max-steps for a longer run")
     if integrator == "rk4":
-        options.append("a smaller --step, or another --integrator, which chooses its own steps")
+        options.append("a smaller --dt, or another --integrator, which chooses its own steps")
     else:
         if integrator != "radau" and stiff:
             options.append("--integrator radau for stiff friction and gains")
-        options.append("--integrator rk4 with a fixed --step")
+        options.append("--integrator rk4 with a --dt")
     return f"{why}\nTo go on: {'; '.join(options)}."
 
 
