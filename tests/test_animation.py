@@ -297,14 +297,14 @@ def test_a_motion_that_failed_says_so(tmp_path: Path) -> None:
     run = recording(lw.load("planar3"))
     q, qd = run.q.copy(), run.qd.copy()
     q[13:] = qd[13:] = np.nan
-    lost = replace(run, q=q, qd=qd, status="lost", reached=0.25)
-    motion = motion_of(lost)
-    assert motion.note == "lost at 0.25 s"
+    diverged = replace(run, q=q, qd=qd, status="diverged", reached=0.25)
+    motion = motion_of(diverged)
+    assert motion.note == "diverged at 0.25 s"
     assert motion.t[-1] == run.t[12]
-    made = lost.animate(tmp_path / "lost.html")
-    assert json.loads(Page(made.html).scripts[0])["note"] == "lost at 0.25 s"
-    with pytest.raises(ValueError, match="no sample with finite numbers: lost at 0 s"):
-        motion_of(replace(lost, q=np.full_like(q, np.nan), reached=0.0))
+    made = diverged.animate(tmp_path / "diverged.html")
+    assert json.loads(Page(made.html).scripts[0])["note"] == "diverged at 0.25 s"
+    with pytest.raises(ValueError, match="no sample with finite numbers: diverged at 0 s"):
+        motion_of(replace(diverged, q=np.full_like(q, np.nan), reached=0.0))
 
 
 @pytest.mark.slow
@@ -318,9 +318,9 @@ def test_the_last_frame_of_a_failure_is_marked_in_red(tmp_path: Path, monkeypatc
         return picture
 
     monkeypatch.setattr(film.Film, "image", watched)
-    lost = replace(recording(lw.load("planar3")), status="lost", reached=0.4)
-    lost.animate(tmp_path / "lost.gif", fps=5, width=160)
-    assert seen[-3:] == [(0, "0.00 s", False), (1, "0.20 s", False), (2, "lost at 0.4 s", True)]
+    diverged = replace(recording(lw.load("planar3")), status="diverged", reached=0.4)
+    diverged.animate(tmp_path / "diverged.gif", fps=5, width=160)
+    assert seen[-3:] == [(0, "0.00 s", False), (1, "0.20 s", False), (2, "diverged at 0.4 s", True)]
 
 
 def test_the_end_between_samples_is_shown() -> None:

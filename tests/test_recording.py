@@ -84,7 +84,7 @@ def recordings(draw):
         return found if shape else found[()].item()
 
     whole = {"kind": st.integers(0, 2**62), "dtype": np.int64}
-    names = draw(arrays("<U14", batch, elements=st.sampled_from(["stopped", "done", "step too small", "lost"])))
+    names = draw(arrays("<U14", batch, elements=st.sampled_from(["stopped", "done", "step too small", "diverged"])))
     made = lw.Recording(
         robot,
         np.cumsum(draw(arrays(float, length, elements=st.floats(0.001, 10)))),

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from ..drawing import Animation
 
-STATUS = ("done", "interrupted", "step too small", "lost", "stopped", "too many steps", "chattering")
+STATUS = ("done", "interrupted", "step too small", "diverged", "stopped", "too many steps", "chattering")
 MOST_EVENTS = 20  # in the summary of one trajectory
-FAILED = ("step too small", "lost", "too many steps", "chattering")
+FAILED = ("step too small", "diverged", "too many steps", "chattering")
 
 
 class TimeNamesAndState(NamedTuple):
@@ -50,7 +50,7 @@ class End(NamedTuple):
 class Recording:
     """Trajectories at the times `t`: q is (..., len(t), nq), qd (..., len(t), n). What was not reached is NaN.
 
-    `status` is "done", "stopped" (by an event), "interrupted", "step too small" (it shrank to nothing), "lost" (a
+    `status` is "done", "stopped" (by an event), "interrupted", "step too small" (it shrank to nothing), "diverged" (a
     number was no longer finite), "too many steps" (see `max_steps`) or "chattering" (a torque jumps back and forth
     without end), for each trajectory of a batch; `reached` is its last time. `evaluations` counts those of the
     right-hand side for steps; samples and events take some more.
@@ -110,7 +110,7 @@ class Recording:
 
     @property
     def ends(self) -> str:
-        """How it ended, as text: 'done', 'stopped at 1.3 s', '198 done, 2 lost'."""
+        """How it ended, as text: 'done', 'stopped at 1.3 s', '198 done, 2 diverged'."""
         if not self.batch:
             return str(self.status) if self.status == "done" else f"{self.status} at {self.reached:.6g} s"
         kinds, counts = np.unique(self.status, return_counts=True)

@@ -142,7 +142,7 @@ class Chunk:
         except (TypeError, ValueError, ImportError) as reason:
             self.messages[f"{reason}; each robot was compiled separately"] = None
             return [int(k) for k in rows]
-        ended = np.isin(results.columns["status"], ["lost", "step too small"])
+        ended = np.isin(results.columns["status"], ["diverged", "step too small"])
         started = ~(ended & (results.columns["steps"] == 0))
         self.fill(rows[started], results.select(started), duration)
         return [int(k) for k in rows[~started]]
