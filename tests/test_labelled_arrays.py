@@ -193,7 +193,7 @@ def test_names_within_lists_and_of_rows_are_seen() -> None:
     for given in (backwards, rows, fields(*q[0])):
         with pytest.raises(TypeError, match=r"lw\.per_trajectory has names"):  # which no function would look for there
             lw.per_trajectory(given)
-    assert np.array_equal(lw.per_trajectory(pandas.DataFrame(q))[0], q[0])  # a row, not a column
+    assert np.array_equal(lw.per_trajectory(pandas.DataFrame(q)).values[0], q[0])  # a row, not a column
     numbers = lw.parameters(ARM)
     with pytest.raises(TypeError, match="parameters has names"):
         ARM.with_parameters(pandas.Series(np.asarray(numbers), index=list(numbers.names)))

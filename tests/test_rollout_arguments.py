@@ -150,14 +150,14 @@ def test_samples_of_a_sweep_follow_the_same_rule(tmp_path: Any) -> None:
     rng = np.random.default_rng(7)
     q0, gains = rng.normal(size=(3, 3)), rng.normal(size=(3, 3, 3))
     options: dict[str, Any] = {"torque": law, "integrator": "rk4", "dt": 0.01, "progress": False}
-    for given in (gains[0], lw.per_trajectory(gains)):
-        swept = lw.sweep(PLANAR, {"q0": q0, "K": given}, tmp_path / str(np.ndim(given)), duration=0.02, **options)
+    for k, given in enumerate((gains[0], lw.per_trajectory(gains))):
+        swept = lw.sweep(PLANAR, {"q0": q0, "K": given}, tmp_path / str(k), duration=0.02, **options)
         expected = simulated_for(0.02, q0, law, given)
         assert np.allclose(swept.read()["q_end"], expected, rtol=0.0, atol=1e-14)
     with pytest.raises(ValueError, match=r"K 2|q0 3"):
         lw.sweep(PLANAR, {"q0": q0, "K": lw.per_trajectory(gains[:2])}, tmp_path / "x", duration=0.02, **options)
     drawn = lw.sweeps.monte_carlo(3, 1, K=(np.zeros((3, 3)), np.ones((3, 3))), q0=([0] * 3, [1] * 3))
-    few = {name: rows[:2] for name, rows in drawn.items()}  # rows of a table keep their marks
+    few = {"q0": drawn["q0"][:2], "K": lw.per_trajectory(drawn["K"].values[:2])}
     swept = lw.sweep(PLANAR, few, tmp_path / "few", duration=0.02, **options).read()
     assert np.allclose(swept["q_end"], simulated_for(0.02, few["q0"], law, few["K"]), rtol=0.0, atol=1e-14)
 

@@ -105,6 +105,7 @@ def test_grids_are_full_products_and_draws_continue():
     grid = lw.sweeps.grid(
         q0=[[1, 2], 3], **{"link1.inertia": [[1, 0, 0], [0, [1, 2, 4], 0], [0, 0, 1]], "load": [5, 6]}
     )
+    grid["load"] = grid["load"].values
     assert {name: array.shape for name, array in grid.items()} == {
         "q0": (12, 2), "link1.inertia": (12, 3, 3), "load": (12,),
     }  # fmt: skip
@@ -113,9 +114,11 @@ def test_grids_are_full_products_and_draws_continue():
     assert list(found) == rows
     bounds = {"q0": ([0, 1], [1, 3]), "load": (2, 5), "noise": lambda rng, count: rng.normal(size=(count, 2))}
     few, many = lw.sweeps.monte_carlo(10, 3, **bounds), lw.sweeps.monte_carlo(500, 3, **bounds)
-    same(*({name: np.asarray(rows[:10]) for name, rows in drawn.items()} for drawn in (few, many)))
+    for drawn in (few, many):
+        drawn |= {name: drawn[name].values for name in ("load", "noise")}
+    same(few, {name: rows[:10] for name, rows in many.items()})
     same({"q0": few["q0"]}, lw.sweeps.monte_carlo(10, 3, q0=bounds["q0"]))
-    assert not np.array_equal(few["load"], lw.sweeps.monte_carlo(10, 4, **bounds)["load"])
+    assert not np.array_equal(few["load"], lw.sweeps.monte_carlo(10, 4, **bounds)["load"].values)
     assert 0 < many["q0"][:, 0].min() < 0.1
     assert 2.9 < many["q0"][:, 1].max() < 3
 

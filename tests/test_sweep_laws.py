@@ -36,7 +36,7 @@ def test_gains_and_targets_are_numbers_of_each_trajectory(options, tmp_path):
     rest |= rough
     made = lw.sweep(PLANAR, {**GAINS, **more}, tmp_path, seconds, torque=servo, chunk=4, **REST, **rest).read()
     for k in (1, 5):  # of each chunk one
-        own = {name: array[k] for name, array in {**GAINS, **more}.items() if name in ("kp", "target", "kd")}
+        own = {name: mark.values[k] for name, mark in {**GAINS, **more}.items() if name in ("kp", "target", "kd")}
         arm = heavier(more["link2.mass"][k]) if "link2.mass" in more else PLANAR
         want = lw.simulate(arm, GAINS["q0"][k], [0] * 3, seconds, torque=partial(servo, **own), samples=2, **rest)
         assert np.allclose(made["q_end"][k], want.q[-1], rtol=0, atol=1e-7)
@@ -73,7 +73,7 @@ def test_the_gains_of_a_controller_are_swept_by_their_names(law, tmp_path):
         samples["target"] = GAINS["target"]
     made = short(samples, tmp_path, torque=law).read()
     for k in (2, 5):
-        own = {name: array[k].tolist() for name, array in samples.items() if name != "q0"}
+        own = {name: mark.values[k].tolist() for name, mark in samples.items() if name != "q0"}
         own = {name: tuple(value) if isinstance(value, list) else value for name, value in own.items()}
         want = lw.simulate(PLANAR, samples["q0"][k], [0] * 3, 0.1, torque=replace(law, **own), samples=2)
         assert np.allclose(made["q_end"][k], want.q[-1], rtol=0, atol=1e-9)
@@ -84,7 +84,7 @@ def test_simulate_takes_the_parameters_of_a_torque_function_too():
     given = {"kp": kp, "target": target}
     run = lw.simulate(PLANAR, GAINS["q0"], [0] * 3, 0.2, torque=servo, parameters=given, samples=3)
     for k in (2, 5):
-        own = partial(servo, kp=kp[k], target=target[k])
+        own = partial(servo, kp=kp.values[k], target=target.values[k])
         want = lw.simulate(PLANAR, GAINS["q0"][k], [0] * 3, 0.2, torque=own, samples=3)
         assert np.allclose(run.q[k], want.q, rtol=0, atol=1e-9)
         assert np.allclose(run.tau[k], want.tau, rtol=0, atol=1e-7)

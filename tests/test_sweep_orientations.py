@@ -74,7 +74,7 @@ def test_families_and_targets_of_flying_robots_are_those_of_each_alone(tmp_path)
         rows = arm.rows
         rows[0]["mass"], rows[-1]["mass"] = samples["base.mass"][k], samples["payload.mass"][k]
         robot = lw.Robot.from_dh(rows, convention=arm.convention, gravity=arm.gravity)
-        own = lw.control.pd_gravity(samples["target"][k], samples["kp"][k], 1.0, passive=["base"])
+        own = lw.control.pd_gravity(samples["target"].values[k], samples["kp"].values[k], 1.0, passive=["base"])
         start = swept.samples["q0"][k], swept.samples["qd0"][k]
         alone = lw.simulate(robot, *start, 0.3, **{**options, "torque": own}, samples=4)
         assert relative(found["q"][k], alone.q) < 1e-7

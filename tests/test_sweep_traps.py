@@ -100,7 +100,7 @@ def test_ends_and_events_of_every_row_are_those_of_simulate(rows, kind, tmp_path
         if rows == "family":
             arm = heavier(samples["link2.mass"][k])
         if vary is not None:
-            arm = robot(PLANAR, {"kind": samples["kind"][k]})
+            arm = robot(PLANAR, {"kind": samples["kind"].values[k]})
         want = lw.simulate(arm, q0[k], [0] * 3, 0.5, events=EVENTS)
         assert (found["status"][k], found["events"][k]) == (want.status, sum(len(event.names) for event in want.events))
         assert found["reached"][k] == pytest.approx(want.reached, abs=1e-7)

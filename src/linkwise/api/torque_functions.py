@@ -10,7 +10,7 @@ import numpy as np
 
 from ..kernels.interface import host_array as host_array
 from ..robot import Robot
-from ..robot.named_arrays import gradient_error, refuse_gradients, refuse_labels
+from ..robot.named_arrays import gradient_error, refuse_gradients, refuse_labels, refuse_mark
 
 STATE = ("t", "q", "qd")
 
@@ -30,6 +30,8 @@ def check_arguments(
     except (TypeError, ValueError):  # a function of another language
         return
     in_order = [p for p in own if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    for p in own:
+        refuse_mark(f"the default of {p.name!r} of {getattr(function, '__name__', repr(function))}", p.default)
     few = len(in_order) < len(wanted) and not any(p.kind is p.VAR_POSITIONAL for p in own)
     rest = [*in_order[len(wanted) :], *(p for p in own if p.kind is p.KEYWORD_ONLY)]
     further = not parameters and any(p.default is p.empty for p in rest)

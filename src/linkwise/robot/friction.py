@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import is_real
 from ..spatial import Scalar, Scalars, add, mul, sign, sqrt, sub
 from .model import Robot
 from .named_arrays import refuse_gradients, refuse_labels
@@ -54,6 +55,9 @@ class Friction:
                 raise ValueError(f"{name} is {value!r} (expected finite numbers from 0 on)")
             if numbers.ndim:
                 object.__setattr__(self, name, tuple(numbers.astype(float).tolist()))
+        for name in ("smooth", "stribeck_rate"):
+            if not is_real(getattr(self, name)):
+                raise TypeError(f"{name} is {getattr(self, name)!r} (expected a number)")
         if not 0.0 <= self.smooth < math.inf or not 0.0 < self.stribeck_rate < math.inf:
             values = f"smooth is {self.smooth!r} and stribeck_rate {self.stribeck_rate!r}"
             raise ValueError(f"{values} (expected finite numbers, at least 0 and more than 0)")

@@ -17,7 +17,7 @@ import numpy as np
 from ..errors import FileError
 from .joint_space import CONFIGURATIONS, QUATERNION, label
 from .model import Robot
-from .named_arrays import labels_of, refuse_labels, reprs
+from .named_arrays import labels_of, refuse_labels, refuse_mark, reprs
 
 SPIN = 3  # numbers
 MOTION = ("q", "qd", "qdd")
@@ -184,6 +184,7 @@ def in_order(robot: Robot, name: str, value: Any) -> Any:
     """The value of an argument with its columns in the robot's order; as it is where they have no names."""
     labels = labels_of(value)
     if labels is None:
+        refuse_mark(name, value)
         refuse_rows_by_joint(robot, name, value)
         return value
     if str(getattr(value, "dtype", "")).startswith("Struct("):  # a Series of polars

@@ -1,14 +1,28 @@
-"""Arrays of other libraries: those that name their columns or elements, and those whose numbers are not known."""
+"""Arrays that say more than numbers: named columns or elements, the mark `lw.per_trajectory`, gradients."""
 
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 SHOWN = 8
 GRADIENTS = "; lw.inverse_dynamics(robot, ...) and the other functions of dynamics give gradients and can be traced"
+
+
+@dataclass(frozen=True, eq=False)
+class PerTrajectory:
+    """An array whose first axes are those of the batch: see `lw.per_trajectory`.
+
+    It is no array itself: its values are taken only where the mark is looked at.
+    """
+
+    values: Any
+
+    def __repr__(self) -> str:
+        return f"lw.per_trajectory({self.values!r})"
 
 
 def labels_of(value: Any) -> list[Any] | None:
@@ -48,7 +62,8 @@ def row_labels_of(value: Any) -> list[str]:
 
 
 def refuse_labels(name: str, value: Any, hint: str = "") -> None:
-    """Raise an error for an array with named columns or rows where no robot tells their order."""
+    """Raise an error for an array with named columns or rows where no robot tells their order, and for a marked one."""
+    refuse_mark(name, value)
     labels = labels_of(value)
     if labels is None and (rows := row_labels_of(value)):
         raise TypeError(
@@ -59,6 +74,15 @@ def refuse_labels(name: str, value: Any, hint: str = "") -> None:
         raise TypeError(
             f"{name} has names: {reprs(labels)}, which are not looked at here (expected arrays without names, as"
             f" .to_numpy() gives them, in the order that is documented{hint})"
+        )
+
+
+def refuse_mark(name: str, value: Any) -> None:
+    """Raise an error for an array that is marked where there is one for all trajectories."""
+    if isinstance(value, PerTrajectory):
+        raise TypeError(
+            f"{name} is marked lw.per_trajectory, which is not looked at here (expected an array without the mark; the"
+            " mark is for parameters= of simulations and rollouts, and for samples of sweeps)"
         )
 
 

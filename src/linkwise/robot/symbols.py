@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import near_miss
-from .entries import is_symbol
+from .entries import is_symbol, number
 from .model import Robot, from_table, require_robot
 from .named_arrays import refuse_gradients
 from .per_robot import PerRobot
@@ -86,7 +86,7 @@ def bind(robot: Robot, /, **values: float) -> Robot:
                 " not bound are inputs of the function)"
             )
         refuse_gradients(name, values[name])
-    copy = substitution(robot, {name: float(value) for name, value in values.items()})
+    copy = substitution(robot, {name: float(number(value, name)) for name, value in values.items()})
     rows = [{key: nested(copy, value) for key, value in row.items()} for row in robot.rows]
     return from_table(rows, robot.convention, [copy(x) for x in robot.gravity], robot.name)
 

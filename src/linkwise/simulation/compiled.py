@@ -22,12 +22,13 @@ from ..ode.rollout import RolloutCode, fixed_step_integrators
 from ..recording.recording import Recording
 from ..robot import Friction, Robot, require_robot
 from ..robot.configurations import neutral
+from ..robot.named_arrays import PerTrajectory
 from ..robot.symbols import symbols_of
 from ..tracing import Input
 from . import sampling
 from .backend import backend_for, freshly_traced
 from .friction_steps import warn_of_long_steps
-from .parameters import PerTrajectory, check_names, parameters_of, values_of
+from .parameters import check_names, parameters_of, values_of
 from .prepared import checked, prepared
 from .problem import Problem, wrong_torques
 from .rollout_inputs import refuse_exact, refuse_sampled

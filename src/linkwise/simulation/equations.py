@@ -14,7 +14,7 @@ from ..ode.rollout import fixed_step_integrators
 from ..robot import Friction, Robot
 from ..tracing import Input
 from ..tracing.tracing import Motion
-from .parameters import called, checked_parameters, parameters_of, values_of
+from .parameters import called, checked_parameters, parameters_of
 from .sampling import parted
 
 
@@ -71,7 +71,7 @@ class MotionOf(Motion):
 def parameters_in(torque: Any, given: Mapping[str, Any] | None) -> tuple[dict[str, Input], dict[str, Any]]:
     """Parameters of a torque function that are inputs, and those that are numbers."""
     inputs = {name: value for name, value in (given or {}).items() if isinstance(value, Input)}
-    numbers = {name: values_of(value) for name, value in (given or {}).items() if name not in inputs}
+    numbers = {name: value for name, value in (given or {}).items() if name not in inputs}
     held = {name: np.zeros(value.shape) for name, value in inputs.items()}
     checked_parameters(torque, {**numbers, **held}, ())
     clash = sorted({"q", "qd", "t", "tau", "wrench"} & set(parameters_of(torque)))

@@ -11,17 +11,19 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 
+from ..api.states import as_array
 from ..api.torque_functions import check_arguments
 from ..control.drives import Law, Limited, Sum, function_name
 from ..errors import near_miss
+from ..kernels.arrays import on_gpu
 from ..kernels.interface import described, numpy_array
 from ..robot import Robot
-from ..robot.named_arrays import gradient_error, refuse_gradients, refuse_labels
+from ..robot.named_arrays import PerTrajectory, gradient_error, refuse_gradients, refuse_labels
 
 NUMBERS = "expected numbers: parameters={{{name!r}: ...}}"
 STATE = 4  # arguments of every torque function: robot, t, q, qd
@@ -30,30 +32,6 @@ PREFIX = "own_"  # of the program's inputs, so that a parameter may be called ta
 
 
 Shape = tuple[int, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class PerTrajectory:
-    """An array whose first axes are those of the batch: see `lw.per_trajectory`."""
-
-    values: Any
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        array = np.asarray(self.values, dtype=dtype)
-        return array.copy() if copy else array
-
-    @property
-    def shape(self) -> Shape:
-        return tuple(np.shape(self.values))
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def __getitem__(self, rows: Any) -> Any:
-        """The value of one trajectory; of several, with the mark."""
-        if isinstance(rows, tuple):
-            raise TypeError("an array marked lw.per_trajectory is indexed by trajectories (expected .values[...])")
-        return self.values[rows] if isinstance(rows, (int, np.integer)) else PerTrajectory(self.values[rows])
 
 
 def per_trajectory(array: Any) -> PerTrajectory:
@@ -70,7 +48,7 @@ def per_trajectory(array: Any) -> PerTrajectory:
     Returns
     -------
     PerTrajectory
-        The array, as `.values`, with the mark.
+        The array, as `.values`, with the mark. It is no array itself: elsewhere it is refused.
 
     Examples
     --------
@@ -85,9 +63,13 @@ def per_trajectory(array: Any) -> PerTrajectory:
     >>> bool((same.q_end[0] == same.q_end[2]).all()), bool((each.q_end[0] == each.q_end[2]).all())
     (True, False)
     """
-    refuse_labels("the array of lw.per_trajectory", array)
-    array = values_of(array)
-    return PerTrajectory(array.to_numpy() if hasattr(array, "to_numpy") else array)
+    name, value = "the array of lw.per_trajectory", values_of(array)
+    if on_gpu(value):
+        return PerTrajectory(value)
+    numbers = as_array(np, value, name, None)
+    if numbers.dtype.kind != "f":
+        raise TypeError(f"{name} holds {numbers.flat[0]!r} (expected plain numbers)")
+    return PerTrajectory(value if hasattr(type(value), "__dlpack__") else numbers)  # a tensor stays one
 
 
 def values_of(value: Any) -> Any:

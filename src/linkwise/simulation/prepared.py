@@ -17,6 +17,7 @@ from ..kernels.interface import described, host_array
 from ..ode.chattering import TOO_FAR
 from ..ode.interface import Integrator
 from ..robot import Friction, Robot
+from ..robot.named_arrays import refuse_mark
 from ..robot.symbols import refuse_symbols
 from .parameters import checked_parameters
 from .problem import Problem
@@ -96,6 +97,7 @@ def sample_times(samples: Any, end: float) -> np.ndarray:
         if samples < 2:
             raise ValueError(f"samples is {samples} (expected at least 2, or an array of times)")
         return even_times(int(samples), end).copy()
+    refuse_mark("samples", samples)
     times = np.array(samples, dtype=float, order="C")
     if times.ndim != 1 or not times.size:
         raise ValueError(f"samples has shape {times.shape} (expected a number of samples, or an array of times)")

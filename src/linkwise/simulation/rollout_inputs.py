@@ -12,8 +12,9 @@ from ..api.states import refuse_tip_wrenches, same_in_all_states
 from ..kernels.arrays import Arrays, Shape
 from ..kernels.interface import broadcast
 from ..robot import Friction, Robot, require_robot
+from ..robot.named_arrays import PerTrajectory
 from ..robot.symbols import symbols_of
-from .parameters import PerTrajectory, check_names, declared_shapes, shape_in_one, values_of
+from .parameters import check_names, declared_shapes, shape_in_one, values_of
 from .problem import Problem
 from .sampling import parted
 from .symbol_values import refuse_impossible

@@ -18,13 +18,14 @@ from ..ode.runge_kutta import RungeKutta
 from ..ode.trajectories import CODES, RECORD, Trajectories
 from ..robot import Robot
 from ..robot.configurations import neutral
+from ..robot.named_arrays import PerTrajectory
 from ..robot.symbols import bind, symbols_of
 from ..targets.wasm.module import heap_of, with_data, with_interface
 from ..targets.wasm.solver import Block, driver_module
 from .backend import freshly_traced
 from .breaks import breaks_of
 from .friction_steps import warn_of_long_steps
-from .parameters import PREFIX, PerTrajectory, check_names, real_numbers
+from .parameters import PREFIX, check_names, real_numbers
 from .prepared import Prepared, checked_numbers, prepared
 from .problem import Problem, program_of
 from .sampling import parted

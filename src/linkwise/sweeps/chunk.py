@@ -27,9 +27,10 @@ from ..kernels.dispatch import use_kernels
 from ..kernels.target import target_named
 from ..recording.recording import EventRecord, Recording
 from ..robot import Robot
+from ..robot.named_arrays import PerTrajectory
 from ..simulation.friction_steps import told_already
 from ..simulation.integration import Run, integrated_as
-from ..simulation.parameters import PerTrajectory, parameters_of, torque_parameters
+from ..simulation.parameters import parameters_of, torque_parameters
 from ..simulation.problem import COORDINATES, Problem
 from ..simulation.recorded import STATUS_OF, event_records
 from ..simulation.simulation import simulate

@@ -23,8 +23,9 @@ from ..graph.derivative import CHOICES
 from ..lazy import cached_property
 from ..robot import Friction, Robot, from_table, require_robot
 from ..robot.configurations import neutral
+from ..robot.named_arrays import PerTrajectory
 from ..robot.symbols import refuse_symbols
-from ..simulation.parameters import PREFIX, PerTrajectory, parameters_of, torque_parameters
+from ..simulation.parameters import PREFIX, parameters_of, torque_parameters
 from ..simulation.prepared import checked, sample_times
 from ..simulation.problem import program_of
 from ..simulation.simulation import arguments, simulate

@@ -12,8 +12,9 @@ from ..errors import is_integer, near_miss
 from ..robot import Robot, from_table
 from ..robot.configurations import neutral
 from ..robot.kinds import joint_numbers
+from ..robot.named_arrays import PerTrajectory
 from ..robot.tables import CONVENTIONS, DRIVE
-from ..simulation.parameters import PerTrajectory
+from ..simulation.parameters import values_of
 
 STATE = ("q0", "qd0", "torque")  # one number for each joint; of q0, nq numbers
 VECTORS = {"com": (3,), "inertia": (3, 3), "translation": (3,), "rotation": (3, 3), "axis": (3,), "anchor": (3,)}
@@ -119,7 +120,7 @@ def checked_samples(robot: Robot, samples: Mapping[str, Any], parameters: Collec
         )
     arrays: Samples = {}
     for name, value in {"qd0": np.zeros(robot.n), **samples}.items():
-        array = as_array(np, value, name, None)
+        array = as_array(np, values_of(value), name, None)
         if array.dtype.kind != "f":
             raise TypeError(f"{name} holds {array.flat[0]!r} (expected plain numbers)")
         arrays[name] = array.astype(float)
