@@ -297,6 +297,24 @@ def test_rows_by_joint_are_refused_where_nobody_knows_the_joints() -> None:
     assert np.array_equal(calls["kernel"](times), calls["kernel"](q))
 
 
+@pytest.mark.parametrize("library", ["numpy", "torch", "jax"])
+def test_rows_of_wrenches_are_links(library: str) -> None:
+    """Their transpose would be of joints."""
+    xp = pytest.importorskip({"jax": "jax.numpy"}.get(library, library))
+    q, wrench = xp.zeros(3), np.zeros((3, 6))
+    for given in (
+        {"wrench": pandas.DataFrame(wrench, index=list(SMALL.names))},
+        {"wrench": wrench, "point": pandas.DataFrame(wrench[:, :3], index=list(SMALL.names))},
+    ):
+        with pytest.raises(TypeError, match=r"rows named 'link1'.*each link") as told:
+            lw.inverse_dynamics(SMALL, q, q, q, **given)
+        assert ".T" not in str(told.value)
+    with pytest.raises(TypeError, match="wrench has names: 'mx'"):
+        lw.inverse_dynamics(SMALL, q, q, q, wrench=pandas.DataFrame(wrench, columns=["mx", *"abcde"]))
+    with pytest.raises(TypeError, match=r"wrench is marked lw\.per_trajectory"):
+        lw.inverse_dynamics(SMALL, q, q, q, wrench=lw.per_trajectory(wrench))
+
+
 def test_programs_and_motions_refuse_names() -> None:
     q = pandas.Series([0.3, 0.1, 0.2], index=["link3", "link1", "link2"])
     with pytest.raises(TypeError, match="names are not looked at"):

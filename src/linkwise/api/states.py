@@ -17,7 +17,7 @@ from ..kernels.interface import broadcast, numpy_array
 from ..robot import Robot, require_robot
 from ..robot.joint_space import CONFIGURATIONS
 from ..robot.layout import in_order, no_orientation
-from ..robot.named_arrays import is_tracer
+from ..robot.named_arrays import is_tracer, refuse_labels
 from ..tracing import Input
 from ..tracing.tracing import array_of_objects
 
@@ -47,7 +47,11 @@ def as_array(xp: Any, value: Any, name: str, like: Array | None) -> Array:
         keywords = {} if like is None or dtype_name(like) not in REAL else {"dtype": like.dtype}
         if xp.__name__ == "torch" and like is not None:
             keywords["device"] = like.device
-        array = value if hasattr(value, "dtype") and library_of([value]) is xp else xp.asarray(value, **keywords)
+        if hasattr(value, "dtype") and library_of([value]) is xp:
+            array = value
+        else:
+            refuse_labels(name, value)
+            array = xp.asarray(value, **keywords)
         kind = dtype_name(array)
         if kind in REAL or "int" in kind:
             return array

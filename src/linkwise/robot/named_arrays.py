@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 SHOWN = 8
+OF_LINKS = ("wrench", "point")  # arrays that have a row for each link
 GRADIENTS = "; lw.inverse_dynamics(robot, ...) and the other functions of dynamics give gradients and can be traced"
 
 
@@ -66,9 +67,11 @@ def refuse_labels(name: str, value: Any, hint: str = "") -> None:
     refuse_mark(name, value)
     labels = labels_of(value)
     if labels is None and (rows := row_labels_of(value)):
+        of_links = f"each link, in the order of robot.names: {name}.to_numpy()"
+        of_states = f"each state; {name}.T.to_numpy(), if these are joints"
         raise TypeError(
             f"{name} has rows named {reprs(rows)}, which are not looked at here (expected arrays without names, one row"
-            f" for each state; {name}.T.to_numpy(), if these are joints)"
+            f" for {of_links if name in OF_LINKS else of_states})"
         )
     if labels is not None:
         raise TypeError(
