@@ -224,6 +224,23 @@ def test_vectors_of_robots_are_without_names() -> None:
     ):
         with pytest.raises(ValueError, match=rf"{names}.*to_numpy\(\)"):
             make()
+    down, ends = collections.namedtuple("Down", "z y x")(-9.81, 0.0, 0.0), collections.namedtuple("Ends", "upper lower")
+    for make in (
+        lambda: SMALL.with_gravity(down),
+        lambda: SMALL.with_payload(1.0, com=down),
+        lambda: SMALL.with_payload(1.0, inertia=[down, down, down]),
+        lambda: SMALL.with_payload(1.0, inertia=collections.namedtuple("Rows", "z y x")(*np.eye(3))),
+        lambda: changed(com=down),
+        lambda: changed(limits=ends(-1.0, 1.0)),
+        lambda: lw.jacobian(SMALL, np.zeros(3), point=down),
+    ):
+        with pytest.raises(ValueError, match=r"has names: '(z', 'y', 'x|upper', 'lower)'"):
+            make()
+    for unordered in ({1.0, 2.0, 3.0}, frozenset({1.0, 2.0, 3.0})):
+        with pytest.raises(ValueError, match=r"com .*expected three numbers"):
+            changed(com=unordered)
+    with pytest.raises(TypeError, match="names are not looked at"):
+        lw.graph.evaluate(lw.trace(lw.gravity_torque, SMALL), down)
     with pytest.raises(ValueError, match=r"(?s)mass .*expected a number"):
         changed(mass=pandas.Series([1.0, 2.0]))
     bare = pandas.Series([0.0, 0.1, 0.2])

@@ -92,7 +92,8 @@ def evaluate(program: Program, *arrays: Any) -> tuple[np.ndarray, ...]:
 
 def rows(port: Port, value: Any) -> np.ndarray:
     """The numbers of an input, floating, with the port's shape laid out along the last axis."""
-    if hasattr(value, "to_numpy") or getattr(getattr(value, "dtype", None), "names", None):
+    of_columns = getattr(getattr(value, "dtype", None), "names", None)
+    if of_columns or hasattr(value, "to_numpy") or hasattr(value, "_fields"):
         raise TypeError(f"{port.name} is a {type(value).__name__}, whose names are not looked at (expected an array)")
     array = np.asarray(value)
     dims = array.ndim - len(port.shape)

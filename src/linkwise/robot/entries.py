@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -127,16 +127,16 @@ def positive_part(value: Scalar) -> Scalar:
 
 
 def sequence(value: Any, count: int, key: str = "") -> list[Any] | None:
-    """So many items; None of anything else. Items with names are an error about the entry `key`."""
+    """So many items, in order; None of anything else. Items with names are an error about the entry `key`."""
     if type(value) in (tuple, list):  # most are
         return list(value) if len(value) == count else None
-    if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable) or getattr(value, "ndim", 1) == 0:
+    if isinstance(value, (str, bytes, Mapping, Set)) or not isinstance(value, Iterable) or getattr(value, "ndim", 1) == 0:
         return None
-    labels = None if isinstance(value, tuple) else labels_of(value)
+    labels = labels_of(value)
     if labels is not None and not key:
         return None
     if labels is not None:
-        raise EntryError(key, f"has names: {reprs(labels)} (expected numbers without names, in order: .to_numpy())")
+        raise EntryError(key, f"has names: {reprs(labels)} (expected numbers without names, in order: tuple() or .to_numpy())")
     items = list(value)
     return items if len(items) == count else None
 
