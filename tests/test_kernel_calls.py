@@ -9,6 +9,7 @@ import pytest
 
 import linkwise as lw
 from arm_kernels import ARM, every_dtype, kernel, motion, same
+from linkwise.kernels.interface import internal_overlap
 from robots import relative
 
 pytestmark = pytest.mark.optimized
@@ -220,12 +221,34 @@ def test_wrong_out_is_refused_and_left_alone(dtype: str) -> None:
     assert not fixed.any()
 
 
+def test_results_may_be_interleaved() -> None:
+    made, given = kernel(), motion(8)
+    out = np.lib.stride_tricks.as_strided(np.zeros(200), (8, 3), (24, 32))  # 24 i = 32 j only for i = 4, j = 3
+    assert made(*given, out=out) is out
+    assert np.array_equal(out, made(*given))
+
+
+def test_elements_share_memory_where_their_bytes_do() -> None:
+    rng = np.random.default_rng(3)
+    found = set()
+    for _ in range(2000):
+        shape, strides, itemsize = rng.integers(1, 5, 3), rng.integers(-9, 10, 3), int(rng.integers(1, 5))
+        firsts = (np.indices(shape).reshape(3, -1).T @ strides).tolist()
+        touched = [first + k for first in firsts for k in range(itemsize)]
+        expected = len(set(touched)) < len(touched)
+        assert internal_overlap(shape.tolist(), strides.tolist(), itemsize) is expected
+        found.add(expected)
+    assert found == {True, False}
+    assert internal_overlap((10**9, 3), (0, 8), 8)  # without an array of that size
+    assert not internal_overlap((0, 3), (0, 8), 8)
+
+
 @every_dtype
 def test_out_whose_elements_share_memory_is_refused_and_left_alone(dtype: str) -> None:
     made, given = kernel(dtype=dtype), motion(4, dtype=dtype)
     memory = np.zeros(40, dtype)
     size = memory.itemsize
-    for strides in ((0, size), (size, size), (2 * size, size), (3 * size, 0), (-size, size), (3 * size, 2 * size)):
+    for strides in ((0, size), (size, size), (2 * size, size), (3 * size, 0), (-size, size), (2 * size, 3 * size)):
         overlapping = np.lib.stride_tricks.as_strided(memory[20:], (4, 3), strides)
         for options in ({}, {"threads": 2}):
             with pytest.raises(ValueError, match=r"^out has elements that share memory: shape \(4, 3\)"):

@@ -104,13 +104,20 @@ def host_array(name: str, value: Any) -> Any:
 
 
 def internal_overlap(shape: Sequence[int], strides: Sequence[int], itemsize: int = 1) -> bool:
-    """Whether elements of an array may share memory with each other; strides and sizes in the same unit."""
-    end = itemsize
-    for step, size in sorted((abs(step), size) for step, size in zip(strides, shape, strict=True)):
-        if size > 1 and step < end:
-            return 0 not in shape
+    """Whether elements of an array share memory with each other; strides and sizes in the same unit."""
+    axes = sorted((abs(step), size) for step, size in zip(strides, shape, strict=True) if size > 1)
+    end, apart = itemsize, True
+    for step, size in axes:
+        apart = apart and step >= end
         end += step * (size - 1)
-    return False
+    if apart or 0 in shape:
+        return False
+    if math.prod(shape) * itemsize > end:  # more than there is room for
+        return True
+    places = np.zeros(1, np.int64)
+    for step, size in axes:
+        places = np.add.outer(places, step * np.arange(size)).ravel()
+    return bool((np.diff(np.sort(places)) < itemsize).any())
 
 
 def batch_of(inputs: Sequence[Argument] | Sequence[Port], arrays: Sequence[Any]) -> tuple[int, ...]:

@@ -130,13 +130,15 @@ def sequence(value: Any, count: int, key: str = "") -> list[Any] | None:
     """So many items, in order; None of anything else. Items with names are an error about the entry `key`."""
     if type(value) in (tuple, list):  # most are
         return list(value) if len(value) == count else None
-    if isinstance(value, (str, bytes, Mapping, Set)) or not isinstance(value, Iterable) or getattr(value, "ndim", 1) == 0:
+    unordered = isinstance(value, (str, bytes, Mapping, Set))
+    if unordered or not isinstance(value, Iterable) or getattr(value, "ndim", 1) == 0:
         return None
     labels = labels_of(value)
     if labels is not None and not key:
         return None
     if labels is not None:
-        raise EntryError(key, f"has names: {reprs(labels)} (expected numbers without names, in order: tuple() or .to_numpy())")
+        without = "numbers without names, in order: tuple() or .to_numpy()"
+        raise EntryError(key, f"has names: {reprs(labels)} (expected {without})")
     items = list(value)
     return items if len(items) == count else None
 
