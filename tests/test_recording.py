@@ -18,6 +18,7 @@ from matplotlib.figure import Figure
 
 import linkwise as lw
 from effort import examples, rest_slow
+from linkwise.ode.registry import integrators
 from linkwise.recording import files
 from linkwise.recording.plot import IMBALANCE, LABELS, MOST_LINES
 from linkwise.robot.layout import Layout
@@ -93,7 +94,7 @@ def recordings(draw):
         names if batch else str(names),
         numbers(*batch),
         *(numbers(*batch, **whole) for _ in range(3)),
-        integrator=draw(st.text(st.characters(exclude_categories=["Cs"]), max_size=5)),
+        integrator=draw(st.sampled_from(integrators())),
         rtol=draw(FLOATS.filter(math.isfinite)),
         atol=draw(FLOATS.filter(math.isfinite)),
         compiled=draw(st.booleans()),
@@ -287,6 +288,21 @@ def test_archives_of_other_things_are_refused(tmp_path):
     np.savez(tmp_path / "objects.npz", about=np.array([{}], dtype=object))
     with pytest.raises(lw.errors.FileError, match="allow_pickle=False"):
         lw.load_recording(tmp_path / "objects.npz")
+
+
+@every_ending
+@pytest.mark.parametrize("word", ["status", "integrator"])
+def test_unknown_words_of_a_file_are_refused(tmp_path, fall, word, ending):
+    """Their checksum is right, and a terminal would obey them."""
+    path = tmp_path / f"fall{ending}"
+    for unknown in ("done\x1b]52;c;Y\x07", "", None, 3, ["done", "lots"]):
+        replace(fall, **{word: unknown}).save(path)
+        with pytest.raises(lw.errors.FileError, match=rf"fall{ending}: {word} is .*expected .*'(done|rk4)'"):
+            lw.load_recording(path)
+    two = lw.simulate(PLANAR, np.zeros((2, 3)), duration=0.01, samples=2)
+    replace(two, status=np.array(["done", "\x1b[2J"])).save(path)
+    with pytest.raises(lw.errors.FileError, match=r"status is '\\x1b\[2J' \(expected 'done'"):
+        lw.load_recording(path)
 
 
 def test_a_file_of_later_fields_is_refused_by_name(tmp_path, fall):

@@ -6,6 +6,7 @@ import shlex
 import unicodedata
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path.write_text("\n".join([name, *rest]) + "\n")
     evil = EVIL.translate({ord(c): None for c in "\r\u2028"})  # which end lines
     (tmp_path / "table.csv").write_text(f"t,q1,q2,tau{evil}\n0,0,0,0\n1,1,1,1\n")
+    path.with_name(f"{path.stem}.csv").write_text("t,q1,q2,qd1,qd2\n0,0,0,0,0\n1,1,1,0,0\n")
     monkeypatch.chdir(tmp_path)
     return path
 
@@ -147,6 +149,12 @@ def test_errors_warnings_and_descriptions_are_escaped(file: Path):
     assert not raw(lw.describe(hostile))
     assert EVIL not in hostile._repr_html_()
     assert "<b>&" not in hostile._repr_html_()
+    assert not raw(hostile._repr_html_())
+    assert not raw(repr(lw.trajectories.read_csv(file.with_name(f"{file.stem}.csv"))))
+    falling = lw.simulate(hostile, [0.0, 0.0], duration=0.01, samples=2)
+    assert not raw(falling._repr_html_())
+    for word in ("status", "integrator"):
+        assert not raw(repr(replace(falling, **{word: EVIL})))
     (file.parent / "evil.m").write_text(f"n = 1; {EVIL}")
     for path in (file.with_suffix(".m"), file.with_suffix(".txt"), Path(EVIL), file.parent / "evil.m"):
         with pytest.raises(lw.errors.FileError) as caught:

@@ -29,13 +29,13 @@ def aligned(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> list[
 
 
 def notebook_html(value: Any) -> str:
-    """How a notebook shows a robot or a recording.
+    """How a notebook shows a robot or a recording; what a terminal would obey is escaped.
 
     The module that knows it draws, and is above the packages of what it shows: it is imported by its name, when a
     notebook asks.
     """
     text: str = import_module(".notebook", __package__).html_of(value)
-    return text
+    return printable(text)
 
 
 class Equations(str):

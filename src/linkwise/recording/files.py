@@ -24,10 +24,11 @@ from ..array_files import read_npz, read_parquet, write_parquet
 from ..errors import FileError, RobotError
 from ..extras import imported
 from ..files import saving
+from ..ode.registry import integrators
 from ..robot import Robot, toml
 from ..robot.layout import Layout
 from ..tables import comments_of, decoded, table_of, write_table
-from .recording import EventRecord, Recording
+from .recording import STATUS, EventRecord, Recording
 
 VERSION = 1
 HEAD = "Linkwise recording"
@@ -332,6 +333,10 @@ def restored(path: Path, about: dict[str, Any], values: Values, robot: Robot | N
     if robot is not None and robot != stored:
         differs = difference(stored, robot)
         fail(path, f"holds robot {stored.name!r}, which is not the robot {robot.name!r} given: {differs}")
+    for name, words in (("status", STATUS), ("integrator", integrators())):
+        other = [word for word in np.array(values[name], dtype=object).ravel().tolist() if word not in words]
+        if other:
+            fail(path, f"{name} is {other[0]!r} (expected {', '.join(map(repr, words))})")
     values = {**values, "events": event_records(values.get("events", ()))}
     recording = Recording(stored if robot is None else robot, **{k: v for k, v in values.items() if k in known})
     vars(recording).update({k: v for k, v in values.items() if k not in known})  # where cached properties look first

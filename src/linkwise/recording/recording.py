@@ -11,6 +11,7 @@ import numpy as np
 
 from ..api.functions import ComponentAxes, forward_dynamics, joint_wrenches, kinetic_energy, potential_energy
 from ..equality import ComparesArrays, same
+from ..errors import printable
 from ..lazy import cached_property
 from ..printing import Description, notebook_html
 from ..robot import Robot
@@ -79,7 +80,7 @@ class Recording:
 
     def __repr__(self) -> str:
         how = "" if self.compiled else ", in Python"
-        return (
+        return printable(
             f"<Recording of {self.robot.name!r}: {self.extent}, {self.ends};"
             f" {int(np.sum(self.steps))} steps of {self.integrator}{how}>"
         )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..errors import FileError, near_miss
+from ..errors import FileError, near_miss, printable
 from ..notices import warn
 from ..robot import Robot
 from ..robot.layout import COLUMN, LABELLED, MOTION, OF_NO_JOINT, Layout, angles, canonical_names, refuse_degrees
@@ -65,13 +65,13 @@ def read_csv(
             if ends is None:
                 warn_of_moving_ends(file, columns["t"], q, layout)
             curve = spline(columns["t"], q, ends="clamped" if ends is None else ends, robot=robot)
-            return Trajectory(curve.pieces, f"{curve.name} of {file.name}", curve.layout)
+            return Trajectory(curve.pieces, f"{curve.name} of {printable(file.name)}", curve.layout)
         points = q if robot is None else configurations(q, "q", robot, dims=2)
     except ValueError as error:
         raise FileError(f"{file}: {error}") from None
     if ends is not None:
         raise ValueError(f"ends is {ends!r}, but {file} gives the rates, which say how the motion begins and ends")
-    name = f"polynomials of degree {2 * len(rates) + 1} through {len(table.rows)} rows of {file.name}"
+    name = f"polynomials of degree {2 * len(rates) + 1} through {len(table.rows)} rows of {printable(file.name)}"
     return through(robot, hermite(columns["t"], with_rates(layout, points, *rates)), name)
 
 
