@@ -336,8 +336,12 @@ def test_programs_and_motions_refuse_names() -> None:
     q = pandas.Series([0.3, 0.1, 0.2], index=["link3", "link1", "link2"])
     with pytest.raises(TypeError, match="names are not looked at"):
         lw.graph.evaluate(lw.trace(lw.gravity_torque, SMALL), q)
-    with pytest.raises(TypeError, match=r"q of held .* has names"):
-        lw.control.held(lambda t: (q, 0.0 * q, 0.0 * q), 2.0)(1.0)
+    for given in (q, collections.namedtuple("State", "link3 link1 link2")(0.3, 0.1, 0.2)):
+        swing = lambda t: (given, np.zeros(3), np.zeros(3))  # noqa: E731, B023
+        with pytest.raises(TypeError, match=r"q of held .* has names"):
+            lw.control.held(swing, 2.0)(1.0)
+        with pytest.raises(TypeError, match=r"q of the trajectory .* has names"):
+            lw.control.computed_torque(swing, 1.0, 1.0)(SMALL, 0.0, np.zeros(3), np.zeros(3))
 
 
 def test_a_series_of_structs_is_matched_by_name() -> None:

@@ -41,6 +41,7 @@ from ..robot import Friction, Robot
 from ..spatial.dense import cholesky_solve
 from .drives import JointNumbers, Law, configuration, function_name, joint_names, numbers, per_joint, undriven
 from .errors import PositionError, joined
+from .references import arrays_of
 
 Trajectory = Callable[[Any], Any]  # t -> q, qd, qdd
 
@@ -153,7 +154,8 @@ def desired_motion(law: Any, robot: Robot, t: Any) -> tuple[Any, Any, Any]:
     """Position, rate and acceleration that the `reference` of a law wants at t."""
     if not callable(law.reference):
         return configuration(law, "reference", robot), np.zeros(robot.n), np.zeros(robot.n)
-    motion = tuple(map(np.asarray, law.reference(t)))
+    name = f"the trajectory {function_name(law.reference)}"
+    motion = arrays_of(law.reference(t), name)
     if [part.shape for part in motion] != [(robot.nq,), (robot.n,), (robot.n,)]:
         shapes = ", ".join(str(part.shape) for part in motion)
         each = f"each ({robot.n},)" if robot.nq == robot.n else f"({robot.nq},), ({robot.n},), ({robot.n},)"
@@ -162,9 +164,7 @@ def desired_motion(law: Any, robot: Robot, t: Any) -> tuple[Any, Any, Any]:
             if robot.quaternions
             else ""
         )
-        raise ValueError(
-            f"the trajectory {function_name(law.reference)} gave shapes {shapes} (expected q, qd and qdd, {each}{made})"
-        )
+        raise ValueError(f"{name} gave shapes {shapes} (expected q, qd and qdd, {each}{made})")
     q, qd, qdd = motion
     return q, qd, qdd
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,13 +27,19 @@ class Held:
         motion = self.motion(np.minimum(t, self.end))
         if not isinstance(motion, (tuple, list)) or len(motion) != 3:
             raise ValueError(f"{self.__name__}: the motion gave {motion!r} (expected three arrays: q, qd and qdd)")
-        for name, part in zip(("q", "qd", "qdd"), motion, strict=True):
-            refuse_labels(f"{name} of {self.__name__}", part)
-        q, qd, qdd = map(np.asarray, motion)
+        q, qd, qdd = arrays_of(motion, self.__name__)
         over = t > self.end
         if np.ndim(t) and qd.ndim > np.ndim(t):  # an array of times: a row of joints for each
             over = np.asarray(over)[..., None]
         return q, np.where(over, np.zeros(qd.shape), qd), np.where(over, np.zeros(qdd.shape), qdd)
+
+
+def arrays_of(motion: Iterable[Any], function: str) -> list[np.ndarray]:
+    """What a function of t gave for q, qd and qdd, as arrays without names."""
+    parts = list(motion)
+    for name, part in zip(("q", "qd", "qdd"), parts, strict=False):  # fewer have the wrong shapes
+        refuse_labels(f"{name} of {function}", part)
+    return [np.asarray(part) for part in parts]
 
 
 def held(motion: Callable[[Any], Any], end: float) -> Held:
