@@ -18,9 +18,7 @@ pytest.importorskip("llvmlite")
 PLANAR = lw.load("planar3")
 STIFF = lw.Friction(viscous=0.1, coulomb=0.3)
 START: dict[str, Any] = {"steps": 15, "dt": 0.02}
-TOLD = (
-    r"dt is 0\.02 s, and friction slows joint .* at a rate of .* steps above (\S+) s .*lw\.Friction\(smooth=(\S+)\)"
-)
+TOLD = r"dt is 0\.02 s, and friction slows joint .* at a rate of .* steps above (\S+) s .*lw\.Friction\(smooth=(\S+)\)"
 
 
 def slider(mass: Any = 2.0, viscous: Any = 0.0, coulomb: Any = 0.0) -> lw.Robot:
