@@ -86,6 +86,33 @@ def slit(arm: lw.Robot, q: Any, qd: Any) -> Any:
     return np.where((q > 1.5) & (q < 1.52) & (qd > 80.3) & (qd < 80.35), 1.0, q)
 
 
+def slower_when_far(arm: lw.Robot, q: Any, qd: Any, target: Any) -> Any:
+    off = target - q
+    tau = 50.0 * off - 5.0 * qd
+    return np.clip(np.where(np.abs(off) > 1.5, 0.5 * tau, tau), -20, 20)
+
+
+def stiff_and_slower(arm: lw.Robot, q: Any, qd: Any, target: Any) -> Any:
+    """At the threshold only rates of 15 ± 1 are within the limits."""
+    off = target - q
+    tau = 400.0 * off - 40.0 * qd + 1.5 * np.tanh(30.0 * qd)
+    return np.clip(np.where(np.abs(off) > 1.5, 0.5 * tau, tau), -30, 30)
+
+
+def limited_twice(arm: lw.Robot, q: Any, qd: Any, target: Any) -> Any:
+    off = target - q
+    rate = np.clip(np.where(np.abs(off) > 0.9, 2.5, 6.0) * off, -2.6, 2.6)
+    return np.clip(np.where((qd > 1.9) | (qd < -1.9), 120.0, 45.0) * (rate - qd) + 0.9 * np.sign(qd), -33, 33)
+
+
+def rate_limited(arm: lw.Robot, q: Any, qd: Any, target: Any, before: Any) -> Any:
+    off = target - q
+    tau = 300.0 * off - 25.0 * qd
+    near = (np.abs(off) < 0.03) & (np.abs(qd) < 0.2)
+    tau = np.where(near, 0.3 * tau, np.where(np.abs(off) > 2.2, 0.7 * tau, tau))
+    return np.clip(np.clip(tau, before - 2.5, before + 2.5), -38, 38)
+
+
 def table(arm: lw.Robot, q: Any, qd: Any) -> Any:
     return np.interp(q, [-1, 0, 0.5, 1], [2, 0.3, -0.7, -5]) - 0.4 * np.sign(qd) * np.minimum(np.abs(qd), 0.8) ** 2
 
@@ -95,6 +122,7 @@ def dead_zone(arm: lw.Robot, q: Any, qd: Any) -> Any:
     return np.where(np.abs(qd) < 0.05, -200.0 * off, -200.0 * off - 0.3 * qd) + lw.bias_torque(arm, q, qd)
 
 
+LIMITED = [slower_when_far, stiff_and_slower, limited_twice, rate_limited]
 CONDITIONS = [both, three, any_of, deadbands, crossed, factors, within_limits, staged, slit]
 FUNCTIONS: dict[str, tuple[Any, lw.Robot, dict[str, Any]]] = {
     "pd": (lw.control.limited(HOLD, most=[60, 30, 10]) + lw.control.springs(2), PLANAR, {}),  # as in docs/control.md
@@ -303,6 +331,24 @@ def test_every_mistake_in_a_condition_is_noticed(law: Any, arm: str) -> None:
     tried = [(node, name, change) for node in choices for name, change in mistakes(node).items()]
     assert [(node, name) for node, name, change in tried if not noticed(node.index, change)] == []
     assert not ({node for node, _ in test.chosen.branches} | test.chosen.ties) & {node.index for node in choices}
+
+
+@pytest.mark.parametrize("arm", rest_slow(["planar3", "stanford"], ["planar3"]))
+@pytest.mark.parametrize("law", rest_slow(LIMITED, [slower_when_far, stiff_and_slower]))
+def test_limits_hide_no_threshold_and_no_constant(law: Any, arm: str) -> None:
+    """Of each joint, though only some rates let a threshold show; |x| is tested on both sides."""
+    robot = lw.load(arm)
+    program = lw.trace(law, robot)
+    test = samples(law, robot, program, {}, "float64")
+    noticed = noticing(program, test)
+    constants = [(node, k) for node in program.nodes for k, x in enumerate(node.args) if x.op == "const"]
+    tried = [(node, k, factor) for node, k in constants if node.args[k].payload for factor in (1.01, 0.99, -1.0)]
+    assert [
+        change
+        for change in tried
+        if not noticed(change[0].index, partial(changed_operand, change[1], partial(operator.mul, change[2])))
+    ] == []
+    assert not any(test.chosen[2:])
 
 
 def test_conditions_that_are_too_narrow_for_the_search_are_listed() -> None:

@@ -3,8 +3,8 @@
 They reveal mistakes: small changes of any operand, and branches that are not taken.
 
 Candidates are random states of many magnitudes, and states on both sides of the tie of each choice (`np.where`, limits,
-signs). These are found by bisection between two states that choose differently; where all choose the same, by Newton
-steps towards the tie. Of all candidates as few are taken as notice what any of them does.
+signs). These are found by bisection between two states that choose differently; where all choose the same, or something
+hides the choice, by the steps of `openings`. Of all candidates as few are taken as notice what any of them does.
 """
 
 from __future__ import annotations
@@ -21,17 +21,16 @@ from ..robot import Robot
 from ..robot.symbols import symbols_of
 from ..tracing import Input
 from ..tracing.tracing import Prepared, function_name
+from .openings import Gates, Target
 
 LEAST = 4  # states
 BUDGET = 50_000_000  # numbers that are computed for one set of candidates, about: of a large program there are fewer
 DRAWS = 4  # of each magnitude
 MAGNITUDES = 2.0 ** np.array([0, -3, 3, -6, 6, -10, 10])
 ROUNDS = 8  # of steps towards ties
+STALLED = 2  # rounds in a row in which nothing more is noticed end the search
 SPENT = 8  # budgets, of all rounds together
 HALVINGS = (8, 14)  # of the way between two states that choose differently: states after so many are candidates
-STEPS = (1.0 - 2.0**-10, 1.0 + 2.0**-10, 1.0 + 2.0**-4, 2.0)  # times Newton's: to just before a tie and beyond it
-NEAREST = 4  # candidates from which such steps are made
-NEARBY = 2.0**-7  # in place of zeros
 GRID = 2.0**-16  # of the states: no nearer to a tie than what a law may take for rounding; exact in single precision
 THRESHOLDS = ("where_lt", "where_le")  # choices that turn at a number of theirs, which may be wrong by a few percent
 CHANGES = {"percent": 0.01, "sign": 2.0}  # of an operand: relative; the first is noticed where a state can
@@ -57,9 +56,9 @@ def revealing_states(program: Program, positive: Collection[str], tolerance: flo
     first, bisected = len(states), set[int]()
     found = sensitivity(program, states, tolerance)
     table = Noticed(found, tolerance)
-    spent = len(states)
+    spent, stalled = len(states), 0
     for _ in range(ROUNDS if found.choices else 0):
-        more = [*bisections(found, states, table, bisected), *newton_steps(found, states, table)]
+        more = [*bisections(found, states, table, bisected), *steps(found, states, table, stalled)]
         if not more:
             break
         fresh = np.unique((np.round(np.array(more) / GRID) * GRID).astype(np.float32).astype(float), axis=0)
@@ -69,12 +68,14 @@ def revealing_states(program: Program, positive: Collection[str], tolerance: flo
         if spent > SPENT * most:
             break
         states = np.concatenate([states[useful], np.where(kept_positive, np.abs(fresh), fresh)])
-        found = sensitivity(program, states, tolerance)
+        found, lost = sensitivity(program, states, tolerance), len(table.lost)
         table = Noticed(found, tolerance)
+        stalled = 0 if len(table.lost) < lost else stalled + 1
+        if stalled == STALLED:
+            break
     chosen = table.cover()
-    return Chosen(
-        states[chosen], found.size[: len(found.results), chosen].T, table.operands, table.branches, table.ties
-    )
+    sizes = found.size[: len(found.results), chosen].T
+    return Chosen(states[chosen], sizes, table.operands, table.branches, table.ties)
 
 
 def sensitivity(program: Program, states: np.ndarray, tolerance: float) -> Sensitivity:
@@ -150,47 +151,29 @@ def bisections(found: Sensitivity, states: np.ndarray, table: Noticed, done: set
     return ends
 
 
-def newton_steps(found: Sensitivity, states: np.ndarray, table: Noticed) -> list[np.ndarray]:
-    """Across ties, and to where an `==` holds, from the nearest candidates.
-
-    Of choices that all make alike, of those that hide an operand, of those that no state settles, and of each `==` that
-    never holds alone.
-    """
-    outputs, program = len(found.results), found.program
-    zero = np.zeros_like(found.difference)
-    inputs = [program.nodes[0].graph.input(port.name, k) for port in program.inputs for k in range(port.size)]
-    gradient = np.array([found.gradient.get(node.index, zero) for node in inputs])
-    with np.errstate(all="ignore"):
-        step = -found.difference * gradient / (gradient**2).sum(axis=0)  # (inputs, choices, states)
-    length = np.abs(step).max(axis=0)
-    length[~((length > 0.0) & (length < np.inf))] = np.inf
-    jumps = jumping(found)
+def steps(found: Sensitivity, states: np.ndarray, table: Noticed, nth: int) -> list[np.ndarray]:
+    """To ties that are not met, or where no state settles their choice, and to where operands have an effect."""
+    alike = [same(np.sign(d)) for d in found.difference]
+    gates = Gates(found, table.visible)
     equal = {node for node, kind, _ in table.lost if kind == "other"}
-    far = [k for k, node in enumerate(found.choices) if node.index in equal or same(np.sign(found.difference[k]))]
-    wanted = [(np.arange(len(length)) == k)[:, None] for k in far]
-    for operand, rows, effect in found.effects():
-        first = int(np.searchsorted(rows, outputs))
-        reached = np.zeros(found.difference.shape, dtype=bool)  # the choices that depend on the operand
-        reached[rows[first:] - outputs] = effect[first:] > 0.0
-        if (*operand, "sign") in table.lost:
-            wanted.append(reached)
-        elif (*operand, "below") in table.lost or (*operand, "above") in table.lost:
-            wanted.append(reached & jumps & (length <= length[reached & jumps].min(initial=np.inf)))
-    live = live_choices(found)
-    moved = []
-    for k in table.unsettled():  # where it matters, or at least is not in a branch that is not taken
-        own = table.visible[k] if table.visible[k].any() else live[k]
-        wanted.append((np.arange(len(length)) == k)[:, None] & own)
-        if own.any() and np.isinf(length[k, own]).all():  # at the corner of |x|
-            state = states[own.argmax()]
-            moved.append(np.where(state == 0.0, NEARBY, state))
-    nearest: set[tuple[int, int]] = set()
-    for mask in wanted:
-        lengths = np.where(mask, length, np.inf)
-        shortest = np.argsort(lengths, axis=None, kind="stable")[:NEAREST]
-        nearest |= {divmod(int(k), len(states)) for k in shortest if lengths.flat[k] < np.inf}
-    steps = [(1.0,) if node.op == "where_eq" else STEPS for node in found.choices]
-    return [*moved, *(states[k] + times * step[:, row, k] for row, k in sorted(nearest) for times in steps[row])]
+    ties = {row for row, node in enumerate(found.choices) if alike[row] or node.index in equal}
+    hidden = set[tuple[int, int]]()
+    for node, k, name in table.lost:
+        if isinstance(k, int):
+            hidden.add((node, gates.after_operand((node, k))))
+            ties |= set() if name == "percent" else gates.turned((node, k))
+    targets: dict[Target, None] = {}
+    for row in table.unsettled():
+        if row in gates.jumps:
+            ties.add(row)
+        for side, text in ((-1, "<"), (1, ">")):
+            if row not in gates.jumps and (found.choices[row].index, text) in table.branches:
+                targets |= dict.fromkeys(gates.on_side(row, side))
+    for node, after in sorted(hidden):
+        targets |= dict.fromkeys(gates.targets(node, after))
+    for row in sorted(ties):
+        targets |= dict.fromkeys(gates.at_tie(row))
+    return [state for target in targets for state in gates.steps(target, states, nth)]
 
 
 def same(signs: np.ndarray) -> bool:
@@ -301,21 +284,6 @@ def visible_choices(found: Sensitivity, tolerance: float) -> np.ndarray:
     limit = CERTAIN * tolerance * found.size[: len(found.results)]
     visible = [(~(deviation <= limit)).any(axis=0) for deviation in found.deviations()]
     return np.array(visible, dtype=bool).reshape(found.difference.shape)
-
-
-def live_choices(found: Sensitivity) -> np.ndarray:
-    """Where a choice is not in a branch that another one does not take: (choices, states)."""
-    live = {node.index: np.ones(found.states, dtype=bool) for node in found.results}
-    for node in reversed(found.program.nodes):
-        own = live.setdefault(node.index, np.zeros(found.states, dtype=bool))
-        for k, operand in enumerate(node.args):
-            taken = own
-            if node.op in JUMPS and k >= len(node.args) - 2 and len(node.args) > 2:
-                x, y = (found.value[x.index] for x in node.args[-2:])
-                other = (y, x)[k - len(node.args) + 2]
-                taken = own & ~np.equal(found.value[node.index], other)
-            live[operand.index] = live.get(operand.index, False) | taken
-    return np.array([live[node.index] for node in found.choices], dtype=bool).reshape(found.difference.shape)
 
 
 ROUNDINGS = 4.0  # are allowed, of the size of each result
