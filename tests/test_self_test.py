@@ -351,6 +351,29 @@ def test_limits_hide_no_threshold_and_no_constant(law: Any, arm: str) -> None:
     assert not any(test.chosen[2:])
 
 
+def far_away(arm: lw.Robot, q: Any, qd: Any) -> Any:
+    return np.where(q * q < -1.0, 5.0 * np.maximum(q, np.abs(qd)), np.sin(qd) * 3.0)
+
+
+def test_all_that_is_not_tested_is_printed_as_it_stands_in_the_file_constants_first() -> None:
+    text = lw.c_source(far_away, lw.load("stanford"), self_test=True)
+    lines = re.findall(r'puts\("not tested: (.*), in out\[\d\]"\);', text)
+    body = text[: text.index("static const")]
+    for k in range(6):
+        assert f"q[{k}]*q[{k}] < -1.0 being true" in lines
+        assert f"fabs(qd[{k}]) for qd[{k}] < 0.0 or qd[{k}] > 0.0" in lines
+    for line in lines:
+        for part in re.sub(r" being .*| for .*|small changes of (what )?| compares", "", line).split(" of "):
+            assert part in body, line
+    ranks = [" of " in line and not re.match(r"-?\d", line) for line in lines]
+    assert ranks == sorted(ranks)
+
+
+def test_constants_of_which_rounding_hides_one_percent_are_listed() -> None:
+    text = lw.c_source(lambda arm, q: np.cos(q) + 1e-14, PLANAR, name="nearly", self_test=True)
+    assert "not tested: small changes of 1e-14 of cos(q[0]) + 1e-14, in out[0]" in text
+
+
 def test_conditions_that_are_too_narrow_for_the_search_are_listed() -> None:
     def law(arm: lw.Robot, q: Any, qd: Any) -> Any:
         return np.where((np.abs(q[0] * qd[0] - 0.3) < 1e-9) & (q[1] > 0.25), 1.0, q)

@@ -248,7 +248,7 @@ def c_source(
     text = c.source(c_comment([title(f"{c.name}.c"), *about, *test]))
     if self_test:
         tested = samples(function, robot, program, keywords, dtype)
-        untested = untested_texts(c, tested.chosen.operands, tested.chosen.branches, tested.chosen.ties)
+        untested = untested_texts(c, *tested.chosen[2:])
         text += c_self_test(c, tested.states, tested.results, tested.sizes, tested.tolerance, untested)
     return CSource(text, c.header(c_comment([title(f"{c.name}.h"), *about])), c.name)
 

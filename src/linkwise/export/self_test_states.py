@@ -44,6 +44,7 @@ class Chosen(NamedTuple):
     states: np.ndarray  # (states, numbers of the inputs)
     sizes: np.ndarray  # (states, numbers of the outputs)
     operands: set[Operand]
+    constants: set[Operand]  # of which a change of sign is noticed, but one of a percent is not
     branches: set[tuple[int, str]]  # choices by their indices, and the sides not taken
     ties: set[int]  # choices of which no state is near the tie, on both sides, where that matters
 
@@ -75,7 +76,7 @@ def revealing_states(program: Program, positive: Collection[str], tolerance: flo
             break
     chosen = table.cover()
     sizes = found.size[: len(found.results), chosen].T
-    return Chosen(states[chosen], sizes, table.operands, table.branches, table.ties)
+    return Chosen(states[chosen], sizes, table.operands, table.constants, table.branches, table.ties)
 
 
 def sensitivity(program: Program, states: np.ndarray, tolerance: float) -> Sensitivity:
@@ -234,6 +235,9 @@ class Noticed:
         self.table = self.usable & np.array(list(rows.values()))
         self.lost = {key for key, noticed in zip(rows, self.table, strict=True) if not noticed.any()}
         self.operands = {(node, k) for node, k, name in self.lost if isinstance(k, int) and name == "sign"}
+        nodes = found.program.nodes[0].graph.nodes
+        small = {(node, k) for node, k, name in self.lost if isinstance(k, int) and name == "percent"}
+        self.constants = {(node, k) for node, k in small - self.operands if nodes[node].args[k].op == "const"}
         self.branches = {(node, side) for node, kind, side in self.lost if kind == "side"}
         thresholds = {node.index for node in found.choices if node.op in THRESHOLDS}
         self.ties = {node for node, kind, _ in self.lost if kind == "near" and node in thresholds}

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from ...graph import Node, Port
 from ...graph.sensitivity import Operand, compared_in
 from .function import CFunction, c_number
 
 Numbers = Sequence[float]  # of one input or output in one state, row by row
-SHOWN = 8  # lines on what is not tested, and how many more there are
 
 
 def c_self_test(
@@ -63,32 +62,55 @@ def rounded(numbers: Numbers) -> Numbers:
 
 
 def untested_texts(
-    function: CFunction, operands: Collection[Operand], branches: Collection[tuple[int, str]], ties: Collection[int]
+    function: CFunction,
+    operands: Collection[Operand],
+    constants: Collection[Operand],
+    branches: Collection[tuple[int, str]],
+    ties: Collection[int],
 ) -> list[str]:
-    """Branches and ties by what is compared, operands by the operations they are in; the first few, with their outputs.
+    """What no state tests, as it stands in the function, with its outputs: choices and constants, and then the rest.
 
-    Of an operand that is an operation itself, only the operation is named, not its own operands.
+    `constants` are those of which only small changes go unnoticed. Of an operand that is an operation itself, only the
+    operation is named, not its own operands.
     """
     nodes = function.program.nodes
     used = {x.index for result in function.program.results for x in result}
     used |= {a.index for node in nodes for k, a in enumerate(node.args) if (node.index, k) not in operands}
-    found = []
+    found: list[tuple[int, str, Node]] = []
     for node in nodes:
         sides = sorted(side for index, side in branches if index == node.index)
-        lost = [a for k, a in enumerate(node.args) if (node.index, k) in operands]
-        texts = [comparison(function, node, side) for side in sides]
-        if node.index in ties and not sides:
-            texts.append(f"small changes of what {comparison(function, node, '<')} compares")
-        if lost and node.index in used:
-            texts.append(f"{', '.join(function.named(a) or function.text(a) for a in lost)} of {function.text(node)}")
-        found += [(text, node) for text in texts]
-    lines = [f"{text}, in {outputs_of(function, node)}" for text, node in found[:SHOWN]]
-    return [*lines, *([f"{len(found) - SHOWN} more"] if len(found) > SHOWN else [])]
+        lost = [a for k, a in enumerate(node.args) if (node.index, k) in operands and node.index in used]
+        small = [a for k, a in enumerate(node.args) if (node.index, k) in constants and node.index in used]
+        if sides:
+            found.append((0, taken(function, node, sides), node))
+        elif node.index in ties:
+            found.append((0, f"small changes of what {condition(function, node)} compares", node))
+        if small and node.index not in ties:
+            found.append((1, f"small changes of {part(function, small)} of {function.text(node)}", node))
+        if lost:
+            rank = 0 if any(a.op == "const" for a in lost) else 2
+            found.append((rank, f"{part(function, lost)} of {function.text(node)}", node))
+    return [f"{text}, in {outputs_of(function, node)}" for _, text, node in sorted(found, key=lambda x: x[0])]
 
 
-def comparison(function: CFunction, node: Node, side: str) -> str:
-    left, right = (function.named(x) or function.text(x) for x in compared_in(node))
-    return f"{left} {side} {right}"
+def part(function: CFunction, operands: Iterable[Node]) -> str:
+    return ", ".join(function.named(a) or function.text(a) for a in operands)
+
+
+COMPARES = {"select": "{0} >= 0", "where_lt": "{0} < {1}", "where_le": "{0} <= {1}", "where_eq": "{0} == {1}"}
+HOLDS = {"select": ">", "where_lt": "<", "where_le": "<", "where_eq": "=="}  # the side on which it does
+
+
+def condition(function: CFunction, node: Node) -> str:
+    return COMPARES[node.op].format(*(part(function, [x]) for x in node.args[:2]))
+
+
+def taken(function: CFunction, node: Node, sides: Sequence[str]) -> str:
+    """A choice with its sides that no state takes."""
+    if node.op in COMPARES:
+        return f"{condition(function, node)} being {' or '.join(str(x == HOLDS[node.op]).lower() for x in sides)}"
+    left, right = (part(function, [x]) for x in compared_in(node))
+    return f"{function.text(node)} for {' or '.join(f'{left} {side} {right}' for side in sides)}"
 
 
 def outputs_of(function: CFunction, node: Node) -> str:
