@@ -51,9 +51,9 @@ def test_joints_are_drawn_where_they_are(robot: lw.Robot) -> None:
         after = poses[0, joint.frame] @ joint.after
         if not joint.slides:
             assert before[:3, 3] == pytest.approx(after[:3, 3], abs=1e-12)
-        if joint.kind in ("revolute", "prismatic", "screw", "cylindrical", "planar"):  # the axis is the same
+        if KINDS[joint.kind].axis:  # it is the same
             assert before[:3, 2] == pytest.approx(after[:3, 2], abs=1e-12)
-        if joint.kind in ("prismatic", "screw", "cylindrical"):  # the link is on the axis
+        if joint.slides and KINDS[joint.kind].on_z:  # the link is on the axis
             assert np.abs(np.cross(after[:3, 3] - before[:3, 3], before[:3, 2])).max() < 1e-12
         if robot.convention != "standard" and "anchor" not in row:
             assert after[:3, 3] == pytest.approx(poses[0, joint.frame, :3, 3], abs=1e-12)

@@ -99,7 +99,8 @@ def test_constraint_wrenches_have_the_freedom_of_their_joint(robot: lw.Robot) ->
                 cross = np.cross(x, y)
                 expected = cross * (cross @ load) / (cross @ cross), push
             case _ if robot.links[joint.link].joint.turns:
-                pitch = robot.links[joint.link].joint.axis.linear.z
+                along = robot.links[joint.link].joint.axis
+                pitch = along.linear.z / along.angular.z
                 expected = across @ load - pitch * z * (z @ push), push
             case _:
                 expected = load, across @ push

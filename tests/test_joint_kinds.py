@@ -36,19 +36,16 @@ METHODS = [(f, m) for f in (lw.inverse_dynamics, lw.forward_dynamics, lw.inertia
 
 
 FIRST = "RPHCUESF"
-ALIKE = {  # the joints that are drawn with these arguments
-    "RSFER": (5, 14, FIRST),
-    "FCPRR": (5, 11, FIRST),
-    "SSSS": (4, 12, "SF"),
-    **{2 * letter: (2, k, letter) for k, letter in enumerate(EVERY_KIND)},
+ALIKE = {
+    **{robot.joints: robot for robot in (jointed(5, 14, FIRST), jointed(5, 11, FIRST), jointed(4, 12, "SF"))},
+    **{2 * letter: lw.chain(2, seed=k, joints=letter) for k, letter in enumerate(EVERY_KIND)},
 }
 
 
 @pytest.mark.parametrize("joints", rest_slow(list(ALIKE), ["RSFER"]))
 @pytest.mark.parametrize(("function", "method"), [pytest.param(f, m, id=f"{f.__name__}-{m}") for f, m in METHODS])
 def test_every_method_gives_the_same(function, method, joints):
-    robot = jointed(*ALIKE[joints])
-    assert robot.joints == joints
+    robot = ALIKE[joints]
     q, v, a, _ = states(robot)
     arrays = {"inverse_dynamics": (q, v, a), "forward_dynamics": (q, v, a), "bias_torque": (q, v)}
     arguments = arrays.get(function.__name__, (q,))

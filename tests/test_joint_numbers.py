@@ -1,5 +1,6 @@
-"""Laws of the numbers of joints, over every number of every kind in `KINDS` and of a kind beside them."""
+"""Laws of what the classes of joints say, over every kind in `KINDS` and kinds beside them."""
 
+import re
 from dataclasses import dataclass, fields
 from pathlib import Path
 
@@ -15,18 +16,20 @@ from linkwise.robot.kinds import KINDS, JointKind, link_joints
 from linkwise.robot.link import DRIVE, NumberMap, empty_link, numbers_of, own_numbers
 from linkwise.spatial import power
 from linkwise.sweeps.family import families
-from rack import Rack
+from new_joints import NEW_KINDS
 from robots import conditioned, relative
 
 ID, FD = lw.inverse_dynamics, lw.forward_dynamics
-EVERY = {**KINDS, "rack": JointKind.of(Rack)}
+EVERY = {**KINDS, **NEW_KINDS}
+SINGLE = [kind for kind in EVERY.values() if kind.degrees == 1]
 NUMBERS = [(kind, number) for kind in EVERY.values() for number in (*kind.numbers, *DRIVE)]
 QUICK = [(kind, number) for kind, number in NUMBERS if number in kind.numbers]
 
 
 @pytest.fixture(autouse=True)
 def registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(KINDS, "rack", EVERY["rack"])
+    for name, kind in NEW_KINDS.items():
+        monkeypatch.setitem(KINDS, name, kind)
 
 
 def three_joints(letter: str) -> lw.Robot:
@@ -76,9 +79,54 @@ def test_a_number_changes_torques_by_as_much_in_every_form(kind: JointKind, numb
     assert relative(found[1], tau) < 1e-12
 
 
-def test_letters_and_colours_tell_kinds_apart() -> None:
+@pytest.mark.parametrize("kind", SINGLE, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("rotor", [0.0, 0.3])
+def test_accelerations_give_the_torques_back_by_every_method(kind: JointKind, rotor: float) -> None:
+    """A chain: each joint is carried inward through the others, with what it is said to have along its axis."""
+    rows = [row | {"rotor_inertia": rotor} for row in lw.chain(3, seed=2, joints=kind.letter).rows]
+    robot = lw.Robot.from_dh(rows, convention="standard", name=f"three-{kind.name}")
+    q, qd, qdd, _ = states(robot)
+    bound = max(1e-12, 4.0 * conditioned(robot, q))
+    with lw.use_kernels("never"):
+        tau, inertia = ID(robot, q, qd, qdd), lw.inertia_matrix(robot, q)
+        for method in lw.methods(FD):
+            assert relative(FD(robot, q, qd, tau, method=method), qdd) < bound, method
+        for method in lw.methods(lw.inverse_inertia_matrix):
+            assert relative(lw.inverse_inertia_matrix(robot, q, method=method) @ inertia, np.eye(3)) < bound, method
+
+
+def test_kinds_are_told_apart_by_letters_and_by_colours_of_their_own() -> None:
     for key in ("letter", "colour"):
         assert len({getattr(kind, key) for kind in EVERY.values()}) == len(EVERY)
+    for kind in EVERY.values():
+        assert re.fullmatch("#[0-9a-f]{6}", kind.colour), kind.name
+        assert kind.colour != Joint.colour, kind.name
+
+
+def test_entries_of_dh_rows_that_a_joint_moves_are_those_along_and_about_which_it_moves() -> None:
+    for kind in EVERY.values():
+        if not kind.on_z:
+            assert not kind.dh_variables, kind.name
+            continue
+        joints = [joint(**dict.fromkeys(own_numbers(joint), 0.3)) for joint in kind.links]
+        moved = {key for joint in joints for key, moves in (("theta", joint.turns), ("b", joint.slides)) if moves}
+        assert set(kind.dh_variables) <= moved, kind.name
+        assert kind.dh_variables, kind.name
+
+
+@pytest.mark.parametrize("kind", SINGLE, ids=lambda kind: kind.name)
+def test_a_joint_in_another_unit_of_length_moves_its_link_as_far(kind: JointKind) -> None:
+    """Lengths in mm: `angular` says which coordinates, `lengths` which powers of it the joint's own numbers become."""
+    (joint,), k, q = kind.links, 1000.0, 0.7
+    units = own_numbers(joint)
+    metres, millimetres = joint(**dict.fromkeys(units, 0.3)), joint(**{x: 0.3 * k ** units[x].lengths for x in units})
+    there, same = metres.motion(q), millimetres.motion(q if joint.angular else k * q)
+    assert relative(same.rotation.rows, there.rotation.rows) < 1e-14
+    assert relative([*same.translation], [k * x for x in there.translation]) < 1e-14
+    for unit in units.values():
+        above, _, below = unit.unit.partition("/")
+        powers = [sum(int(power or 1) for power in re.findall(r"\bm(\d*)\b", part)) for part in (above, below)]
+        assert unit.lengths == powers[0] - powers[1]
 
 
 def test_drives_have_the_power_of_their_torque() -> None:

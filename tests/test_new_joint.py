@@ -1,7 +1,7 @@
-"""A new kind of joint is one class and one entry in `KINDS`: everything else follows. Its oracle is a robot of slides.
+"""A new kind of joint is one class and one entry in `KINDS`: everything else follows. Its oracle is a robot without.
 
 Of a rack of radius r at the angle q, q̇, q̈: a slide at r q, r q̇, r q̈ whose force is τ / r. A rotor J on the pinion is
-a mass J / r² on the slide that feels no gravity.
+a mass J / r² on the slide that feels no gravity. Of a drum of winding r likewise: a hinge whose torque is τ / r.
 """
 
 import os
@@ -16,8 +16,8 @@ import pytest
 import linkwise as lw
 from effort import rest_slow
 from fake_cuda import fake_driver
-from linkwise.robot.kinds import KINDS, JointKind
-from rack import Rack
+from linkwise.robot.kinds import KINDS, joint_numbers
+from new_joints import NEW_KINDS, Drum, Rack
 from robots import conditioned, relative
 
 ID, FD = lw.inverse_dynamics, lw.forward_dynamics
@@ -27,41 +27,42 @@ EVERY_METHOD = [(function, method) for function in ARRAYS for method in lw.metho
 
 @pytest.fixture(autouse=True)
 def registered(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setitem(KINDS, "rack", JointKind.of(Rack))
+    for name, kind in NEW_KINDS.items():
+        monkeypatch.setitem(KINDS, name, kind)
     with lw.use_kernels("never"):
         yield
 
 
-def toothed(n: int = 6, joints: str = "RKPKH", seed: int = 4, **drives: float) -> lw.Robot:
+def toothed(n: int = 6, joints: str = "RKPDH", seed: int = 4, **drives: float) -> lw.Robot:
     robot = lw.chain(n, seed=seed, joints=joints)
     return lw.Robot.from_dh([row | drives for row in robot.rows], convention="standard", name="toothed")
 
 
-def with_slides(robot: lw.Robot) -> tuple[lw.Robot, np.ndarray]:
-    """The same robot with slides for its racks, and how far each coordinate goes there."""
-    rows = [{key: x for key, x in row.items() if key != "radius"} for row in robot.rows]
-    for row in rows:
-        if row["joint"] == "rack":
-            row["joint"] = "prismatic"
-    ratios = np.array([row.get("radius", 1.0) for row in robot.rows])
-    return lw.Robot.from_dh(rows, convention="standard", name="slides"), ratios
+def with_old_joints(robot: lw.Robot) -> tuple[lw.Robot, np.ndarray]:
+    """The same robot with slides for its racks and hinges for its drums, and how far each coordinate goes there."""
+    rows, ratios = robot.rows, np.ones(robot.n)
+    for k, row in enumerate(rows):
+        for kind, number, old in (("rack", "radius", "prismatic"), ("drum", "winding", "revolute")):
+            if row["joint"] == kind:
+                row["joint"], ratios[k] = old, row.pop(number)
+    return lw.Robot.from_dh(rows, convention="standard", name="old"), ratios
 
 
 def states(robot: lw.Robot, count: int = 3) -> np.ndarray:
     return np.random.default_rng(robot.n).normal(size=(3, count, robot.n))
 
 
-def test_torques_are_those_of_slides() -> None:
+def test_torques_are_those_of_slides_and_hinges() -> None:
     robot = toothed()
-    slides, r = with_slides(robot)
-    assert robot.joints == "RKPKHR"
+    old, r = with_old_joints(robot)
+    assert robot.joints == "RKPDHR"
     q, qd, qdd = states(robot)
     tau = ID(robot, q, qd, qdd)
-    assert relative(tau, r * ID(slides, r * q, r * qd, r * qdd)) < 1e-13
+    assert relative(tau, r * ID(old, r * q, r * qd, r * qdd)) < 1e-13
     assert relative(FD(robot, q, qd, tau), qdd) < 1e-11
-    assert relative(lw.inertia_matrix(robot, q), np.outer(r, r) * lw.inertia_matrix(slides, r * q)) < 1e-13
-    assert relative(lw.poses(robot, q), lw.poses(slides, r * q)) < 1e-14
-    assert robot.effort_units == ("N m", "N m", "N", "N m", "N m", "N m")
+    assert relative(lw.inertia_matrix(robot, q), np.outer(r, r) * lw.inertia_matrix(old, r * q)) < 1e-13
+    assert relative(lw.poses(robot, q), lw.poses(old, r * q)) < 1e-14
+    assert robot.effort_units == ("N m", "N m", "N", "N", "N m", "N m")
     driven = ID(toothed(rotor_inertia=0.3), q, qd, qdd)
     assert relative(driven, tau + 0.3 * qdd) < 1e-13
 
@@ -108,7 +109,7 @@ def test_modules_for_any_robot_take_it() -> None:
     module = lw.wasm(ID)
     (tau,) = by_wasmtime(module, [q, qd, qdd], module.robot(robot), len(q))
     assert relative(tau.reshape(q.shape), ID(robot, q, qd, qdd)) < 1e-12
-    assert module.interface["record"]["columns"][-2:] == ["pitch", "radius"]
+    assert module.interface["record"]["columns"][-len(joint_numbers()) :] == list(joint_numbers())
 
 
 def test_files_and_conventions_keep_it(tmp_path: Path) -> None:
@@ -120,8 +121,8 @@ def test_files_and_conventions_keep_it(tmp_path: Path) -> None:
         other = lw.convert(robot, convention)
         assert relative(ID(other, q, qd, qdd), ID(robot, q, qd, qdd)) < 1e-12
     text = str(lw.describe(robot))
-    assert "radius (m/rad)" in text
-    assert " rack " in text
+    for said in ("radius (m/rad)", "winding (rad/m)", " rack ", " drum "):
+        assert said in text
 
 
 def test_rows_say_what_is_wrong_with_it(tmp_path: Path) -> None:
@@ -129,8 +130,8 @@ def test_rows_say_what_is_wrong_with_it(tmp_path: Path) -> None:
     for change, message in (
         ({"radius": "3 cm"}, r"link 'link2': radius is '3 cm' \(expected a number"),
         ({"radius": None}, "link 'link2': radius is missing .expected a number, in metres per radian"),
-        ({"pitch": 0.1}, "link 'link2': pitch is given for a rack joint .expected a screw joint"),
-        ({"joint": "revolute"}, "link 'link2': radius is given for a revolute joint .expected a rack joint"),
+        ({"pitch": 0.1}, "link 'link2': pitch is given for a rack joint .expected a .*screw"),
+        ({"joint": "revolute"}, "link 'link2': radius is given for a revolute joint .expected a .*rack"),
         ({"joint": "rak"}, "did you mean 'rack'"),
     ):
         row = {key: x for key, x in {**good[1], **change}.items() if x is not None}
@@ -145,25 +146,25 @@ def test_rows_say_what_is_wrong_with_it(tmp_path: Path) -> None:
             refused()
 
 
-def test_it_is_drawn_along_its_axis_in_its_colour(tmp_path: Path) -> None:
+def test_they_are_drawn_along_their_axes_in_their_colours(tmp_path: Path) -> None:
     from linkwise.drawing.scene import scene_of
     from linkwise.drawing.skeleton import skeleton_of
 
-    robot = toothed(3, "RKR")
+    robot = toothed(3, "RKD")
     skeleton = skeleton_of(robot)
     assert [joint.symbol for joint in skeleton.joints] == ["revolute", "prismatic", "revolute"]
     assert skeleton.joints[1].slides
     scene = scene_of(skeleton, np.concatenate([np.eye(4)[None], lw.poses(robot, np.zeros(3))])[None])
-    assert scene.kinds == ("revolute", "rack")
-    assert Rack.colour in {part.colour for part in scene.parts}
+    assert scene.kinds == ("revolute", "rack", "drum")
+    assert {Rack.colour, Drum.colour} <= {part.colour for part in scene.parts}
     lw.draw(robot).savefig(tmp_path / "toothed.svg")
     assert "rack" in (tmp_path / "toothed.svg").read_text()
 
 
 def test_it_can_be_locked_and_coupled() -> None:
     robot = toothed(3, "RKR")
-    slides, r = with_slides(robot)
-    assert robot.with_locked("link2", 0.7) == slides.with_locked("link2", 0.7 * float(r[1]))
+    old, r = with_old_joints(robot)
+    assert robot.with_locked("link2", 0.7) == old.with_locked("link2", 0.7 * float(r[1]))
     rows = toothed(3, "KKR").rows
     rows[1] |= {"coupled_to": "link1", "ratio": -2.0, "offset": 0.3}
     gripper = lw.Robot.from_dh(rows, convention="standard")
@@ -208,9 +209,9 @@ def test_its_number_may_be_a_symbol_and_vary_in_a_sweep(tmp_path: Path) -> None:
 
 
 def test_parameters_of_its_bodies() -> None:
-    robot = toothed(4, "KRKR")
-    slides, _ = with_slides(robot)
-    assert [p.name for p in lw.base_parameters(robot)] == [p.name for p in lw.base_parameters(slides)]
+    robot = toothed(4, "KRKD")
+    old, _ = with_old_joints(robot)
+    assert [p.name for p in lw.base_parameters(robot)] == [p.name for p in lw.base_parameters(old)]
     q, qd, qdd = states(robot)
     tau = ID(robot, q, qd, qdd)
     assert relative(ID(robot.regrouped(), q, qd, qdd), tau) < 1e-12
@@ -223,7 +224,7 @@ def test_the_suite_takes_its_kinds_from_the_list() -> None:
     """Tests of all kinds of joints pass where the list has one more, which they then visit."""
     here = Path(__file__).parent
     names = ("joint_kinds", "joint_kind_exports", "joint_kind_loads", "joint_kind_parameters", "drawing", "conversion")
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "registered_rack", "-p", "no:xdist"]
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "registered_joints", "-p", "no:xdist"]
     run = subprocess.run(
         [*command, *(str(here / f"test_{name}.py") for name in names)],
         cwd=here.parent,
