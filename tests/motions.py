@@ -51,8 +51,3 @@ def kinds() -> dict[str, Trajectory]:
 
 over_kinds = pytest.mark.parametrize("kind", kinds())
 over_smooth = pytest.mark.parametrize("kind", smooth())
-
-
-def steps_of(integrator: str, length: float) -> dict[str, float]:
-    """The option for the length of every step of an integrator, or of its first one."""
-    return {"dt" if integrator in lw.methods(lw.rollout) else "first_step": length}

@@ -9,12 +9,13 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
+from integrators import FIXED, INTEGRATORS, fixed_steps
 from joint_kinds import ARM as FLYING
 from robots import TEXTBOOK
 
 pytest.importorskip("llvmlite")
 PLANAR = lw.load("planar3")
-INTEGRATORS = [name for name in lw.methods(lw.simulate) if name != "radau"]
+EXPLICIT = [name for name in INTEGRATORS if name != "radau"]
 
 
 def starts(robot: lw.Robot, count: int = 9) -> tuple[np.ndarray, np.ndarray]:
@@ -36,9 +37,9 @@ def law(arm: Any, t: Any, q: Any, qd: Any, kd: Any) -> Any:
     return 0.1 * np.cos(3.0 * t) - kd * qd
 
 
-@pytest.mark.parametrize("integrator", rest_slow(INTEGRATORS, ["verner65", "rk4"]))
+@pytest.mark.parametrize("integrator", rest_slow(EXPLICIT, ["verner65", *FIXED]))
 def test_the_bits_are_those_of_the_cpu(integrator: str, place: str) -> None:
-    options: dict[str, Any] = {"dt": 0.01} if integrator == "rk4" else {"rtol": 1e-7}
+    options: dict[str, Any] = {"rtol": 1e-7, **fixed_steps(integrator, 0.01)}
     assert_same(PLANAR, duration=0.6, integrator=integrator, samples=7, torque=[0.1, 0.0, 0.2], **options)
 
 

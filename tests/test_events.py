@@ -8,6 +8,7 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
+from integrators import ADAPTIVE, FIXED, INTEGRATORS, fixed_steps
 from linkwise.control.events import PastLimit
 from robots import CHAINS, TREES, states
 
@@ -15,8 +16,8 @@ integration = importlib.import_module("linkwise.simulation.integration")
 
 ROW = {"joint": "prismatic", "a": 0, "alpha": 0, "theta": 0, "mass": 2.0, "com": (0, 0, 0), "inertia": np.eye(3)}
 CART = lw.Robot.from_dh([ROW], convention="standard", gravity=(0, 0, 0), name="cart")
-every_integrator = pytest.mark.parametrize("integrator", rest_slow(lw.methods(lw.simulate), ["verner65"]))
-WAYS = [(name, True) for name in lw.methods(lw.simulate)] + [(name, False) for name in ("verner65", "rk4", "radau")]
+every_integrator = pytest.mark.parametrize("integrator", rest_slow(INTEGRATORS, ["verner65"]))
+WAYS = [(name, True) for name in INTEGRATORS] + [(name, False) for name in ("verner65", *FIXED, "radau")]
 QUICK = [("verner65", True), ("radau", True)]
 every_way = pytest.mark.parametrize(("integrator", "compiled"), rest_slow(WAYS, QUICK))
 
@@ -26,7 +27,7 @@ def spring(arm, t, q, qd):
 
 
 def how(integrator, compiled=True, step=0.25):
-    return {"integrator": integrator, "compiled": compiled} | ({"dt": step} if integrator == "rk4" else {})
+    return {"integrator": integrator, "compiled": compiled} | fixed_steps(integrator, step)
 
 
 def misses(run, functions, k, tolerance):
@@ -75,7 +76,7 @@ def test_out_and_back_within_one_step_is_an_event(integrator, compiled):
     """A cart on a spring swings to 1; the limits are a little less, and are each passed twice."""
     limits = [1.0 - excess for excess in (0.05, 1e-3, 1e-4)]
     rest = {"torque": spring, "rtol": 1e-7, "samples": 301 if compiled else 31, **how(integrator, compiled)}
-    close = 5e-2 if integrator == "rk4" else 1e-3
+    close = 5e-2 if integrator in FIXED else 1e-3
     passing = [lw.Event(PastLimit(0, limit, 1.0), str(limit)) for limit in limits]
     both = lw.simulate(CART, [0.0], [1.0], 3.0, events=passing, **rest)
     found = [(each.names[0], each.t) for each in both.events]
@@ -167,7 +168,7 @@ def swing(arm, t, q, qd):
     return -2 * q  # q = sin t
 
 
-DIRECTED = [*((name, None) for name in lw.methods(lw.simulate) if name != "rk4"), ("dop853", False), ("radau", False)]
+DIRECTED = [*((name, None) for name in ADAPTIVE), ("dop853", False), ("radau", False)]
 
 
 @pytest.mark.parametrize(("integrator", "compiled"), rest_slow(DIRECTED, [("verner65", None)]))
@@ -182,9 +183,7 @@ def test_out_and_back_within_a_step_counts_in_the_direction_that_is_asked_for(in
         assert [met.t for met in run.events] == pytest.approx(expected, abs=2e-3)
 
 
-@pytest.mark.parametrize(
-    "integrator", rest_slow([name for name in lw.methods(lw.simulate) if name != "rk4"], ["verner65"])
-)
+@pytest.mark.parametrize("integrator", rest_slow(ADAPTIVE, ["verner65"]))
 def test_events_do_not_hide_each_other(integrator):
     """Out and back at one threshold, and a higher one: whatever part of a step they fall into."""
     phase = np.linspace(0.0, 1.2, 4 if integrator == "radau" else 40)

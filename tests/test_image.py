@@ -14,10 +14,10 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
+from integrators import steps_of
 from linkwise.kernels import sources
 from linkwise.targets.cpu import elf, image
 from linkwise.targets.cpu import host as machine
-from motions import steps_of
 from processes import in_a_new_process
 
 pytest.importorskip("llvmlite")

@@ -1,4 +1,8 @@
-"""An integrator is one entry of a table: here the pair of Bogacki and Shampine (1989), Appl. Math. Lett. 2, 321."""
+"""An integrator is one entry of a table.
+
+Here the pair of Bogacki and Shampine (1989), Appl. Math. Lett. 2, 321, the midpoint rule of Runge (1895), and the
+method of Shu and Osher (1988), J. Comput. Phys. 77, 439, whose last stage needs both before it.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,40 +11,58 @@ import numpy as np
 import pytest
 
 import linkwise as lw
-from linkwise.ode import methods, registry, runge_kutta
+from linkwise.ode import methods, registry
 from robots import CHAINS
 
-ENTRY = {
-    "order": 3,
-    "last": "first",
-    "a": [[], ["1/2"], [0, "3/4"], ["2/9", "1/3", "4/9"]],
-    "b": ["2/9", "1/3", "4/9", 0],
-    "error": ["-5/72", "1/12", "1/9", "-1/8"],
+ENTRIES = {
+    "bogacki32": {
+        "order": 3,
+        "last": "first",
+        "a": [[], ["1/2"], [0, "3/4"], ["2/9", "1/3", "4/9"]],
+        "b": ["2/9", "1/3", "4/9", 0],
+        "error": ["-5/72", "1/12", "1/9", "-1/8"],
+    },
+    "midpoint": {"order": 2, "fixed": True, "a": [[], ["1/2"]], "b": [0, 1]},
+    "ssprk3": {"order": 3, "fixed": True, "a": [[], [1], ["1/4", "1/4"]], "b": ["1/6", "1/6", "2/3"]},
 }
 CACHED = (methods.method, methods.stability_limit, registry.members)
+ARM = CHAINS[2]
+Q = np.full(ARM.n, 0.3)
 
 
-@pytest.fixture
-def bogacki32(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    known: dict[str, Any] = {**methods.entries(), "bogacki32": ENTRY}
-    for module in (methods, registry, runge_kutta):
-        monkeypatch.setattr(module, "entries", lambda: known)
+@pytest.fixture(autouse=True)
+def listed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    for name, entry in ENTRIES.items():
+        monkeypatch.setitem(methods.entries(), name, entry)
     for function in CACHED:
         function.cache_clear()
-    yield "bogacki32"
+    yield
     monkeypatch.undo()
     for function in CACHED:
         function.cache_clear()
 
 
-def test_an_entry_is_an_integrator(bogacki32: str) -> None:
-    assert bogacki32 in lw.methods(lw.simulate)
-    arm = CHAINS[2]
-    q = np.full(arm.n, 0.3)
-    options: dict[str, Any] = {"duration": 0.2, "samples": 3, "integrator": bogacki32}
-    exact = lw.simulate(arm, q, duration=0.2, samples=3, rtol=1e-12, atol=1e-13).q[-1]
-    errors = [np.abs(lw.simulate(arm, q, rtol=rtol, atol=rtol, **options).q[-1] - exact).max() for rtol in (1e-4, 1e-7)]
+def exact() -> np.ndarray:
+    return lw.simulate(ARM, Q, duration=0.2, samples=3, rtol=1e-12, atol=1e-13).q[-1]
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_an_entry_is_an_integrator(name: str) -> None:
+    assert name in lw.methods(lw.simulate)
+    options: dict[str, Any] = {"duration": 0.2, "samples": 3, "integrator": name}
+    finer = [{"dt": 1e-2}, {"dt": 1e-3}] if ENTRIES[name].get("fixed") else [{"rtol": 1e-4}, {"rtol": 1e-7}]
+    errors = [np.abs(lw.simulate(ARM, Q, **options, **how).q[-1] - exact()).max() for how in finer]
     assert errors[1] < min(1e-5, 0.05 * errors[0])
-    same = [lw.simulate(arm, q, compiled=compiled, rtol=1e-7, **options) for compiled in (True, False)]
+    same = [lw.simulate(ARM, Q, compiled=compiled, **options, **finer[1]) for compiled in (True, False)]
     assert same[0].steps == same[1].steps
     assert np.allclose(same[0].q, same[1].q, rtol=0, atol=1e-13)
+
+
+def test_rollouts_take_those_of_fixed_steps_whose_stages_need_the_one_before_alone() -> None:
+    assert set(lw.methods(lw.rollout)) & set(ENTRIES) == {"midpoint"}
+    run = lw.rollout(ARM, Q, steps=200, dt=1e-3, integrator="midpoint")
+    assert np.abs(run.q_end - exact()).max() < 1e-5
+    for name in ("bogacki32", "ssprk3"):
+        for call in (lw.rollout, lambda *_, **options: lw.compile(lw.rollout, ARM, **options)):
+            with pytest.raises(ValueError, match=f"integrator is '{name}'.*'midpoint'"):
+                call(ARM, Q, steps=2, dt=1e-3, integrator=name)

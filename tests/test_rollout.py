@@ -40,12 +40,13 @@ def law(arm: Any, t: Any, q: Any, qd: Any, kd: Any, push: Any) -> Any:
 # what a rollout is
 
 
+@pytest.mark.parametrize("integrator", lw.methods(lw.rollout))
 @pytest.mark.parametrize("robot", rest_slow(ROBOTS, [ROBOTS[3]]), ids=ids(ROBOTS))
-def test_it_is_a_simulation_with_rk4(robot: lw.Robot) -> None:
+def test_it_is_a_simulation_in_steps_of_one_length(robot: lw.Robot, integrator: str) -> None:
     q, qd = starts(robot)
     tau = 0.5 * starts(robot, seed=2)[1]
-    found = lw.rollout(robot, q, qd, steps=40, dt=2e-3, torque=tau, every=10)
-    expected = lw.simulate(robot, q, qd, 0.08, tau, integrator="rk4", dt=2e-3, samples=5, compiled=True)
+    found = lw.rollout(robot, q, qd, steps=40, dt=2e-3, torque=tau, every=10, integrator=integrator)
+    expected = lw.simulate(robot, q, qd, 0.08, tau, integrator=integrator, dt=2e-3, samples=5, compiled=True)
     assert np.allclose(found.q, expected.q, rtol=0.0, atol=1e-11)
     assert np.allclose(found.qd, expected.qd, rtol=1e-10, atol=1e-10)
     assert found.t is not None

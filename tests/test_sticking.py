@@ -8,6 +8,7 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
+from integrators import INTEGRATORS, fixed_steps
 from linkwise.spatial import sign
 from robots import CHAINS, TREES, states
 
@@ -25,7 +26,7 @@ GANTRY = lw.Robot.from_dh(
 DRY = lw.Friction(viscous=0.0, coulomb=LEVEL, smooth=0.0)
 ROBOTS = [PLANAR, PUMA, CHAINS[4], CHAINS[7], TREES[3], TREES[4]]
 every_robot = pytest.mark.parametrize("robot", rest_slow(ROBOTS, [CHAINS[4]]), ids=lambda robot: robot.name)
-every_integrator = pytest.mark.parametrize("integrator", rest_slow(lw.methods(lw.simulate), ["verner65", "radau"]))
+every_integrator = pytest.mark.parametrize("integrator", rest_slow(INTEGRATORS, ["verner65", "radau"]))
 both_ways = pytest.mark.parametrize("compiled", rest_slow([True, False], [True]))
 
 
@@ -39,10 +40,8 @@ def heavy(robot, q, **keywords):
 @both_ways
 @every_integrator
 def test_a_sliding_mass_stops_where_and_when_it_should_and_stays_to_the_last_bit(integrator, compiled):
-    step = {"dt": 0.1} if integrator == "rk4" else {}
-    run = lw.simulate(
-        CART, [0.3], [1.5], 8.0, friction=DRY, integrator=integrator, samples=33, compiled=compiled, **step
-    )
+    how = {"integrator": integrator, "compiled": compiled, **fixed_steps(integrator, 0.1)}
+    run = lw.simulate(CART, [0.3], [1.5], 8.0, friction=DRY, samples=33, **how)
     time, way = MASS * 1.5 / LEVEL, 1.5**2 * MASS / (2.0 * LEVEL)
     sliding = run.t < time
     assert run.status == "done"

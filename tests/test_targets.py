@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from integrators import FIXED, steps_of
 from linkwise.graph import Program
 from linkwise.graph.evaluation import evaluate
 from linkwise.kernels.target import TARGETS, Target, target_named
-from motions import steps_of
 
 HOUSE = Path(lw.__file__).parent
 ARM = lw.load("planar3")
@@ -85,7 +85,7 @@ def test_a_stub_compiles_functions() -> None:
 
 
 @pytest.mark.usefixtures("stub")
-@pytest.mark.parametrize("integrator", ["verner65", "rk4", "radau"])
+@pytest.mark.parametrize("integrator", ["verner65", *FIXED, "radau"])
 def test_a_stub_runs_simulations(integrator: str) -> None:
     options: dict[str, Any] = {"duration": 0.2, "samples": 3, "integrator": integrator} | steps_of(integrator, 0.01)
     options |= {"torque": lambda arm, t, q, qd: -q, "rtol": 1e-6, "events": [lambda arm, t, q, qd: q[0] + 0.01]}

@@ -12,6 +12,7 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
+from integrators import FIXED, fixed_steps
 from linkwise.graph import Graph, Port, Program, check, count, evaluate, rules
 from linkwise.graph.derivative import derivative as differentiate
 from linkwise.graph.passes import apply_passes
@@ -159,7 +160,7 @@ def test_a_controlled_arm_stays_at_the_end(kind: str, compiled: bool) -> None:
     assert np.abs(run.qd[-1]).max() < 1e-3
 
 
-@pytest.mark.parametrize("integrator", ["verner65", "rk4", "radau"])
+@pytest.mark.parametrize("integrator", ["verner65", *FIXED, "radau"])
 def test_no_step_leaps_over_a_short_motion_between_long_rests(integrator: str) -> None:
     """At rest in equilibrium steps grow without bound; the motion out and back is over before the next stage."""
     a, b = np.zeros(3), np.array([0.3, -0.2, 0.1])
@@ -169,14 +170,13 @@ def test_no_step_leaps_over_a_short_motion_between_long_rests(integrator: str) -
     move = lw.trajectories.cubic(a, a, 40.0).then(short).then(lw.trajectories.cubic(a, a, 40.0))
     arm = ARM.with_gravity((0, 0, 0))
     times = [0.0, 40.0, 40.03, 40.05, 40.06, 40.1]
-    step = {"dt": 5e-3} if integrator == "rk4" else {}
-    if integrator == "rk4":
+    if integrator in FIXED:
         move, times = lw.trajectories.cubic(a, a, 0.4005).then(short), [0.0, 0.4005, 0.43, 0.4505, 0.5005]
     run = lw.simulate(
         arm, a, a, times[-1] + 0.2, torque=lw.control.computed_torque(move, kp=100, kd=20), samples=times,
-        integrator=integrator, rtol=1e-8, **step,
+        integrator=integrator, rtol=1e-8, **fixed_steps(integrator, 5e-3),
     )  # fmt: skip
-    assert np.abs(run.q - move(np.array(times)).q).max() < (1e-4 if integrator == "rk4" else 1e-7)
+    assert np.abs(run.q - move(np.array(times)).q).max() < (1e-4 if integrator in FIXED else 1e-7)
 
 
 def test_events_and_interruptions_do_not_notice_the_breaks() -> None:

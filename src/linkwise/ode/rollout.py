@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 from ..codegen.llvm.rollout import Rollout, Stages
 from ..graph import Program, count
-from .methods import entries, method
+from .methods import Method, entries, method
 
 
 class Settings(NamedTuple):
@@ -89,17 +89,23 @@ def in_parts(
         states = [Rows(place, size) for place, size in zip(to, sizes, strict=False)]
 
 
+def stage_by_stage(known: Method) -> bool:
+    """Whether each of its stages needs the one before alone."""
+    return not any(x for s, row in enumerate(known.a) for j, x in enumerate(row) if j != s - 1)
+
+
 def fixed_step_integrators() -> list[str]:
-    return [name for name, entry in entries().items() if entry.get("fixed")]
+    """The methods of rollouts: those that make steps of one length, stage by stage."""
+    return [name for name, entry in entries().items() if entry.get("fixed") and stage_by_stage(method(name))]
 
 
 def rollout_of(
     program: Program, integrator: str, configuration: int, quaternions: tuple[int, ...] = (), table: str = ""
 ) -> Rollout:
-    """What is compiled, for a method each of whose stages needs the one before alone; see `codegen.llvm.rollout`."""
+    """What is compiled, for one of `fixed_step_integrators`; see `codegen.llvm.rollout`."""
     known = method(integrator)
+    assert stage_by_stage(known)
     before = tuple(row[s - 1] for s, row in enumerate(known.a) if s)
-    assert not any(x for s, row in enumerate(known.a) for j, x in enumerate(row) if j != s - 1)
     return Rollout(program, Stages(before, known.b, known.c), configuration, quaternions, table)
 
 
