@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from command_line import linkwise
 from linkwise.ode import methods, registry
 from robots import CHAINS
 
@@ -40,6 +41,12 @@ def listed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.undo()
     for function in CACHED:
         function.cache_clear()
+
+
+def test_the_command_line_knows_that_its_steps_are_fixed() -> None:
+    said = linkwise("simulate planar3 --integrator ssprk3 --dt 1 --duration 9 --samples 3 --max-steps 3").err
+    assert "a smaller --dt" in said
+    assert "To go on" in said
 
 
 def exact() -> np.ndarray:

@@ -55,7 +55,7 @@ class Integration:
         str, opt("NAME", "verner65 (default), dormand54, dop853, rk4, radau, ...", INTEGRATION, known=integrators)
     ] = "verner65"
     rtol: Annotated[float, opt("NUMBER", "Relative error; default: 1e-8.", INTEGRATION)] = 1e-8
-    dt: Annotated[float | None, opt("SECONDS", "Length of every step, for rk4.", INTEGRATION)] = None
+    dt: Annotated[float | None, opt("SECONDS", "Length of every step, where all are alike (rk4).", INTEGRATION)] = None
     first_step: Annotated[float | None, opt("SECONDS", "Length of the first step, for the others.", INTEGRATION)] = None
     max_steps: Annotated[int | None, opt("COUNT", "Default: ten million.", INTEGRATION, min=1)] = None
 
@@ -219,11 +219,13 @@ def film_of(out: Files, duration: float) -> dict[str, float]:
 
 def failed(text: str, integrator: str, stiff: bool) -> str:
     """Why a simulation ended early, and below that which options can help. `stiff`: with friction or a controller."""
+    from ...ode.registry import integrator as integrator_named
+
     why = STATES.sub("", ADVICE.sub("", at_the_prompt(text)))
     options = []
     if "--max-steps allows" in why:
         options.append("a larger --max-steps for a longer run")
-    if integrator == "rk4":
+    if integrator_named(integrator).fixed:
         options.append("a smaller --dt, or another --integrator, which chooses its own steps")
     else:
         if integrator != "radau" and stiff:
