@@ -146,6 +146,6 @@ def test_a_gain_table_with_steps_that_holds_a_joint_at_a_step_is_given_up() -> N
     with (
         lw.use_kernels("auto"),
         pytest.warns(RuntimeWarning, match="runs in Python"),
-        pytest.raises(lw.errors.SimulationError, match=r"the end is out of reach.*lw\.sampled\(law"),
+        pytest.raises(lw.errors.SimulationError, match=r"the end is out of reach.*lw\.control\.sampled\(law"),
     ):
         lw.simulate(lw.load("planar3"), [0.6, 0.5, -1], duration=0.5, torque=scheduled)

@@ -6,6 +6,7 @@ from scipy.integrate import solve_ivp
 
 import linkwise as lw
 from effort import rest_slow
+from integrators import fixed_steps
 from linkwise.ode.methods import entries, method
 from linkwise.simulation import integration
 from linkwise.targets.cpu import solver as machine
@@ -18,10 +19,6 @@ ADAPTIVE = [name for name in EXPLICIT if not method(name).fixed]
 ROBOTS = [PLANAR, lw.load("stanford"), CHAINS[5], CHAINS[7], TREES[3], TREES[4]]
 every_robot = pytest.mark.parametrize("robot", rest_slow(ROBOTS, [CHAINS[5], TREES[3]]), ids=lambda robot: robot.name)
 every_integrator = pytest.mark.parametrize("name", EXPLICIT)
-
-
-def options(name, step=1e-3):
-    return {"integrator": name, "dt": step} if method(name).fixed else {"integrator": name}
 
 
 @every_robot
@@ -99,7 +96,8 @@ def test_the_fall_of_the_planar_arm_is_that_of_scipy():
     times = np.linspace(0.0, 2.0, 41)
     theirs = solve_ivp(rhs, (0.0, 2.0), np.zeros(6), "DOP853", times, rtol=1e-11, atol=1e-12).y.T
     for name in EXPLICIT:
-        ours = lw.simulate(PLANAR, [0] * 3, [0] * 3, 2.0, rtol=1e-10, samples=times, **options(name, step=2e-4))
+        how = {"integrator": name, "rtol": 1e-10, "samples": times, **fixed_steps(name, 2e-4)}
+        ours = lw.simulate(PLANAR, [0] * 3, [0] * 3, 2.0, **how)
         assert np.abs(ours.q - theirs[:, :3]).max() < 1e-7
         assert np.abs(ours.qd - theirs[:, 3:]).max() < 1e-6
 

@@ -27,10 +27,8 @@ class Stub(Target):
     kind = "stub"
 
     def function(self, program: Program, name: str) -> Callable[..., Any]:
-        names = [port.name for port in program.inputs]
-
-        def run(*arrays: Any, **named: Any) -> Any:
-            results = evaluate(program, *arrays, *(named[name] for name in names[len(arrays) :]))
+        def run(*arrays: Any) -> Any:
+            results = evaluate(program, *arrays)
             return results[0] if len(results) == 1 else results
 
         return run

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import is_integer
 from .entry import entry_function, has_entry
-from .interface import EXPECTED, Interface, Links, batch_of, described, internal_overlap, numpy_array
+from .interface import EXPECTED, Argument, Interface, Links, batch_of, described, internal_overlap, numpy_array
 from .target import Code
 
 
@@ -64,7 +64,8 @@ class Kernel:
 
     def general(self, *arrays: Any, out: Any = None, threads: int | None = None, **named: Any) -> Any:
         """The fallback of the entry: arrays are checked, converted and broadcast first."""
-        batch, rows = self._rows(self._bound(arrays, named))
+        inputs = self.interface.inputs
+        batch, rows = full_rows(inputs, in_order(self.name, inputs, arrays, named, self.options), self.interface.dtype)
         results = self._results(batch, out)
         targets = [
             result if can_be_written(result, rows) else np.empty(result.shape, result.dtype) for result in results
@@ -94,36 +95,6 @@ class Kernel:
                 self.links.rows.of(argument, row) for argument, row in zip(self.interface.inputs, rows, strict=True)
             ]
         return self._in_parts(count, (*rows, *results), resolved(threads, count, self.interface.at_once))
-
-    def _bound(self, arrays: Sequence[Any], named: dict[str, Any]) -> list[Any]:
-        names = [argument.name for argument in self.interface.inputs]
-        if len(arrays) == len(names) and not named:
-            return list(arrays)
-        if len(arrays) > len(names):
-            raise TypeError(f"{self.name} takes {len(names)} arrays ({', '.join(names)}), not {len(arrays)}")
-        bound = dict(zip(names, arrays, strict=False))
-        for name, array in named.items():
-            if name not in names:
-                raise TypeError(f"{self.name} takes no {name!r} (expected {', '.join([*names, *self.options])})")
-            if name in bound:
-                raise TypeError(f"{self.name} was given {name!r} twice")
-            bound[name] = array
-        missing = [name for name in names if name not in bound]
-        if missing:
-            raise TypeError(f"{self.name} was not given {', '.join(missing)}")
-        return [bound[name] for name in names]
-
-    def _rows(self, values: Sequence[Any]) -> tuple[tuple[int, ...], list[np.ndarray]]:
-        """The batch shape, and every input with all its rows, contiguous."""
-        inputs = self.interface.inputs
-        arrays = [real_array(a.name, x, self.interface.dtype) for a, x in zip(inputs, values, strict=True)]
-        batch = batch_of(inputs, arrays)
-        shapes = [(*batch, *argument.shape) for argument in inputs]
-        full = [
-            np.asarray(array if array.shape == shape else np.broadcast_to(array, shape), order="C")
-            for array, shape in zip(arrays, shapes, strict=True)
-        ]
-        return batch, full
 
     def _results(self, batch: tuple[int, ...], out: Any) -> list[np.ndarray]:
         shapes = [(*batch, *argument.shape) for argument in self.interface.outputs]
@@ -176,6 +147,42 @@ class Kernel:
 def can_be_written(result: np.ndarray, rows: Sequence[np.ndarray]) -> bool:
     """Whether results may be written directly: inputs stay unchanged until all results are known to be finite."""
     return bool(result.flags.c_contiguous) and not any(np.may_share_memory(result, x) for x in rows)
+
+
+def in_order(
+    function: str, inputs: Sequence[Argument], arrays: Sequence[Any], named: dict[str, Any], options: Sequence[str] = ()
+) -> list[Any]:
+    """The arrays of a call in the order of the inputs; `options` are what the function takes beside them."""
+    names = [argument.name for argument in inputs]
+    if len(arrays) == len(names) and not named:
+        return list(arrays)
+    if len(arrays) > len(names):
+        raise TypeError(f"{function} takes {len(names)} arrays ({', '.join(names)}), not {len(arrays)}")
+    bound = dict(zip(names, arrays, strict=False))
+    for name, array in named.items():
+        if name not in names:
+            raise TypeError(f"{function} takes no {name!r} (expected {', '.join([*names, *options])})")
+        if name in bound:
+            raise TypeError(f"{function} was given {name!r} twice")
+        bound[name] = array
+    missing = [name for name in names if name not in bound]
+    if missing:
+        raise TypeError(f"{function} was not given {', '.join(missing)}")
+    return [bound[name] for name in names]
+
+
+def full_rows(
+    inputs: Sequence[Argument], values: Sequence[Any], dtype: str
+) -> tuple[tuple[int, ...], list[np.ndarray]]:
+    """The batch shape, and every input with all its rows, contiguous."""
+    arrays = [real_array(a.name, x, dtype) for a, x in zip(inputs, values, strict=True)]
+    batch = batch_of(inputs, arrays)
+    shapes = [(*batch, *argument.shape) for argument in inputs]
+    full = [
+        np.asarray(array if array.shape == shape else np.broadcast_to(array, shape), order="C")
+        for array, shape in zip(arrays, shapes, strict=True)
+    ]
+    return batch, full
 
 
 def real_array(name: str, value: Any, dtype: str) -> np.ndarray:

@@ -49,11 +49,21 @@ class Target(ABC):
 
     @abstractmethod
     def function(self, program: Program, name: str) -> Callable[..., Any]:
-        """The program as a function of its inputs: arrays of one state, or of any batch."""
+        """The program as a function of its inputs, in order: arrays of float64, of one state or of any batch."""
 
     def kernel(self, spec: KernelSpec, explain: Explain | None = None) -> Any:
-        """What `lw.compile` gives."""
-        return self.function(spec.program, spec.name)
+        """What `lw.compile` gives. This one calls `function` on arrays that were checked."""
+        from .kernel import full_rows, in_order
+
+        if spec.dtype != "float64":
+            raise ValueError(f"dtype is {spec.dtype!r}, and target is {self.kind!r} (expected dtype='float64')")
+        inputs, function = arguments(spec.program.inputs), self.function(spec.program, spec.name)
+
+        def kernel(*arrays: Any, **named: Any) -> Any:
+            _, rows = full_rows(inputs, in_order(spec.name, inputs, arrays, named), spec.dtype)
+            return function(*rows)
+
+        return kernel
 
     def module(self, spec: KernelSpec) -> bytes:
         """A file of the kernel that describes itself: what `lw.wasm` gives."""

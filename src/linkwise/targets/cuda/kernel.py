@@ -10,6 +10,7 @@ import numpy as np
 
 from ...kernels.compiler import Compiled
 from ...kernels.interface import EXPECTED, batch_of
+from ...kernels.kernel import in_order
 from . import checking
 from .arrays import Library, View, library_of
 from .driver import Device, ordinal_of
@@ -60,7 +61,7 @@ class CudaKernel(Compiled):
         check: bool = False,
         **named: Any,
     ) -> Any:
-        values = self._bound(arrays, named)
+        values = in_order(self.name, self.interface.inputs, arrays, named, self.options)
         for name, value in (("copy", copy), ("check", check)):
             if not isinstance(value, (bool, np.bool_)):
                 raise TypeError(f"{name} is {value!r} (expected True or False)")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...kernels.kernel import full_rows
 from . import dlpack
 from .checking import explain
 from .driver import Device, device
@@ -108,7 +109,7 @@ def through_pinned_memory(
     for argument, value in zip(kernel.interface.inputs, values, strict=True):
         if on_gpu(value):
             raise TypeError(f"{argument.name} is on a GPU already (expected NumPy arrays, or no copy=True)")
-    batch, rows = kernel._rows(values)
+    batch, rows = full_rows(kernel.interface.inputs, values, kernel.interface.dtype)
     results = kernel._results(batch, out)
     count, gpu = math.prod(batch), device(ordinal)
     inputs, outputs = ([argument.size for argument in part] for part in kernel.interface[:2])
