@@ -16,11 +16,13 @@ from linkwise.api import functions, references
 from linkwise.api.call import Declared
 from linkwise.api.method_table import METHODS
 from linkwise.api.states import States
+from linkwise.cli.options import robot_names
 from linkwise.dynamics import ALL_INVERSE_DYNAMICS, ANY_LENGTH, composite, newton_euler
-from linkwise.errors import FileError, RowError
+from linkwise.errors import FileError, RobotError, RowError
 from linkwise.formats import files
 from linkwise.robot import Robot
 from linkwise.spatial import Wrench, add, dot_product
+from linkwise.tables import read_table
 from robots import FREE, QUICK, relative, states
 
 # A method: a function of a file in dynamics/, a line in its list, a line in references.py.
@@ -70,32 +72,38 @@ def test_a_method_that_does_not_say_so_has_no_loops(method: str) -> None:
 
 # A file format: a file in formats/ with `read(path, options)`, and its ending in READERS.
 
-KEYS = ("a", "b", "alpha", "theta", "mass")
+KEYS = ("joint", "a", "b", "alpha", "theta", "mass")
 
 
 def read(path: Path, options: files.Options) -> lw.Robot:
-    """A line for each link: joint, a, b, alpha, theta, mass; bodies are balls of 0.1 m about the frames' origins."""
-    rows, lines = [], {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        joint, *numbers = line.split()
-        try:
-            row = dict(zip(KEYS, map(float, numbers), strict=True))
-        except ValueError:
-            raise FileError(f"{path}:{number}: {line!r} (expected a joint, then {', '.join(KEYS)})") from None
-        lines[len(rows)] = number
-        rows.append({"joint": joint, **row, "com": (0, 0, 0), "inertia": np.eye(3) * 0.004 * row["mass"]})
+    """A table of comma-separated values, a row for each link; bodies are balls of 0.1 m about the frames' origins."""
+    options.refuse(path, "mimic", "ignore")
+    table = read_table(path)
+    if tuple(table.names) != KEYS:
+        raise FileError(
+            f"{table.where}: columns are {', '.join(table.names) or 'missing'} (expected {', '.join(KEYS)})"
+        )
+    rows = []
+    for (_, cells), numbers in zip(table.rows, table.numbers(picked=range(1, len(KEYS))), strict=True):
+        row = dict(zip(KEYS, [cells[0], *numbers], strict=True))
+        rows.append({**row, "com": (0, 0, 0), "inertia": np.eye(3) * 0.004 * row["mass"]})
     try:
-        robot = lw.Robot.from_dh(rows, convention="standard", name=path.stem)
+        robot = Robot.from_dh(rows, convention="standard", name=path.stem, unphysical=options.unphysical)
     except RowError as error:
-        raise FileError(f"{path}:{lines[error.row]}: {error}") from error
+        raise FileError(f"{path}:{table.rows[error.row][0]}: {error}") from None
+    except RobotError as error:
+        raise FileError(f"{table.where}: {error}") from None
     return files.with_base(robot, options, str(path))
+
+
+HEADER = "joint, a, b, alpha, theta, mass\n"
 
 
 @pytest.fixture
 def file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setitem(files.READERS, ".dh", read)
     path = tmp_path / "two.dh"
-    path.write_text("revolute 0.4 0 0 0 2.0\nprismatic 0 0.1 1.5707963267948966 0 1.0\n", encoding="utf-8")
+    path.write_text(f"{HEADER}revolute, 0.4, 0, 0, 0, 2.0\n\nprismatic, 0, 0.1, 1.5707963267948966, 0, 1.0\n")
     return path
 
 
@@ -103,6 +111,7 @@ def test_a_format_is_read_everywhere(file: Path) -> None:
     robot = lw.load(file)
     assert robot.joints == "RP"
     assert "RP" in linkwise(f"describe {file}").out
+    assert str(file) in robot_names(str(file)[:-2])
     lw.save(robot, file.with_suffix(".toml"))
     assert lw.compare(str(file), str(file.with_suffix(".toml"))).same
     assert lw.load(file, base="free").n == 8
@@ -110,12 +119,26 @@ def test_a_format_is_read_everywhere(file: Path) -> None:
         lw.load(file.with_suffix(".other"))
 
 
-@pytest.mark.parametrize(("line", "says"), [("revolute 0.4 0", "expected a joint"), ("revolute 0 0 0 0 -1", "mass")])
-def test_errors_of_a_format_name_file_and_line(file: Path, line: str, says: str) -> None:
-    file.write_text(f"revolute 0.4 0 0 0 2.0\n{line}\n", encoding="utf-8")
-    with pytest.raises(FileError, match=says) as error:
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("", 1), ("\n\n", 2), (HEADER, 1), ("revolute, 0.4, 0, 0, 0, 2.0\n", 1), (f"{HEADER}revolute, 0.4, 0\n", 2),
+        (f"{HEADER}revolute, 0, 0, 0, 0, 1\n\n\nrevolute, 0, 0, 0, 0, -1\n", 5), (f"{HEADER}fixed, 0, 0, 0, 0, 1\n", 2),
+        (f"{HEADER}revolute, 0, 0, 0, x, 1\n", 2),
+    ],
+)  # fmt: skip
+def test_errors_of_a_format_name_file_and_line(file: Path, text: str, line: int) -> None:
+    file.write_text(text)
+    with pytest.raises(FileError) as error:
         lw.load(file)
-    assert str(error.value).startswith(f"{file}:2: ")
+    assert str(error.value).startswith(f"{file}:{line}: ")
+
+
+def test_a_format_refuses_what_it_cannot_have(file: Path) -> None:
+    for options in ({"ignore": ["x"]}, {"mimic": "independent"}, {"base": {"link1": "free"}}):
+        with pytest.raises(FileError, match=next(iter(options))) as error:
+            lw.load(file, **options)
+        assert str(error.value).startswith(f"{file}: ")
 
 
 # A public function: its signature, its docstring and its declaration, and its name in LAZY_IMPORTS.

@@ -6,6 +6,7 @@ import pickle
 import re
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -327,3 +328,10 @@ def test_degrees_given_as_radians_are_noticed(key):
     row = {**lw.load("planar3").rows[0], key: 90}
     with pytest.raises(lw.errors.RobotError, match=rf'link1.*{key} is 90 radians.*did you mean "90 deg"'):
         lw.Robot.from_dh([row], convention="standard")
+
+
+def test_a_table_without_rows_is_no_wrong_row():
+    for make in (partial(lw.Robot.from_dh, convention="standard"), lw.Robot.from_frames):
+        with pytest.raises(lw.errors.RobotError, match="no joint that moves") as error:
+            make([])
+        assert not isinstance(error.value, lw.errors.RowError)

@@ -4,7 +4,9 @@ The stub is a whole target: it runs programs by the interpreter that defines the
 """
 
 import ast
+import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from fake_cuda import fake_driver
 from integrators import FIXED, steps_of
 from linkwise.graph import Program
 from linkwise.graph.evaluation import evaluate
@@ -75,11 +78,40 @@ def stub(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(TARGETS, "stub", Stub)
 
 
+def compiled(target: str, dtype: str) -> Callable[..., Any]:
+    """A kernel that takes and gives arrays in the host's memory."""
+    kernel = lw.compile(lw.inverse_dynamics, ARM, target=target, dtype=dtype)
+    return partial(kernel, copy=True) if "copy" in getattr(kernel, "options", ()) else kernel
+
+
 @pytest.mark.usefixtures("stub")
-def test_a_stub_compiles_functions() -> None:
+@pytest.mark.parametrize("target", [*TARGETS, "stub"])
+def test_kernels_of_every_target_agree_and_check_what_they_are_given(target: str) -> None:
     q, qd, qdd = np.random.default_rng(0).normal(size=(3, 5, 3))
-    kernel = lw.compile(lw.inverse_dynamics, ARM, target="stub")
-    assert np.allclose(kernel(q, qd, qdd), lw.inverse_dynamics(ARM, q, qd, qdd), rtol=1e-13)
+    expected = lw.inverse_dynamics(ARM, q, qd, qdd)
+    with fake_driver():
+        kernel = compiled(target, "float64")
+        for found in (kernel(q, qd, qdd), kernel(q, qdd=qdd, qd=qd)):
+            assert found.dtype == np.float64
+            assert np.allclose(found, expected, rtol=1e-13)
+        assert np.allclose(kernel(q, qd[0], qdd.tolist()), lw.inverse_dynamics(ARM, q, qd[0], qdd), rtol=1e-13)
+        assert np.allclose(kernel(q[0], qd[0], qdd[0]), expected[0], rtol=1e-13)
+        for given, named, said in (
+            ((q, qd), {"speed": qdd}, "speed"), ((q, qd), {}, "qdd"), ((q, qd, qdd), {"q": q}, "q"),
+            ((q, qd, qdd, q), {}, "4"), ((q, qd, qdd * 1j), {}, "qdd"),
+        ):  # fmt: skip
+            with pytest.raises(TypeError, match=said):
+                kernel(*given, **named)
+        with pytest.raises(ValueError, match="qdd"):
+            kernel(q, qd, qdd[:, :2])
+        try:
+            narrow = compiled(target, "float32")
+        except ValueError as refused:
+            assert re.search(f"dtype is 'float32'.*{target}", str(refused))  # noqa: PT017
+        else:
+            found = narrow(*(x.astype(np.float32) for x in (q, qd, qdd)))
+            assert found.dtype == np.float32
+            assert np.allclose(found, expected, rtol=1e-4)
 
 
 @pytest.mark.usefixtures("stub")
@@ -144,5 +176,5 @@ def test_nothing_outside_of_a_target_asks_which_one_it_is() -> None:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Compare):
                 sides = [node.left, *node.comparators]
-                names = {side.value for side in sides if isinstance(side, ast.Constant)} & {"cpu", "cuda", "wasm"}
+                names = {side.value for side in sides if isinstance(side, ast.Constant)} & set(TARGETS)
                 assert not names, f"{path.name}:{node.lineno} compares with {names}"

@@ -9,18 +9,18 @@ from typing import Annotated
 import linkwise as lw
 
 from ..errors import RobotError, near_miss
+from ..formats.files import BASES, READERS, ROTORS
 from .declare import OUTPUT, ROBOT, STATE, arg, files, flag, opt
 
 PICTURES = (".png", ".svg", ".pdf")
 PROFILES = ("cycloid", "cubic", "quintic", "septic", "trapezoid")
 PAPER = "paper"
-ROTORS = ("refuse", "transmission", "drop")
 
 
 def robot_names(incomplete: str) -> list[str]:
     """For shells: robots of the library, and files."""
     names = [name for name in lw.LIBRARY if name.startswith(incomplete)]
-    return names + files(incomplete, ".toml", ".urdf", ".xml", ".mjcf")
+    return names + files(incomplete, *READERS)
 
 
 def motions(incomplete: str) -> list[str]:
@@ -28,7 +28,7 @@ def motions(incomplete: str) -> list[str]:
     return [name for name in (PAPER, *PROFILES) if name.startswith(incomplete)] + files(incomplete, ".csv")
 
 
-LIBRARY_OR_FILE = "A robot of the library by name (see: linkwise robots), or a file: .toml, .urdf, .xml, .mjcf"
+LIBRARY_OR_FILE = f"A robot of the library by name (see: linkwise robots), or a file: {', '.join(READERS)}"
 ROTORS_OF_URDF = "Rotor inertias in a .urdf: refuse (default); transmission, which few programs read; or drop."
 STANDS = "How it stands: fixed or free; default: as the file says."
 COUPLED = "Joints that the file couples to others: coupled (default) or independent."
@@ -51,7 +51,7 @@ Plot = Annotated[str | None, opt("FILE", "Draw a picture: .png, .svg or .pdf (ma
 class Reading:
     """How a robot's file is read: arguments of `lw.load` by their own names."""
 
-    base: Annotated[str | None, opt("BASE", STANDS, ROBOT, known=("fixed", "free"))] = None
+    base: Annotated[str | None, opt("BASE", STANDS, ROBOT, known=BASES)] = None
     mimic: Annotated[str, opt("HOW", COUPLED, ROBOT, known=("coupled", "independent"))] = "coupled"
     unphysical: Annotated[str, opt("HOW", NO_BODY, ROBOT, known=("refuse", "warn"))] = "refuse"
 

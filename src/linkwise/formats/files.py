@@ -45,6 +45,12 @@ class Options:
             raise TypeError(f"ignore is {ignore!r} (expected a list of names, such as [{ignore!r}])")
         return Options(dict(base) if isinstance(base, Mapping) else base, mimic, unphysical, tuple(ignore))
 
+    def refuse(self, path: Path, *names: str) -> None:
+        """Raise an error for one of these options if it is asked for: files of this format have nothing like it."""
+        for name in names:
+            if (value := getattr(self, name)) != getattr(Options(), name):
+                raise FileError(f"{path}: {name} is {value!r} (expected none: it has no meaning for such a file)")
+
 
 def read_toml(path: Path, options: Options) -> Robot:
     content = path.read_bytes()
@@ -53,8 +59,7 @@ def read_toml(path: Path, options: Options) -> Robot:
     except UnicodeDecodeError as problem:
         line = content.count(b"\n", 0, problem.start) + 1
         raise FileError(f"{path}:{line}: is not UTF-8 text") from None
-    if options.ignore:
-        raise FileError(f"{path}: ignore is {list(options.ignore)} (expected none: nothing is left out of a table)")
+    options.refuse(path, "ignore")
     robot = toml.from_text(text, path, unphysical=options.unphysical, coupled=options.mimic == COUPLED)
     return with_base(robot, options, str(path))
 

@@ -174,8 +174,8 @@ class Assembly:
         """The robot's fields and warnings, after what can be said of all rows together."""
         links = self.links
         if not links:
-            expected = "at least one joint that is not fixed"
-            raise RowError(f"robot {self.robot!r} has no joint that moves (expected {expected})", 0, "joint")
+            problem = f"robot {self.robot!r} has no joint that moves (expected at least one joint that is not fixed)"
+            raise RowError(problem, 0, "joint") if self.rows else RobotError(problem)
         self.refuse_names_of_coordinates()
         for k in self.heavier:
             mass, com, inertia = about_centre(self.bodies[k])

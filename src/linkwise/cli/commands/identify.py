@@ -9,9 +9,10 @@ from typing import Annotated, Any
 import linkwise as lw
 
 from ...errors import one_of
+from ...formats.files import ROTORS
 from ..declare import OUTPUT, arg, command, flag, opt
 from ..inputs import KINDS, limits_of, named_columns, noise_of, numbers
-from ..options import PICTURES, ROTORS, Friction, Json, Plot, UrdfRotors
+from ..options import PICTURES, Friction, Json, Plot, UrdfRotors
 from ..results import Outputs, check_file, print_json, write_by
 from ..screen import below, complain, echo, facts, gap, number, sentence, shown, table, title
 from ..wording import at_the_prompt
