@@ -1,7 +1,7 @@
 """Laws of what the classes of joints say, over every kind in `KINDS` and kinds beside them."""
 
 import re
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +11,10 @@ import linkwise as lw
 from effort import rest_slow
 from joint_kinds import states
 from linkwise.robot import Joint
-from linkwise.robot.joint import Screw
-from linkwise.robot.kinds import KINDS, JointKind, link_joints
+from linkwise.robot.joint import Revolute, Screw, in_unit
+from linkwise.robot.kinds import KINDS, JointKind, link_joints, listed
 from linkwise.robot.link import DRIVE, NumberMap, empty_link, numbers_of, own_numbers
+from linkwise.robot.tables import refuse_taken_names
 from linkwise.spatial import power
 from linkwise.sweeps.family import families
 from new_joints import NEW_KINDS
@@ -149,6 +150,30 @@ def test_every_number_of_every_kind_of_joint_is_visited_and_replaced() -> None:
         assert set(values.values()) <= set(seen)
         assert set(values.values()) <= set(numbers_of(link))
         assert {name: getattr(doubled, name) for name in names} == {name: 2.0 * x for name, x in values.items()}
+
+
+def test_kinds_that_cannot_be_told_apart_are_refused() -> None:
+    """A name and a letter of its own, which no other kind has; and numbers that are no entries of other rows."""
+
+    def made(**own: object) -> type[Joint]:
+        return type("Made", (Revolute,), own)
+
+    for own, said in (
+        ({"kind": "made"}, "Made: letter is missing"),
+        ({"letter": "M"}, "Made: kind is missing"),
+        ({"kind": "made", "letter": "Ma"}, "Made: letter is 'Ma'.*one character"),
+        ({"kind": "made", "letter": ""}, "Made: letter is ''"),
+    ):
+        with pytest.raises(TypeError, match=said):
+            JointKind.of(made(**own))
+    for own, said in (({"kind": "made", "letter": "P"}, "letter 'P'"), ({"kind": "screw", "letter": "M"}, "'screw'")):
+        with pytest.raises(TypeError, match=rf"Made.*{said}"):
+            listed(*EVERY.values(), JointKind.of(made(**own)))
+    for name in ("ratio", "mass", "d"):
+        number = field(default=0.0, metadata=in_unit("m", "metres", lengths=1))
+        numbered = dataclass(frozen=True)(made(**{name: number, "__annotations__": {name: float}}))
+        with pytest.raises(TypeError, match=f"Made: {name}"):
+            refuse_taken_names([numbered])
 
 
 def test_a_field_of_a_joint_that_is_no_number_is_refused() -> None:

@@ -45,8 +45,12 @@ class JointKind:
     def of(joint: type[Joint]) -> JointKind:
         """The kind of joint that a class is: all that tables, files and pictures need is in the class."""
         own = vars(joint)
+        for name, what in (("kind", "a name"), ("letter", "one character")):
+            if not own.get(name) or (name == "letter" and len(own[name]) != 1):
+                found = repr(own[name]) if name in own else "missing"
+                raise TypeError(f"joint class {joint.__name__}: {name} is {found} (expected {what} of its own)")
         return JointKind(
-            joint.kind,
+            own["kind"],
             own["letter"],
             (joint,),
             joint.meaning,
@@ -102,70 +106,82 @@ class JointKind:
 
 BALL, BALL_BEFORE = (BallX, BallY, BallZ), (STAYS, CYCLES, CYCLES)  # the first exchange is in BallX: after its rotation
 QUATERNION, SPIN = ("qw", "qx", "qy", "qz"), ("wx", "wy", "wz")
-KINDS = {
-    kind.name: kind
-    for kind in (
-        JointKind.of(Revolute),
-        JointKind.of(Prismatic),
-        JointKind.of(Screw),
-        JointKind(
-            "cylindrical",
-            "C",
-            (Prismatic, Revolute),
-            "displacement along z, angle about z",
-            "#2f9aa8",
-            before=(STAYS, STAYS),
-            q_labels=("z", "rz"),
-            v_labels=("z", "rz"),
-            dh_variables=("b", "theta"),
-        ),
-        JointKind(
-            "universal",
-            "U",
-            (Revolute, Revolute),
-            "angle about x, then about the turned y",
-            "#c2557f",
-            before=(CYCLES, CYCLES),
-            after=CYCLES,
-            q_labels=("rx", "ry"),
-            v_labels=("rx", "ry"),
-            axis=False,
-        ),
-        JointKind(
-            "planar",
-            "E",
-            (Prismatic, Prismatic, Revolute),
-            "displacements along x and y, angle about z",
-            "#8a7a2f",
-            before=(CYCLES, CYCLES, CYCLES),
-            q_labels=("x", "y", "rz"),
-            v_labels=("x", "y", "rz"),
-        ),
-        JointKind(
-            "ball",
-            "S",
-            BALL,
-            "quaternion (w, x, y, z); angular velocity in the body's frame",
-            "#7d5bb5",
-            before=BALL_BEFORE,
-            q_labels=QUATERNION,
-            v_labels=SPIN,
-            axis=False,
-        ),
-        JointKind(
-            "free",
-            "F",
-            (Prismatic, Prismatic, Prismatic, *BALL),
-            "position, then quaternion (w, x, y, z); linear velocity in the parent's axes, angular in the body's",
-            "#5b6f8f",
-            before=(CYCLES, CYCLES, CYCLES, *BALL_BEFORE),
-            q_labels=("x", "y", "z", *QUATERNION),
-            v_labels=("vx", "vy", "vz", *SPIN),
-            axis=False,
-            urdf="floating",
-        ),
-    )
-}
+
+
+def listed(*kinds: JointKind) -> dict[str, JointKind]:
+    """Kinds by their names; each has a name and a letter that no other has."""
+    for key in ("name", "letter"):
+        taken: dict[str, JointKind] = {}
+        for kind in kinds:
+            value = getattr(kind, key)
+            if value in taken:
+                one, other = (f"{k.name} ({', '.join(j.__name__ for j in k.links)})" for k in (taken[value], kind))
+                raise TypeError(f"{one} and {other} have the {key} {value!r} (expected one of its own for each)")
+            taken[value] = kind
+    return {kind.name: kind for kind in kinds}
+
+
+KINDS = listed(
+    JointKind.of(Revolute),
+    JointKind.of(Prismatic),
+    JointKind.of(Screw),
+    JointKind(
+        "cylindrical",
+        "C",
+        (Prismatic, Revolute),
+        "displacement along z, angle about z",
+        "#2f9aa8",
+        before=(STAYS, STAYS),
+        q_labels=("z", "rz"),
+        v_labels=("z", "rz"),
+        dh_variables=("b", "theta"),
+    ),
+    JointKind(
+        "universal",
+        "U",
+        (Revolute, Revolute),
+        "angle about x, then about the turned y",
+        "#c2557f",
+        before=(CYCLES, CYCLES),
+        after=CYCLES,
+        q_labels=("rx", "ry"),
+        v_labels=("rx", "ry"),
+        axis=False,
+    ),
+    JointKind(
+        "planar",
+        "E",
+        (Prismatic, Prismatic, Revolute),
+        "displacements along x and y, angle about z",
+        "#8a7a2f",
+        before=(CYCLES, CYCLES, CYCLES),
+        q_labels=("x", "y", "rz"),
+        v_labels=("x", "y", "rz"),
+    ),
+    JointKind(
+        "ball",
+        "S",
+        BALL,
+        "quaternion (w, x, y, z); angular velocity in the body's frame",
+        "#7d5bb5",
+        before=BALL_BEFORE,
+        q_labels=QUATERNION,
+        v_labels=SPIN,
+        axis=False,
+    ),
+    JointKind(
+        "free",
+        "F",
+        (Prismatic, Prismatic, Prismatic, *BALL),
+        "position, then quaternion (w, x, y, z); linear velocity in the parent's axes, angular in the body's",
+        "#5b6f8f",
+        before=(CYCLES, CYCLES, CYCLES, *BALL_BEFORE),
+        q_labels=("x", "y", "z", *QUATERNION),
+        v_labels=("vx", "vy", "vz", *SPIN),
+        axis=False,
+        urdf="floating",
+    ),
+)
 
 
 def joint_numbers() -> tuple[str, ...]:

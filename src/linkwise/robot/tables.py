@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -18,7 +18,8 @@ from ..errors import near_miss
 from ..spatial import Placement, Rotation, Scalar, Symmetric, Vector, is_zero, turn_x, turn_z
 from . import entries as check
 from .entries import RESIDUE, TURNS, EntryError, sequence
-from .kinds import KINDS, JointKind, joint_numbers, of_one_degree
+from .joint import Joint
+from .kinds import KINDS, JointKind, joint_numbers, link_joints, of_one_degree
 from .link import own_numbers
 
 Row = Mapping[str, Any]
@@ -95,6 +96,17 @@ OTHER_NAMES = {"hinge": "revolute", "continuous": "revolute", "slide": "prismati
 }  # fmt: skip
 LARGEST_IN_DEGREES = 720.0
 REFUSE, WARN = "refuse", "warn"  # what is done with bodies that cannot exist
+
+
+def refuse_taken_names(joints: Iterable[type[Joint]]) -> None:
+    """The numbers of a kind of joint are no entries that other rows have as well."""
+    for joint in joints:
+        for name in own_numbers(joint):
+            if name in (*ENTRIES, "d"):
+                raise TypeError(f"joint class {joint.__name__}: {name} is an entry of all rows (expected another name)")
+
+
+refuse_taken_names(link_joints())
 
 
 def joint_keys() -> tuple[str, ...]:
