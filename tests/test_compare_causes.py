@@ -237,8 +237,10 @@ def test_what_brings_nothing_takes_no_share_from_what_explains_everything():
 
 def test_a_joint_of_another_kind_is_named_with_both_kinds():
     one = right_angles(0)
-    messages = [f.message for f in lw.compare(one, changed(one, "tool", joint="prismatic")).findings]
+    found = lw.compare(one, changed(one, "tool", joint="prismatic"))
+    messages = [f.message for f in found.findings]
     assert [text for text in messages if "revolute joint 'tool'" in text and "prismatic in the other" in text]
+    assert str(found).partition("\n\n")[0].count("'tool'") == 1
 
 
 ELSEWHERE = [

@@ -251,7 +251,8 @@ def verdict_of(result: Comparison, tolerance: float) -> str:
     missing, couplings = ([f for f in result.findings if f.kind == kind] for kind in ("missing joint", "coupling"))
     parts = [f.message for f in result.findings if f.kind == "parent" and f is not main]
     if missing:
-        parts.append(f"joints in one of them only: {quoted(f.where for f in missing)}")
+        names = dict.fromkeys(f.where for f in missing)  # once where both have one of that name, of other kinds
+        parts.append(f"joints in one of them only: {quoted(names)}")
     if couplings:
         parts.append(f"joints coupled in another way: {quoted(f.where for f in couplings)}{coupling_hint(couplings)}")
     if torque <= tolerance and inertia.relative > tolerance:
