@@ -5,6 +5,7 @@ method of Shu and Osher (1988), J. Comput. Phys. 77, 439, whose last stage needs
 """
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -43,12 +44,24 @@ def listed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         function.cache_clear()
 
 
+@pytest.mark.parametrize("compiled", [True, False])
+def test_events_are_found_by_a_method_of_any_number_of_stages(compiled: bool) -> None:
+    arm = lw.chain(1, seed=3)
+    options: dict[str, Any] = {"duration": 0.1, "torque": lambda arm, t, q, qd: -q, "samples": 2}
+    options["events"] = [lambda arm, t, q, qd: q[0] - 0.35]
+    for name, entry in ENTRIES.items():
+        how = {"dt": 5e-3} if entry.get("fixed") else {"rtol": 1e-6}
+        run = lw.simulate(arm, [0.3], [1.0], integrator=name, compiled=compiled, **options, **how)
+        assert [abs(met.q[0] - 0.35) < 1e-9 for met in run.events] == [True]
+
+
 def test_the_command_line_knows_that_its_steps_are_fixed() -> None:
     said = linkwise("simulate planar3 --integrator ssprk3 --dt 1 --duration 9 --samples 3 --max-steps 3").err
     assert "a smaller --dt" in said
     assert "To go on" in said
 
 
+@cache
 def exact() -> np.ndarray:
     return lw.simulate(ARM, Q, duration=0.2, samples=3, rtol=1e-12, atol=1e-13).q[-1]
 
@@ -58,11 +71,12 @@ def test_an_entry_is_an_integrator(name: str) -> None:
     assert name in lw.methods(lw.simulate)
     options: dict[str, Any] = {"duration": 0.2, "samples": 3, "integrator": name}
     finer = [{"dt": 1e-2}, {"dt": 1e-3}] if ENTRIES[name].get("fixed") else [{"rtol": 1e-4}, {"rtol": 1e-7}]
-    errors = [np.abs(lw.simulate(ARM, Q, **options, **how).q[-1] - exact()).max() for how in finer]
+    coarse, fine = (lw.simulate(ARM, Q, compiled=True, **options, **how) for how in finer)
+    errors = [np.abs(run.q[-1] - exact()).max() for run in (coarse, fine)]
     assert errors[1] < min(1e-5, 0.05 * errors[0])
-    same = [lw.simulate(ARM, Q, compiled=compiled, **options, **finer[1]) for compiled in (True, False)]
-    assert same[0].steps == same[1].steps
-    assert np.allclose(same[0].q, same[1].q, rtol=0, atol=1e-13)
+    plain = lw.simulate(ARM, Q, compiled=False, **options, **finer[0])
+    assert plain.steps == coarse.steps
+    assert np.allclose(plain.q, coarse.q, rtol=0, atol=1e-13)
 
 
 def test_rollouts_take_those_of_fixed_steps_whose_stages_need_the_one_before_alone() -> None:

@@ -48,7 +48,8 @@ class Driver:
         degree = method.degree or (len(HALVES[0]) if crossings else 0)
         self.k, self.z = lanes.arrays(method.slots, size), lanes.array(size)
         self.powers = lanes.arrays(degree, size)
-        self.k_there, self.z_there = lanes.arrays(method.slots, size), lanes.array(size)  # of a shorter step
+        slots = max(method.slots, 3)  # which `halves` uses
+        self.k_there, self.z_there = lanes.arrays(slots, size), lanes.array(size)  # of a shorter step
         self.events = Events(lanes, crossings, self) if crossings else None
 
     def begin(self) -> None:
