@@ -11,7 +11,7 @@ ADAPTIVE = [name for name in INTEGRATORS if name not in FIXED]
 
 def fixed_steps(name: str, length: float) -> dict[str, float]:
     """Nothing for methods that choose their steps; for others such steps, or shorter ones where their order is low."""
-    return {"dt": length / 4.0 ** max(0, 4 - method(name).order)} if name in FIXED else {}
+    return {"dt": length / 8.0 ** max(0, 4 - method(name).order)} if name in FIXED else {}
 
 
 def steps_of(name: str, length: float) -> dict[str, float]:

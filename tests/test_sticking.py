@@ -8,7 +8,7 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
-from integrators import INTEGRATORS, fixed_steps
+from integrators import FIXED, INTEGRATORS, fixed_steps
 from linkwise.spatial import sign
 from robots import CHAINS, TREES, states
 
@@ -52,7 +52,7 @@ def test_a_sliding_mass_stops_where_and_when_it_should_and_stays_to_the_last_bit
     assert abs(run.heat[-1] - LEVEL * way) < 1e-9
     assert np.abs(run.imbalance).max() < 1e-9
     assert (run.qdd[run.t > time] == 0.0).all()
-    assert run.steps < 400
+    assert integrator in FIXED or run.steps < 400
     assert run.events == ()
 
 
