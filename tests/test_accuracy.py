@@ -12,7 +12,7 @@ import pytest
 import linkwise as lw
 from effort import rest_slow
 from linkwise.api.method_table import METHODS
-from linkwise.explanation.accuracies import exact_accelerations, numbers
+from linkwise.explanation.accuracies import exact_accelerations, exact_numbers
 from robots import QUICK, SMALL, conditioned, ids, states
 
 over_robots = pytest.mark.parametrize("robot", rest_slow(SMALL, QUICK[::2]), ids=ids(SMALL))
@@ -47,7 +47,7 @@ def test_the_exact_accelerations_need_the_torques_that_were_given(robot: lw.Robo
     q, qd, tau = a_state(robot)
     arrays = {"q": q, "qd": qd, "tau": tau}
     exact, context, agreement = exact_accelerations(mpmath, robot, arrays, 60)
-    mine = (numbers(context, array) for array in (q, qd))
+    mine = (exact_numbers(context, array) for array in (q, qd))
     again = lw.inverse_dynamics(robot.cast(context.mpf), *mine, exact)
     largest = max(1.0, float(np.abs(lw.bias_torque(robot, q, qd)).max()))
     assert max(abs(again - tau)) < 1e-40 * largest

@@ -312,7 +312,7 @@ def test_half_precision_is_refused_in_words_that_are_true():
 @pytest.mark.parametrize("name", METHODS)
 def test_the_table_of_methods_names_only_methods_that_are_offered(name):
     offered = METHODS[name]
-    named = {*offered.candidates, *offered.looping, *filter(None, [offered.long])}
+    named = {*offered.candidates, *offered.loop_methods, *filter(None, [offered.long])}
     assert named <= set(offered.algorithms)
     assert ("fewest" in offered.algorithms and offered.algorithms["fewest"] is None) == bool(offered.candidates)
     assert bool(offered.candidates) == bool(offered.long)

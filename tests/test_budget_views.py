@@ -8,7 +8,7 @@ import pytest
 
 import linkwise as lw
 from command_line import linkwise
-from linkwise.api.budgets.plot import KINDS, look
+from linkwise.api.budgets.plot import KINDS, term_styles
 
 ARM = lw.load("ur5e")
 Q, QD, QDD = [0, -0.4, 0.4, 0, 0.5, 0], [3, -1, 1, 0, 0.1, 0], [2, -8, 0, 0, 0, 0]
@@ -50,7 +50,7 @@ def test_kinds_have_the_same_colours_in_every_picture() -> None:
     assert set(labels) == set(KINDS)
     assert len(set(KINDS.values())) == len(KINDS)
     for shown in ([[0, 3]], [[3], [0]]):
-        assert {labels[k]: style["facecolor"] for k, style in look(shown, labels).items()} == {
+        assert {labels[k]: style["facecolor"] for k, style in term_styles(shown, labels).items()} == {
             labels[k]: KINDS[labels[k]] for k in (0, 3)
         }
 

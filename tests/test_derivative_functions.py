@@ -158,8 +158,8 @@ def test_it_runs_compiled_by_the_rule_of_the_public_functions(monkeypatch: pytes
         made.append(dtype)
         keep(self, dtype, kernel)
 
-    keep = lw.results.Derivative._keep
-    monkeypatch.setattr(lw.results.Derivative, "_keep", spied)
+    keep = lw.results.Derivative._store
+    monkeypatch.setattr(lw.results.Derivative, "_store", spied)
     monkeypatch.setenv("LINKWISE_CACHE", "off")
     q = states(PLANAR)[0]
     with lw.use_kernels("auto"):

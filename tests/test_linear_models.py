@@ -11,7 +11,7 @@ import linkwise as lw
 from effort import rest_slow
 from joint_kinds import CHAIN, COUPLED
 from joint_kinds import states as jointed_states
-from linkwise.derivatives.linear_models import held
+from linkwise.derivatives.linear_models import zero_order_hold
 from robots import relative
 
 PLANAR = lw.load("planar3")
@@ -97,7 +97,7 @@ def test_matrix_exponentials_to_many_digits(scale: float) -> None:
     mpmath = pytest.importorskip("mpmath")
     random = np.random.default_rng(0)
     A, B = random.normal(size=(2, 4, 4)) * scale / 5, random.normal(size=(2, 4, 2))
-    found = held(A, B, 0.5)
+    found = zero_order_hold(A, B, 0.5)
     with mpmath.workdps(40):
         for k in range(2):
             block = np.zeros((6, 6))
@@ -113,17 +113,17 @@ def test_a_batch_of_matrices_of_all_sizes_is_each_of_them_alone() -> None:
     A = random.normal(size=(700, 6, 6)) * 10.0 ** random.uniform(-4, 2, size=(700, 1, 1))
     B = random.normal(size=(700, 6, 2))
     A[3, 1, 2], A[4], A[5], B[6, 0, 0] = np.inf, 1e4 * np.eye(6), 0.0, np.nan
-    together = held(A.reshape(70, 10, 6, 6), B.reshape(70, 10, 6, 2), 0.1)
+    together = zero_order_hold(A.reshape(70, 10, 6, 6), B.reshape(70, 10, 6, 2), 0.1)
     assert together[0].shape == (70, 10, 6, 6)
     for k in range(0, 700, 23):
-        alone = held(A[k], B[k], 0.1)
+        alone = zero_order_hold(A[k], B[k], 0.1)
         for one, many in zip(alone, together, strict=True):
             assert relative(many.reshape(700, *one.shape)[k], one) < 1e-14
     for k in (3, 4, 6):
         assert all(np.isnan(x.reshape(700, -1)[k]).all() for x in together)
     assert np.array_equal(together[0][0, 5], np.eye(6))
     assert np.array_equal(together[1][0, 5], 0.1 * B[5])
-    assert held(np.zeros((0, 3, 3)), np.zeros((0, 3, 1)), 1.0)[1].shape == (0, 3, 1)
+    assert zero_order_hold(np.zeros((0, 3, 3)), np.zeros((0, 3, 1)), 1.0)[1].shape == (0, 3, 1)
 
 
 def test_external_wrenches_are_in_the_model() -> None:
@@ -334,8 +334,8 @@ def test_a_torque_function_finds_where_the_robot_sags() -> None:
     )
     assert np.abs(by_components.tau - found.tau).max() < 1e-7
     ball = lw.chain(2, seed=1, joints="SS")
-    held = lw.equilibrium(ball, lw.neutral(ball), lw.control.springs(100.0))
-    assert np.abs(lw.gravity_torque(ball, held.q) - held.tau).max() < 1e-7
+    zero_order_hold = lw.equilibrium(ball, lw.neutral(ball), lw.control.springs(100.0))
+    assert np.abs(lw.gravity_torque(ball, zero_order_hold.q) - zero_order_hold.tau).max() < 1e-7
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pytest
 import linkwise as lw
 from command_line import linkwise
 from linkwise.api import functions, references
-from linkwise.api.call import Declared
+from linkwise.api.call import PublicFunction
 from linkwise.api.method_table import METHODS
 from linkwise.api.states import States
 from linkwise.cli.options import robot_names
@@ -39,7 +39,7 @@ def by_inertia_matrix(
 @pytest.fixture
 def method(monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setitem(ALL_INVERSE_DYNAMICS, "by-inertia-matrix", by_inertia_matrix)
-    monkeypatch.setitem(references.WHERE, "by-inertia-matrix", [("angeles", "eq. (7.62)")])
+    monkeypatch.setitem(references.SOURCES, "by-inertia-matrix", [("angeles", "eq. (7.62)")])
     return "by-inertia-matrix"
 
 
@@ -157,7 +157,7 @@ def gravity_power(arm: lw.Robot, q: Any, qd: Any, *, method: str | None = None, 
 @pytest.fixture
 def function(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     monkeypatch.setattr(gravity_power, "__module__", functions.__name__)  # where it would stand
-    declared = Declared((), drive_power, fast=True, result_names=("power",))(gravity_power)
+    declared = PublicFunction((), drive_power, fast=True, result_names=("power",))(gravity_power)
     monkeypatch.setattr(functions, "gravity_power", declared, raising=False)
     monkeypatch.setattr(lw, "gravity_power", declared, raising=False)
     monkeypatch.setitem(lw.PACKAGE_OF, "gravity_power", "api.functions")

@@ -11,7 +11,7 @@ import linkwise as lw
 from effort import rest_slow
 from fake_cuda import FakeLibrary, Foreign, fake_driver
 from joint_kinds import coupled
-from linkwise.api.compiling import checked_spec
+from linkwise.api.compiling import check_spec
 from linkwise.errors import CudaError
 from linkwise.kernels.round_spec import RoundSpec
 from linkwise.kernels.rounds import Launch, Order, Plan
@@ -54,7 +54,7 @@ def state(robot: lw.Robot, *batch: int) -> np.ndarray:
 
 
 def plan_of(robot: lw.Robot) -> Plan:
-    spec = checked_spec(lw.forward_dynamics, robot, this_machine(), "float64", "rounds", (), {})
+    spec = check_spec(lw.forward_dynamics, robot, this_machine(), "float64", "rounds", (), {})
     assert isinstance(spec, RoundSpec)
     return spec.plan
 
@@ -134,7 +134,7 @@ def test_a_chain_is_never_put_in_order_but_for_odd_links() -> None:
 
 def test_long_robots_take_rounds_by_themselves() -> None:
     def form(n: int, target: str, method: str) -> type:
-        spec = checked_spec(
+        spec = check_spec(
             lw.forward_dynamics, lw.chain(n), target_named(target), "float64", "auto", (), {"method": method}
         )
         return type(spec)

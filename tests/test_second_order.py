@@ -6,7 +6,7 @@ import pytest
 import linkwise as lw
 from effort import rest_slow
 from joint_kinds import BALL, SCREWS, states
-from linkwise.derivatives.closed_form_derivatives import by_products
+from linkwise.derivatives.closed_form_derivatives import second_derivatives_by_products
 from robots import relative
 
 TREES = [lw.load("planar3"), BALL, SCREWS, lw.random_tree(6, seed=3, joints="RP")]
@@ -90,7 +90,7 @@ def test_the_public_function_runs_compiled_once_that_pays():
     with lw.use_kernels("auto"):
         compiled = lw.forward_dynamics_second_derivatives(robot, q, qd, tau)
     assert np.array_equal(compiled[0], lw.compile(lw.forward_dynamics_second_derivatives, robot)(q, qd, tau)[0])
-    exact = by_products(robot, q, qd, tau)
+    exact = second_derivatives_by_products(robot, q, qd, tau)
     assert all(np.allclose(a, b, rtol=0.0, atol=1e-10) for a, b in zip(compiled, exact, strict=True))
 
 
@@ -127,5 +127,5 @@ def test_a_robot_of_many_legs():
     robot = lw.load("go1")
     q, qd, _, tau = states(robot, 3)
     found = lw.compile(lw.forward_dynamics_second_derivatives, robot)(q, qd, tau)
-    exact = by_products(robot, q, qd, tau)
+    exact = second_derivatives_by_products(robot, q, qd, tau)
     assert all(relative(a, b) < 1e-11 for a, b in zip(found, exact, strict=True))

@@ -33,7 +33,7 @@ class BaseMotion(ComparesArrays):
         return {f"base.{name}": (getattr(self, name), (3,)) for name in self.__dataclass_fields__}
 
 
-def base_parts(base: BaseMotion | None) -> dict[str, tuple[Any, tuple[int, ...]]]:
+def base_arrays(base: BaseMotion | None) -> dict[str, tuple[Any, tuple[int, ...]]]:
     if base is None:
         return {}
     if not isinstance(base, BaseMotion):

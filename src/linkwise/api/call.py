@@ -22,14 +22,14 @@ import numpy as np
 
 from ..kernels import dispatch
 from ..robot import Friction, Robot, require_robot
-from .base_motion import base_parts
+from .base_motion import base_arrays
 from .method_table import algorithm, for_generated_code
-from .singular import explained, refuse_singular
+from .singular import explain_division_by_zero, refuse_singular
 from .states import Array, States
 
 P = ParamSpec("P")
 Shape = tuple[int | str, ...]
-Shapes = Shape | list[Shape] | Callable[..., Shape | list[Shape]]
+ResultShapes = Shape | list[Shape] | Callable[..., Shape | list[Shape]]
 SIZES: dict[str, Callable[[Robot], int]] = {
     "n": lambda robot: robot.n,
     "nq": lambda robot: robot.nq,
@@ -49,16 +49,16 @@ class Call(NamedTuple):
     shape: tuple[int, ...] | list[tuple[int, ...]]  # of the result for one state; a list of shapes for several
     options: dict[str, Any] | None = None  # that the result depends on besides the arrays; None: never compiled
     divides: bool = False  # by inertias: a joint that nothing resists is an error that names it
-    collected: Callable[[list[Array]], Any] = tuple  # what is returned of several results
+    pack: Callable[[list[Array]], Any] = tuple  # what is returned of several results
 
     def plain(self) -> Array:
         """By the algorithm itself; infinities and NaN on the way are no reason for warnings."""
         if not self.divides:
-            return self.returned(self._joined())
-        with explained(self.states):
-            return self.returned([refuse_singular(self.states, array) for array in self._joined()])
+            return self.pack_results(self._results())
+        with explain_division_by_zero(self.states):
+            return self.pack_results([refuse_singular(self.states, array) for array in self._results()])
 
-    def _joined(self) -> list[Array]:
+    def _results(self) -> list[Array]:
         with np.errstate(all="ignore"):
             computed = self.compute()
             values = computed if isinstance(self.shape, list) else (computed,)
@@ -68,9 +68,9 @@ class Call(NamedTuple):
     def shapes(self) -> list[tuple[int, ...]]:
         return self.shape if isinstance(self.shape, list) else [self.shape]
 
-    def returned(self, arrays: list[Array]) -> Any:
+    def pack_results(self, arrays: list[Array]) -> Any:
         """What the public function returns: an array, or a tuple of several."""
-        return self.collected(arrays) if isinstance(self.shape, list) else arrays[0]
+        return self.pack(arrays) if isinstance(self.shape, list) else arrays[0]
 
     def request(self) -> dispatch.Request | None:
         """What a kernel for this call has to be, or None where none can be."""
@@ -84,7 +84,7 @@ class Call(NamedTuple):
         keywords, loop_method = for_generated_code(self.function, options)
         return dispatch.Request(self.function, (*keywords.items(), *states.loads.items()), dtype, loop_method)
 
-    def by_default(self) -> bool:
+    def has_default_options(self) -> bool:
         """Whether no option is given, nor a wrench: the fast path is for such calls."""
         return not any((self.options or {}).values()) and not self.states.acting
 
@@ -98,37 +98,44 @@ def result(call: Call) -> Array:
     if kernel is None:
         return call.plain()
     name, slow = call.function.__name__, getattr(call.function, "slow", None)
-    if slow is not None and name not in states.robot.entries and call.by_default() and request.dtype == "float64":
+    if (
+        slow is not None
+        and name not in states.robot.entries
+        and call.has_default_options()
+        and request.dtype == "float64"
+    ):
         states.robot.entries[name] = kernel.entry(partial(slow, states.robot))
     out = [np.empty((*states.batch, *shape), request.dtype) for shape in call.shapes]
     non_finite = kernel.run(states.batch, [states.rows(*argument) for argument in kernel.interface.inputs], out)
     if non_finite and call.divides:
-        return call.returned([refuse_singular(states, array[()]) for array in out])
-    return call.returned([array[()] for array in out])
+        return call.pack_results([refuse_singular(states, array[()]) for array in out])
+    return call.pack_results([array[()] for array in out])
 
 
-def public(
+def public_function(
     call: Callable[P, Call], function: Callable[..., Any] | None = None, *, fast: bool = False
 ) -> Callable[P, Array]:
     """The public function of this name, signature and docstring, from what its calls compute."""
     function = function or call
 
     @wraps(function)
-    def public(*arguments: P.args, **keywords: P.kwargs) -> Array:
+    def public_function(*arguments: P.args, **keywords: P.kwargs) -> Array:
         return result(call(*arguments, **keywords))
 
     @wraps(function)
     def plain(*arguments: P.args, **keywords: P.kwargs) -> Array:
         return call(*arguments, **keywords).plain()
 
-    vars(public)["plain"] = plain  # what kernels are traced from
+    vars(public_function)["plain"] = plain  # what kernels are traced from
     signature = inspect.signature(function)
-    vars(public)["__signature__"] = signature.replace(return_annotation="Array") if function is call else signature
-    return dispatch.with_fast_path(public) if fast else public
+    vars(public_function)["__signature__"] = (
+        signature.replace(return_annotation="Array") if function is call else signature
+    )
+    return dispatch.with_fast_path(public_function) if fast else public_function
 
 
 @dataclass(eq=False)
-class Declared:
+class PublicFunction:
     """A public function, from its signature and docstring, and from this: its result, and how that is computed.
 
     The parameters say what it takes: first the robot, then arrays, without a default; `wrench` and `point` are loads,
@@ -139,59 +146,66 @@ class Declared:
     the `algorithm`, the `law` of friction, the moving `base`, any option; first `self`, for methods.
     """
 
-    shape: Shapes  # of the result for one state, or several; a function of robot and options where it depends on these
+    shape: ResultShapes  # for one state; a function of robot and options where it depends on these
     compute: Callable[..., Any]
     _: KW_ONLY
     divides: bool = False  # by inertias: a joint that nothing resists is an error that names it
     compiled: bool = True  # whether calls may run compiled
-    moves_base: bool = False  # `base` is the motion of the base, and nothing is compiled where it moves
-    refuse: Callable[[Robot], object] | None = None  # raises an error for robots that there is no result for
-    final: Callable[..., dict[str, Any]] | None = None  # checks robot and options, and gives these as kernels take them
+    takes_base_motion: bool = False  # `base` is the motion of the base, and nothing is compiled where it moves
+    check_robot: Callable[[Robot], object] | None = None  # raises an error for robots that there is no result for
+    normalize_options: Callable[..., dict[str, Any]] | None = (
+        None  # checks robot and options, and gives these as kernels take them
+    )
     fast: bool = False  # with a fast path into machine code, for functions of a robot and arrays
-    collected: Callable[[list[Array]], Any] = tuple  # what is returned of several results
+    pack: Callable[[list[Array]], Any] = tuple  # what is returned of several results
     published: str | None = None  # what `lw.cite` calls its source, if it has no choice of methods
     result_names: tuple[str, ...] = ()  # in generated files
     multiplied: Callable[..., Any] | None = None  # of a regressor: the parameters, by robot, friction and base
 
     def __call__(self, function: Callable[P, Array]) -> Callable[P, Array]:
         parameters = inspect.signature(function).parameters
-        self.names, self.wanted = tuple(parameters), set(inspect.signature(self.compute).parameters) - {"states"}
+        self.names, self.compute_parameters = (
+            tuple(parameters),
+            set(inspect.signature(self.compute).parameters) - {"states"},
+        )
         self.defaults = {name: p.default for name, p in parameters.items() if p.default is not p.empty}
         self.robot, *self.arrays = [name for name in parameters if name != "self" and name not in self.defaults]
         loads = ("wrench", "point") if "wrench" in parameters else ()  # a point alone is an option
         self.options = [name for name in self.defaults if name not in (*loads, "check")]
-        self.checks, self.function = function, public(self.call, function, fast=self.fast)
-        about = ("published", "result_names", "multiplied")
-        vars(self.function).update({name: getattr(self, name) for name in about if getattr(self, name)})
+        self.signature_function, self.function = function, public_function(self.call, function, fast=self.fast)
+        attributes = ("published", "result_names", "multiplied")
+        vars(self.function).update({name: getattr(self, name) for name in attributes if getattr(self, name)})
         return self.function
 
     def call(self, *arguments: Any, **keywords: Any) -> Call:
-        self.checks(*arguments, **keywords)  # Python refuses arguments that do not fit the signature
-        given = {**self.defaults, **dict(zip(self.names, arguments, strict=False)), **keywords}
-        robot = given[self.robot]
-        if self.refuse is not None:
+        self.signature_function(*arguments, **keywords)  # Python refuses arguments that do not fit the signature
+        values = {**self.defaults, **dict(zip(self.names, arguments, strict=False)), **keywords}
+        robot = values[self.robot]
+        if self.check_robot is not None:
             require_robot(robot)
-            self.refuse(robot)
-        function = getattr(given["self"], self.checks.__name__) if "self" in given else self.function
-        options = {name: given[name] for name in self.options}
-        base = options.pop("base") if self.moves_base else None
+            self.check_robot(robot)
+        function = getattr(values["self"], self.signature_function.__name__) if "self" in values else self.function
+        options = {name: values[name] for name in self.options}
+        base = options.pop("base") if self.takes_base_motion else None
         if "method" in options:
-            given["algorithm"] = algorithm(function, options["method"], robot, moves=base is not None)
+            values["algorithm"] = algorithm(function, options["method"], robot, moves=base is not None)
         if "friction" in options:
-            given["law"] = options["friction"] = Friction.of(options["friction"])
-        if self.final is not None:
+            values["law"] = options["friction"] = Friction.of(options["friction"])
+        if self.normalize_options is not None:
             require_robot(robot)
-            options = self.final(robot, **options)
-            given.update(options)
-        arrays = {name: given[name] for name in self.arrays}
-        wrench, point = (given["wrench"], given["point"]) if "wrench" in given else (None, None)
-        states = States(robot, arrays, wrench, given["check"], base_parts(base), point)
-        compute = partial(self.compute, states=states, **{name: given[name] for name in self.wanted})
+            options = self.normalize_options(robot, **options)
+            values.update(options)
+        arrays = {name: values[name] for name in self.arrays}
+        wrench, point = (values["wrench"], values["point"]) if "wrench" in values else (None, None)
+        states = States(robot, arrays, wrench, values["check"], base_arrays(base), point)
+        compute = partial(self.compute, states=states, **{name: values[name] for name in self.compute_parameters})
         shape = self.shape(robot, **options) if callable(self.shape) else self.shape
-        shapes = [of_robot(each, robot) for each in shape] if isinstance(shape, list) else of_robot(shape, robot)
-        kept = options if self.compiled and base is None else None
-        return Call(function, states, compute, shapes, kept, self.divides, self.collected)
+        shapes = (
+            [concrete_shape(each, robot) for each in shape] if isinstance(shape, list) else concrete_shape(shape, robot)
+        )
+        compiled_options = options if self.compiled and base is None else None
+        return Call(function, states, compute, shapes, compiled_options, self.divides, self.pack)
 
 
-def of_robot(shape: Shape, robot: Robot) -> tuple[int, ...]:
+def concrete_shape(shape: Shape, robot: Robot) -> tuple[int, ...]:
     return tuple([SIZES[size](robot) if isinstance(size, str) else size for size in shape])

@@ -57,7 +57,7 @@ def compile(  # noqa: A001
     """
     motion: Motion | None = getattr(function, "motion", None)
     if motion is not None:
-        return motion.compiled(robot, **given_options(dtype, form, passes, target), **keywords)
+        return motion.compiled(robot, **non_default_options(dtype, form, passes, target), **keywords)
     dtype = dtype or DTYPES[0]
     with LOCK:
         from ..kernels.target import target_named, this_machine  # imported only when something is compiled
@@ -65,26 +65,26 @@ def compile(  # noqa: A001
         machine = target_named(target)
         check_function_and_robot(function, robot)
         one_of(dtype, DTYPES, "dtype")
-        own: Any = getattr(function, "compiled_for", None)  # several kernels together, rather than one program
+        compiled_for: Any = getattr(function, "compiled_for", None)  # several kernels together, rather than one program
         passes = tuple(passes)
         if (
-            own is not None
+            compiled_for is not None
             and machine is this_machine()
             and form == "auto"
             and not (keywords or passes or robot.non_floats)
         ):
-            return own(robot, dtype)
-        spec = checked_spec(function, robot, machine, dtype, form, passes, keywords)
+            return compiled_for(robot, dtype)
+        spec = check_spec(function, robot, machine, dtype, form, passes, keywords)
         return machine.kernel(spec, explain_non_finite)
 
 
-def given_options(dtype: str | None, form: str, passes: Iterable[str], target: str = "cpu") -> dict[str, Any]:
+def non_default_options(dtype: str | None, form: str, passes: Iterable[str], target: str = "cpu") -> dict[str, Any]:
     """Those that are not their defaults: options of kernels, which motions have or refuse by name."""
     options = {"dtype": (dtype, None), "form": (form, "auto"), "passes": (tuple(passes), ()), "target": (target, "cpu")}
     return {name: value for name, (value, default) in options.items() if value != default}
 
 
-def checked_spec(
+def check_spec(
     function: Callable[..., Any],
     robot: Robot,
     target: Target,
@@ -174,14 +174,14 @@ def spec_of(
     return spec_for(function, robot, dtype, keywords, loop_method, form, passes, target)
 
 
-METHODS = {  # for any robot: those that compute with mass, mass centre and inertia as a record has them
+UNIVERSAL_METHODS = {  # for any robot: those that compute with mass, mass centre and inertia as a record has them
     "inverse_dynamics": "newton-euler",
     "bias_torque": "newton-euler",
     "gravity_torque": "newton-euler",
     "forward_dynamics": "articulated",
 }
 
-LOADS = {"wrench": (6,), "point": (3,)}  # of every link, where they are asked for
+LOAD_SHAPES = {"wrench": (6,), "point": (3,)}  # of every link, where they are asked for
 
 
 class WasmModule(bytes):
@@ -266,16 +266,18 @@ def wasm(
     if motion is not None:
         if robot is None:
             raise TypeError(f"lw.{function.__name__} has no form that takes any robot (expected a robot)")
-        return WasmModule(motion.module(robot, **given_options(dtype, form, passes), **keywords))
+        return WasmModule(motion.module(robot, **non_default_options(dtype, form, passes), **keywords))
     dtype = dtype or DTYPES[0]
     with LOCK:
         machine = wasm_target()
         if robot is None:
-            return WasmModule(machine.universal_module(*universal(function, dtype, keywords, form, tuple(passes))))
-        return WasmModule(machine.module(checked_spec(function, robot, machine, dtype, form, passes, keywords)))
+            return WasmModule(
+                machine.universal_module(*universal_arguments(function, dtype, keywords, form, tuple(passes)))
+            )
+        return WasmModule(machine.module(check_spec(function, robot, machine, dtype, form, passes, keywords)))
 
 
-def universal(
+def universal_arguments(
     function: Callable[..., Any], dtype: str, keywords: dict[str, Any], form: str, passes: tuple[str, ...]
 ) -> tuple[Callable[..., Any], dict[str, tuple[int, ...]], str, dict[str, Any]]:
     """The arguments of `universal_module`, checked."""
@@ -284,7 +286,7 @@ def universal(
     one_of(dtype, DTYPES, "dtype")
     one_of(form, FORMS, "form")
     name = getattr(function, "__name__", repr(function))
-    offered = (*METHODS, "poses")
+    offered = (*UNIVERSAL_METHODS, "poses")
     if function not in [getattr(functions, name) for name in offered]:
         raise ValueError(
             f"{name} has no form that takes any robot (expected one of {', '.join(offered)}; or a robot:"
@@ -298,7 +300,9 @@ def universal(
             " lw.wasm(function, robot, ...))"
         )
     for key in constant_arrays(keywords):
-        expected = f"{key}=True for an input with numbers of every link, or a robot" if key in LOADS else "a robot"
+        expected = (
+            f"{key}=True for an input with numbers of every link, or a robot" if key in LOAD_SHAPES else "a robot"
+        )
         raise ValueError(
             f"{key} is constant, and there is no robot (expected {expected}: lw.wasm(function, robot, ...))"
         )
@@ -309,10 +313,10 @@ def universal(
         )
     keywords = {key: value for key, value in keywords.items() if value is not None}
     arrays: dict[str, tuple[int, ...]] = dict.fromkeys(inputs_of(function, {}), ())
-    arrays |= {key: shape for key, shape in LOADS.items() if keywords.get(key) is True}
+    arrays |= {key: shape for key, shape in LOAD_SHAPES.items() if keywords.get(key) is True}
     keywords = {key: value for key, value in keywords.items() if key not in arrays}
-    if name in METHODS:
-        keywords = {"method": METHODS[name]} | keywords
+    if name in UNIVERSAL_METHODS:
+        keywords = {"method": UNIVERSAL_METHODS[name]} | keywords
         one_of(keywords["method"], LOOP_METHODS[name], f"{name}: method")
         keywords["method"] = LOOP_METHODS[name][keywords["method"]]
     return function, arrays, dtype, keywords

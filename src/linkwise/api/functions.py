@@ -20,20 +20,22 @@ from ..robot import Friction, Link, Robot
 from ..robot.entries import vector3
 from ..spatial import Scalars, Vector, Wrench, add, sub
 from .base_motion import BaseMotion, base_motion, base_velocity
-from .call import Declared
+from .call import PublicFunction
 from .states import Array, States
 
 ComponentAxes = Literal["base", "frame"]  # the axes along which components are: of the base, or of a frame itself
 AXES = get_args(ComponentAxes)
 
 
-def needed_torques(states: States, algorithm: Any, law: Friction | None, base: BaseMotion | None) -> list[Any]:
+def inverse_dynamics_torques(
+    states: States, algorithm: Any, law: Friction | None, base: BaseMotion | None
+) -> list[Any]:
     moving = {} if base is None else {"base": base_motion(states, base)}
     tau = joint_torques(states, algorithm(states.links, *states.motion(), external_wrenches(states), **moving))
     return tau if law is None else sums(tau, law.torques(states.robot, states.scalars("qd")))
 
 
-@Declared(("n",), needed_torques, moves_base=True, fast=True, result_names=("tau",))
+@PublicFunction(("n",), inverse_dynamics_torques, takes_base_motion=True, fast=True, result_names=("tau",))
 def inverse_dynamics(
     robot: Robot,
     q: Array,
@@ -69,14 +71,14 @@ def accelerations(states: States, algorithm: Any, law: Friction | None) -> list[
     if law is not None:
         torques = differences(torques, law.torques(states.robot, states.scalars("qd")))
     if algorithm not in CONTRACTIONS:
-        return plain_accelerations(states, algorithm, torques, external_wrenches(states))
+        return joint_accelerations(states, algorithm, torques, external_wrenches(states))
     with LOCK:  # late: other methods need none of it
-        from .side_by_side import for_links
-    external = external_wrenches(states, for_links(states, CONTRACTIONS[algorithm]))
-    return plain_accelerations(states, for_links(states, algorithm), torques, external)
+        from .side_by_side import vectorize_links
+    external = external_wrenches(states, vectorize_links(states, CONTRACTIONS[algorithm]))
+    return joint_accelerations(states, vectorize_links(states, algorithm), torques, external)
 
 
-@Declared(("n",), accelerations, divides=True, fast=True, result_names=("qdd",))
+@PublicFunction(("n",), accelerations, divides=True, fast=True, result_names=("qdd",))
 def forward_dynamics(
     robot: Robot,
     q: Array,
@@ -105,7 +107,7 @@ def inertia(states: States, algorithm: Any) -> Any:
     return states.coordinates.matrix(algorithm(states.links, states.positions()))
 
 
-@Declared(("n", "n"), inertia, divides=True, fast=True, result_names=("inertia",))
+@PublicFunction(("n", "n"), inertia, divides=True, fast=True, result_names=("inertia",))
 def inertia_matrix(robot: Robot, q: Array, *, method: str | None = None, check: bool = False) -> Array:
     """The generalized inertia matrix I(q): (..., n, n), symmetric, positive definite.
 
@@ -115,7 +117,7 @@ def inertia_matrix(robot: Robot, q: Array, *, method: str | None = None, check: 
     """
 
 
-def factors(states: States, algorithm: Any) -> tuple[Any, list[Any]]:
+def udu_factors(states: States, algorithm: Any) -> tuple[Any, list[Any]]:
     robot, q = states.robot, states.positions()
     if robot.couplings:
         matrix = states.coordinates.matrix(composite.inertia_matrix(states.links, q))
@@ -125,7 +127,7 @@ def factors(states: States, algorithm: Any) -> tuple[Any, list[Any]]:
     return upper, [np.where(x == 0.0, np.nan, x) for x in diagonal] if states.numeric else diagonal  # 0: singular
 
 
-@Declared([("n", "n"), ("n",)], factors, divides=True, compiled=False, result_names=("U", "D"))
+@PublicFunction([("n", "n"), ("n",)], udu_factors, divides=True, compiled=False, result_names=("U", "D"))
 def udu(robot: Robot, q: Array, *, method: str | None = None, check: bool = False) -> tuple[Array, Array]:  # type: ignore[empty-body]
     """The factors of I = U D Uᵀ: U (..., n, n), unit upper triangular, and the diagonal of D (..., n), all positive.
 
@@ -138,13 +140,13 @@ def udu(robot: Robot, q: Array, *, method: str | None = None, check: bool = Fals
     """
 
 
-def torques_without_acceleration(states: States, algorithm: Any) -> Any:
+def bias_torques(states: States, algorithm: Any) -> Any:
     still = states.coordinates.accelerations(states.scalars("qd"), [0.0] * states.robot.n)
     motion = states.positions(), states.rates(), still
     return joint_torques(states, algorithm(states.links, *motion, external_wrenches(states)))
 
 
-@Declared(("n",), torques_without_acceleration, fast=True, result_names=("tau",))
+@PublicFunction(("n",), bias_torques, fast=True, result_names=("tau",))
 def bias_torque(
     robot: Robot,
     q: Array,
@@ -161,18 +163,18 @@ def bias_torque(
     """
 
 
-def torques_at_rest(states: States, algorithm: Any) -> Any:
+def gravity_torques(states: States, algorithm: Any) -> Any:
     links = len(states.robot.links)
     still, nothing = [0.0] * links, [Wrench.zero()] * links
     return states.coordinates.torques(algorithm(states.links, states.positions(), still, still, nothing))
 
 
-@Declared(("n",), torques_at_rest, fast=True, result_names=("tau",))
+@PublicFunction(("n",), gravity_torques, fast=True, result_names=("tau",))
 def gravity_torque(robot: Robot, q: Array, *, method: str | None = None, check: bool = False) -> Array:
     """The torques that hold the robot still against gravity, g(q): (..., n). By any `method` of inverse dynamics."""
 
 
-@Declared(
+@PublicFunction(
     (),
     lambda states: energy.kinetic_energy(states.links, states.positions(), states.rates()),
     fast=True,
@@ -182,20 +184,20 @@ def kinetic_energy(robot: Robot, q: Array, qd: Array, *, check: bool = False) ->
     """Kinetic energy, that of the drives' inertia included, in J: (...)."""
 
 
-@Declared(
+@PublicFunction(
     (), lambda states: energy.potential_energy(states.links, states.positions()), fast=True, result_names=("energy",)
 )
 def potential_energy(robot: Robot, q: Array, *, check: bool = False) -> Array:
     """Potential energy of gravity in J, zero for masses at the origin of the base frame: (...)."""
 
 
-def motions_of_centres(states: States, base: BaseMotion | None) -> list[list[list[Any]]]:
+def centre_motions(states: States, base: BaseMotion | None) -> list[list[list[Any]]]:
     moving, velocity = base_motion(states, base), base_velocity(states, base)
     vectors = centres.mass_centres(states.links, *states.motion(), moving, velocity)
     return [[list(part[joint.link]) for joint in states.robot.moving] for part in vectors]
 
 
-@Declared([("links", 3)] * 3, motions_of_centres, compiled=False, moves_base=True)
+@PublicFunction([("links", 3)] * 3, centre_motions, compiled=False, takes_base_motion=True)
 def mass_centres(
     robot: Robot, q: Array, qd: Array, qdd: Array, *, base: BaseMotion | None = None, check: bool = False
 ) -> Array:
@@ -205,18 +207,18 @@ def mass_centres(
     """
 
 
-def transmitted(states: States, axes: str, base: BaseMotion | None) -> list[list[Any]]:
+def joint_wrench_rows(states: States, axes: str, base: BaseMotion | None) -> list[list[Any]]:
     robot, links, angles = states.robot, states.links, states.positions()
     loads = newton_euler.joint_wrenches(links, *states.motion(), external_wrenches(states), base_motion(states, base))
     loads = kinematics.in_joint_frames(links, angles, loads)
     if axes == "base":
-        return [list(load) for load in of_joints(robot, kinematics.in_base_frame(links, angles, loads))]
+        return [list(load) for load in first_link_wrenches(robot, kinematics.in_base_frame(links, angles, loads))]
     turns = [joint.kind.joint_frame.axes.T for joint in robot.moving]
-    pairs = zip(turns, of_joints(robot, loads), strict=True)
+    pairs = zip(turns, first_link_wrenches(robot, loads), strict=True)
     return [[*(turn @ load.moment), *(turn @ load.force)] for turn, load in pairs]
 
 
-@Declared(("links", 6), transmitted, moves_base=True, published="newton-euler")
+@PublicFunction(("links", 6), joint_wrench_rows, takes_base_motion=True, published="newton-euler")
 def joint_wrenches(
     robot: Robot,
     q: Array,
@@ -240,7 +242,7 @@ def joint_wrenches(
     one_of(axes, AXES, "axes")
 
 
-def matrices(states: States, frames: tuple[str, ...]) -> list[list[list[Any]]]:
+def pose_matrices(states: States, frames: tuple[str, ...]) -> list[list[list[Any]]]:
     robot, links = states.robot, kinematics.poses(states.links, states.positions())
     if frames == robot.names:
         bodies = ((link, pose) for link, pose in zip(robot.links, links, strict=True) if not link.virtual)
@@ -249,7 +251,7 @@ def matrices(states: States, frames: tuple[str, ...]) -> list[list[list[Any]]]:
     return [(links[link].then(placement) if link >= 0 else placement).matrix() for link, placement in seats]
 
 
-def frames_of(robot: Robot, frames: Iterable[str] | None) -> dict[str, Any]:
+def check_frames(robot: Robot, frames: Iterable[str] | None) -> dict[str, Any]:
     """The names of the frames that are asked for, each of which the robot has."""
     names = robot.names if frames is None else tuple(frames)
     for name in names if frames is not None else ():
@@ -257,7 +259,7 @@ def frames_of(robot: Robot, frames: Iterable[str] | None) -> dict[str, Any]:
     return {"frames": names}
 
 
-@Declared(lambda robot, frames: (len(frames), 4, 4), matrices, final=frames_of)
+@PublicFunction(lambda robot, frames: (len(frames), 4, 4), pose_matrices, normalize_options=check_frames)
 def poses(robot: Robot, q: Array, *, frames: Iterable[str] | None = None, check: bool = False) -> Array:
     """Homogeneous matrices in the base frame: (..., links, 4, 4), for the table frame (DH: DH frame) of each link.
 
@@ -268,7 +270,7 @@ def poses(robot: Robot, q: Array, *, frames: Iterable[str] | None = None, check:
         raise TypeError(f"frames is {frames!r} (expected a list of names: [{frames!r}])")
 
 
-def link_and_point(robot: Robot, link: str | int | None, point: str | Iterable[float]) -> dict[str, Any]:
+def check_link_and_point(robot: Robot, link: str | int | None, point: str | Iterable[float]) -> dict[str, Any]:
     """The name of the link, or of the frame on it, that `jacobian` is asked for, and the point, checked."""
     names, count = robot.names, len(robot.names)
     if link is None:
@@ -287,13 +289,13 @@ def link_and_point(robot: Robot, link: str | int | None, point: str | Iterable[f
     return {"link": link if isinstance(link, str) else names[link], "point": point}
 
 
-def columns(states: States, link: str, point: Any) -> list[list[Any]]:
+def jacobian_rows(states: States, link: str, point: Any) -> list[list[Any]]:
     body, at = point_of_link(states.robot, link, point)
     rows = kinematics.jacobian(states.links, states.positions(), body.index, at)
     return [states.coordinates.torques(row) for row in rows]  # J G
 
 
-@Declared((6, "n"), columns, final=link_and_point)
+@PublicFunction((6, "n"), jacobian_rows, normalize_options=check_link_and_point)
 def jacobian(
     robot: Robot,
     q: Array,
@@ -348,18 +350,18 @@ def joint_torques(states: States, tau: Scalars) -> list[Any]:
     return states.coordinates.torques(tau)
 
 
-def plain_accelerations(states: States, plain: Any, tau: Scalars, external: list[Wrench]) -> list[Any]:
+def joint_accelerations(states: States, plain: Any, tau: Scalars, external: list[Wrench]) -> list[Any]:
     """The accelerations of the coordinates, by an algorithm for links that move on their own."""
     robot, rates = states.robot, states.rates()
     if robot.couplings:
-        return reduced_accelerations(states, tau, external)
+        return coupled_accelerations(states, tau, external)
     if robot.rotors_in_balls:
         tau = differences(tau, states.coordinates.rotor_torques(rates))
     accelerations = plain(robot, states.positions(), rates, tau, external)
     return states.coordinates.joint_accelerations(rates, accelerations)
 
 
-def reduced_accelerations(states: States, tau: Scalars, external: list[Wrench]) -> list[Any]:
+def coupled_accelerations(states: States, tau: Scalars, external: list[Wrench]) -> list[Any]:
     """With coupled joints: from Gᵀ I G q̈ = τ - Gᵀ bias."""
     links, q, rates = states.links, states.positions(), states.rates()
     still = states.coordinates.accelerations(states.scalars("qd"), [0.0] * states.robot.n)
@@ -368,7 +370,7 @@ def reduced_accelerations(states: States, tau: Scalars, external: list[Wrench]) 
     return fewest.udu_solve(matrix, differences(tau, bias))
 
 
-def of_joints(robot: Robot, wrenches: Sequence[Wrench]) -> list[Wrench]:
+def first_link_wrenches(robot: Robot, wrenches: Sequence[Wrench]) -> list[Wrench]:
     """The wrench at each joint of the table: the links in it have no mass, so it is that of the first."""
     return [wrenches[joint.first] for joint in robot.moving]
 

@@ -19,11 +19,11 @@ from ..robot import Robot
 from ..robot.joint_space import QUATERNION
 from ..spatial import Scalar, Scalars, add, mul, quaternion_exp, quaternion_product, sub, turn_between, unit_quaternion
 from ..tracing import Input
-from .call import Call, Declared, public
+from .call import Call, PublicFunction, public_function
 from .states import Array, States, component
 
 
-@partial(public, fast=True)
+@partial(public_function, fast=True)
 def integrate(robot: Robot, q: Array, v: Array, dt: Array = 1.0, *, check: bool = False) -> Call:
     """The configuration that is reached from q in the time dt at constant velocities v: (..., nq).
 
@@ -42,29 +42,29 @@ def integrate(robot: Robot, q: Array, v: Array, dt: Array = 1.0, *, check: bool 
         dt = np.float32(dt)  # a plain number does not widen the result
     states = States(robot, {"q": q, "v": v}, check=check, others={} if constant else {"dt": (dt, ())})
 
-    def moved() -> list[Scalar]:
-        time = 1.0 if constant else step(states, dt)
+    def integrated() -> list[Scalar]:
+        time = 1.0 if constant else time_scalar(states, dt)
         numbers, moves = states.scalars("q"), iter([mul(time, x) for x in states.scalars("v")])
         result: list[Scalar] = []
-        for first, width in own_coordinates(robot):
+        for first, width in coordinate_ranges(robot):
             if width == QUATERNION:
-                result += turned(numbers[first : first + width], [next(moves) for _ in range(3)])
+                result += rotate(numbers[first : first + width], [next(moves) for _ in range(3)])
             else:
                 result.append(add(numbers[first], next(moves)))
         return result
 
-    return Call(integrate, states, moved, (robot.nq,), {"dt": None if constant else Input()})
+    return Call(integrate, states, integrated, (robot.nq,), {"dt": None if constant else Input()})
 
 
 vars(integrate)["result_names"] = ("q1",)
 
 
-def step(states: States, dt: Array) -> Scalar:
+def time_scalar(states: States, dt: Array) -> Scalar:
     """The time as a scalar: a plain number beside nodes is a constant."""
     return float(dt) if type(dt) in (int, float) and not states.numeric else component(states.arrays["dt"])
 
 
-def turned(quaternion: Scalars, turn: Scalars) -> Scalars:
+def rotate(quaternion: Scalars, turn: Scalars) -> Scalars:
     """The orientation after a turn in the body's axes."""
     return unit_quaternion(quaternion_product(quaternion, quaternion_exp(turn)))
 
@@ -72,7 +72,7 @@ def turned(quaternion: Scalars, turn: Scalars) -> Scalars:
 def velocities(states: States) -> list[Scalar]:
     start, end = states.scalars("q0"), states.scalars("q1")
     result: list[Scalar] = []
-    for first, width in own_coordinates(states.robot):
+    for first, width in coordinate_ranges(states.robot):
         if width == QUATERNION:
             result += turn_between(start[first : first + width], end[first : first + width])
         else:
@@ -80,7 +80,7 @@ def velocities(states: States) -> list[Scalar]:
     return result
 
 
-@Declared(("n",), velocities, fast=True, result_names=("v",))
+@PublicFunction(("n",), velocities, fast=True, result_names=("v",))
 def difference(robot: Robot, q0: Array, q1: Array, *, check: bool = False) -> Array:
     """The velocities v that lead from q0 to q1 in unit time, `integrate(robot, q0, v)` = q1: (..., n).
 
@@ -95,16 +95,16 @@ def difference(robot: Robot, q0: Array, q1: Array, *, check: bool = False) -> Ar
     """
 
 
-def units(states: States) -> list[Scalar]:
+def unit_quaternions(states: States) -> list[Scalar]:
     numbers = states.scalars("q")
     result: list[Scalar] = []
-    for first, width in own_coordinates(states.robot):
-        own = numbers[first : first + width]
-        result += unit_quaternion(own) if width == QUATERNION else own
+    for first, width in coordinate_ranges(states.robot):
+        part = numbers[first : first + width]
+        result += unit_quaternion(part) if width == QUATERNION else part
     return result
 
 
-@Declared(("nq",), units, fast=True)
+@PublicFunction(("nq",), unit_quaternions, fast=True)
 def normalize(robot: Robot, q: Array, *, check: bool = False) -> Array:
     """The same configuration with quaternions of unit length: (..., nq).
 
@@ -120,7 +120,7 @@ def rates(states: States) -> list[Scalar]:
     return states.coordinates.configuration_rates(states.scalars("q"), states.scalars("v"))
 
 
-@Declared(("nq",), rates, fast=True)
+@PublicFunction(("nq",), rates, fast=True)
 def configuration_rate(robot: Robot, q: Array, v: Array, *, check: bool = False) -> Array:
     """The rates q̇ of the coordinates at velocities v: (..., nq).
 
@@ -133,6 +133,6 @@ def configuration_rate(robot: Robot, q: Array, v: Array, *, check: bool = False)
     """
 
 
-def own_coordinates(robot: Robot) -> list[tuple[int, int]]:
+def coordinate_ranges(robot: Robot) -> list[tuple[int, int]]:
     """Where each number and each quaternion of q begins, and how many numbers it has."""
     return [(slot.q, link.joint.width) for link, slot in robot.driving if link.joint.width]

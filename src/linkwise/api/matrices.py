@@ -11,7 +11,7 @@ from ..dynamics import operator_rates as table
 from ..errors import one_of
 from ..robot import Robot
 from ..spatial import Placement, Wrench, cross, dot
-from .call import Declared
+from .call import PublicFunction
 from .functions import external_wrenches, refuse_coupled
 from .recentring import recentred_coriolis, recentred_factor_rate, recentred_gradient
 from .states import Array, States
@@ -23,13 +23,13 @@ def refuse_rotors_and_couplings(robot: Robot, what: str) -> None:
     refuse_coupled(robot, what)
 
 
-def coriolis_of(states: States) -> list[list[Any]]:
+def coriolis_elements(states: States) -> list[list[Any]]:
     q, rates = states.positions(), states.rates()
     C = coriolis.coriolis_matrix(states.links, q, rates)
     return states.coordinates.matrix(recentred_coriolis(states.links, q, rates, C))
 
 
-@Declared(("n", "n"), coriolis_of, fast=True, published="coriolis")
+@PublicFunction(("n", "n"), coriolis_elements, fast=True, published="coriolis")
 def coriolis_matrix(robot: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
     """The matrix C(q, qd) of Saha's equation (29): (..., n, n). C qd are the Coriolis and centrifugal torques.
 
@@ -37,14 +37,14 @@ def coriolis_matrix(robot: Robot, q: Array, qd: Array, *, check: bool = False) -
     """
 
 
-def inverse(states: States, algorithm: Any) -> Any:
+def inverse_inertia(states: States, algorithm: Any) -> Any:
     links, q = states.links, states.positions()
     if not states.robot.couplings:
         return algorithm(links, q)
     return elimination.inverse_of(states.coordinates.matrix(fewest.composite_matrix(links, q)))
 
 
-@Declared(("n", "n"), inverse, divides=True, fast=True)
+@PublicFunction(("n", "n"), inverse_inertia, divides=True, fast=True)
 def inverse_inertia_matrix(robot: Robot, q: Array, *, method: str | None = None, check: bool = False) -> Array:
     """The inverse of the inertia matrix, element by element by Saha's recursions: (..., n, n).
 
@@ -52,11 +52,11 @@ def inverse_inertia_matrix(robot: Robot, q: Array, *, method: str | None = None,
     """
 
 
-@Declared(
+@PublicFunction(
     [("6n", "6n"), ("6n", "n")],
     lambda states: denoc.matrices(states.robot, states.positions()),
     compiled=False,
-    refuse=partial(refuse_coupled, what="the matrices of the DeNOC"),
+    check_robot=partial(refuse_coupled, what="the matrices of the DeNOC"),
     published="denoc",
 )
 def denoc_matrices(robot: Robot, q: Array, *, check: bool = False) -> Array:
@@ -66,11 +66,11 @@ def denoc_matrices(robot: Robot, q: Array, *, check: bool = False) -> Array:
     """
 
 
-@Declared(
+@PublicFunction(
     [("6n", "6n"), ("6n", "n")],
     lambda states: constraints.matrices(states.robot, states.positions()),
     compiled=False,
-    refuse=partial(refuse_coupled, what="the constraint matrices"),
+    check_robot=partial(refuse_coupled, what="the constraint matrices"),
     published="constraints",
 )
 def complement_matrices(robot: Robot, q: Array, *, check: bool = False) -> Array:
@@ -80,12 +80,12 @@ def complement_matrices(robot: Robot, q: Array, *, check: bool = False) -> Array
     """
 
 
-def transmitted(states: States) -> list[list[Any]]:
+def constraint_wrench_rows(states: States) -> list[list[Any]]:
     wrenches = constraints.constraint_wrenches(states.links, *states.motion(), external_wrenches(states))
-    return [list(load) for load in without_other_drives(states, wrenches)]
+    return [list(load) for load in remove_drive_components(states, wrenches)]
 
 
-@Declared(("links", 6), transmitted, published="constraints")
+@PublicFunction(("links", 6), constraint_wrench_rows, published="constraints")
 def constraint_wrenches(
     robot: Robot,
     q: Array,
@@ -110,7 +110,7 @@ def constraint_wrenches(
     """
 
 
-def without_other_drives(states: States, wrenches: list[Wrench]) -> list[Wrench]:
+def remove_drive_components(states: States, wrenches: list[Wrench]) -> list[Wrench]:
     """What each joint of the table transmits, from what its last link gets without the drive of that link alone.
 
     The axes in which a joint turns are orthogonal, and so are those in which it slides; the last link turns, and its
@@ -152,13 +152,13 @@ class Operators(NamedTuple):
 SQUARE, COLUMNS = ("6n", "6n"), ("6n", "n")
 
 
-@Declared(
+@PublicFunction(
     [("n", "6n"), *[SQUARE] * 4, ("n", "n"), COLUMNS, COLUMNS, *[SQUARE] * 3],
     lambda states: operator_matrices.operators(states.robot, states.positions()),
     divides=True,
     compiled=False,
-    refuse=partial(refuse_rotors_and_couplings, what="the spatial operators"),
-    collected=Operators._make,
+    check_robot=partial(refuse_rotors_and_couplings, what="the spatial operators"),
+    pack=Operators._make,
     published="operators",
 )
 def operators(robot: Robot, q: Array, *, check: bool = False) -> Operators:  # type: ignore[empty-body]
@@ -188,17 +188,17 @@ class OperatorRates(NamedTuple):
 
 def rates_of_operators(states: States, seen_from: str) -> list[Any]:
     rates = table.operator_rates(states.robot, states.positions(), states.rates())
-    named = rates.local if seen_from == "links" else rates.inertial
-    return [*named.values(), rates.P_dot, rates.lambda_dot, rates.omega, rates.omega_delta]
+    rate_by_operator = rates.local if seen_from == "links" else rates.inertial
+    return [*rate_by_operator.values(), rates.P_dot, rates.lambda_dot, rates.omega, rates.omega_delta]
 
 
-@Declared(
+@PublicFunction(
     [SQUARE, SQUARE, ("n", "6n"), SQUARE, ("n", "n"), COLUMNS, *[SQUARE] * 6],
     rates_of_operators,
     divides=True,
     compiled=False,
-    refuse=partial(refuse_rotors_and_couplings, what="the rates of the spatial operators"),
-    collected=OperatorRates._make,
+    check_robot=partial(refuse_rotors_and_couplings, what="the rates of the spatial operators"),
+    pack=OperatorRates._make,
 )
 def operator_rates(  # type: ignore[return]
     robot: Robot, q: Array, qd: Array, *, seen_from: str = "links", check: bool = False
@@ -211,29 +211,29 @@ def operator_rates(  # type: ignore[return]
     one_of(seen_from, ("links", "ground"), "seen_from")
 
 
-@Declared(
+@PublicFunction(
     ("n", "n"),
     lambda states: factor.mass_factor(states.links, states.positions()),
     divides=True,
-    refuse=partial(refuse_coupled, what="the factors of the inertia matrix"),
+    check_robot=partial(refuse_coupled, what="the factors of the inertia matrix"),
     published="mass-factor",
 )
 def mass_factor(robot: Robot, q: Array, *, check: bool = False) -> Array:
     """Kozłowski's m = (1 + H Φ K) D^½ of the inertia matrix m mᵀ: (..., n, n). The normalized velocities are mᵀ qd."""
 
 
-def rate_of_factor(states: States) -> Any:
+def factor_rate(states: States) -> Any:
     links, q, rates = states.links, states.positions(), states.rates()
     m_dot = factor.mass_factor_rate(links, q, rates)
     return recentred_factor_rate(links, rates, factor.mass_factor(links, q), m_dot) if states.robot.balls else m_dot
 
 
-@Declared(
+@PublicFunction(
     ("n", "n"),
-    rate_of_factor,
+    factor_rate,
     divides=True,
     compiled=False,
-    refuse=partial(refuse_rotors_and_couplings, what="the rates of the mass factor"),
+    check_robot=partial(refuse_rotors_and_couplings, what="the rates of the mass factor"),
     published="mass-factor",
 )
 def mass_factor_rate(robot: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
@@ -245,12 +245,12 @@ def gradient(states: States) -> list[Any]:
     return recentred_gradient(*at, factor.kinetic_gradient(*at))
 
 
-@Declared(
+@PublicFunction(
     ("n",),
     gradient,
     divides=True,
     compiled=False,
-    refuse=partial(refuse_rotors_and_couplings, what="the gradients of the kinetic energy"),
+    check_robot=partial(refuse_rotors_and_couplings, what="the gradients of the kinetic energy"),
 )
 def kinetic_gradient(robot: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
     """The vector of qdᵀ (∂I/∂q_k) qd, by Kozłowski's equation (32): (..., n). For robots without rotor inertias."""

@@ -31,21 +31,21 @@ class Methods(NamedTuple):
     with_balls: tuple[str, ...] = ()  # further candidates, for robots with ball or free joints
     loops: bool = False  # whether those that can loop over the links are compiled in that form
 
-    def that(self, can: Iterable[Any]) -> list[str]:
+    def listed_in(self, can: Iterable[Any]) -> list[str]:
         """The names of those that are listed in `dynamics` as able to do something."""
         return [name for name, algorithm in self.algorithms.items() if algorithm in can]
 
     def on(self, robot: Robot) -> list[str]:
         """The names of those that the robot has: with coupled joints, those that are listed for these, if any is."""
-        return (self.that(dynamics.ANY_COUPLING) if robot.couplings else []) or list(self.algorithms)
+        return (self.listed_in(dynamics.ANY_COUPLING) if robot.couplings else []) or list(self.algorithms)
 
     @property
-    def looping(self) -> dict[str, str]:
+    def loop_methods(self) -> dict[str, str]:
         """The methods that can loop over the links, and the one that then runs."""
         if not self.loops:
             return {}
-        own = {name: name for name in self.that(dynamics.ANY_LENGTH)}
-        return {**own, "fewest": self.long} if self.long else own
+        methods = {name: name for name in self.listed_in(dynamics.ANY_LENGTH)}
+        return {**methods, "fewest": self.long} if self.long else methods
 
 
 METHODS: dict[str, Methods] = {  # by the functions' names
@@ -72,7 +72,7 @@ METHODS: dict[str, Methods] = {  # by the functions' names
     "udu": Methods(dynamics.ALL_UDU),
     "QuasiCoordinates.coriolis": Methods(quasi.CORIOLIS),
 }
-LOOP_METHODS = {name: methods.looping for name, methods in METHODS.items() if methods.loops}
+LOOP_METHODS = {name: methods.loop_methods for name, methods in METHODS.items() if methods.loops}
 
 
 def methods(function: Function) -> list[str]:
@@ -113,22 +113,22 @@ def algorithm(function: Function, method: str | None, robot: Robot | None = None
     """The plain function that a method's name stands for, on this robot; `moves`: on a base that moves."""
     offered = methods_of(function)
     if moves:
-        able = offered.that(dynamics.ANY_BASE)
-        if method not in (None, *able):
-            raise ValueError(f"method {method!r} has no moving base (expected method={able[0]!r} with base=...)")
-        return offered.algorithms[method or able[0]]
+        supported = offered.listed_in(dynamics.ANY_BASE)
+        if method not in (None, *supported):
+            raise ValueError(f"method {method!r} has no moving base (expected method={supported[0]!r} with base=...)")
+        return offered.algorithms[method or supported[0]]
     return offered.algorithms[method_name(function, method, robot)]
 
 
 def method_name(function: Function, method: str | None, robot: Robot | None = None) -> str:
     """The method's name: without one, the default; of "fewest", the name of that which it is on this robot."""
-    offered, asked = methods_of(function), method
+    offered, requested = methods_of(function), method
     if method is None:
         generated = FEWEST_PREFERRED.get() and "fewest" in offered.algorithms
         method = "fewest" if generated else next(iter(offered.algorithms))
     one_of(method, offered.algorithms, f"{function.__name__}: method")
-    if isinstance(robot, Robot) and robot.couplings and len(able := offered.on(robot)) < len(offered.algorithms):
-        return coupled_method(function, able, method, asked, robot)
+    if isinstance(robot, Robot) and robot.couplings and len(supported := offered.on(robot)) < len(offered.algorithms):
+        return coupled_method(function, supported, method, requested, robot)
     if method == "fewest" and offered.candidates:
         if not isinstance(robot, Robot):
             return offered.candidates[0]
@@ -139,15 +139,17 @@ def method_name(function: Function, method: str | None, robot: Robot | None = No
     return method
 
 
-def coupled_method(function: Function, able: Sequence[str], method: str, asked: str | None, robot: Robot) -> str:
+def coupled_method(
+    function: Function, supported: Sequence[str], method: str, requested: str | None, robot: Robot
+) -> str:
     """The method for a robot with coupled joints; the others have no form for them."""
-    if asked not in (None, "fewest", *able):
-        joint, others = robot.links[robot.couplings[0].link].name, " or ".join(map(repr, able))
+    if requested not in (None, "fewest", *supported):
+        joint, others = robot.links[robot.couplings[0].link].name, " or ".join(map(repr, supported))
         raise ValueError(
             f"{function.__name__}: method {method!r} has no form for coupled joints, and joint {joint!r} of robot"
             f" {robot.name!r} is one (expected {others})"
         )
-    return method if method in able else able[0]
+    return method if method in supported else supported[0]
 
 
 def for_generated_code(function: Function, keywords: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
@@ -156,7 +158,7 @@ def for_generated_code(function: Function, keywords: dict[str, Any]) -> tuple[di
         return keywords, None
     offered, method = methods_of(function), keywords.get("method")
     if method is None and keywords.get("base") is not None:
-        method = offered.that(dynamics.ANY_BASE)[0]
+        method = offered.listed_in(dynamics.ANY_BASE)[0]
     elif method is None:
         method = "fewest" if "fewest" in offered.algorithms else next(iter(offered.algorithms))
     return {**keywords, "method": method}, LOOP_METHODS.get(function.__qualname__, {}).get(method)

@@ -10,19 +10,19 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..dynamics import fewest, free_flying, kinematics
-from ..dynamics import momentum as whole
+from ..dynamics import momentum as centroidal
 from ..errors import RobotError
 from ..robot import Friction, Robot, require_robot
 from ..robot.coordinates import MovingJoint
 from ..spatial import Scalar, add
-from .call import Declared
-from .functions import external_wrenches, joint_torques, link_and_point, point_of_link
+from .call import PublicFunction
+from .functions import check_link_and_point, external_wrenches, joint_torques, point_of_link
 from .states import Array, States
 
 
-def refuse_massless(robot: Robot) -> None:
+def check_mass(robot: Robot) -> None:
     """Raise an error for a robot that has no mass centre."""
-    mass = whole.total_mass(robot)
+    mass = centroidal.total_mass(robot)
     if type(mass) is float and mass == 0.0:
         raise RobotError(f"robot {robot.name!r} has no mass (expected some, for a centre of mass)")
 
@@ -35,7 +35,7 @@ def total_mass(robot: Robot) -> Scalar:
     12.0
     """
     require_robot(robot)
-    return whole.total_mass(robot)
+    return centroidal.total_mass(robot)
 
 
 def centre_of_mass(
@@ -63,33 +63,35 @@ def centre_of_mass(
     return tuple(motion[..., k, :] for k in range(2 if qdd is None else 3))
 
 
-@Declared((3,), lambda states: list(whole.centre_of_mass(states.links, states.positions())), refuse=refuse_massless)
+@PublicFunction(
+    (3,), lambda states: list(centroidal.centre_of_mass(states.links, states.positions())), check_robot=check_mass
+)
 def centre_position(robot: Robot, q: Array, *, check: bool = False) -> Array:
     """The position of the mass centre: (..., 3)."""
 
 
 def motion_of_centre(states: States) -> list[list[Any]]:
     links, q, qd = states.links, states.positions(), states.rates()
-    motion = [list(whole.centre_of_mass(links, q)), list(whole.centre_velocity(links, q, qd))]
+    motion = [list(centroidal.centre_of_mass(links, q)), list(centroidal.centre_velocity(links, q, qd))]
     if "qdd" in states.arrays:
-        motion.append(list(whole.centre_acceleration(links, q, qd, states.accelerations())))
+        motion.append(list(centroidal.centre_acceleration(links, q, qd, states.accelerations())))
     return motion
 
 
-@Declared((2, 3), motion_of_centre, refuse=refuse_massless)
+@PublicFunction((2, 3), motion_of_centre, check_robot=check_mass)
 def centre_velocity(robot: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
     """Position and velocity of the mass centre: (..., 2, 3)."""
 
 
-@Declared((3, 3), motion_of_centre, refuse=refuse_massless)
+@PublicFunction((3, 3), motion_of_centre, check_robot=check_mass)
 def centre_motion(robot: Robot, q: Array, qd: Array, qdd: Array, *, check: bool = False) -> Array:
     """Position, velocity and acceleration of the mass centre: (..., 3, 3)."""
 
 
-@Declared(
+@PublicFunction(
     (6,),
-    lambda states: list(whole.momentum(states.links, about_centre(states), states.rates())),
-    refuse=refuse_massless,
+    lambda states: list(centroidal.momentum(states.links, positions_for_momentum(states), states.rates())),
+    check_robot=check_mass,
     fast=True,
     published="centroidal-momentum",
 )
@@ -105,11 +107,11 @@ def momentum(robot: Robot, q: Array, qd: Array, *, check: bool = False) -> Array
 
 
 def matrix(states: States) -> list[list[Any]]:
-    rows = whole.momentum_matrix(states.links, about_centre(states))
+    rows = centroidal.momentum_matrix(states.links, positions_for_momentum(states))
     return [states.coordinates.torques(row) for row in rows]  # A G
 
 
-@Declared((6, "n"), matrix, refuse=refuse_massless, fast=True, published="centroidal-momentum")
+@PublicFunction((6, "n"), matrix, check_robot=check_mass, fast=True, published="centroidal-momentum")
 def momentum_matrix(robot: Robot, q: Array, *, check: bool = False) -> Array:
     """The centroidal momentum matrix A of Orin, Goswami and Lee: (..., 6, n). `lw.momentum` is A qd.
 
@@ -122,10 +124,10 @@ def momentum_matrix(robot: Robot, q: Array, *, check: bool = False) -> Array:
 
 def bias(states: States) -> list[Any]:
     still = states.coordinates.accelerations(states.scalars("qd"), [0.0] * states.robot.n)
-    return list(whole.momentum_rate(states.links, about_centre(states), states.rates(), still))
+    return list(centroidal.momentum_rate(states.links, positions_for_momentum(states), states.rates(), still))
 
 
-@Declared((6,), bias, refuse=refuse_massless, fast=True, published="centroidal-momentum")
+@PublicFunction((6,), bias, check_robot=check_mass, fast=True, published="centroidal-momentum")
 def momentum_bias(robot: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
     """The rate of the momentum at zero acceleration, Ȧ qd: (..., 6), as `lw.momentum`.
 
@@ -139,14 +141,14 @@ def momentum_bias(robot: Robot, q: Array, qd: Array, *, check: bool = False) -> 
     """
 
 
-def about_centre(states: States) -> list[Any]:
+def positions_for_momentum(states: States) -> list[Any]:
     """The coordinates of the links, for what does not depend on where a floating robot is: it is put at the origin."""
     robot = states.robot
     alone = sum(link.parent < 0 for link in robot.links) == len(robot.free_joints) == 1
-    return at_origin(states) if alone else states.positions()
+    return positions_at_origin(states) if alone else states.positions()
 
 
-def at_origin(states: States) -> list[Any]:
+def positions_at_origin(states: States) -> list[Any]:
     """The coordinates of the links, with the free joints on the base at the origin: no digits are lost far from it."""
     positions = states.positions()
     for joint in states.robot.free_joints:
@@ -161,9 +163,9 @@ def free_base(robot: Robot) -> MovingJoint:
     joints = robot.free_joints
     if len(joints) != 1:
         names = ", ".join(repr(joint.joint) for joint in joints)
-        found = f"{len(joints)} free joints on its base: {names}" if joints else "no free joint on its base"
+        actual = f"{len(joints)} free joints on its base: {names}" if joints else "no free joint on its base"
         raise RobotError(
-            f"robot {robot.name!r} has {found} (expected exactly one; robot.with_free_base(mass, com, inertia) puts a"
+            f"robot {robot.name!r} has {actual} (expected exactly one; robot.with_free_base(mass, com, inertia) puts a"
             " robot on a base that floats)"
         )
     base = joints[0]
@@ -176,7 +178,7 @@ def free_base(robot: Robot) -> MovingJoint:
 
 
 def wrench_at_base(states: States) -> list[Any]:
-    robot, q = states.robot, at_origin(states)
+    robot, q = states.robot, positions_at_origin(states)
     base = free_base(robot)
     tau = fewest.inverse_dynamics(states.links, q, states.rates(), states.accelerations(), external_wrenches(states))
     frames = kinematics.poses(states.links, q)
@@ -184,7 +186,7 @@ def wrench_at_base(states: States) -> list[Any]:
     return list(at_link.acting_at(-(frames[base.link].rotation @ robot.links[base.link].frame.translation)))
 
 
-@Declared((6,), wrench_at_base, refuse=free_base)
+@PublicFunction((6,), wrench_at_base, check_robot=free_base)
 def base_wrench(
     robot: Robot,
     q: Array,
@@ -209,23 +211,23 @@ def base_wrench(
     """
 
 
-def released(states: States, law: Friction | None) -> tuple[list[Any], list[Any]]:
+def floating_motion(states: States, law: Friction | None) -> tuple[list[Any], list[Any]]:
     robot, rates, links = states.robot, states.scalars("qd"), states.links
     base = free_base(robot)
-    joints, wanted = others(robot, base), [0.0] * robot.n
+    joints, qdd = driven_indices(robot, base), [0.0] * robot.n
     for k, acceleration in zip(joints, states.scalars("qdd_joints"), strict=True):
-        wanted[k] = acceleration
-    q, external = at_origin(states), external_wrenches(states)
-    tau = fewest.inverse_dynamics(links, q, states.rates(), states.coordinates.accelerations(rates, wanted), external)
-    lost = [0.0] * robot.n if law is None else law.torques(robot, rates)
+        qdd[k] = acceleration
+    q, external = positions_at_origin(states), external_wrenches(states)
+    tau = fewest.inverse_dynamics(links, q, states.rates(), states.coordinates.accelerations(rates, qdd), external)
+    friction = [0.0] * robot.n if law is None else law.torques(robot, rates)
     for link, k in enumerate(range(base.v.start, base.v.stop), base.first):
-        tau[link] = add(tau[link], lost[k])
+        tau[link] = add(tau[link], friction[k])
     accelerations, torques = free_flying.released(links, q, base.first, base.link, tau)
-    own = joint_torques(states, torques)
-    return accelerations, [add(own[k], lost[k]) for k in joints]
+    joint_torque = joint_torques(states, torques)
+    return accelerations, [add(joint_torque[k], friction[k]) for k in joints]
 
 
-@Declared([(6,), ("n - 6",)], released, divides=True, refuse=free_base)
+@PublicFunction([(6,), ("n - 6",)], floating_motion, divides=True, check_robot=free_base)
 def floating_dynamics(
     robot: Robot,
     q: Array,
@@ -254,15 +256,22 @@ def floating_dynamics(
     """
 
 
-def columns(states: States, link: str, point: Any) -> list[list[Any]]:
+def generalized_jacobian_rows(states: States, link: str, point: Any) -> list[list[Any]]:
     robot = states.robot
     base, (body, at) = free_base(robot), point_of_link(robot, link, point)
-    rows = free_flying.generalized_jacobian(states.links, at_origin(states), base.link, body.index, at)
-    joints = others(robot, base)
+    rows = free_flying.generalized_jacobian(states.links, positions_at_origin(states), base.link, body.index, at)
+    joints = driven_indices(robot, base)
     return [[row[k] for k in joints] for row in map(states.coordinates.torques, rows)]  # J* G
 
 
-@Declared((6, "n - 6"), columns, divides=True, refuse=free_base, final=link_and_point, published="generalized-jacobian")
+@PublicFunction(
+    (6, "n - 6"),
+    generalized_jacobian_rows,
+    divides=True,
+    check_robot=free_base,
+    normalize_options=check_link_and_point,
+    published="generalized-jacobian",
+)
 def generalized_jacobian(
     robot: Robot,
     q: Array,
@@ -285,6 +294,6 @@ def generalized_jacobian(
     """
 
 
-def others(robot: Robot, base: MovingJoint) -> list[int]:
+def driven_indices(robot: Robot, base: MovingJoint) -> list[int]:
     """Where all joints except the free base are in qd, qdd and tau."""
     return [*range(base.v.start), *range(base.v.stop, robot.n)]

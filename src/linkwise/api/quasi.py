@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..dynamics import quasi
 from ..robot import Robot
-from .call import Declared
+from .call import PublicFunction
 from .functions import differences, external_wrenches, refuse_coupled, sums
 from .recentring import quasi_rates
 from .states import Array, States
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .budgets.budget import QuasiBudget
 
 
-def refuse_foreign(robot: Robot) -> None:
+def check_quasi_robot(robot: Robot) -> None:
     """Raise an error for robots that have no diagonalized equations."""
     refuse_coupled(robot, "quasi-coordinates")
     if robot.rotors_in_balls:
@@ -27,27 +27,27 @@ def refuse_foreign(robot: Robot) -> None:
 
 def quasi_coriolis(self: QuasiCoordinates, states: States, gravity: bool, method: str) -> list[Any]:
     robot, external = states.robot, external_wrenches(states)
-    angles, own = states.positions(), states.scalars("velocity")
-    there = robot if gravity else robot.with_gravity((0.0, 0.0, 0.0))
-    forces = self._kind.coriolis(there, angles, own, external, method)
-    return differences(forces, quasi_rates(self._kind, robot, angles, own)[1]) if robot.balls else forces
+    angles, velocity = states.positions(), states.scalars("velocity")
+    with_gravity = robot if gravity else robot.with_gravity((0.0, 0.0, 0.0))
+    forces = self._kind.coriolis(with_gravity, angles, velocity, external, method)
+    return differences(forces, quasi_rates(self._kind, robot, angles, velocity)[1]) if robot.balls else forces
 
 
 def quasi_acceleration(self: QuasiCoordinates, states: States) -> list[Any]:
     robot, angles = states.robot, states.positions()
-    own, torques = states.scalars("velocity"), states.scalars("tau")
-    rates = self._kind.acceleration(robot, angles, own, torques, external_wrenches(states))
-    return sums(rates, quasi_rates(self._kind, robot, angles, own)[0]) if robot.balls else rates
+    velocity, torques = states.scalars("velocity"), states.scalars("tau")
+    rates = self._kind.acceleration(robot, angles, velocity, torques, external_wrenches(states))
+    return sums(rates, quasi_rates(self._kind, robot, angles, velocity)[0]) if robot.balls else rates
 
 
 def quasi_terms(self: QuasiCoordinates, states: States) -> tuple[Any, ...]:
-    from .budgets.budget import split_quasi  # imported only when it is used
+    from .budgets.budget import quasi_term_arrays  # imported only when it is used
 
-    return split_quasi(self._kind, states)
+    return quasi_term_arrays(self._kind, states)
 
 
-declared = partial(Declared, divides=True, refuse=refuse_foreign)
-of_quasi_coordinates = partial(declared, ("n",))
+QuasiFunction = partial(PublicFunction, divides=True, check_robot=check_quasi_robot)
+JointQuasiFunction = partial(QuasiFunction, ("n",))
 
 
 class QuasiCoordinates:
@@ -65,29 +65,27 @@ class QuasiCoordinates:
     def __repr__(self) -> str:
         return f"linkwise.{self._kind.name}"
 
-    @of_quasi_coordinates(lambda self, states: self._kind.velocity(states.links, states.positions(), states.rates()))
+    @JointQuasiFunction(lambda self, states: self._kind.velocity(states.links, states.positions(), states.rates()))
     def velocity(self, robot: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
         """The quasi-velocities of the joint rates qd: (..., n)."""
 
-    @of_quasi_coordinates(
+    @JointQuasiFunction(
         lambda self, states: self._kind.joint_rates(states.links, states.positions(), states.scalars("velocity"))
     )
     def joint_rates(self, robot: Robot, q: Array, velocity: Array, *, check: bool = False) -> Array:
         """The joint rates of quasi-velocities: (..., n)."""
 
-    @of_quasi_coordinates(
-        lambda self, states: self._kind.force(states.links, states.positions(), states.scalars("tau"))
-    )
+    @JointQuasiFunction(lambda self, states: self._kind.force(states.links, states.positions(), states.scalars("tau")))
     def force(self, robot: Robot, q: Array, tau: Array, *, check: bool = False) -> Array:
         """The quasi-forces of the torques tau: (..., n)."""
 
-    @of_quasi_coordinates(
+    @JointQuasiFunction(
         lambda self, states: self._kind.joint_torque(states.links, states.positions(), states.scalars("force"))
     )
     def joint_torque(self, robot: Robot, q: Array, force: Array, *, check: bool = False) -> Array:
         """The torques of quasi-forces: (..., n)."""
 
-    @of_quasi_coordinates(quasi_coriolis)
+    @JointQuasiFunction(quasi_coriolis)
     def coriolis(
         self,
         robot: Robot,
@@ -106,7 +104,7 @@ class QuasiCoordinates:
         of Kozłowski's equation (48).
         """
 
-    @of_quasi_coordinates(quasi_acceleration)
+    @JointQuasiFunction(quasi_acceleration)
     def acceleration(
         self,
         robot: Robot,
@@ -142,7 +140,7 @@ class QuasiCoordinates:
         parts: Any = self._terms(robot, q, velocity, wrench, point, check)
         return QuasiBudget(*parts, robot=robot, kind=self._kind.name, t=t)
 
-    @declared([("n", "n", "n"), ("n", "n"), ("n",), *[("n", "links")] * 3], quasi_terms)
+    @QuasiFunction([("n", "n", "n"), ("n", "n"), ("n",), *[("n", "links")] * 3], quasi_terms)
     def _terms(
         self, robot: Robot, q: Array, velocity: Array, wrench: Any = None, point: Any = None, check: bool = False
     ) -> Array:

@@ -71,8 +71,8 @@ def recentred_factor_rate(robot: Robot, rates: Scalars, m: Sequence[Scalars], m_
             matrix[x][column] = sub(matrix[x][column], outer)
             matrix[y][column] = sub(matrix[y][column], mul(rates[z], m[x][column]))
         s = mul(rates[z], m[x][x] / m[y][y])
-        for row, own in zip(matrix, m, strict=True):
-            row[x], row[y] = add(row[x], mul(s, own[y])), sub(row[y], mul(s, own[x]))
+        for row, factor_row in zip(matrix, m, strict=True):
+            row[x], row[y] = add(row[x], mul(s, factor_row[y])), sub(row[y], mul(s, factor_row[x]))
         matrix[y][x] = 0.0  # exactly
     return matrix
 
@@ -86,6 +86,6 @@ def recentred_gradient(robot: Robot, q: Scalars, rates: Scalars, gradient: Scala
     for x in robot.balls:
         y, z = x + 1, x + 2
         recentred[y] = sub(recentred[y], mul(2.0, mul(momentum[z], rates[x])))
-        turned = sub(mul(momentum[x], rates[y]), mul(momentum[y], rates[x]))
-        recentred[z] = sub(recentred[z], mul(2.0, turned))
+        turning = sub(mul(momentum[x], rates[y]), mul(momentum[y], rates[x]))
+        recentred[z] = sub(recentred[z], mul(2.0, turning))
     return recentred

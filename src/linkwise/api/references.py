@@ -14,7 +14,7 @@ from ..robot import Robot
 from .method_table import has_methods, method_name
 from .quasi import QuasiCoordinates
 
-WHERE: dict[str, list[tuple[str, str]]] = {
+SOURCES: dict[str, list[tuple[str, str]]] = {
     "newton-euler": [("angeles", "algorithms 7.4.1 and 7.4.2, eqs. (7.25)-(7.40), (7.44)")],
     "denoc": [
         (
@@ -78,8 +78,8 @@ def cite(method: str | QuasiCoordinates) -> Description:
     }
     """
     name = quasi_name(method) if isinstance(method, QuasiCoordinates) else method
-    one_of(name, WHERE, "method")
-    sources = WHERE[str(name)]
+    one_of(name, SOURCES, "method")
+    sources = SOURCES[str(name)]
     entries = bibtex()
     lines = [f"{name}: {equations} of {key}" for key, equations in sources]
     return Description("\n\n".join(["\n".join(lines), *(entries[key] for key, _ in sources)]))

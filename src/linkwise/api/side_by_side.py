@@ -22,7 +22,7 @@ from ..tracing.loop_tracing import UNKNOWN, combined, common_link
 from .states import REAL, States, dtype_name
 
 
-def for_links(states: States, function: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
+def vectorize_links(states: States, function: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
     """`function(robot, *values of the links)`, with the links of long robots side by side."""
     first = next(iter(states.arrays.values()))
     if states.robot.n <= MAX_STRAIGHT_LINKS or states.robot.non_floats or dtype_name(first) not in REAL:
@@ -30,15 +30,15 @@ def for_links(states: States, function: Callable[..., list[Any]]) -> Callable[..
     kind = states.xp, first.dtype, getattr(first, "device", None), len(states.batch)
 
     def run(robot: Robot, *per_link: Sequence[Any]) -> list[Any]:
-        rows = rows_of(robot, *kind)
-        return rows.apart(function(rows.robot, *map(rows.of_kinds, per_link)))
+        links = vectorized_links(robot, *kind)
+        return links.split_links(function(links.robot, *map(links.stack_by_kind, per_link)))
 
     return run
 
 
 @PerRobot
-def rows_of(robot: Robot, xp: Any, dtype: Any, device: Any, axes: int) -> Rows:
-    return Rows(robot, xp, partial(column_array, xp, dtype, device, axes))
+def vectorized_links(robot: Robot, xp: Any, dtype: Any, device: Any, axes: int) -> VectorizedLinks:
+    return VectorizedLinks(robot, xp, partial(column_array, xp, dtype, device, axes))
 
 
 def column_array(xp: Any, dtype: Any, device: Any, axes: int, column: Sequence[float]) -> Any:
@@ -46,7 +46,7 @@ def column_array(xp: Any, dtype: Any, device: Any, axes: int, column: Sequence[f
     return xp.asarray(column, dtype=dtype, **keywords).reshape((-1, *(1,) * axes))
 
 
-class Rows:
+class VectorizedLinks:
     """The links of a robot by kinds of joints, and what runs contractions over them."""
 
     def __init__(self, robot: Robot, xp: Any, column: Callable[[Sequence[float]], Any]) -> None:
@@ -57,17 +57,17 @@ class Rows:
         links = [replace(link, index=UNKNOWN, parent=UNKNOWN, virtual=False, joint_kind="") for link in links]
         about = (), robot.gravity, (), robot.convention, robot.about
         self.robot = Robot(robot.name, tuple(links), *about, walk=self)
-        self.known: dict[OfLinks, list[Any]] = {}
+        self.values_by_function: dict[OfLinks, list[Any]] = {}
 
-    def of_kinds(self, values: Sequence[Any]) -> list[Any]:
+    def stack_by_kind(self, values: Sequence[Any]) -> list[Any]:
         """The values of the links, of each kind as one."""
-        return [combined(self._stacked, *(values[i] for i in kind)) for kind in self.kinds]
+        return [combined(self._stack, *(values[i] for i in kind)) for kind in self.kinds]
 
-    def _stacked(self, *leaves: Any) -> Any:
+    def _stack(self, *leaves: Any) -> Any:
         if all(type(x) is float for x in leaves):
             return leaves[0] if len(set(leaves)) == 1 else self.column(leaves)
-        whole = next(x for x in leaves if type(x) is not float)
-        return self.xp.stack([self.xp.zeros_like(whole) + x if type(x) is float else x for x in leaves])
+        array = next(x for x in leaves if type(x) is not float)
+        return self.xp.stack([self.xp.zeros_like(array) + x if type(x) is float else x for x in leaves])
 
     def outward(self, robot: Robot, step: Step, base: Any, per_link: PerLink) -> list[Any]:
         raise TypeError("passes from link to link cannot run side by side (expected contractions)")
@@ -75,43 +75,43 @@ class Rows:
     inward = outward
 
     def of_tree(self, robot: Robot, values: OfLinks) -> list[Any]:
-        if values not in self.known:
-            self.known[values] = self.of_kinds(values(self.links))
-        return self.known[values]
+        if values not in self.values_by_function:
+            self.values_by_function[values] = self.stack_by_kind(values(self.links))
+        return self.values_by_function[values]
 
-    def apart(self, by_kind: Sequence[Any]) -> list[Any]:
+    def split_links(self, by_kind: Sequence[Any]) -> list[Any]:
         """The values of the links one by one."""
-        found: list[Any] = [None] * len(self.links)
+        values: list[Any] = [None] * len(self.links)
         for kind, value in zip(self.kinds, by_kind, strict=True):
             for row, index in enumerate(kind):
-                found[index] = taken(value, row)
-        return found
+                values[index] = take_rows(value, row)
+        return values
 
     def contracted(self, robot: Robot, how: Contraction, base: Any, by_kind: Sequence[Any]) -> list[Any]:
         sizes = [len(kind) for kind in self.kinds]
-        live, ids = self._one(by_kind, sizes), np.concatenate([*self.kinds, []]).astype(np.intp)
+        live, ids = self._concatenate(by_kind, sizes), np.concatenate([*self.kinds, []]).astype(np.intp)
         undo = []
         for merged, joined in self.rounds:
             for pairs, series in ((merged, False), (joined, True)):
                 if not pairs:
                     continue
-                first, second, rest = positions(ids, pairs)
-                near, far = taken(live, first), taken(live, second)
+                first, second, rest = pair_positions(ids, pairs)
+                near, far = take_rows(live, first), take_rows(live, second)
                 seam, both = how.series(near, far) if series else (None, how.beside(near, far))
                 undo.append((seam, series, np.argsort(np.concatenate([rest, first, second])), len(rest)))
-                live = self._one([taken(live, rest), both], [len(rest), len(pairs)])
+                live = self._concatenate([take_rows(live, rest), both], [len(rest), len(pairs)])
                 ids = np.concatenate([ids[rest], ids[first]])
         ends = base, how.nothing
         for seam, series, order, count in reversed(undo):
             pairs = (len(order) - count) // 2
-            x, z = taken(ends, slice(count, None))
+            x, z = take_rows(ends, slice(count, None))
             y, z_near, z_far = how.between(seam, x, z) if series else (x, z, how.nothing)
-            opened = [taken(ends, slice(count)), (x, z_near), (y, z_far)]
-            ends = taken(self._one(opened, [count, pairs, pairs]), order)
+            opened = [take_rows(ends, slice(count)), (x, z_near), (y, z_far)]
+            ends = take_rows(self._concatenate(opened, [count, pairs, pairs]), order)
         starts = np.cumsum([0, *sizes])
-        return [taken(ends, slice(*bounds)) for bounds in pairwise(starts)]
+        return [take_rows(ends, slice(*bounds)) for bounds in pairwise(starts)]
 
-    def _one(self, values: Sequence[Any], counts: Sequence[int]) -> Any:
+    def _concatenate(self, values: Sequence[Any], counts: Sequence[int]) -> Any:
         """Values of so many links each as one."""
         some = [(value, count) for value, count in zip(values, counts, strict=True) if count]
 
@@ -126,7 +126,7 @@ class Rows:
         return combined(leaf, *(value for value, _ in some))
 
 
-def positions(ids: np.ndarray, pairs: Sequence[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def pair_positions(ids: np.ndarray, pairs: Sequence[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Where the first and the second elements of the pairs are, and where all others are."""
     where = np.empty(ids.max() + 1, dtype=np.intp)
     where[ids] = np.arange(len(ids))
@@ -136,6 +136,6 @@ def positions(ids: np.ndarray, pairs: Sequence[tuple[int, int]]) -> tuple[np.nda
     return first, second, np.flatnonzero(alone)
 
 
-def taken(value: Any, index: Any) -> Any:
+def take_rows(value: Any, index: Any) -> Any:
     """These rows of every array."""
     return combined(lambda x: x if type(x) is float else x[index], value)

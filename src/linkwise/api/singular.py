@@ -65,34 +65,34 @@ def inertias(robot: Robot, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             add(power(link.joint.axis, body @ link.joint.axis), link.joint.rotor_inertia)
             for link, body in zip(robot.links, bodies, strict=True)
         ]
-    return stacked(pivots, len(q)), stacked(frozen, len(q))
+    return stack_columns(pivots, len(q)), stack_columns(frozen, len(q))
 
 
-def stacked(values: list[Array], count: int) -> np.ndarray:
+def stack_columns(values: list[Array], count: int) -> np.ndarray:
     return np.stack([np.broadcast_to(np.asarray(x, dtype=float), (count,)) for x in values], axis=-1)
 
 
 def refuse_singular(states: States, result: Array) -> Array:
     """The result, or the error that names the first singular state, if a finite state has a result that is not."""
     if states.numeric and not np.isfinite(result).all():
-        error = singular(states, np.flatnonzero(states.finite() & ~all_finite([result], states.batch)))
+        error = first_singular_error(states, np.flatnonzero(states.finite() & ~all_finite([result], states.batch)))
         if error is not None:
             raise error
     return result
 
 
 @contextmanager
-def explained(states: States) -> Iterator[None]:
+def explain_division_by_zero(states: States) -> Iterator[None]:
     """A division of constants by zero is a joint that nothing resists in any state."""
     try:
         yield
     except ZeroDivisionError:
         suspects = np.flatnonzero(states.finite()) if states.numeric else None
         fallback = SingularError(f"robot {states.robot.name!r}: a joint has no inertia to resist its motion")
-        raise singular(states, suspects) or singular(states) or fallback from None
+        raise first_singular_error(states, suspects) or first_singular_error(states) or fallback from None
 
 
-def singular(states: States, suspects: np.ndarray | None = None) -> SingularError | None:
+def first_singular_error(states: States, suspects: np.ndarray | None = None) -> SingularError | None:
     """The error for the first singular state among the suspects; without any, for a robot that is always singular."""
     robot = states.robot
     if robot.symbolic:  # symbols have no values
@@ -122,14 +122,14 @@ def explain_non_finite(kernel: Compiled, rows: Sequence[np.ndarray], results: Se
     """Let the plain function say why finite states of a kernel have results that are not: it may raise an error."""
     batch = results[0].shape[: results[0].ndim - len(kernel.interface.outputs[0].shape)]
     non_finite = np.argwhere(all_finite(rows, batch) & ~all_finite(results, batch))
-    named = {argument.name: row for argument, row in zip(kernel.interface.inputs, rows, strict=True)}
-    explain_states(kernel.spec.function, kernel.robot, kernel.spec.keywords, named, non_finite)
+    arrays = {argument.name: row for argument, row in zip(kernel.interface.inputs, rows, strict=True)}
+    explain_states(kernel.spec.function, kernel.robot, kernel.spec.keywords, arrays, non_finite)
 
 
 def all_finite(arrays: Sequence[np.ndarray], batch: tuple[int, ...]) -> np.ndarray:
     """The states of which all numbers are finite: a mask of the batch shape."""
-    own = [np.isfinite(array).all(axis=tuple(range(len(batch), array.ndim))) for array in arrays]
-    return np.asarray(np.all(own, axis=0))
+    masks = [np.isfinite(array).all(axis=tuple(range(len(batch), array.ndim))) for array in arrays]
+    return np.asarray(np.all(masks, axis=0))
 
 
 def explain_states(
@@ -166,6 +166,10 @@ def states_to_explain(
     if q is None or q.shape[-1:] != (robot.nq,) or robot.non_floats:
         return non_finite[:MAX_EXPLAINED_STATES]
     first = first_singular(robot, q[tuple(non_finite.T)])
-    singular = non_finite[:0] if first is None else non_finite[first.state, None]
-    ours = str(getattr(function, "__module__", "")).startswith(PUBLIC)
-    return singular if ours else np.concatenate([singular, non_finite[:MAX_EXPLAINED_STATES]])
+    first_singular_error = non_finite[:0] if first is None else non_finite[first.state, None]
+    is_linkwise = str(getattr(function, "__module__", "")).startswith(PUBLIC)
+    return (
+        first_singular_error
+        if is_linkwise
+        else np.concatenate([first_singular_error, non_finite[:MAX_EXPLAINED_STATES]])
+    )

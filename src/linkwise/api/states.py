@@ -22,7 +22,7 @@ from ..tracing import Input
 from ..tracing.tracing import array_of_objects
 
 Array = Any
-PLAIN = (int, float, np.integer, np.floating, Fraction, Decimal)  # what an object array may hold and be floats
+NUMBER_TYPES = (int, float, np.integer, np.floating, Fraction, Decimal)  # what an object array may hold and be floats
 REAL = ("float32", "float64")
 FLOAT = np.dtype(float)
 
@@ -61,7 +61,7 @@ def as_array(xp: Any, value: Any, name: str, like: Array | None) -> Array:
         return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
     if array.dtype.kind in "iu":
         return array.astype(np.float64)
-    if array.dtype.kind == "O" and all(isinstance(x, PLAIN) and not isinstance(x, bool) for x in array.flat):
+    if array.dtype.kind == "O" and all(isinstance(x, NUMBER_TYPES) and not isinstance(x, bool) for x in array.flat):
         return array.astype(np.float64)
     if array.dtype.kind == "O":
         for x in array.flat:
@@ -72,13 +72,13 @@ def as_array(xp: Any, value: Any, name: str, like: Array | None) -> Array:
     raise TypeError(f"{name} has dtype {array.dtype} ({EXPECTED}{hint})")
 
 
-def first_own(xp: Any, values: Sequence[Any]) -> Array:
+def reference_array(xp: Any, values: Sequence[Any]) -> Array:
     """Of the values that the library has made, the first of floating numbers, otherwise the first."""
-    own = [value for value in values if library_of([value]) is xp]
-    return next((value for value in own if dtype_name(value) in REAL), own[0])
+    candidates = [value for value in values if library_of([value]) is xp]
+    return next((value for value in candidates if dtype_name(value) in REAL), candidates[0])
 
 
-def of_one_dtype(xp: Any, arrays: list[Array]) -> list[Array]:
+def promote_dtypes(xp: Any, arrays: list[Array]) -> list[Array]:
     """All in the floating dtype that holds them all; integers alone become what the library makes of them."""
     dtypes = {array.dtype for array in arrays}
     common = reduce(xp.promote_types, dtypes)
@@ -98,12 +98,12 @@ def is_scalar_object(x: object) -> bool:
     return all(hasattr(x, op) for op in ("__add__", "__sub__", "__mul__")) and not isinstance(x, (bool, complex))
 
 
-def same_in_all_states(batch: tuple[int, ...], links: int) -> str:
+def shared_wrench_hint(batch: tuple[int, ...], links: int) -> str:
     """How wrenches on every link are given that are the same in all states of a batch."""
     return f"; {(*(1 for _ in batch), links, 6)} where they are the same in all states" if batch else ""
 
 
-def refuse_tip_wrenches(shape: tuple[int, ...], batch: tuple[int, ...], links: int) -> None:
+def check_tip_wrenches(shape: tuple[int, ...], batch: tuple[int, ...], links: int) -> None:
     """Raise an error for wrenches on the tip that do not fit the batch and were probably meant for every link."""
     if shape[-2:] != (links, 6):
         return
@@ -112,7 +112,7 @@ def refuse_tip_wrenches(shape: tuple[int, ...], batch: tuple[int, ...], links: i
     except ValueError:
         raise ValueError(
             f"wrench has shape {shape}, which beside the batch {batch} means the tip in each state (expected"
-            f" {(*batch, 6)}; on every link {(*batch, links, 6)}{same_in_all_states(batch, links)})"
+            f" {(*batch, 6)}; on every link {(*batch, links, 6)}{shared_wrench_hint(batch, links)})"
         ) from None
 
 
@@ -132,29 +132,34 @@ class States:
         self.robot, self.links, self.coordinates = robot, robot.uncoupled, robot.coordinates
         self.tip: int | None = None  # the link on which a single external wrench acts
         self.trailing: dict[str, int] = {}  # how many axes of each array belong to one state
-        own = {name: (in_order(robot, name, value), (robot.size_of(name),)) for name, value in arrays.items()}
-        wanted = {**own, **(others or {})}
-        values = [value for value, _ in wanted.values()]
+        expected = {name: (in_order(robot, name, value), (robot.size_of(name),)) for name, value in arrays.items()}
+        arguments = {**expected, **(others or {})}
+        values = [value for value, _ in arguments.values()]
         self.xp = library_of([*values, wrench])
-        first = None if self.xp is np else first_own(self.xp, [*values, wrench])
+        first = None if self.xp is np else reference_array(self.xp, [*values, wrench])
         self.arrays: dict[str, Array] = {}
-        for name, (value, shape) in wanted.items():
+        for name, (value, shape) in arguments.items():
             array = as_array(self.xp, value, name, first)
             if robot.symbolic and self.xp is np:
                 array = array.astype(object)  # numbers meet symbols one by one
             self.arrays[name] = array
             self.trailing[name] = len(shape)
             if tuple(array.shape[len(array.shape) - len(shape) :]) != shape or len(array.shape) < len(shape):
-                raise ValueError(f"{name} has shape {tuple(array.shape)} (expected {self._wanted(name, shape)})")
-        self.batch = self._broadcast()
-        for name, value, per_link in (("wrench", wrench, self._wrenches), ("point", point, self._points)):
+                raise ValueError(
+                    f"{name} has shape {tuple(array.shape)} (expected {self._expected_shape(name, shape)})"
+                )
+        self.batch = self._batch_shape()
+        for name, value, per_link in (
+            ("wrench", wrench, self._with_link_axis),
+            ("point", point, self._point_with_link_axis),
+        ):
             if value is not None:
                 self.arrays[name] = per_link(as_array(self.xp, value, name, first))
                 self.trailing[name] = 2
-                self.batch = self._broadcast()
+                self.batch = self._batch_shape()
         self._promote()
         if check:
-            self._refuse_non_finite()
+            self._check_finite()
 
     @property
     def numeric(self) -> bool:
@@ -169,20 +174,20 @@ class States:
         dtypes = {array.dtype for array in self.arrays.values()}
         if self.xp is np and (any(dtype.kind == "O" for dtype in dtypes) or dtypes == {FLOAT}):
             return
-        promoted = of_one_dtype(self.xp, list(self.arrays.values()))
+        promoted = promote_dtypes(self.xp, list(self.arrays.values()))
         self.arrays = dict(zip(self.arrays, promoted, strict=True))
 
-    def _wanted(self, name: str, shape: tuple[int, ...]) -> str:
+    def _expected_shape(self, name: str, shape: tuple[int, ...]) -> str:
         if shape != (self.robot.size_of(name),) or not name.isidentifier():
             return "(..., " + ", ".join(map(str, shape)) + ")"
         what = "joint" if self.robot.nq == len(self.robot.names) else "coordinate" if name in CONFIGURATIONS else "rate"
-        labels = shortened(self.robot.labels_of(name))
+        labels = abbreviate(self.robot.labels_of(name))
         return f"(..., {shape[0]}): one number for each {what} of robot {self.robot.name!r}: {labels}"
 
-    def _broadcast(self) -> tuple[int, ...]:
+    def _batch_shape(self) -> tuple[int, ...]:
         return broadcast({k: tuple(a.shape[: len(a.shape) - self.trailing[k]]) for k, a in self.arrays.items()})
 
-    def _wrenches(self, wrench: Array) -> Array:
+    def _with_link_axis(self, wrench: Array) -> Array:
         """An external wrench with an axis for links: (..., 6) acts on the tip, (..., m, 6) on every link of m.
 
         Which of them it is follows from the number of axes: (m, 6) beside a batch of one axis are wrenches on the tip.
@@ -194,9 +199,9 @@ class States:
                 tips = ", ".join(repr(self.robot.links[i].name) for i in self.robot.leaves)
                 raise ValueError(
                     f"wrench has shape {shape}, which means the tip, but robot {self.robot.name!r} has several: {tips}"
-                    f" (expected a wrench on every link: (..., {n}, 6){same_in_all_states(self.batch, n)})"
+                    f" (expected a wrench on every link: (..., {n}, 6){shared_wrench_hint(self.batch, n)})"
                 )
-            refuse_tip_wrenches(shape, self.batch, n)
+            check_tip_wrenches(shape, self.batch, n)
             self.tip = self.robot.leaves[0]
             return wrench[..., None, :]
         if shape[-2:] == (n, 6) and len(shape) == dims + 2:
@@ -205,20 +210,20 @@ class States:
         tip = f"({batch}6)" if self.batch else "(6,)"
         raise ValueError(
             f"wrench has shape {shape} (expected {tip} for the tip or ({batch}{n}, 6) for every link: moment, then"
-            f" force, in the base frame, at the centre of mass{same_in_all_states(self.batch, n)})"
+            f" force, in the base frame, at the centre of mass{shared_wrench_hint(self.batch, n)})"
         )
 
-    def _points(self, point: Array) -> Array:
+    def _point_with_link_axis(self, point: Array) -> Array:
         """Where the wrench acts, with an axis for links: (..., 3) on the tip, (..., m, 3) on every link."""
         if "wrench" not in self.arrays:
             raise ValueError("point is given without a wrench (expected wrench=... that acts there)")
-        own = (len(self.robot.names), 3) if self.tip is None else (3,)
+        expected = (len(self.robot.names), 3) if self.tip is None else (3,)
         shape = tuple(point.shape)
-        if shape[-len(own) :] != own or len(shape) > len(self.batch) + len(own):
+        if shape[-len(expected) :] != expected or len(shape) > len(self.batch) + len(expected):
             links = "on every link" if self.tip is None else "on the tip"
             raise ValueError(
-                f"point has shape {shape} (expected {own}, or with the batch {self.batch} in front: where the wrench"
-                f" {links} acts, in the link's table frame)"
+                f"point has shape {shape} (expected {expected}, or with the batch {self.batch} in front: where the"
+                f" wrench {links} acts, in the link's table frame)"
             )
         return point if self.tip is None else point[..., None, :]
 
@@ -226,46 +231,46 @@ class States:
     def acting(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
         """The names of wrench and point, if they are given, and their shapes for one state."""
         named = [name for name in ("wrench", "point") if name in self.arrays]
-        return tuple((name, tuple(self.own(name).shape[-(1 + (self.tip is None)) :])) for name in named)
+        return tuple((name, tuple(self.argument(name).shape[-(1 + (self.tip is None)) :])) for name in named)
 
     @property
     def loads(self) -> dict[str, Any]:
         """Wrench and point, if they are given, as what is to be traced."""
         return {name: Input(*shape) for name, shape in self.acting}
 
-    def own(self, name: str) -> Array:
+    def argument(self, name: str) -> Array:
         """An array as it was given: a wrench on the tip, and its point, without an axis for links."""
         array = self.arrays[name]
         return array[..., 0, :] if name in ("wrench", "point") and self.tip is not None else array
 
-    def full(self, name: str) -> np.ndarray:
+    def expanded_copy(self, name: str) -> np.ndarray:
         """An array as it was given, with all axes of the batch: a copy, of float64."""
-        array = self.own(name)
+        array = self.argument(name)
         axes = 1 + (name in ("wrench", "point") and self.tip is None)
         shape = (*self.batch, *array.shape[array.ndim - axes :])
         return (array if array.shape == shape else np.broadcast_to(array, shape)).astype(float)
 
     def rows(self, name: str, shape: tuple[int, ...]) -> Array:
         """An array as it was given, of this shape for each state of the batch, contiguous."""
-        return np.ascontiguousarray(np.broadcast_to(self.own(name), (*self.batch, *shape)))
+        return np.ascontiguousarray(np.broadcast_to(self.argument(name), (*self.batch, *shape)))
 
-    def _refuse_non_finite(self) -> None:
+    def _check_finite(self) -> None:
         for name, array in self.arrays.items():
             if array.dtype == object:
                 continue
             if is_tracer(array):
                 raise TypeError(f"check=True looks at {name}, which JAX traces (jit, grad or vmap; expected no check)")
-            array = self.own(name)
-            fine = self.xp.isfinite(array)
-            if self.xp.count_nonzero(fine) < math.prod(fine.shape):  # `all` takes longer
-                bad = self.xp.argwhere(~fine)
+            array = self.argument(name)
+            mask = self.xp.isfinite(array)
+            if self.xp.count_nonzero(mask) < math.prod(mask.shape):  # `all` takes longer
+                bad = self.xp.argwhere(~mask)
                 index = tuple(int(i) for i in bad[0])
-                own = self.trailing[name] == 1 and name.isidentifier() and name not in ("wrench", "point")
-                where = f", joint {self.robot.labels_of(name)[index[-1]]!r}" if own else ""
+                per_joint = self.trailing[name] == 1 and name.isidentifier() and name not in ("wrench", "point")
+                where = f", joint {self.robot.labels_of(name)[index[-1]]!r}" if per_joint else ""
                 more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
                 raise ValueError(f"{name}{list(index)}{where} is {array[index].item()}: expected finite numbers{more}")
             for start in self._quaternions(name):
-                bad = self.xp.argwhere(~has_length(self.xp, array, start))
+                bad = self.xp.argwhere(~is_normalizable(self.xp, array, start))
                 if len(bad):
                     where = f"{name}{[*map(int, bad[0]), start]}"
                     raise ValueError(no_orientation(self.robot, where, start))
@@ -295,24 +300,24 @@ class States:
         """Six components for each link, or None without an external wrench; zeros, for free, where nothing acts."""
         if "wrench" not in self.arrays:
             return None
-        return [[0.0] * 6 if six is None else six for six in self._of_links("wrench", 6)]
+        return [[0.0] * 6 if six is None else six for six in self._link_components("wrench", 6)]
 
     def points(self) -> list[list[Any] | None]:
         """Three components for each link on which a wrench acts at a point; None for the others."""
-        return self._of_links("point", 3)
+        return self._link_components("point", 3)
 
-    def _of_links(self, name: str, count: int) -> list[list[Any] | None]:
+    def _link_components(self, name: str, count: int) -> list[list[Any] | None]:
         """The components of wrench or point for each link on which it acts; None for the others."""
-        found: list[list[Any] | None] = [None] * len(self.robot.links)
+        components: list[list[Any] | None] = [None] * len(self.robot.links)
         if name in self.arrays:
             links = [joint.link for joint in self.robot.moving] if self.tip is None else [self.tip]
             for row, link in enumerate(links):
-                found[link] = [component(self.arrays[name], row, k) for k in range(count)]
-        return found
+                components[link] = [component(self.arrays[name], row, k) for k in range(count)]
+        return components
 
     def join(self, values: Any, shape: tuple[int, ...]) -> Array:
         """Nested lists of scalars as an array (*batch, *shape), NaN for each state with a number that is not finite."""
-        flat = flattened(values, len(shape))
+        flat = flatten(values, len(shape))
         xp, dtypes = self.xp, [a.dtype for a in self.arrays.values()]
         if xp is np and any(dtype.kind == "O" for dtype in dtypes):
             return array_of_objects(flat, self.batch, shape)[()]
@@ -322,12 +327,13 @@ class States:
         if not flat:
             return xp.zeros((*self.batch, *shape), **keywords)
         if xp is np:
-            out = filled(flat, self.batch, dtypes[0]).reshape((*self.batch, *shape))
-            return self._with_nan(out, len(shape))[()]
-        full = [
-            xp.broadcast_to(v, self.batch) if hasattr(v, "shape") else xp.full(self.batch, v, **keywords) for v in flat
+            out = stack_components(flat, self.batch, dtypes[0]).reshape((*self.batch, *shape))
+            return self._mask_non_finite(out, len(shape))[()]
+        expanded_copy = [
+            xp.broadcast_to(v, self.batch) if hasattr(v, "shape") else xp.full(self.batch, v, **keywords)
+            for v in flat
         ]
-        return self._with_nan(xp.stack(full, -1).reshape((*self.batch, *shape)), len(shape))
+        return self._mask_non_finite(xp.stack(expanded_copy, -1).reshape((*self.batch, *shape)), len(shape))
 
     def finite(self) -> Array:
         """Which states have finite numbers only: a mask of the batch shape."""
@@ -337,9 +343,9 @@ class States:
     def _quaternions(self, name: str) -> tuple[int, ...]:
         return self.robot.quaternions if name in CONFIGURATIONS and name in self.arrays else ()
 
-    def _with_nan(self, out: Array, dims: int) -> Array:
-        good = self.finite()
-        return out if self.xp is np and good.all() else nan_unless(self.xp, good, out, dims)
+    def _mask_non_finite(self, out: Array, dims: int) -> Array:
+        mask = self.finite()
+        return out if self.xp is np and mask.all() else nan_unless(self.xp, mask, out, dims)
 
 
 def finite_states(xp: Any, arrays: Iterable[tuple[Array, int, Sequence[int]]], batch: tuple[int, ...]) -> Array:
@@ -347,24 +353,24 @@ def finite_states(xp: Any, arrays: Iterable[tuple[Array, int, Sequence[int]]], b
 
     With each array is given how many of its axes belong to one state, and where quaternions begin in it.
     """
-    good: Any = True
+    mask: Any = True
     for array, axes, quaternions in arrays:
         finite = xp.isfinite(array)
         for _ in range(axes):
             finite = finite.all(-1)
         for start in quaternions:
-            finite = finite & has_length(xp, array, start)
-        good = finite & good
-    return xp.broadcast_to(good, batch)
+            finite = finite & is_normalizable(xp, array, start)
+        mask = finite & mask
+    return xp.broadcast_to(mask, batch)
 
 
-def nan_unless(xp: Any, good: Array, out: Array, dims: int) -> Array:
+def nan_unless(xp: Any, mask: Array, out: Array, dims: int) -> Array:
     """The array with NaN for all states that are not good; `dims` of its axes belong to one state."""
-    good = good.reshape((*good.shape, *(1,) * dims))
-    return xp.where(good, out, xp.asarray(float("nan"), dtype=out.dtype))
+    mask = mask.reshape((*mask.shape, *(1,) * dims))
+    return xp.where(mask, out, xp.asarray(float("nan"), dtype=out.dtype))
 
 
-def has_length(xp: Any, array: Array, start: int) -> Array:
+def is_normalizable(xp: Any, array: Array, start: int) -> Array:
     """Where the quaternion that begins there can be divided by its length."""
     with np.errstate(all="ignore"):
         square = (array[..., start : start + 4] ** 2).sum(-1)
@@ -377,13 +383,13 @@ def component(array: Array, *index: int) -> Any:
     return part[()] if isinstance(part, np.ndarray) else part
 
 
-def flattened(values: Any, depth: int) -> list[Any]:
+def flatten(values: Any, depth: int) -> list[Any]:
     if depth == 0:
         return [values]
-    return [x for value in values for x in flattened(value, depth - 1)]
+    return [x for value in values for x in flatten(value, depth - 1)]
 
 
-def filled(values: Sequence[Any], batch: tuple[int, ...], dtype: Any) -> np.ndarray:
+def stack_components(values: Sequence[Any], batch: tuple[int, ...], dtype: Any) -> np.ndarray:
     """One array (*batch, len(values)). Zeros, most elements of large tensors, are not written one by one."""
     places = [k for k, value in enumerate(values) if not (type(value) is float and value == 0.0)]
     if not places:
@@ -399,6 +405,6 @@ def filled(values: Sequence[Any], batch: tuple[int, ...], dtype: Any) -> np.ndar
     return out
 
 
-def shortened(names: Sequence[str]) -> str:
-    shown = [*names[:4], "...", names[-1]] if len(names) > 6 else names
-    return ", ".join(shown)
+def abbreviate(names: Sequence[str]) -> str:
+    parts = [*names[:4], "...", names[-1]] if len(names) > 6 else names
+    return ", ".join(parts)

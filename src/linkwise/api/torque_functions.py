@@ -24,41 +24,41 @@ def check_arguments(
     """
     if hasattr(function, "interface"):
         raise TypeError(f"{function!r} is compiled already (expected the function of which it was made)")
-    wanted = ("robot", *STATE, *(("state",) if memory else ()))
+    expected = ("robot", *STATE, *(("state",) if memory else ()))
     try:
-        own = list(inspect.signature(function).parameters.values())
+        arguments = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):  # a function of another language
         return
-    in_order = [p for p in own if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    for p in own:
+    in_order = [p for p in arguments if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    for p in arguments:
         refuse_mark(f"the default of {p.name!r} of {getattr(function, '__name__', repr(function))}", p.default)
-    few = len(in_order) < len(wanted) and not any(p.kind is p.VAR_POSITIONAL for p in own)
-    rest = [*in_order[len(wanted) :], *(p for p in own if p.kind is p.KEYWORD_ONLY)]
+    few = len(in_order) < len(expected) and not any(p.kind is p.VAR_POSITIONAL for p in arguments)
+    rest = [*in_order[len(expected) :], *(p for p in arguments if p.kind is p.KEYWORD_ONLY)]
     further = not parameters and any(p.default is p.empty for p in rest)
     names = [p.name for p in in_order[1:4]]
     if few or further or (set(names) == set(STATE) and names != list(STATE)):
         hint = hint if further else ""
         raise TypeError(
-            f"{getattr(function, '__name__', repr(function))} is a function of ({', '.join(p.name for p in own)})"
-            f" (expected a function of ({', '.join(wanted)}){hint})"
+            f"{getattr(function, '__name__', repr(function))} is a function of ({', '.join(p.name for p in arguments)})"
+            f" (expected a function of ({', '.join(expected)}){hint})"
         )
 
 
-def checked_torques(function: Callable[..., Any], robot: Robot, t: Any, q: Any, qd: Any, name: str = "") -> np.ndarray:
+def evaluate_torques(function: Callable[..., Any], robot: Robot, t: Any, q: Any, qd: Any, name: str = "") -> np.ndarray:
     """What the function gives: a torque for each degree of freedom."""
     name = name or str(getattr(function, "__name__", repr(function)))
     try:
-        returned = function(robot, t, q, qd)
+        value = function(robot, t, q, qd)
     except (RuntimeError, TypeError) as error:
-        told = gradient_error(error, name)
-        if told is None:
+        explanation = gradient_error(error, name)
+        if explanation is None:
             raise
-        raise told from None
-    if returned is None:
+        raise explanation from None
+    if value is None:
         raise ValueError(f"{name} returned None (expected numbers: is its `return` missing?)")
-    refuse_labels(f"the torque of {name}", returned)
-    refuse_gradients(f"the torque of {name}", returned)
-    tau = np.asarray(host_array(f"the torque of {name}", returned))
+    refuse_labels(f"the torque of {name}", value)
+    refuse_gradients(f"the torque of {name}", value)
+    tau = np.asarray(host_array(f"the torque of {name}", value))
     if tau.shape[-1:] != (robot.n,):
         each = "joints" if len(robot.joints) == robot.n else "degrees of freedom"
         raise ValueError(f"{name} gave shape {tau.shape} (expected one torque for each of {robot.n} {each})")

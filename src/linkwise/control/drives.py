@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..api.torque_functions import check_arguments, checked_torques, host_array
+from ..api.torque_functions import check_arguments, evaluate_torques, host_array
 from ..errors import one_of
 from ..robot import Robot, from_table, require_robot
 from ..robot.configurations import neutral
@@ -309,7 +309,7 @@ def undriven(law: Any, robot: Robot) -> tuple[int, ...]:
 
 
 def checked(torque: TorqueFunction, robot: Robot, t: Any, q: Any, qd: Any) -> np.ndarray:
-    return checked_torques(torque, robot, t, q, qd, function_name(torque))
+    return evaluate_torques(torque, robot, t, q, qd, function_name(torque))
 
 
 def function_name(torque: TorqueFunction) -> str:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..api.call import Declared
+from ..api.call import PublicFunction
 from ..api.functions import differences, external_loads, external_wrenches, forward_dynamics, sums
-from ..api.momentum import at_origin
+from ..api.momentum import positions_at_origin
 from ..api.states import Array, States
 from ..dynamics import fewest, forward_derivatives, inverse_derivatives, second_derivatives
 from ..dynamics.subtrees import Load
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from .second_order import SecondOrder
 
 
-def slopes_of_torques(states: States) -> Any:
-    return inverse_derivatives.inverse_dynamics_derivatives(states.robot, *states.motion(), loads_on(states))
+def torque_derivatives(states: States) -> Any:
+    return inverse_derivatives.inverse_dynamics_derivatives(states.robot, *states.motion(), link_loads(states))
 
 
-@Declared([("n", "n")] * 2, lambda states: slopes_of_torques(states)[:2], fast=True, published="derivatives")
+@PublicFunction([("n", "n")] * 2, lambda states: torque_derivatives(states)[:2], fast=True, published="derivatives")
 def inverse_dynamics_derivatives(
     robot: Robot,
     q: Array,
@@ -59,11 +59,13 @@ def inverse_dynamics_derivatives(
     """
 
 
-def slopes_of_accelerations(states: States) -> Any:
-    return forward_derivatives.forward_dynamics_derivatives(states.robot, *accelerated(states), loads_on(states))
+def acceleration_derivatives(states: States) -> Any:
+    return forward_derivatives.forward_dynamics_derivatives(
+        states.robot, *motion_under_torques(states), link_loads(states)
+    )
 
 
-@Declared([("n", "n")] * 3, slopes_of_accelerations, divides=True, fast=True, published="derivatives")
+@PublicFunction([("n", "n")] * 3, acceleration_derivatives, divides=True, fast=True, published="derivatives")
 def forward_dynamics_derivatives(
     robot: Robot,
     q: Array,
@@ -88,12 +90,12 @@ def forward_dynamics_derivatives(
     """
 
 
-def curvatures_of_torques(states: States) -> Any:
-    motion = at_origin(states), states.rates(), states.accelerations()
-    return second_derivatives.second_derivatives(states.robot, *motion, loads_on(states))
+def torque_second_derivatives(states: States) -> Any:
+    motion = positions_at_origin(states), states.rates(), states.accelerations()
+    return second_derivatives.second_derivatives(states.robot, *motion, link_loads(states))
 
 
-@Declared([("n", "n", "n")] * 4, curvatures_of_torques, published="second-derivatives")
+@PublicFunction([("n", "n", "n")] * 4, torque_second_derivatives, published="second-derivatives")
 def inverse_dynamics_second_derivatives(robot: Robot, q: Array, qd: Array, qdd: Array, *, check: bool = False) -> Array:
     """∂²τ/∂q², ∂²τ/∂q∂qd, ∂²τ/∂qd² and ∂I/∂q of inverse dynamics, in closed form: four arrays (..., n, n, n).
 
@@ -128,10 +130,10 @@ def forward_dynamics_second_derivatives(
     """
     states = States(robot, {"q": q, "qd": qd, "tau": tau}, check=check)
     if not states.numeric or robot.non_floats:
-        return by_products(robot, q, qd, tau)
+        return second_derivatives_by_products(robot, q, qd, tau)
     arrays = list(states.arrays.values())
     if packed_second_derivatives(robot).kernel(arrays) is None:
-        return by_products(robot, q, qd, tau)
+        return second_derivatives_by_products(robot, q, qd, tau)
     kernel = compiled_second_order(robot, np.result_type(*arrays).name)
     result: tuple[Array, Array, Array, Array] = kernel(*arrays)
     return result
@@ -157,33 +159,38 @@ vars(forward_dynamics_second_derivatives).update(
 )
 
 
-def by_products(robot: Robot, q: Array, qd: Array, tau: Array) -> tuple[Array, Array, Array, Array]:
+def second_derivatives_by_products(robot: Robot, q: Array, qd: Array, tau: Array) -> tuple[Array, Array, Array, Array]:
     """Second derivatives of forward dynamics from those of inverse dynamics, on arrays of any kind."""
     by_q, by_qd, by_tau = forward_dynamics_derivatives(robot, q, qd, tau)
     qdd = forward_dynamics(robot, q, qd, tau)
     q_q, q_qd, qd_qd, inertia = inverse_dynamics_second_derivatives(robot, q, qd, qdd)
     by_columns = inertia.swapaxes(-1, -2)  # [i, k, l]: of I_il by q_k
 
-    def along(slope: Array) -> Array:
+    def contract(slope: Array) -> Array:
         """[i, j, k]: Σ ∂I_il/∂q_j slope_lk"""
         return by_columns @ slope[..., None, :, :]
 
-    def solved(tensor: Array) -> Array:
+    def apply_inverse(tensor: Array) -> Array:
         """-I⁻¹ times the tensor"""
         flat = tensor.reshape((*tensor.shape[:-3], robot.n, robot.n * robot.n))
         return (-by_tau @ flat).reshape(tensor.shape)
 
-    twice = along(by_q)
-    total = q_q + twice + twice.swapaxes(-1, -2)
-    return solved(total), solved(q_qd + along(by_qd)), solved(qd_qd), solved(along(by_tau))
+    mixed = contract(by_q)
+    total = q_q + mixed + mixed.swapaxes(-1, -2)
+    return (
+        apply_inverse(total),
+        apply_inverse(q_qd + contract(by_qd)),
+        apply_inverse(qd_qd),
+        apply_inverse(contract(by_tau)),
+    )
 
 
-def loads_on(states: States) -> list[Load]:
+def link_loads(states: States) -> list[Load]:
     loads = zip(states.links.links, external_loads(states), strict=True)
     return [Load(wrench, link.com if point is None else point) for link, (wrench, point) in loads]
 
 
-def accelerated(states: States) -> tuple[Scalars, Scalars, Scalars]:
+def motion_under_torques(states: States) -> tuple[Scalars, Scalars, Scalars]:
     """q, q̇ and q̈ of the links under the torques tau, with the factors and slopes that the derivatives have.
 
     I q̈ = τ - static - ½ (∂τ/∂q̇) q̇, where ∂τ/∂q̇ does not depend on q̈: the torques of Coriolis are quadratic in q̇.
@@ -206,15 +213,15 @@ class ClosedForm(NamedTuple):
     by: tuple[str, ...]
 
 
-@Declared([("n", "n")] * 3, slopes_of_torques)
-def inverse_slopes(
+@PublicFunction([("n", "n")] * 3, torque_derivatives)
+def inverse_dynamics_all_derivatives(
     robot: Robot, q: Array, qd: Array, qdd: Array, wrench: Any = None, point: Any = None, check: bool = False
 ) -> Array:
     """∂τ/∂q, ∂τ/∂qd and ∂τ/∂qdd, which share their composite bodies."""
 
 
 CLOSED_FORMS = {  # by the names of the functions
-    "inverse_dynamics": ClosedForm(inverse_slopes, ("q", "qd", "qdd")),
+    "inverse_dynamics": ClosedForm(inverse_dynamics_all_derivatives, ("q", "qd", "qdd")),
     "forward_dynamics": ClosedForm(forward_dynamics_derivatives, ("q", "qd", "tau")),
 }
 LOADS = ("wrench", "point")  # the options that they take, as inputs
@@ -234,13 +241,13 @@ def closed_form(
     """The program of the derivatives by `wrt`, after the results of the function itself with `value`."""
     name, form = function_name(function), CLOSED_FORMS[function_name(function)]
 
-    def wanted(robot: Robot, **arrays: Any) -> tuple[Any, ...]:
+    def derivatives_of(robot: Robot, **arrays: Any) -> tuple[Any, ...]:
         derivatives = dict(zip(form.by, form.function(robot, **arrays), strict=True))
-        own = (function(robot, **arrays),) if value else ()
-        return (*own, *(derivatives[each] for each in wrt))
+        results = (function(robot, **arrays),) if value else ()
+        return (*results, *(derivatives[each] for each in wrt))
 
-    vars(wanted)["__signature__"] = inspect.signature(function)
-    program = trace(wanted, robot, **keywords)
+    vars(derivatives_of)["__signature__"] = inspect.signature(function)
+    program = trace(derivatives_of, robot, **keywords)
     names = [*([name] if value else []), *(f"d_{name}_d_{each}" for each in wrt)]
     outputs = tuple(Port(each, port.shape) for each, port in zip(names, program.outputs, strict=True))
     return replace(program, outputs=outputs)

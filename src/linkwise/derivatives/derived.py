@@ -11,7 +11,7 @@ import numpy as np
 
 from ..api.method_table import has_methods, method_name
 from ..api.singular import all_finite, explain_non_finite, explain_states
-from ..api.states import REAL, as_array, finite_states, first_own, library_of, nan_unless, of_one_dtype
+from ..api.states import REAL, as_array, finite_states, library_of, nan_unless, promote_dtypes, reference_array
 from ..errors import one_of
 from ..graph import Count, Port, Program, count, evaluate
 from ..graph.derivative import Moves
@@ -61,7 +61,7 @@ class DerivedFunction(Prepared):
         self, function: Callable[..., Any], robot: Robot, wrt: Sequence[str], name: str, keywords: Mapping[str, Any]
     ) -> None:
         check_function_and_robot(function, robot)
-        self.function, self.robot, self.keywords = function, robot, copied(dict(keywords))
+        self.function, self.robot, self.keywords = function, robot, freeze_option(dict(keywords))
         self.names, self.__name__ = tuple(wrt), name
         self.symbols = symbols_of(robot) if robot.non_floats else ()
         if hasattr(function, "interface"):
@@ -87,13 +87,13 @@ class DerivedFunction(Prepared):
         self.__signature__ = inspect.Signature(parameters)  # of a robot, which has its symbols in itself, and arrays
 
     @property
-    def kind(self) -> Any:
+    def base_class(self) -> Any:
         """The class that it was made of, above its own type."""
         return type(self).__mro__[1]
 
     # what a kind of derived function defines
 
-    def derived(self, original: Program) -> Program:
+    def transform(self, original: Program) -> Program:
         """The program, from that of the function."""
         raise NotImplementedError
 
@@ -110,25 +110,25 @@ class DerivedFunction(Prepared):
 
     @cached_property
     def program(self) -> Program:
-        return self.generated if self._of_user else self._traced()
+        return self.generated if self._is_user_function else self._trace()
 
     @cached_property
     def generated(self) -> Program:
         """The program for generated code, of the methods with the fewest operations."""
         with prefer_fewest():
-            return self._traced()
+            return self._trace()
 
-    def _traced(self) -> Program:
-        return self.derived(self._original())
+    def _trace(self) -> Program:
+        return self.transform(self._function_program())
 
     @property
-    def _of_user(self) -> bool:
+    def _is_user_function(self) -> bool:
         """Whether the function is a user's: what it reads may change, so that it is traced once for all purposes."""
         return not isinstance(self.function, Prepared) and own_name(self.function) is None
 
-    def _original(self) -> Program:
+    def _function_program(self) -> Program:
         """The program of the function."""
-        return self._traced_once if self._of_user else trace(self.function, self.robot, **self.keywords)
+        return self._traced_once if self._is_user_function else trace(self.function, self.robot, **self.keywords)
 
     @cached_property
     def _traced_once(self) -> Program:
@@ -141,7 +141,7 @@ class DerivedFunction(Prepared):
 
     @cached_property
     def function_count(self) -> Count:
-        return count(self._original())
+        return count(self._function_program())
 
     @cached_property
     def identity(self) -> str | None:
@@ -156,8 +156,8 @@ class DerivedFunction(Prepared):
         """What the function takes: arrays, and last the symbols of the robot."""
         if isinstance(self.function, DerivedFunction):
             return self.function.of(self.robot).inputs
-        wanted = wanted_arguments(self.function, self.robot, self.keywords).items()
-        ports = [Port(name, x.shape, quaternions(self.robot, name, x)) for name, x in wanted if isinstance(x, Input)]
+        arguments = wanted_arguments(self.function, self.robot, self.keywords).items()
+        ports = [Port(name, x.shape, quaternions(self.robot, name, x)) for name, x in arguments if isinstance(x, Input)]
         return (*ports, *(Port(name, ()) for name in self.symbols))
 
     @cached_property
@@ -180,18 +180,18 @@ class DerivedFunction(Prepared):
         return self._others[robot]
 
     def prepared(self, robot: Robot) -> Program:
-        own = self.of(robot)
-        return own.generated if FEWEST_PREFERRED.get() else own.program
+        function = self.of(robot)
+        return function.generated if FEWEST_PREFERRED.get() else function.program
 
     # calls
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """`slope(q, qd, qdd)`, or `slope(robot, q, qd, qdd)`; in place of this, the entry, as long as that may be."""
         if self._entry is None or dispatch.current_mode() == "never":
-            return self._general(*arguments, **named)
+            return self._call(*arguments, **named)
         return self._entry(*arguments, **named)
 
-    def ask_for_the_mode(self) -> None:
+    def check_mode_on_call(self) -> None:
         """From now on: some context has chosen to run plain Python."""
         if "__call__" in vars(type(self)):
             del type(self).__call__
@@ -200,30 +200,30 @@ class DerivedFunction(Prepared):
         """What the entry does not take: the robot, first, and arrays of other kinds."""
         if self._entry is not None and arguments and arguments[0] is self.robot:
             return self._entry(*arguments[1:], **named)
-        return self._general(*arguments, **named)
+        return self._call(*arguments, **named)
 
-    def _general(self, *arguments: Any, **named: Any) -> Any:
+    def _call(self, *arguments: Any, **named: Any) -> Any:
         """What the fast path does not take."""
         if arguments and isinstance(arguments[0], Robot):
-            own = self.of(arguments[0])
-            if own is not self:
-                return own(*arguments[1:], **named)
+            function = self.of(arguments[0])
+            if function is not self:
+                return function(*arguments[1:], **named)
             arguments = arguments[1:]
         arrays = self._arrays(arguments, named)
         kernel = self.kernel(arrays) if library_of(arrays) is np else None
         if kernel is not None:
             return kernel.general(*arrays)
-        return self._evaluated(arrays)
+        return self._evaluate(arrays)
 
     def plain(self, robot: Robot, *arrays: Any, **named: Any) -> Any:
         """By the interpreter, below the dispatch."""
-        own = self.of(robot)
-        return own._evaluated(own._arrays(arrays, named))
+        function = self.of(robot)
+        return function._evaluate(function._arrays(arrays, named))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Without machine code, which is of this process."""
         state = {**vars(self), "_kernels": {}, "_entry": None, "_counts": {}}
-        return restored, (self.kind, state)
+        return restore, (self.base_class, state)
 
     def _arrays(self, positional: Sequence[Any], named: dict[str, Any]) -> list[Any]:
         """One array for each input; all of torch or JAX, and of one dtype, where one of them is."""
@@ -238,10 +238,10 @@ class DerivedFunction(Prepared):
         xp = library_of([values[name] for name in names])
         if xp is np:
             return [as_array(np, values[name], name, None) for name in names]
-        first = first_own(xp, list(values.values()))
-        return of_one_dtype(xp, [as_array(xp, values[name], name, first) for name in names])
+        first = reference_array(xp, list(values.values()))
+        return promote_dtypes(xp, [as_array(xp, values[name], name, first) for name in names])
 
-    def _evaluated(self, arrays: Sequence[Any]) -> Any:
+    def _evaluate(self, arrays: Sequence[Any]) -> Any:
         """By the interpreter; a state with a number that is not finite gives NaN throughout.
 
         torch and JAX can differentiate what is done here.
@@ -250,8 +250,8 @@ class DerivedFunction(Prepared):
         with np.errstate(all="ignore"):
             results = evaluate(self.program, *arrays)
         if xp is not np or all(array.dtype.kind == "f" for array in arrays):
-            own = ((x, len(port.shape), port.quaternions) for port, x in zip(self.inputs, arrays, strict=True))
-            finite = finite_states(xp, own, batch)
+            inputs = ((x, len(port.shape), port.quaternions) for port, x in zip(self.inputs, arrays, strict=True))
+            finite = finite_states(xp, inputs, batch)
             pairs = zip(self.program.outputs, results, strict=True)
             results = tuple(nan_unless(xp, finite, x, len(port.shape)) for port, x in pairs)
             if xp is np:
@@ -267,8 +267,12 @@ class DerivedFunction(Prepared):
         non_finite = finite & ~all_finite(results, finite.shape)
         if non_finite.any():
             ports = {port.name: port for port in self.function_inputs}
-            given = zip((port.name for port in self.inputs), arrays, strict=True)
-            rows = {name: np.broadcast_to(x, (*finite.shape, *ports[name].shape)) for name, x in given if name in ports}
+            named_arrays = zip((port.name for port in self.inputs), arrays, strict=True)
+            rows = {
+                name: np.broadcast_to(x, (*finite.shape, *ports[name].shape))
+                for name, x in named_arrays
+                if name in ports
+            }
             explain_states(self.function, self.robot, self.keywords, rows, np.argwhere(non_finite))
 
     # kernels
@@ -280,14 +284,14 @@ class DerivedFunction(Prepared):
         if mode == "never" or dtype not in REAL:
             return None
         if dtype not in self._kernels:
-            asked = self._counts.setdefault(dtype, dispatch.Asked())
-            if asked.counted(math.prod(batch_of(self.inputs, arrays))) or mode == "always":
+            calls = self._counts.setdefault(dtype, dispatch.Asked())
+            if calls.counted(math.prod(batch_of(self.inputs, arrays))) or mode == "always":
                 with LOCK:
                     request = dispatch.Request(self, (), dtype, None)
                     if dtype not in self._kernels:  # otherwise another thread was first
-                        kernel = dispatch.compiled(self.robot, request, asked, explain_non_finite)
+                        kernel = dispatch.compiled(self.robot, request, calls, explain_non_finite)
                         if kernel is not dispatch.UNDECIDED:
-                            self._keep(dtype, kernel)
+                            self._store(dtype, kernel)
         return self._kernels.get(dtype)
 
     def compiled(self, dtype: str) -> Compiled:
@@ -298,10 +302,10 @@ class DerivedFunction(Prepared):
         kernel = self._kernels.get(dtype)
         if kernel is None:
             kernel = Compiled(KernelSpec(self, self.robot, dtype, {}), explain_non_finite)
-            self._keep(dtype, kernel)
+            self._store(dtype, kernel)
         return kernel
 
-    def _keep(self, dtype: str, kernel: Compiled | None) -> None:
+    def _store(self, dtype: str, kernel: Compiled | None) -> None:
         self._kernels[dtype] = kernel
         if kernel is None or dtype != "float64":
             return
@@ -315,19 +319,19 @@ class DerivedFunction(Prepared):
     def __repr__(self) -> str:
         names = ", ".join(f"{port.name} {port.shape}" for port in self.program.outputs)
         times = self.count.total / max(1, self.function_count.total)
-        return f"<{names}: {self.count}; {times:.1f} times the function{self._how()}>"
+        return f"<{names}: {self.count}; {times:.1f} times the function{self._mode_text()}>"
 
-    def _how(self) -> str:
+    def _mode_text(self) -> str:
         return ""
 
 
-def copied(option: Any) -> Any:
+def freeze_option(option: Any) -> Any:
     """An option whose arrays, lists and dictionaries a user cannot change any more."""
     if isinstance(option, np.ndarray):
         return option.copy()
     if type(option) in (list, tuple):
-        return type(option)(map(copied, option))
-    return {key: copied(x) for key, x in option.items()} if type(option) is dict else option
+        return type(option)(map(freeze_option, option))
+    return {key: freeze_option(x) for key, x in option.items()} if type(option) is dict else option
 
 
 def check_options(function: Callable[..., Any], robot: Robot, keywords: Mapping[str, Any]) -> None:
@@ -344,8 +348,8 @@ def check_options(function: Callable[..., Any], robot: Robot, keywords: Mapping[
         method_name(function, keywords.get("method"), robot)
 
 
-def restored(kind: type[DerivedFunction], state: dict[str, Any]) -> DerivedFunction:
+def restore(base_class: type[DerivedFunction], state: dict[str, Any]) -> DerivedFunction:
     """From another process."""
-    function = kind.__new__(kind)
+    function = base_class.__new__(base_class)
     vars(function).update(state)
     return function

@@ -21,7 +21,7 @@ import numpy as np
 from ..api.functions import bias_torque, gravity_torque
 from ..api.integration import difference, integrate
 from ..api.states import Array, States
-from ..api.torque_functions import check_arguments, checked_torques, host_array
+from ..api.torque_functions import check_arguments, evaluate_torques, host_array
 from ..equality import ComparesArrays
 from ..errors import EquilibriumError
 from ..robot import PerRobot, Robot
@@ -30,12 +30,16 @@ from ..tracing import Input
 from .graph_derivatives import Derivative, derivative
 
 TorqueFunction = Callable[..., Any]
+Solution = tuple[np.ndarray, np.ndarray, np.ndarray]  # configurations, residuals, mask of the states that failed
 ITERATIONS = 100
-SMALLEST, LARGEST = 1e-12, 1e6  # of λ, beside the largest diagonal element of J Jᵀ
-LONGEST = 0.5  # rad, or of the robot's size, that a joint moves in a step: what is found is then often near the start
-FAR, STARTS = 1.0, 16  # rad, or of the robot's size: beyond, as many other starts are tried
-KICK, KICKS = 0.1, 3  # likewise, at random, where steps lead nowhere: as for an arm stretched out to the side
-ROUNDING = 1e-9  # rad, of the robot's size, and of what acts on a joint: what is smaller is printed as 0
+MIN_DAMPING, MAX_DAMPING = 1e-12, 1e6  # of λ, beside the largest diagonal element of J Jᵀ
+MAX_STEP = 0.5  # rad, or of the robot's size: short steps usually end near the start
+FAR_FROM_START, STARTS = 1.0, 16  # rad, or of the robot's size: farther solutions are compared with other starts
+RANDOM_STEP, RANDOM_STEPS = (
+    0.1,
+    3,
+)  # likewise, at random, where steps lead nowhere: as for an arm stretched out to the side
+ROUNDING = 1e-9  # rad, of the robot's size, and of the load on a joint: smaller numbers are printed as 0
 
 
 class ConfigurationAndTorques(NamedTuple):
@@ -61,10 +65,10 @@ class Equilibrium(ComparesArrays, ConfigurationAndTorques):
             return f"<Equilibrium of robot {self.robot.name!r}: q {self.q.shape}, tau {self.tau.shape}>"
         size = coordinate_scales(self.robot)
         sizes = np.array([size[slot.v] for link, slot in self.robot.driving for _ in range(link.joint.width)])
-        shown = np.where(np.abs(self.q) > ROUNDING * sizes, self.q, 0.0)
-        q = [f"    {name} = {x:.6g}" for name, x in zip(self.robot.q_names, shown, strict=True)]
-        shown = np.where(np.abs(self.tau) > ROUNDING * torque_scales(self.robot, self.q[None])[0], self.tau, 0.0)
-        units = zip(self.robot.v_names, shown, self.robot.effort_units, strict=True)
+        numbers = np.where(np.abs(self.q) > ROUNDING * sizes, self.q, 0.0)
+        q = [f"    {name} = {x:.6g}" for name, x in zip(self.robot.q_names, numbers, strict=True)]
+        numbers = np.where(np.abs(self.tau) > ROUNDING * torque_scales(self.robot, self.q[None])[0], self.tau, 0.0)
+        units = zip(self.robot.v_names, numbers, self.robot.effort_units, strict=True)
         tau = [f"    {name} = {x:.6g} {unit}" for name, x, unit in units]
         return "\n".join([f"Equilibrium of robot {self.robot.name!r}", "  q", *q, "  tau", *tau])
 
@@ -123,21 +127,21 @@ def equilibrium(
     free = [joint.name for joint in robot.free_joints]
     equations = coordinates_of(robot, free if passive is None else passive) if tau is None else np.arange(robot.n)
     unknowns = equations if moving is None else coordinates_of(robot, moving)
-    named = [("q", (robot.nq,)), *([("tau", (robot.n,))] if "tau" in arrays else []), *states.acting]
-    given = [states.rows(name, shape).astype(float).reshape(-1, *shape) for name, shape in named]
-    inputs = tuple(named[1:])
-    balance = known_unbalanced(robot, None, inputs) if law is None else unbalanced(robot, law, inputs)
-    problem = Problem(robot, balance, [name for name, _ in named[1:]], equations, unknowns, tolerance)
-    found, torque, off = nearest(problem, given)
-    if off.any():
-        raise not_found(robot, int(np.flatnonzero(off)[0]), torque, equations, states.batch, tau is not None)
+    inputs_and_shapes = [("q", (robot.nq,)), *([("tau", (robot.n,))] if "tau" in arrays else []), *states.acting]
+    start_arrays = [states.rows(name, shape).astype(float).reshape(-1, *shape) for name, shape in inputs_and_shapes]
+    inputs = tuple(inputs_and_shapes[1:])
+    balance = cached_residual_function(robot, None, inputs) if law is None else residual_function(robot, law, inputs)
+    problem = Problem(robot, balance, [name for name, _ in inputs_and_shapes[1:]], equations, unknowns, tolerance)
+    solution, torque, failed = solve_nearest(problem, start_arrays)
+    if failed.any():
+        raise equilibrium_error(robot, int(np.flatnonzero(failed)[0]), torque, equations, states.batch, tau is not None)
     torque[:, equations] = 0.0
     if law is not None:
-        for k, configuration in enumerate(found):  # one by one, as `lw.simulate` calls it
-            torque[k] = checked_torques(law, robot, 0.0, configuration, np.zeros(robot.n))
+        for k, configuration in enumerate(solution):  # one by one, as `lw.simulate` calls it
+            torque[k] = evaluate_torques(law, robot, 0.0, configuration, np.zeros(robot.n))
     elif tau is not None:
-        torque = given[1]
-    return Equilibrium(found.reshape(*states.batch, robot.nq), np.reshape(torque, (*states.batch, robot.n)), robot)
+        torque = start_arrays[1]
+    return Equilibrium(solution.reshape(*states.batch, robot.nq), np.reshape(torque, (*states.batch, robot.n)), robot)
 
 
 def coordinates_of(robot: Robot, names: str | Sequence[str]) -> np.ndarray:
@@ -148,19 +152,21 @@ def coordinates_of(robot: Robot, names: str | Sequence[str]) -> np.ndarray:
     )
 
 
-def unbalanced(robot: Robot, law: TorqueFunction | None, inputs: tuple[tuple[str, tuple[int, ...]], ...]) -> Derivative:
+def residual_function(
+    robot: Robot, law: TorqueFunction | None, inputs: tuple[tuple[str, tuple[int, ...]], ...]
+) -> Derivative:
     """g(q) less the torques that are given, and its derivative by q."""
 
-    def off_balance(robot: Robot, q: Any, tau: Any = 0.0, **loads: Any) -> Any:
+    def unbalanced_torque(robot: Robot, q: Any, tau: Any = 0.0, **loads: Any) -> Any:
         torque = bias_torque(robot, q, np.zeros(robot.n), **loads) if loads else gravity_torque(robot, q)
-        given = tau if law is None else checked_torques(law, robot, 0.0, q, np.zeros(robot.n))
-        return torque - given
+        applied = tau if law is None else evaluate_torques(law, robot, 0.0, q, np.zeros(robot.n))
+        return torque - applied
 
     keywords: dict[str, Any] = {name: Input(*shape) for name, shape in inputs}
-    return derivative(off_balance, robot, "q", value=True, **keywords)
+    return derivative(unbalanced_torque, robot, "q", value=True, **keywords)
 
 
-known_unbalanced = PerRobot(unbalanced)  # without a user's function, which may change
+cached_residual_function = PerRobot(residual_function)  # without a user's function, which may change
 
 
 class Problem:
@@ -179,20 +185,20 @@ class Problem:
         self.equations, self.unknowns, self.tolerance = equations, unknowns, tolerance
         self.sizes = coordinate_scales(robot)
 
-    def at(self, q: np.ndarray, rest: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def evaluate(self, q: np.ndarray, rest: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """What is not in balance (count, n), its derivative by q in units of `sizes`, and its scale (count, n)."""
         residual, slope = self.balance(q, *rest)
         slope = slope * self.sizes
         loads = dict(zip(self.names, rest, strict=True))
-        given = np.abs(loads.pop("tau", 0.0))
-        return residual, slope, torque_scales(self.robot, q, **loads) + given + np.abs(slope).sum(axis=-1)
+        applied = np.abs(loads.pop("tau", 0.0))
+        return residual, slope, torque_scales(self.robot, q, **loads) + applied + np.abs(slope).sum(axis=-1)
 
-    def unsolved(self, residual: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    def unconverged(self, residual: np.ndarray, scale: np.ndarray) -> np.ndarray:
         """Which states are off by more than is allowed, or by a number that is NaN."""
         fine = np.abs(residual) <= self.tolerance * scale
         return np.asarray(~fine[:, self.equations].all(axis=-1))
 
-    def moved(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
+    def displace(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
         """From q by a step (..., unknowns) in units of `sizes`."""
         full = np.zeros((*step.shape[:-1], self.robot.n))
         full[..., self.unknowns] = step * self.sizes[self.unknowns]
@@ -202,63 +208,63 @@ class Problem:
         return np.asarray(np.linalg.norm(difference(self.robot, q, other) / self.sizes, axis=-1))
 
 
-def nearest(problem: Problem, given: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def solve_nearest(problem: Problem, start_arrays: list[np.ndarray]) -> Solution:
     """As `solved`. Where it found nothing, or something far from the start, other starts may lead to something near."""
-    start, rest = given[0], given[1:]
-    found, torque, off = solved(problem, given)
-    distance = np.where(off, np.inf, problem.distance(start, found))
-    far = np.flatnonzero(distance > FAR)
+    start, rest = start_arrays[0], start_arrays[1:]
+    solution, torque, failed = solve(problem, start_arrays)
+    distance = np.where(failed, np.inf, problem.distance(start, solution))
+    far = np.flatnonzero(distance > FAR_FROM_START)
     if not len(far) or not len(problem.equations):
-        return found, torque, off
+        return solution, torque, failed
     turn = np.random.default_rng(0).uniform(-1.0, 1.0, size=(STARTS, len(problem.unknowns)))
-    kicks = turn * np.minimum(distance[far] / 2.0, FAR)[:, None, None]
+    random_steps = turn * np.minimum(distance[far] / 2.0, FAR_FROM_START)[:, None, None]
     many = np.repeat(far, STARTS)
-    starts = problem.moved(start[many], kicks.reshape(len(many), -1))
-    others = solved(problem, [starts, *(array[many] for array in rest)], kicks=0)
-    apart = np.where(others[2], np.inf, problem.distance(start[many], others[0])).reshape(-1, STARTS)
-    best = apart.argmin(axis=-1)
-    nearer = apart.min(axis=-1) < (1.0 - 1e-6) * distance[far]
+    starts = problem.displace(start[many], random_steps.reshape(len(many), -1))
+    others = solve(problem, [starts, *(array[many] for array in rest)], random_steps=0)
+    distances = np.where(others[2], np.inf, problem.distance(start[many], others[0])).reshape(-1, STARTS)
+    best = distances.argmin(axis=-1)
+    nearer = distances.min(axis=-1) < (1.0 - 1e-6) * distance[far]
     chosen = np.arange(len(far)) * STARTS + best
-    for array, other in zip((found, torque, off), others, strict=True):
+    for array, other in zip((solution, torque, failed), others, strict=True):
         array[far[nearer]] = other[chosen[nearer]]
-    return found, torque, off
+    return solution, torque, failed
 
 
-def solved(problem: Problem, given: list[np.ndarray], kicks: int = KICKS) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def solve(problem: Problem, start_arrays: list[np.ndarray], random_steps: int = RANDOM_STEPS) -> Solution:
     """The configurations (count, nq), what is not in balance there (count, n), and which were not found (count).
 
     Every state has its own λ. It falls where a step makes the residual smaller, and rises where not.
     """
-    q, rest = given[0].copy(), given[1:]
+    q, rest = start_arrays[0].copy(), start_arrays[1:]
     equations, unknowns = problem.equations, problem.unknowns
-    residual, slope, scale = problem.at(q, rest)
+    residual, slope, scale = problem.evaluate(q, rest)
     unit = np.where(scale > 0.0, scale, 1.0)[:, equations]  # of the equations
     random = np.random.default_rng(0)
-    for attempt in range(1 + kicks if len(equations) else 0):
+    for attempt in range(1 + random_steps if len(equations) else 0):
         damping = np.full(len(q), 1e-3)
         for _ in range(ITERATIONS):
-            active = np.flatnonzero(problem.unsolved(residual, scale) & (damping < LARGEST))
+            active = np.flatnonzero(problem.unconverged(residual, scale) & (damping < MAX_DAMPING))
             if not len(active):
                 break
             before = residual[active][:, equations] / unit[active]
-            own = slope[active][:, equations[:, None], unknowns] / unit[active][..., None]
-            moved = problem.moved(q[active], shortest_step(before, own, damping[active]))
-            r, J, size = problem.at(moved, [array[active] for array in rest])
+            jacobian = slope[active][:, equations[:, None], unknowns] / unit[active][..., None]
+            trial = problem.displace(q[active], shortest_step(before, jacobian, damping[active]))
+            r, J, size = problem.evaluate(trial, [array[active] for array in rest])
             better = ((r[:, equations] / unit[active]) ** 2).sum(-1) < (before**2).sum(-1)
-            damping[active] = np.where(better, np.maximum(damping[active] / 10.0, SMALLEST), damping[active] * 10.0)
+            damping[active] = np.where(better, np.maximum(damping[active] / 10.0, MIN_DAMPING), damping[active] * 10.0)
             chosen = active[better]
             q[chosen], residual[chosen], slope[chosen], scale[chosen] = (
-                moved[better],
+                trial[better],
                 r[better],
                 J[better],
                 size[better],
             )
-        stuck = np.flatnonzero(problem.unsolved(residual, scale))
-        if not len(stuck) or attempt == kicks:
+        stuck = np.flatnonzero(problem.unconverged(residual, scale))
+        if not len(stuck) or attempt == random_steps:
             break
-        q[stuck] = problem.moved(q[stuck], KICK * random.uniform(-1.0, 1.0, size=(len(stuck), len(unknowns))))
-        residual[stuck], slope[stuck], scale[stuck] = problem.at(q[stuck], [array[stuck] for array in rest])
-    return q, residual, problem.unsolved(residual, scale)
+        q[stuck] = problem.displace(q[stuck], RANDOM_STEP * random.uniform(-1.0, 1.0, size=(len(stuck), len(unknowns))))
+        residual[stuck], slope[stuck], scale[stuck] = problem.evaluate(q[stuck], [array[stuck] for array in rest])
+    return q, residual, problem.unconverged(residual, scale)
 
 
 def shortest_step(r: np.ndarray, J: np.ndarray, damping: np.ndarray) -> np.ndarray:
@@ -267,10 +273,10 @@ def shortest_step(r: np.ndarray, J: np.ndarray, damping: np.ndarray) -> np.ndarr
     largest = np.maximum(np.einsum("kii->ki", square).max(axis=-1), np.finfo(float).tiny)
     square += (damping * largest)[:, None, None] * np.eye(J.shape[-2])
     step = np.einsum("kij,ki->kj", J, np.linalg.solve(square, r[..., None])[..., 0])
-    return np.asarray(-step / np.maximum(1.0, np.abs(step).max(axis=-1, keepdims=True, initial=0.0) / LONGEST))
+    return np.asarray(-step / np.maximum(1.0, np.abs(step).max(axis=-1, keepdims=True, initial=0.0) / MAX_STEP))
 
 
-def not_found(
+def equilibrium_error(
     robot: Robot, state: int, residual: np.ndarray, equations: np.ndarray, batch: tuple[int, ...], torques_given: bool
 ) -> EquilibriumError:
     worst = int(equations[np.abs(residual[state, equations]).argmax()])

@@ -19,7 +19,7 @@ from .derived import DerivedFunction
 
 Names = Any  # the name of an argument, a symbol of the robot, or several
 MODES = ("fewest", "forward", "reverse", "closed-form")
-MAX_COUNTED = 30  # degrees of freedom up to which modes are compared where the closed form usually takes fewer
+MAX_COMPARED_JOINTS = 30  # degrees of freedom up to which modes are compared where the closed form usually takes fewer
 
 
 class Derivative(DerivedFunction):
@@ -37,10 +37,10 @@ class Derivative(DerivedFunction):
         value: bool,
         keywords: Mapping[str, Any],
     ) -> None:
-        names = named(wrt)
+        names = argument_names(wrt)
         if own_name(function) is not None:  # defaults that are written out
             keywords = {key: x for key, x in keywords.items() if not (key in ("friction", "check") and x is False)}
-        self.wrt, self._asked, self._value = wrt, mode, value
+        self.wrt, self._mode, self._value = wrt, mode, value
         self._modes: list[tuple[Program, str]] = []  # of each program
         by = ", ".join(names)
         self.__doc__ = f"The derivative of {function_name(function)} by {by}."
@@ -54,7 +54,7 @@ class Derivative(DerivedFunction):
 
     @property
     def options(self) -> tuple[Any, ...]:
-        return self.names, self._asked, self._value
+        return self.names, self._mode, self._value
 
     @property
     def mode(self) -> str:
@@ -66,28 +66,28 @@ class Derivative(DerivedFunction):
     def _has_closed_form(self) -> bool:
         return not isinstance(self.function, Prepared) and has_closed_form(self.function, self.names, self.keywords)
 
-    def _traced(self) -> Program:
+    def _trace(self) -> Program:
         """In closed form where that is asked for, or takes the fewest operations.
 
         By several names it does for every robot that was counted. By one name it is compared with the graph's own,
         except for long robots, where that takes long.
         """
-        if self._asked not in ("fewest", "closed-form") or not self._has_closed_form:
-            return super()._traced()
+        if self._mode not in ("fewest", "closed-form") or not self._has_closed_form:
+            return super()._trace()
         closed = closed_form(self.function, self.robot, self.names, self.keywords, self._value)
         self._modes.append((closed, "closed-form"))
-        if self._asked == "closed-form" or len(self.names) > 1 or self.robot.n > MAX_COUNTED:
+        if self._mode == "closed-form" or len(self.names) > 1 or self.robot.n > MAX_COMPARED_JOINTS:
             return closed
-        return min(closed, super()._traced(), key=lambda program: count(program).total)
+        return min(closed, super()._trace(), key=lambda program: count(program).total)
 
-    def derived(self, original: Program) -> Program:
+    def transform(self, original: Program) -> Program:
         """By the mode that was asked for.
 
         Otherwise, where there are fewer results than numbers to differentiate by, by the mode that takes fewer
         operations; else by forward mode, which then takes fewer for every function that was counted.
         """
-        modes: tuple[str, ...] = (self._asked,)
-        if self._asked == "fewest":
+        modes: tuple[str, ...] = (self._mode,)
+        if self._mode == "fewest":
             ports = [port for port in self.function_inputs if port.name in self.names]
             directions = sum(Port("", own_shape(port, self.moves.get(port.name))).size for port in ports)
             few = sum(port.size for port in original.outputs) < directions
@@ -98,9 +98,9 @@ class Derivative(DerivedFunction):
         return programs[best]
 
     def for_robot(self, robot: Robot) -> Derivative:
-        return Derivative(self.function, robot, self.wrt, self._asked, self._value, self.keywords)
+        return Derivative(self.function, robot, self.wrt, self._mode, self._value, self.keywords)
 
-    def _how(self) -> str:
+    def _mode_text(self) -> str:
         return ", in closed form" if self.mode == "closed-form" else f", by {self.mode} mode"
 
 
@@ -113,7 +113,7 @@ class Product(DerivedFunction):
         self, function: Callable[..., Any], robot: Robot, wrt: Names, value: bool, keywords: Mapping[str, Any]
     ) -> None:
         self.wrt, self._value = wrt, value
-        names, name = named(wrt), function_name(function)
+        names, name = argument_names(wrt), function_name(function)
         self.__doc__ = self.about.format(name, ", ".join(names))
         super().__init__(function, robot, names, f"{self.maker}_{name}_d_{'_'.join(names)}", keywords)
 
@@ -122,8 +122,8 @@ class Product(DerivedFunction):
         return self.names, self._value
 
     def for_robot(self, robot: Robot) -> DerivedFunction:
-        made: DerivedFunction = self.kind(self.function, robot, self.wrt, self._value, self.keywords)
-        return made
+        product: DerivedFunction = self.base_class(self.function, robot, self.wrt, self._value, self.keywords)
+        return product
 
 
 class JacobianVector(Product):
@@ -137,7 +137,7 @@ class JacobianVector(Product):
         cut = len(ports) - len(self.symbols)
         return (*self.function_inputs[:cut], *more, *self.function_inputs[cut:])
 
-    def derived(self, original: Program) -> Program:
+    def transform(self, original: Program) -> Program:
         return of_programs.jvp(original, self.names, self.moves, len(self.symbols), self._value)
 
 
@@ -149,11 +149,11 @@ class VectorJacobian(Product):
     def inputs(self) -> tuple[Port, ...]:
         return self.program.inputs  # the shapes of the results are known from there only
 
-    def derived(self, original: Program) -> Program:
+    def transform(self, original: Program) -> Program:
         return of_programs.vjp(original, self.names, self.moves, len(self.symbols), self._value)
 
 
-def named(wrt: object) -> tuple[str, ...]:
+def argument_names(wrt: object) -> tuple[str, ...]:
     """One name or several, as a tuple; a symbol stands for its name."""
     if isinstance(wrt, (str, Node)):
         wrt = (wrt,)
@@ -161,10 +161,10 @@ def named(wrt: object) -> tuple[str, ...]:
         raise TypeError(f"wrt is {wrt!r} (expected the name of an argument, or several: ('q', 'qd'))")
     if not wrt:
         raise ValueError("wrt is empty (expected the name of an argument, or several)")
-    return tuple(name_of(each) for each in wrt)
+    return tuple(argument_name(each) for each in wrt)
 
 
-def name_of(wrt: object) -> str:
+def argument_name(wrt: object) -> str:
     if isinstance(wrt, Node) and wrt.op == "input" and wrt.graph.scalar_inputs:
         return str(wrt.payload[0])
     if not isinstance(wrt, str):

@@ -27,10 +27,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..api.call import Declared
+from ..api.call import PublicFunction
 from ..api.functions import differences, inverse_dynamics
 from ..api.states import Array, States, component
-from ..api.torque_functions import check_arguments, checked_torques
+from ..api.torque_functions import check_arguments, evaluate_torques
 from ..equality import ComparesArrays
 from ..errors import is_real
 from ..notices import warn
@@ -98,9 +98,9 @@ def linearize(
     >>> np.allclose(B[3:], lw.inverse_inertia_matrix(arm, q)), np.allclose(A[:3, 3:], np.eye(3))
     (True, True)
     """
-    step = step_of(dt)
+    step = check_dt(dt)
     if qd is None:
-        qd = zeros_beside(q, robot)
+        qd = zero_rates(q, robot)
     if tau is None:
         tau = steady_torques(robot, q, qd, wrench, point, friction)
     if callable(tau):
@@ -110,15 +110,15 @@ def linearize(
     elif wrench is None and point is None and friction is False and not check:  # the fast path
         model = LinearModel(*linear_model(robot, q, qd, tau))
     else:
-        warn_of_friction_at_rest(robot, qd, Friction.of(friction))
+        warn_about_friction_at_rest(robot, qd, Friction.of(friction))
         model = LinearModel(*linear_model(robot, q, qd, tau, wrench, point=point, friction=friction, check=check))
-    return model if step is None else discretised(*model, step)
+    return model if step is None else discretize(*model, step)
 
 
 vars(linearize).update(traced_inputs=("qd", "tau"), result_names=("A", "B"))
 
 
-def zeros_beside(q: Array, robot: Robot) -> np.ndarray:
+def zero_rates(q: Array, robot: Robot) -> np.ndarray:
     """Rates of zero that leave the precision of q as it is; what is no robot is refused later."""
     return np.zeros(
         getattr(robot, "n", 0), dtype=q.dtype if isinstance(q, np.ndarray) and q.dtype.kind == "f" else float
@@ -129,12 +129,12 @@ def steady_torques(
     robot: Robot, q: Array, qd: Array, wrench: Array | None, point: Array | None, friction: bool | Friction
 ) -> Array:
     """The torques with which no velocity changes."""
-    tau = inverse_dynamics(robot, q, qd, zeros_beside(q, robot), wrench, point=point, friction=friction)
+    tau = inverse_dynamics(robot, q, qd, zero_rates(q, robot), wrench, point=point, friction=friction)
     free = [i for joint in robot.free_joints for i in range(*joint.v.indices(robot.n))]
     if free and isinstance(tau, np.ndarray) and tau.dtype.kind == "f":
         states = States(robot, {"q": q, "qd": qd}, wrench, point=point)
-        named = [("q", (robot.nq,)), ("qd", (robot.n,)), *states.acting]
-        rows = {name: states.rows(name, shape).reshape(-1, *shape) for name, shape in named}
+        shapes = [("q", (robot.nq,)), ("qd", (robot.n,)), *states.acting]
+        rows = {name: states.rows(name, shape).reshape(-1, *shape) for name, shape in shapes}
         allowed = max(NO_FORCE, 64.0 * float(np.finfo(tau.dtype).eps)) * torque_scales(robot, **rows)
         needed = np.abs(tau).reshape(-1, robot.n)
         needed = np.where(needed > allowed, needed, 0.0).max(axis=0, initial=0.0)
@@ -151,15 +151,15 @@ def steady_torques(
 def closed_loop(robot: Robot, q: Array, qd: Array, law: Callable[..., Any], **loads: Any) -> LinearModel:
     """With δτ = K (ξ, δv) + u of the law: A + B K, and B."""
 
-    def at_first(robot: Robot, q: Any, qd: Any) -> Any:
-        return checked_torques(law, robot, 0.0, q, qd)
+    def initial_torques(robot: Robot, q: Any, qd: Any) -> Any:
+        return evaluate_torques(law, robot, 0.0, q, qd)
 
-    tau, by_q, by_qd = derivative(at_first, robot, ("q", "qd"), value=True)(q, qd)
+    tau, by_q, by_qd = derivative(initial_torques, robot, ("q", "qd"), value=True)(q, qd)
     A, B = linearize(robot, q, qd, tau, **loads)
     return LinearModel(A + B @ np.concatenate([by_q, by_qd], axis=-1), B)
 
 
-def warn_of_friction_at_rest(robot: Robot, qd: Array, law: Friction | None) -> None:
+def warn_about_friction_at_rest(robot: Robot, qd: Array, law: Friction | None) -> None:
     """Where smoothed Coulomb friction is nothing but a stiff damper."""
     rates = np.asarray(qd) if isinstance(qd, (np.ndarray, list, tuple)) else np.empty(0, dtype=object)
     if (
@@ -182,7 +182,7 @@ def warn_of_friction_at_rest(robot: Robot, qd: Array, law: Friction | None) -> N
         )
 
 
-def step_of(dt: object) -> float | None:
+def check_dt(dt: object) -> float | None:
     if dt is None:
         return None
     if not is_real(dt) or not 0.0 < dt < np.inf:
@@ -193,20 +193,20 @@ def step_of(dt: object) -> float | None:
 def matrices(states: States, law: Friction | None) -> tuple[list[list[Scalar]], list[list[Scalar]]]:
     robot, n, rates = states.robot, states.robot.n, states.scalars("qd")
     torques = states.scalars("tau") if law is None else differences(states.scalars("tau"), law.torques(robot, rates))
-    loads = {name: states.own(name) for name, _ in states.acting}
-    slopes = plain_slopes(robot, states.own("q"), states.own("qd"), states.join(torques, (n,)), **loads)
+    loads = {name: states.argument(name) for name, _ in states.acting}
+    slopes = plain_slopes(robot, states.argument("q"), states.argument("qd"), states.join(torques, (n,)), **loads)
     by_q, by_qd, by_tau = ([[component(x, i, j) for j in range(n)] for i in range(n)] for x in slopes)
     if law is not None:
         drag = law.slopes(robot, rates)
         pairs = zip(by_qd, by_tau, strict=True)
         by_qd = [[sub(x, mul(b, d)) for x, b, d in zip(row, own, drag, strict=True)] for row, own in pairs]
     one = [[float(i == j) for j in range(n)] for i in range(n)]
-    above = [[*row, *unit] for row, unit in zip(turning(robot, rates), one, strict=True)]
+    above = [[*row, *unit] for row, unit in zip(ball_coupling(robot, rates), one, strict=True)]
     below = [[*row, *more] for row, more in zip(by_q, by_qd, strict=True)]
     return above + below, [[0.0] * n for _ in range(n)] + by_tau
 
 
-@Declared([("2n", "2n"), ("2n", "n")], matrices, divides=True, fast=True)
+@PublicFunction([("2n", "2n"), ("2n", "n")], matrices, divides=True, fast=True)
 def linear_model(
     robot: Robot,
     q: Array,
@@ -224,7 +224,7 @@ def linear_model(
 plain_slopes: Any = vars(forward_dynamics_derivatives)["plain"]
 
 
-def turning(robot: Robot, rates: list[Any]) -> list[list[Scalar]]:
+def ball_coupling(robot: Robot, rates: list[Any]) -> list[list[Scalar]]:
     """What ξ̇ has of ξ: -[ω]× for each ball joint."""
     matrix: list[list[Scalar]] = [[0.0] * robot.n for _ in range(robot.n)]
     for ball in robot.balls:
@@ -235,11 +235,11 @@ def turning(robot: Robot, rates: list[Any]) -> list[list[Scalar]]:
     return matrix
 
 
-def discretised(A: Array, B: Array, dt: float) -> LinearModel:
+def discretize(A: Array, B: Array, dt: float) -> LinearModel:
     """The model of one step of dt, in which the torques are held."""
     if not isinstance(A, np.ndarray) or A.dtype.kind != "f":
         raise TypeError("with dt, linearize takes NumPy arrays of numbers (without, also torch, JAX and symbols)")
-    return LinearModel(*held(A, B, dt), dt)
+    return LinearModel(*zero_order_hold(A, B, dt), dt)
 
 
 DEGREES = ((5, 2, 9e-3), (8, 3, 0.09), (11, 4, 0.306), (15, 4, 0.81))  # degree m, width b, largest 1-norm
@@ -248,24 +248,24 @@ LARGEST = DEGREES[-1][-1]
 CHUNK = 100_000  # bytes of the matrices that are worked on together, so that they stay in the cache
 
 
-def held(A: np.ndarray, B: np.ndarray, dt: float) -> tuple[np.ndarray, np.ndarray]:
+def zero_order_hold(A: np.ndarray, B: np.ndarray, dt: float) -> tuple[np.ndarray, np.ndarray]:
     """exp(A dt) and φ(A dt) B dt for A (..., n, n) and B (..., n, m); NaN where one of them is not finite."""
     n, m = B.shape[-2:]
-    flat, beside = A.reshape(-1, n, n), B.reshape(-1, n, m)
-    after, by_input = np.empty(flat.shape, flat.dtype), np.empty(beside.shape, beside.dtype)
+    flat, inputs = A.reshape(-1, n, n), B.reshape(-1, n, m)
+    state_matrix, input_matrix = np.empty(flat.shape, flat.dtype), np.empty(inputs.shape, inputs.dtype)
     size = max(1, min(len(flat), CHUNK // max(1, 8 * n * n)))
-    room = Room(size, n)
+    workspace = Workspace(size, n)
     with np.errstate(all="ignore"):
         norm = norms(flat, size) * dt
         for chunk, degree, width in chunks(norm, size):
             X = np.multiply(flat[chunk], dt, dtype=float)
-            exponential, integral = room.scaled_and_squared(X, norm[chunk], degree, width)
-            driven = integral @ np.multiply(beside[chunk], dt, dtype=float)
+            exponential, integral = workspace.exponential(X, norm[chunk], degree, width)
+            driven = integral @ np.multiply(inputs[chunk], dt, dtype=float)
             if not (np.isfinite(exponential).all() and np.isfinite(driven).all()):
                 blank = ~(np.isfinite(exponential).all(axis=(-2, -1)) & np.isfinite(driven).all(axis=(-2, -1)))
                 exponential[blank], driven[blank] = np.nan, np.nan
-            after[chunk], by_input[chunk] = exponential, driven
-    return after.reshape(A.shape), by_input.reshape(B.shape)
+            state_matrix[chunk], input_matrix[chunk] = exponential, driven
+    return state_matrix.reshape(A.shape), input_matrix.reshape(B.shape)
 
 
 def norms(matrices: np.ndarray, size: int) -> np.ndarray:
@@ -286,7 +286,7 @@ def chunks(norm: np.ndarray, size: int) -> Iterator[tuple[np.ndarray, int, int]]
             yield order[start : min(start + size, last)], degree, width
 
 
-class Room:
+class Workspace:
     """Memory for so many matrices. New memory for each product would take longer than the products."""
 
     def __init__(self, count: int, n: int) -> None:
@@ -294,9 +294,7 @@ class Room:
         self.high, self.G, self.sum, self.product = np.empty((4, count, n, n))
         self.one = np.eye(n)
 
-    def scaled_and_squared(
-        self, X: np.ndarray, norm: np.ndarray, degree: int, width: int
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def exponential(self, X: np.ndarray, norm: np.ndarray, degree: int, width: int) -> tuple[np.ndarray, np.ndarray]:
         """exp(X) and φ(X), valid until the next call. The matrices are in the order of their norms; X is changed."""
         halvings = np.where(np.isfinite(norm), np.maximum(0, np.ceil(np.log2(norm / LARGEST))), 0.0).astype(int)
         if halvings.any():

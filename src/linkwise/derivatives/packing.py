@@ -34,12 +34,12 @@ class Packed(DerivedFunction):
     options = ()
 
     @cached_property
-    def _packed(self) -> tuple[Program, tuple[np.ndarray, ...]]:
+    def _program_and_places(self) -> tuple[Program, tuple[np.ndarray, ...]]:
         with prefer_fewest():  # also where plain Python runs: the same values, in the same order
-            return packed_program(self._original(), self.__name__)
+            return packed_program(self._function_program(), self.__name__)
 
-    def _traced(self) -> Program:
-        return self._packed[0]
+    def _trace(self) -> Program:
+        return self._program_and_places[0]
 
     def for_robot(self, robot: Robot) -> Packed:
         return Packed(self.function, robot, self.keywords)
@@ -52,7 +52,7 @@ class Packed(DerivedFunction):
         """Which element of the result of the function is which of its values."""
         name = function_name(self.function)
         lines = [f"Elements of {name}, by their numbers in {result}; - for what is always zero:"]
-        for array in self._packed[1]:
+        for array in self._program_and_places[1]:
             for k, row in enumerate(array.reshape(-1, array.shape[-1] if array.ndim else 1).tolist()):
                 numbers = " ".join("-" if x < 0 else str(x) for x in row)
                 lines += wrap(f"row {k}: {numbers}", WIDTH, initial_indent="  ", subsequent_indent="    ")
@@ -65,7 +65,7 @@ class Packed(DerivedFunction):
 
     @property
     def places(self) -> Any:
-        places = self._packed[1]
+        places = self._program_and_places[1]
         return places[0] if len(places) == 1 else places
 
     def unpack(self, values: Array) -> Any:
@@ -76,7 +76,7 @@ class Packed(DerivedFunction):
         if not values.ndim or values.shape[-1] != self.size:
             raise ValueError(f"values has shape {tuple(values.shape)} (expected (..., {self.size}))")
         extended = xp.concatenate([values, xp.zeros_like(values.sum(-1), dtype=values.dtype)[..., None]], axis=-1)
-        results = tuple(extended[..., places] for places in self._packed[1])
+        results = tuple(extended[..., places] for places in self._program_and_places[1])
         return results[0] if len(results) == 1 else results
 
 

@@ -23,7 +23,7 @@ from ..robot.fingerprint import NoFingerprintError
 from .graph_derivatives import derivative
 from .packing import Packed
 
-AT_ONCE = 16  # states
+BLOCK = 16  # states
 BALL = ((0, 1, 2), (1, 2, 0), (2, 0, 1))
 
 
@@ -48,26 +48,26 @@ class SecondOrder(Kernel):
         outputs = tuple(Argument(f"forward_dynamics_second_derivatives_{k}", (n,) * 3) for k in range(4))
         interface = Interface(inputs, outputs, dtype, self.count.total + 4 * n**4)
         matrices = tuple(Argument(name, (n, n)) for name in ("inverse", "by_q", "by_qd"))
-        taken = Interface((*matrices, *self.seconds.interface.outputs), outputs, dtype, 0)
-        self._solve = target.call(code, taken)
-        super().__init__("forward_dynamics_second_derivatives", code, interface, explain)
-        self._part = self._some_states
+        solve_interface = Interface((*matrices, *self.seconds.interface.outputs), outputs, dtype, 0)
+        self._solve = target.call(code, solve_interface)
+        super().__init__("forward_dynamics_second_derivatives", code, interface, explain_non_finite)
+        self._part = self._run_states
         self.compile_seconds = time.perf_counter() - started
 
     def entry(self, fallback: Any) -> Any:
         return fallback  # several kernels have no fast path
 
-    def _some_states(self, begin: int, end: int, arrays: Sequence[np.ndarray]) -> int:
+    def _run_states(self, begin: int, end: int, arrays: Sequence[np.ndarray]) -> int:
         sizes = [argument.size for argument in (*self.interface.inputs, *self.interface.outputs)]
         shapes = [argument.shape for argument in (*self.slopes.interface.outputs, *self.seconds.interface.outputs)]
-        between = [np.empty((AT_ONCE, *shape), self.interface.dtype) for shape in shapes]
-        qdd, by_q, by_qd, inverse, values = between
+        intermediates = [np.empty((BLOCK, *shape), self.interface.dtype) for shape in shapes]
+        qdd, by_q, by_qd, inverse, values = intermediates
         rows = [array.reshape((-1, size)) for array, size in zip(arrays, sizes, strict=True)]
         non_finite = 0
-        for k in range(begin, end, AT_ONCE):
-            count = min(AT_ONCE, end - k)
+        for k in range(begin, end, BLOCK):
+            count = min(BLOCK, end - k)
             q, qd, tau, q_q, q_qd, qd_qd, q_tau = (row[k : k + count] for row in rows)
-            non_finite += self.slopes._part(0, count, [q, qd, tau, *between[:-1]])
+            non_finite += self.slopes._part(0, count, [q, qd, tau, *intermediates[:-1]])
             self.seconds._part(0, count, [q, qd, qdd, values])
             self._solve(0, count, [inverse, by_q, by_qd, values, q_tau, q_q, q_qd, qd_qd])
             add_commutators(self.robot, q_q.reshape((count, *(self.robot.n,) * 3)), by_q[:count])
@@ -86,7 +86,7 @@ def fields(count: Count) -> tuple[int, ...]:
     return tuple(vars(count).values())
 
 
-def explain(kernel: Any, rows: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None:
+def explain_non_finite(kernel: Any, rows: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None:
     """Let forward dynamics say why a finite state has no finite result."""
     forward_dynamics(kernel.robot, *rows)
 

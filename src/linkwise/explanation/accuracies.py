@@ -107,17 +107,17 @@ class Accuracy(ComparesArrays, Mapping[str, MethodAccuracy]):
         return "\n".join(lines)
 
     def _rows(self, batch: bool) -> list[str]:
-        shown: list[list[str]] = []
+        rows: list[list[str]] = []
         for name, result in self.items():
             worst = np.unravel_index(int(np.argmax(result.relative)), result.relative.shape)
             figures = [result.relative, result.units] if batch else []
             cells = [f"{np.median(x):.1e}" for x in figures]
             cells += [f"{x[worst]:.1e}" for x in (result.relative, result.units, result.absolute)]
-            shown.append([name, *cells, self.robot.v_names[result.joint[worst]]])
+            rows.append([name, *cells, self.robot.v_names[result.joint[worst]]])
         head = ["method", "relative error", "in κ(I) ε", "absolute", "worst joint"]
         if batch:
             head = ["method", "median", "in κ(I) ε", "worst", "in κ(I) ε", "absolute", "worst joint"]
-        return aligned([head, *shown], right=range(1, len(head) - 1))
+        return aligned([head, *rows], right=range(1, len(head) - 1))
 
 
 def accuracy(
@@ -149,31 +149,41 @@ def accuracy(
     mpmath = many_digits()
     if not is_integer(digits) or digits < LEAST_DIGITS:
         raise ValueError(f"digits is {digits!r} (expected a whole number, at least {LEAST_DIGITS})")
-    states = checked(robot, q, qd, tau, wrench, point)
-    arrays = broadcast(states)
+    states = check_states(robot, q, qd, tau, wrench, point)
+    arrays = broadcast_arrays(states)
     dtype = arrays["q"].dtype.name
-    wanted, left_out = chosen_methods(robot, methods, compiled, dtype, states.loads)
+    selected, left_out = select_methods(robot, methods, compiled, dtype, states.loads)
     condition = np.asarray(np.linalg.cond(np.asarray(PLAIN_INERTIA(robot, arrays["q"]), dtype=float)))
     exact, context, agreement = exact_accelerations(mpmath, robot, arrays, int(digits))
     results = []
-    for name in wanted:
+    for name in selected:
         if compiled:
             run: Any = compiled_kernel(forward_dynamics, robot, dtype=dtype, method=name, **states.loads)
         else:
-            run = partial(plain, robot, name)
+            run = partial(plain_accelerations, robot, name)
         result = finite_or_nan(run, arrays)
-        results.append(compared(context, name, result, exact, condition))
+        results.append(method_errors(context, name, result, exact, condition))
     results.sort(key=lambda result: (result.worst, result.median))
-    named = {result.method: result for result in results}
-    rounded = np.array([float(x) for x in exact.flat]).reshape(exact.shape).astype(arrays["q"].dtype)
-    return Accuracy(robot, named, rounded, condition, context.dps, int(digits), agreement, compiled, tuple(left_out))
+    results_by_method = {result.method: result for result in results}
+    exact_floats = np.array([float(x) for x in exact.flat]).reshape(exact.shape).astype(arrays["q"].dtype)
+    return Accuracy(
+        robot,
+        results_by_method,
+        exact_floats,
+        condition,
+        context.dps,
+        int(digits),
+        agreement,
+        compiled,
+        tuple(left_out),
+    )
 
 
 def many_digits() -> Any:
     return imported("mpmath")
 
 
-def checked(robot: Robot, q: Array, qd: Array, tau: Array, wrench: Array | None, point: Array | None) -> States:
+def check_states(robot: Robot, q: Array, qd: Array, tau: Array, wrench: Array | None, point: Array | None) -> States:
     """The states, all finite and of plain numbers, of a robot of plain numbers."""
     if isinstance(robot, Robot) and robot.non_floats:
         kind = (
@@ -187,29 +197,29 @@ def checked(robot: Robot, q: Array, qd: Array, tau: Array, wrench: Array | None,
     if not states.numeric or any(array.dtype.name not in REAL for array in states.arrays.values()):
         raise TypeError("accuracy is measured on NumPy arrays or lists of plain numbers, float64 or float32")
     if robot.n == 0 or 0 in states.batch:
-        nothing = (
+        reason = (
             f"robot {robot.name!r} has no joint that moves" if robot.n == 0 else f"the batch {states.batch} is empty"
         )
-        raise ValueError(f"{nothing}: there is nothing to measure")
+        raise ValueError(f"{reason}: there is nothing to measure")
     return states
 
 
-def broadcast(states: States) -> dict[str, np.ndarray]:
+def broadcast_arrays(states: States) -> dict[str, np.ndarray]:
     """All arrays in one dtype with the whole batch shape in front."""
     dtype = np.result_type(*(array.dtype for array in states.arrays.values()))
     shapes = {**{name: (states.robot.size_of(name),) for name in states.arrays}, **dict(states.acting)}
     return {name: states.rows(name, shape).astype(dtype, copy=False) for name, shape in shapes.items()}
 
 
-def chosen_methods(
-    robot: Robot, asked: Iterable[str] | None, compiled: bool, dtype: str, loads: Mapping[str, Any]
+def select_methods(
+    robot: Robot, requested: Iterable[str] | None, compiled: bool, dtype: str, loads: Mapping[str, Any]
 ) -> tuple[list[str], list[str]]:
     """Those to measure, and those left out for the length of their code."""
     offered = methods(forward_dynamics)
-    if asked is not None:
-        if isinstance(asked, str):
-            raise TypeError(f"methods is {asked!r} (expected a list of names: [{asked!r}])")
-        names = list(dict.fromkeys(asked))
+    if requested is not None:
+        if isinstance(requested, str):
+            raise TypeError(f"methods is {requested!r} (expected a list of names: [{requested!r}])")
+        names = list(dict.fromkeys(requested))
         for name in names:
             one_of(name, offered, "methods: one of them")
         if not names:
@@ -226,7 +236,7 @@ def chosen_methods(
     return short, [name for name in names if name not in short]
 
 
-def plain(robot: Robot, method: str, *arrays: Array) -> Any:
+def plain_accelerations(robot: Robot, method: str, *arrays: Array) -> Any:
     """The method, by its algorithm."""
     q, qd, tau, wrench, point = (*arrays, None, None)[:5]
     return PLAIN_ACCELERATIONS(robot, q, qd, tau, wrench, point=point, method=method)
@@ -245,19 +255,19 @@ def finite_or_nan(run: Callable[..., np.ndarray], arrays: Mapping[str, np.ndarra
 
 
 def exact_accelerations(
-    mpmath: Any, robot: Robot, arrays: Mapping[str, np.ndarray], asked: int
+    mpmath: Any, robot: Robot, arrays: Mapping[str, np.ndarray], requested: int
 ) -> tuple[np.ndarray, Any, float]:
     """Accelerations in many-digit numbers, the context that they live in, and to what the two methods agree."""
-    digits = asked
+    digits = requested
     while True:
         context = mpmath.MPContext()
         context.dps = digits
         exact, other = (many_digit_result(context, robot, arrays, name) for name in REFERENCE_METHODS)
         tiny = context.mpf(10) ** -digits
         agreement = max(
-            size(exact[k] - other[k]) / max(size(exact[k]), tiny) for k in np.ndindex(arrays["q"].shape[:-1])
+            max_norm(exact[k] - other[k]) / max(max_norm(exact[k]), tiny) for k in np.ndindex(arrays["q"].shape[:-1])
         )
-        if agreement <= context.mpf(10) ** (SPARE - asked):
+        if agreement <= context.mpf(10) ** (SPARE - requested):
             return exact, context, float(agreement)
         if 2 * digits > MOST_DIGITS:
             raise ArithmeticError(
@@ -272,12 +282,12 @@ def many_digit_result(context: Any, robot: Robot, arrays: Mapping[str, np.ndarra
     batch = arrays["q"].shape[:-1]
     result = np.empty((*batch, robot.n), dtype=object)
     for k in np.ndindex(batch):
-        state: dict[str, Any] = {name: numbers(context, array[k]) for name, array in arrays.items()}
+        state: dict[str, Any] = {name: exact_numbers(context, array[k]) for name, array in arrays.items()}
         result[k] = forward_dynamics(exact, **state, method=method)
     return result
 
 
-def numbers(context: Any, array: np.ndarray) -> np.ndarray:
+def exact_numbers(context: Any, array: np.ndarray) -> np.ndarray:
     """The same numbers, exactly."""
     converted = np.empty(array.shape, dtype=object)
     for k in np.ndindex(array.shape):
@@ -285,19 +295,21 @@ def numbers(context: Any, array: np.ndarray) -> np.ndarray:
     return converted
 
 
-def size(vector: Iterable[Any]) -> Any:
+def max_norm(vector: Iterable[Any]) -> Any:
     return max(map(abs, vector))
 
 
-def compared(context: Any, method: str, result: np.ndarray, exact: np.ndarray, condition: np.ndarray) -> MethodAccuracy:
+def method_errors(
+    context: Any, method: str, result: np.ndarray, exact: np.ndarray, condition: np.ndarray
+) -> MethodAccuracy:
     """Subtracted with all digits, so that errors below the last place of a float are seen."""
     batch = exact.shape[:-1]
     absolute, relative, joint = np.empty(batch), np.empty(batch), np.empty(batch, dtype=int)
     for k in np.ndindex(batch):
-        errors = np.abs(numbers(context, result[k]) - exact[k])
+        errors = np.abs(exact_numbers(context, result[k]) - exact[k])
         errors[~np.isfinite(result[k])] = context.inf
         joint[k] = max(range(len(errors)), key=errors.__getitem__)
-        off, largest = errors[joint[k]], size(exact[k])
+        off, largest = errors[joint[k]], max_norm(exact[k])
         absolute[k] = off
         relative[k] = off / largest if largest else context.inf if off else 0.0
     units = np.asarray(relative / (condition * np.finfo(result.dtype).eps))

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..api.functions import refuse_coupled
-from ..api.quasi import refuse_foreign
-from ..api.singular import explained
+from ..api.quasi import check_quasi_robot
+from ..api.singular import explain_division_by_zero
 from ..api.states import Array, States
 from ..equality import ComparesArrays
 from ..errors import near_miss, one_of
@@ -60,7 +60,7 @@ class Explanation(ComparesArrays, Mapping[str, Any]):
     def __repr__(self) -> str:
         return self.text()
 
-    def _chosen(self, names: tuple[str, ...]) -> list[Quantity]:
+    def _select(self, names: tuple[str, ...]) -> list[Quantity]:
         for name in names:
             one_of(name, self.quantities, "the quantity")
         return [self.quantities[name] for name in names or self.quantities]
@@ -68,12 +68,12 @@ class Explanation(ComparesArrays, Mapping[str, Any]):
     def text(self, *names: str, digits: int = 5) -> str:
         """As readable text; without names, everything."""
         parts = []
-        for quantity in self._chosen(names):
+        for quantity in self._select(names):
             lines = [f"{quantity.symbol}   {quantity.meaning}   [{quantity.source}, {quantity.equation}]"]
             shared, write = expression_texts(quantity, digits)
             for key, value in quantity.values.items():
                 label = ", ".join(self.robot.links[i].name for i in key)
-                rows = table(value, digits, write)
+                rows = format_rows(value, digits, write)
                 lead = f"  {label}: " if label else "  "
                 lines += [lead + rows[0], *(" " * len(lead) + row for row in rows[1:])]
             lines += [f"  with {name} = {text}" for name, text in shared]
@@ -86,7 +86,7 @@ class Explanation(ComparesArrays, Mapping[str, Any]):
         With symbols, what the values share comes first, each with a name.
         """
         parts = []
-        for quantity in self._chosen(names):
+        for quantity in self._select(names):
             nodes = nodes_of(quantity)
             shared, cells = Expressions(nodes, digits).latex() if nodes else ([], [])
             parts += shared
@@ -100,8 +100,8 @@ class Explanation(ComparesArrays, Mapping[str, Any]):
 
 
 Texts = Mapping[int, str]  # of nodes, by index
-NO_TEXTS: Texts = {}
-WIDE = 120  # characters of a row; a matrix with longer ones is shown element by element
+NO_EXPRESSIONS: Texts = {}
+MAX_WIDTH = 120  # characters of a row; a matrix with longer ones is shown element by element
 
 
 def nodes_of(quantity: Quantity) -> list[Any]:
@@ -124,7 +124,7 @@ def expression_texts(quantity: Quantity, digits: int) -> tuple[list[tuple[str, s
     """What its expressions share, by name, and the text of each."""
     nodes = nodes_of(quantity)
     if not nodes:
-        return [], NO_TEXTS
+        return [], NO_EXPRESSIONS
     shared, texts = Expressions(nodes, digits).texts()
     return shared, {node.index: text for node, text in zip(nodes, texts, strict=True)}
 
@@ -155,12 +155,12 @@ def explain(robot: Robot, q: Array, qd: Array | None = None, qdd: Array | None =
         raise ValueError(f"explain takes one state (expected {expected}, not a batch {states.batch})")
     refuse_coupled(robot, "the intermediates of the formulations")
     if qd is not None:
-        refuse_foreign(robot)
+        check_quasi_robot(robot)
     scalars = {name: states.scalars(name) for name in arrays}
     if any(is_sympy(x) for values in scalars.values() for x in values):
         robot = robot.mapped(lambda x: as_sympy(x) if is_expression(x) else x)
         scalars = {name: [as_sympy(x) if is_expression(x) else x for x in values] for name, values in scalars.items()}
-    with np.errstate(all="ignore"), explained(states):
+    with np.errstate(all="ignore"), explain_division_by_zero(states):
         return Explanation(robot, quantities(robot, scalars["q"], scalars.get("qd"), scalars.get("qdd")), qdd is None)
 
 
@@ -169,20 +169,20 @@ def as_array(value: Any) -> Any:
     return array[()] if array.dtype == object else array.astype(float)[()]
 
 
-def shown(x: Any, digits: int, texts: Texts = NO_TEXTS) -> str:
+def format_scalar(x: Any, digits: int, texts: Texts = NO_EXPRESSIONS) -> str:
     if is_expression(x):
         return texts[x.index]
     return f"{float(x) + 0.0:.{digits}g}" if isinstance(x, (float, int, np.floating)) else str(x)
 
 
-def table(value: Any, digits: int, texts: Texts = NO_TEXTS) -> list[str]:
+def format_rows(value: Any, digits: int, texts: Texts = NO_EXPRESSIONS) -> list[str]:
     """A scalar, a vector or a matrix as aligned rows of text; where those are too wide, what is not zero in it."""
     if not isinstance(value, list):
-        return [shown(value, digits, texts)]
+        return [format_scalar(value, digits, texts)]
     rows = value if isinstance(value[0], list) else [value]
-    cells = [[shown(x, digits, texts) for x in row] for row in rows]
+    cells = [[format_scalar(x, digits, texts) for x in row] for row in rows]
     widths = [max(len(row[k]) for row in cells) for k in range(len(cells[0]))]
-    if texts and sum(widths) > WIDE:
+    if texts and sum(widths) > MAX_WIDTH:
         matrix = isinstance(value[0], list)
         elements = [
             (f"{i + 1},{j + 1}" if matrix else f"{j + 1}", x) for i, row in enumerate(cells) for j, x in enumerate(row)

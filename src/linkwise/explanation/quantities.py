@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from ..api.budgets.budget import added_up, by_joint, rows, summand_rows
+from ..api.budgets.budget import by_joint, rows, sum_summands, summand_rows
 from ..api.budgets.terms import term_table
 from ..api.functions import differences
 from ..api.recentring import quasi_rates, recentred_coriolis
@@ -93,21 +93,21 @@ def quantities(
 ) -> list[Quantity]:
     """What q alone determines; with qd, what the rates do too; with qdd, the torques."""
     q = robot.coordinates.positions(q)
-    values = {**by_saha(robot, q), **by_angeles(robot, q), **by_kozlowski(robot, q)}
+    values = {**saha_quantities(robot, q), **angeles_quantities(robot, q), **kozlowski_quantities(robot, q)}
     if qd is not None:
-        values |= with_rates(robot, q, qd)
+        values |= rate_quantities(robot, q, qd)
     if qd is not None and qdd is not None:
         still, accelerations = [Wrench.zero()] * robot.n, robot.coordinates.accelerations(qd, qdd)
         values["tau"] = {(): denoc.inverse_dynamics(robot, q, qd, accelerations, still)}
-        values |= by_terms(robot, q, qd, qdd)
+        values |= torque_quantities(robot, q, qd, qdd)
     return [Quantity(name, *DEFINITIONS[name], values=values[name]) for name in DEFINITIONS if name in values]
 
 
-def by_link(values: Sequence[Any]) -> Values:
+def per_link(values: Sequence[Any]) -> Values:
     return {(i,): value for i, value in enumerate(values)}
 
 
-def by_saha(robot: Robot, q: Sequence[Scalar]) -> dict[str, Values]:
+def saha_quantities(robot: Robot, q: Sequence[Scalar]) -> dict[str, Values]:
     bodies = udu.articulated_bodies(robot, q)
     N_l, N_d = denoc.matrices(robot, q)
     upper, diagonal = udu.udu(robot, q)
@@ -121,41 +121,41 @@ def by_saha(robot: Robot, q: Sequence[Scalar]) -> dict[str, Values]:
     ]
 
     def inertia(values: Sequence[Any]) -> Values:
-        moved = (value.to_parent(seat) for value, seat in zip(values, seats, strict=True))
-        return by_link([of_twists(value.__matmul__) for value in moved])
+        shifted = (value.to_parent(seat) for value, seat in zip(values, seats, strict=True))
+        return per_link([of_twists(value.__matmul__) for value in shifted])
 
     axes = [[row[i] for row in N_d[6 * i : 6 * i + 6]] for i in range(robot.n)]
     psi = [list(body.psi.to_parent(seat)) for body, seat in zip(bodies, seats, strict=True)]
     Psi = [minus(identity(6), [[mul(a, b) for b in p] for a in w]) for w, p in zip(psi, axes, strict=True)]
-    B: Values = {(k.index, k.parent): cut(N_l, k.index, k.parent) for k in robot.links if k.parent >= 0}
+    B: Values = {(k.index, k.parent): block(N_l, k.index, k.parent) for k in robot.links if k.parent >= 0}
     return {
         "B": B,
-        "p": by_link(axes),
+        "p": per_link(axes),
         "M": inertia([link.rigid for link in robot.links]),
         "M_tilde": inertia(composites),
         "M_hat": inertia([body.inertia for body in bodies]),
-        "psi_hat": by_link([[mul(x, body.pivot) for x in w] for w, body in zip(psi, bodies, strict=True)]),
-        "m_hat": by_link(diagonal),
-        "psi": by_link(psi),
+        "psi_hat": per_link([[mul(x, body.pivot) for x in w] for w, body in zip(psi, bodies, strict=True)]),
+        "m_hat": per_link(diagonal),
+        "psi": per_link(psi),
         "N_l": {(): N_l},
         "N_d": {(): N_d},
         "I": {(): denoc.inertia_matrix(robot, q)},
         "E": {(robot.n - 1 - k,): e for k, e in enumerate(udu.elimination_matrices(robot, q))},
         "U": {(): upper},
         "D": {(): diagonal},
-        "Psi": by_link(Psi),
-        "B_hat": carried_through(robot, B, Psi),
+        "Psi": per_link(Psi),
+        "B_hat": articulated_transforms(robot, B, Psi),
         "alpha_prime": {(): minus(identity(robot.n), inverse_upper)},
         "U_inverse": {(): inverse_upper},
         "I_inverse": {(): inverse_inertia.inverse_inertia_matrix(robot, q)},
     }
 
 
-def cut(matrix: Dense, i: int, j: int) -> Dense:
+def block(matrix: Dense, i: int, j: int) -> Dense:
     return [row[6 * j : 6 * j + 6] for row in matrix[6 * i : 6 * i + 6]]
 
 
-def carried_through(robot: Robot, B: Values, Psi: Sequence[Dense]) -> Values:
+def articulated_transforms(robot: Robot, B: Values, Psi: Sequence[Dense]) -> Values:
     """B̂_ji for every link j and every i between it and the base."""
     B_hat: Values = {}
     for j in range(robot.n):
@@ -166,32 +166,32 @@ def carried_through(robot: Robot, B: Values, Psi: Sequence[Dense]) -> Values:
     return B_hat
 
 
-def by_angeles(robot: Robot, q: Sequence[Scalar]) -> dict[str, Values]:
+def angeles_quantities(robot: Robot, q: Sequence[Scalar]) -> dict[str, Values]:
     K, T = constraints.matrices(robot, q)
     return {"K": {(): K}, "T": {(): T}}
 
 
-def by_kozlowski(robot: Robot, q: Sequence[Scalar]) -> dict[str, Values]:
+def kozlowski_quantities(robot: Robot, q: Sequence[Scalar]) -> dict[str, Values]:
     bodies = udu.articulated_bodies(robot, q)
     composites = inward(robot, composite.freeze, RigidInertia.zero(), [body.pose for body in bodies])
     return {
-        "P": by_link([of_twists(body.inertia.__matmul__) for body in bodies]),
-        "D_k": by_link([body.pivot for body in bodies]),
-        "G": by_link([list(body.psi) for body in bodies]),
-        "r": by_link([of_twists(whole.__matmul__) for whole in composites]),
+        "P": per_link([of_twists(body.inertia.__matmul__) for body in bodies]),
+        "D_k": per_link([body.pivot for body in bodies]),
+        "G": per_link([list(body.psi) for body in bodies]),
+        "r": per_link([of_twists(body.__matmul__) for body in composites]),
     }
 
 
-def with_rates(robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar]) -> dict[str, Values]:
+def rate_quantities(robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar]) -> dict[str, Values]:
     bodies = udu.articulated_bodies(robot, q)
     motions = from_joint_rates(robot, bodies, qd)
     nu, xi = quasi.normalized.velocity(robot, q, qd), quasi.unnormalized.velocity(robot, q, qd)
     return {
         "C": {(): recentred_coriolis(robot, q, qd, coriolis.coriolis_matrix(robot, q, qd))},
-        "V": by_link([list(motion.twist) for motion in motions]),
-        "lambda_dot": by_link([of_twists(rate.lambda_dot.__matmul__) for rate in rates(robot, bodies, motions)]),
-        "a": by_link([list(a) for a in operators.bias_acceleration(robot, [m.twist for m in motions], qd)]),
-        "b": by_link(
+        "V": per_link([list(motion.twist) for motion in motions]),
+        "lambda_dot": per_link([of_twists(rate.lambda_dot.__matmul__) for rate in rates(robot, bodies, motions)]),
+        "a": per_link([list(a) for a in operators.bias_acceleration(robot, [m.twist for m in motions], qd)]),
+        "b": per_link(
             [list(cross_wrench(m.twist, k.body @ m.twist)) for k, m in zip(robot.links, motions, strict=True)]
         ),
         "c_nu": {(): elements(quasi.normalized, robot, q, bodies, motions)},
@@ -211,25 +211,27 @@ def elements(
     motions: Sequence[QuasiMotion],
 ) -> Dense:
     """c_ki"""
-    found = budget.quasi_shares(robot, q, bodies, motions, [Wrench.zero()] * robot.n)
-    return added_up(summand_rows(kind, robot, bodies, motions, found))
+    shares = budget.quasi_shares(robot, q, bodies, motions, [Wrench.zero()] * robot.n)
+    return sum_summands(summand_rows(kind, robot, bodies, motions, shares))
 
 
-def by_terms(robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequence[Scalar]) -> dict[str, Values]:
+def torque_quantities(
+    robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequence[Scalar]
+) -> dict[str, Values]:
     """The torques by what they come from; the rates of one ball joint make no bias acceleration."""
-    found, table = budget.shares(robot, q, qd, qdd, [Wrench.zero()] * robot.n), term_table(robot)
-    accelerations = by_joint(table, found.acceleration)
+    shares, table = budget.shares(robot, q, qd, qdd, [Wrench.zero()] * robot.n), term_table(robot)
+    accelerations = by_joint(table, shares.acceleration)
     for k, link in enumerate(robot.links):
         accelerations[k][k] = add(accelerations[k][k], mul(link.joint.rotor_inertia, qdd[k]))
 
-    def own(j: int, i: int, _: int) -> int | None:
+    def bias_column(j: int, i: int, _: int) -> int | None:
         return j if table.key(j, i, j) in table.accelerations else None
 
     return {
         "tau_qdd": {(): accelerations},
-        "tau_a": {(): rows(table, found.bias_acceleration, robot.n, own)},
-        "tau_b": {(): rows(table, found.bias_force, robot.n, lambda m, *_: m)},
-        "tau_g": {(): rows(table, found.gravity, robot.n, lambda m: m)},
+        "tau_a": {(): rows(table, shares.bias_acceleration, robot.n, bias_column)},
+        "tau_b": {(): rows(table, shares.bias_force, robot.n, lambda m, *_: m)},
+        "tau_g": {(): rows(table, shares.gravity, robot.n, lambda m: m)},
     }
 
 

@@ -49,31 +49,31 @@ MEANING = {
 }
 
 
-def title(file: str) -> str:
+def title_line(file: str) -> str:
     return f"{file}: {MARK} {__version__}; do not edit by hand."
 
 
-def head(c: CFunction, function: Callable[..., Any], robot: Robot, keywords: Mapping[str, Any]) -> list[str]:
+def header_lines(c: CFunction, function: Callable[..., Any], robot: Robot, keywords: Mapping[str, Any]) -> list[str]:
     """Paragraphs of the comment."""
     symbols = symbols_of(robot)
     prepared = function if isinstance(function, Prepared) else None
     inner, chosen = prepared.equations if prepared else (function, keywords)
     options = ", ".join(f"{key}={value!r}" for key, value in chosen.items() if isinstance(value, (str, int, float)))
     inputs = [
-        described(c.type, name, port, "a symbol of the robot" if port.name in symbols else configuration(port))
+        port_line(c.type, name, port, "a symbol of the robot" if port.name in symbols else configuration(port))
         for name, port in zip(c.inputs, c.program.inputs, strict=True)
     ]
-    of_what = [port.name if prepared and prepared.maker else "" for port in c.program.outputs]
+    meanings = [port.name if prepared and prepared.maker else "" for port in c.program.outputs]
     outputs = [
-        described(c.type, name, port, meaning if len(of_what) > 1 else "")
-        for name, port, meaning in zip(c.outputs, c.program.outputs, of_what, strict=True)
+        port_line(c.type, name, port, meaning if len(meanings) > 1 else "")
+        for name, port, meaning in zip(c.outputs, c.program.outputs, meanings, strict=True)
     ]
     return [
         "",
         f"{function_name(function)} of the robot {robot.name}{f', with {options}' if options else ''}.",
-        *about(function),
+        *summary_lines(function),
         "",
-        *joints(robot),
+        *joint_lines(robot),
         "SI units, radians, angular parts before linear ones, matrices row by row.",
         "",
         f"  {c.name}({', '.join([*c.inputs, *c.outputs])});",
@@ -86,7 +86,7 @@ def head(c: CFunction, function: Callable[..., Any], robot: Robot, keywords: Map
         "Results may be stored over inputs. No allocation, no loops, no state: it may be called from any thread.",
         f"{count(c.program)}.",
         "",
-        f"Equations: {source(inner, robot, chosen)}",
+        f"Equations: {citation(inner, robot, chosen)}",
     ]
 
 
@@ -98,21 +98,21 @@ def parameters_of(function: Callable[..., Any], robot: Robot, keywords: Mapping[
 
 def parameter_values(function: Callable[..., Any], robot: Robot, keywords: Mapping[str, Any]) -> list[str]:
     """Of regressors: what their columns are to be multiplied by."""
-    own = parameters_of(function, robot, keywords)
-    if own is None:
+    parameters = parameters_of(function, robot, keywords)
+    if parameters is None:
         return []
-    named = zip(own.names, own.tolist(), strict=True)
+    numbered = zip(parameters.names, parameters.tolist(), strict=True)
     return [
         "Columns, and the parameters that belong to them, with the values of this robot:",
         *(
             f"  {k}: {name} = {repr(x) if isinstance(x, float) else collected_text(x)}"
-            for k, (name, x) in enumerate(named)
+            for k, (name, x) in enumerate(numbered)
         ),
         "",
     ]
 
 
-def joints(robot: Robot) -> list[str]:
+def joint_lines(robot: Robot) -> list[str]:
     """Their kinds; and what each has of q and qd, where that is not one number in the order of the joints."""
     if len(robot.names) == robot.n == robot.nq:
         return [f"Joints: {', '.join(f'{joint.joint} ({joint.kind.name})' for joint in robot.moving)}."]
@@ -133,7 +133,7 @@ def configuration(port: Port) -> str:
     return f"{MEANING['q']}, quaternions (w, x, y, z) of any length but 0" if port.quaternions else ""
 
 
-def about(function: Callable[..., Any]) -> list[str]:
+def summary_lines(function: Callable[..., Any]) -> list[str]:
     """The first line of its docstring; of an object that is called, also what it prints as, if that is its own.
 
     Not of a derivative: it prints the operations of its program in Python, which may be another.
@@ -150,7 +150,7 @@ def about(function: Callable[..., Any]) -> list[str]:
     return [line for line in lines if line]
 
 
-def described(kind: str, name: str, port: Port, meaning: str) -> str:
+def port_line(kind: str, name: str, port: Port, meaning: str) -> str:
     meaning = meaning or MEANING.get(name, "")
     shape = " x ".join(map(str, port.shape)) + ", row by row" if len(port.shape) > 1 else ""
     remark = "; ".join(part for part in (meaning, shape) if part)
@@ -158,7 +158,7 @@ def described(kind: str, name: str, port: Port, meaning: str) -> str:
     return f"{kind} {name}{size}{': ' if remark else ''}{remark}"
 
 
-def source(function: Callable[..., Any], robot: Robot, keywords: Mapping[str, Any]) -> str:
+def citation(function: Callable[..., Any], robot: Robot, keywords: Mapping[str, Any]) -> str:
     """BibTeX and equation numbers; of a function of the user's own, its name in Python."""
     method = published_as(function, robot, keywords.get("method"))
     if method is not None:
@@ -200,7 +200,7 @@ class CSource(Description):
         """Writes name.c and name.h and returns their paths. Replaces files that Linkwise wrote, and no others."""
         paths = Path(folder) / f"{self.name}.c", Path(folder) / f"{self.name}.h"
         for path in paths:
-            if path.exists() and not written_by_us(path):
+            if path.exists() and not is_generated(path):
                 raise FileExistsError(f"{path} was not written by Linkwise (expected another folder, or another name=)")
         paths[0].parent.mkdir(parents=True, exist_ok=True)
         for path, text in zip(paths, (self, self.header), strict=True):
@@ -208,7 +208,7 @@ class CSource(Description):
         return paths
 
 
-def written_by_us(path: Path) -> bool:
+def is_generated(path: Path) -> bool:
     with path.open("rb") as file:
         return MARK.encode() in file.readline(1000)
 
@@ -242,18 +242,18 @@ def c_source(
     program = trace(function, robot, passes=passes, **keywords)
     if not program.nodes:
         raise ValueError(f"{function_name(function)} has no results (expected at least one number)")
-    c = CFunction(program, chosen_name(function, name), result_names(function, program), dtype)
-    about = head(c, function, robot, keywords)
+    c = CFunction(program, c_function_name(function, name), result_names(function, program), dtype)
+    header = header_lines(c, function, robot, keywords)
     test = ["", f"The main at the end is a self-test: cc {c.name}.c -lm && ./a.out"] if self_test else []
-    text = c.source(c_comment([title(f"{c.name}.c"), *about, *test]))
+    text = c.source(c_comment([title_line(f"{c.name}.c"), *header, *test]))
     if self_test:
-        tested = samples(function, robot, program, keywords, dtype)
-        untested = untested_texts(c, *tested.chosen[2:])
-        text += c_self_test(c, tested.states, tested.results, tested.sizes, tested.tolerance, untested)
-    return CSource(text, c.header(c_comment([title(f"{c.name}.h"), *about])), c.name)
+        test_data = samples(function, robot, program, keywords, dtype)
+        untested = untested_texts(c, *test_data.chosen[2:])
+        text += c_self_test(c, test_data.states, test_data.results, test_data.sizes, test_data.tolerance, untested)
+    return CSource(text, c.header(c_comment([title_line(f"{c.name}.h"), *header])), c.name)
 
 
-def chosen_name(function: Callable[..., Any], name: str | None) -> str:
+def c_function_name(function: Callable[..., Any], name: str | None) -> str:
     """The given name, if C takes it; otherwise that of the function, made safe."""
     if name is None:
         return c_name(function_name(function), "f")
@@ -264,8 +264,8 @@ def chosen_name(function: Callable[..., Any], name: str | None) -> str:
 
 
 def result_names(function: Callable[..., Any], program: Program) -> tuple[str, ...]:
-    known: tuple[str, ...] | None = getattr(function, "result_names", None)
+    names: tuple[str, ...] | None = getattr(function, "result_names", None)
     count = len(program.outputs)
-    if known is not None:
-        return known[:count]  # one sample of a law without a memory has torques alone
+    if names is not None:
+        return names[:count]  # one sample of a law without a memory has torques alone
     return ("out",) if count == 1 else tuple(f"out_{k}" for k in range(count))

@@ -107,18 +107,18 @@ def latex(
         elements=elements,
         environment=environment,
         components=components,
-        remarks=[*meanings(robot, components), *columns(function, robot, keywords)],
+        remarks=[*meaning_lines(robot, components), *column_lines(function, robot, keywords)],
     )
     return Equations(text)
 
 
-def columns(function: Callable[..., Any], robot: Robot, keywords: Mapping[str, Any]) -> list[str]:
+def column_lines(function: Callable[..., Any], robot: Robot, keywords: Mapping[str, Any]) -> list[str]:
     """Lines of a comment: the parameter of each column of a regressor."""
-    own = parameters_of(function, robot, keywords)
-    if own is None:
+    parameters = parameters_of(function, robot, keywords)
+    if parameters is None:
         return []
-    named = [f"{k} {''.join(c for c in name if c.isprintable())}" for k, name in enumerate(own.names, 1)]
-    unbroken = ", ".join(text.replace(" ", "\N{NO-BREAK SPACE}") for text in named)
+    numbered = [f"{k} {''.join(c for c in name if c.isprintable())}" for k, name in enumerate(parameters.names, 1)]
+    unbroken = ", ".join(text.replace(" ", "\N{NO-BREAK SPACE}") for text in numbered)
     return [line.replace("\N{NO-BREAK SPACE}", " ") for line in wrap(f"columns: {unbroken}", WIDTH)]
 
 
@@ -207,16 +207,16 @@ def names_of(robot: Robot, inputs: tuple[Port, ...], *, latex: bool) -> dict[str
     return names
 
 
-def meanings(robot: Robot, names: Mapping[str, list[str]] | None) -> list[str]:
+def meaning_lines(robot: Robot, names: Mapping[str, list[str]] | None) -> list[str]:
     """Lines of a comment: the number of each joint, and what the components of each kind are."""
     if not names:
         return []
     joints = [joint for joint in robot.moving if joint.coupling is None]
     numbered = ", ".join(f"{k} {joint.joint} ({joint.kind.name})" for k, joint in enumerate(joints, 1))
     kinds = dict.fromkeys(joint.kind.name for joint in joints if joint.kind.degrees > 1)
-    return [*wrap(f"joints: {numbered}", width=110), *(line for kind in kinds for line in said(kind))]
+    return [*wrap(f"joints: {numbered}", width=110), *(line for kind in kinds for line in kind_lines(kind))]
 
 
-def said(kind: str) -> list[str]:
+def kind_lines(kind: str) -> list[str]:
     first, *rest = MEANINGS[kind]
     return [f"{kind} joint i: {first}", *(f"  {line}" for line in rest)]

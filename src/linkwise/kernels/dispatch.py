@@ -96,7 +96,7 @@ def set_mode(mode: str) -> None:
     if mode == "never" and not NEVER_USED:
         NEVER_USED = True
         for function in list(ENTERED_DIRECTLY):
-            function.ask_for_the_mode()
+            function.check_mode_on_call()
     MODE.set(mode)
 
 

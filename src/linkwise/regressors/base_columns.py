@@ -20,7 +20,16 @@ from ..robot.scales import length_unit
 from ..robot.symbols import random_bindings
 from ..spatial import RigidInertia, Scalar, add, dot_product, mul
 from ..symbolic import Collector
-from .base_parameters import DRAWS, ROUNDING, SMALL, BaseParameter, Span, base_parameters, degree, rounded
+from .base_parameters import (
+    DRAWS,
+    ROUNDING,
+    SMALL,
+    BaseParameter,
+    Span,
+    base_parameters,
+    length_degree,
+    round_to_integer,
+)
 from .parameters import Column, all_columns
 from .regressors import random_torques
 
@@ -54,26 +63,30 @@ def base_grouping(robot: Robot, law: Friction | None) -> Grouping:
     bodies, made_of = base_bodies(robot)
     every = all_columns(robot, law)
     drives = [column for column in every if column.drive]
-    kept = list(range(len(bodies)))
+    independent_columns = list(range(len(bodies)))
     columns = [*bodies, *drives]
     shares = [*made_of, *({column.name: 1.0} for column in drives)]
-    drawn = random_bindings(robot, DRAWS) if robot.symbolic else [robot.mapped(float)]
-    torques = [random_torques(sample, law, columns) for sample in drawn]
-    spans = [Span(np.linalg.qr(units(x[:, kept]))[0]) for x in torques]
-    alike: list[int] = []
-    for k in range(len(kept), len(columns)):
-        independent = [span.extended(units(x[:, k])) for span, x in zip(spans, torques, strict=True)]
-        (kept if any(independent) else alike).append(k)
-    of_each = [multiples(x[:, kept], x[:, alike]) for x in torques]
-    for j, k in enumerate(alike):
+    samples = random_bindings(robot, DRAWS) if robot.symbolic else [robot.mapped(float)]
+    torques = [random_torques(sample, law, columns) for sample in samples]
+    spans = [Span(np.linalg.qr(units(x[:, independent_columns]))[0]) for x in torques]
+    dependent: list[int] = []
+    for k in range(len(independent_columns), len(columns)):
+        independent = [span.extend(units(x[:, k])) for span, x in zip(spans, torques, strict=True)]
+        (independent_columns if any(independent) else dependent).append(k)
+    of_each = [multiples(x[:, independent_columns], x[:, dependent]) for x in torques]
+    for j, k in enumerate(dependent):
         if any(np.abs(of_each[0][:, j] - other[:, j]).max() > SMALL for other in of_each):
-            kept.append(k)  # the multiples depend on lengths and angles
+            independent_columns.append(k)  # the multiples depend on lengths and angles
             continue
-        for i, x in zip(kept, of_each[0][:, j].tolist(), strict=False):
+        for i, x in zip(independent_columns, of_each[0][:, j].tolist(), strict=False):
             if x != 0.0:
                 shares[i] = {**shares[i], columns[k].name: x}
-    kept.sort()
-    return Grouping([columns[k] for k in kept], [shares[k] for k in kept], [column.name for column in every])
+    independent_columns.sort()
+    return Grouping(
+        [columns[k] for k in independent_columns],
+        [shares[k] for k in independent_columns],
+        [column.name for column in every],
+    )
 
 
 @PerRobot
@@ -89,7 +102,7 @@ def body_columns(robot: Robot, base: Sequence[BaseParameter], unit: float) -> It
     parts: dict[str, dict[int, Scalar]] = {}  # what a unit of each link's own parameter has of each base parameter
     for k, parameter in enumerate(base):
         for name, x in parameter.made_of.items():
-            parts.setdefault(name, {})[k] = mul(x, unit ** (degree(name) - degree(parameter.name)))
+            parts.setdefault(name, {})[k] = mul(x, unit ** (length_degree(name) - length_degree(parameter.name)))
     bodies = {robot.links[i].name: joint for joint in robot.moving for i in range(joint.first, joint.link + 1)}
     for k, parameter in enumerate(base):
         link, _, number = parameter.name.rpartition(".")
@@ -125,10 +138,10 @@ def nearest_bodies(
         raise RobotError(f"robot {robot.name!r}: no column of symbols for {base[k]!r} (expected numbers)")
     matrix = np.array([[parts.get(name, {}).get(j, 0.0) for name in names] for j in range(len(base))])
     ten = np.linalg.pinv(matrix)[:, k].reshape(-1, len(TEN))
-    scale = [unit ** (degree(name) - degree(base[k])) for name in TEN]
+    scale = [unit ** (length_degree(name) - length_degree(base[k])) for name in TEN]
     for joint, numbers in zip(robot.moving, ten.tolist(), strict=True):
         if any(abs(x) > SMALL for x in numbers):
-            yield joint.link, body_of(mul(rounded(x), s) for x, s in zip(numbers, scale, strict=True))
+            yield joint.link, body_of(mul(round_to_integer(x), s) for x, s in zip(numbers, scale, strict=True))
 
 
 def units(columns: np.ndarray) -> np.ndarray:
@@ -140,8 +153,8 @@ def units(columns: np.ndarray) -> np.ndarray:
 def multiples(columns: np.ndarray, targets: np.ndarray) -> np.ndarray:
     """The multiples of independent columns whose sums are the targets; small ones are zero, halves are exact."""
     basis, upper = np.linalg.qr(units(columns))
-    found = np.linalg.solve(upper, basis.T @ units(targets)) if targets.size else np.empty((columns.shape[1], 0))
-    found[np.abs(found) < SMALL] = 0.0
-    scaled = found * np.linalg.norm(targets, axis=0) / np.linalg.norm(columns, axis=0)[:, None]
+    solution = np.linalg.solve(upper, basis.T @ units(targets)) if targets.size else np.empty((columns.shape[1], 0))
+    solution[np.abs(solution) < SMALL] = 0.0
+    scaled = solution * np.linalg.norm(targets, axis=0) / np.linalg.norm(columns, axis=0)[:, None]
     halves = np.round(2.0 * scaled) / 2.0
     return np.asarray(np.where((halves != 0.0) & (np.abs(scaled - halves) < ROUNDING), halves, scaled))

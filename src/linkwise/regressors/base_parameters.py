@@ -38,7 +38,7 @@ class BaseParameter:
     made_of: dict[str, Scalar]
 
     def __str__(self) -> str:
-        terms = [signed(name, collected_text(x)) for name, x in self.made_of.items()]
+        terms = [signed_term(name, collected_text(x)) for name, x in self.made_of.items()]
         return f"{self.name} = {collected_text(self.value)} = " + " ".join(terms).removeprefix("+ ")
 
 
@@ -82,36 +82,36 @@ def base_parameters(robot: Robot) -> BaseParameters:
     if not np.isfinite(regrouped).all():
         raise RobotError(f"robot {robot.name!r}: its base parameters are larger than floating-point numbers can be")
     unit = length_unit(robot)
-    values = own_values(robot)
-    return BaseParameters(in_metres(p, unit, values) for p in in_own_unit(with_lengths_in(robot, unit)))
+    values = link_parameter_values(robot)
+    return BaseParameters(to_metres(p, unit, values) for p in base_parameters_of_scaled(with_lengths_in(robot, unit)))
 
 
-def in_own_unit(robot: Robot) -> list[BaseParameter]:
+def base_parameters_of_scaled(robot: Robot) -> list[BaseParameter]:
     """The base parameters of a robot whose lengths are about 1: multiples of rounding size are told by that."""
-    base = grouped(robot.uncoupled)
+    base = group_parameters(robot.uncoupled)
     if robot.couplings:
         refuse_symbols(robot)
     screws = any(own_numbers(type(link.joint)) for link in robot.links)  # joints whose numbers enter the parameters
-    return without_dependent(robot, base) if robot.couplings or (screws and not robot.symbolic) else base
+    return regroup_dependent(robot, base) if robot.couplings or (screws and not robot.symbolic) else base
 
 
-def in_metres(p: BaseParameter, unit: float, values: dict[str, Scalar]) -> BaseParameter:
+def to_metres(p: BaseParameter, unit: float, values: dict[str, Scalar]) -> BaseParameter:
     """A base parameter that was found with lengths in another unit."""
     if unit == 1.0:
         return p
-    made_of = {part: mul(x, unit ** (degree(p.name) - degree(part))) for part, x in p.made_of.items()}
+    made_of = {part: mul(x, unit ** (length_degree(p.name) - length_degree(part))) for part, x in p.made_of.items()}
     return BaseParameter(p.name, dot_product(made_of.values(), map(values.__getitem__, made_of)), made_of)
 
 
-def degree(name: str) -> int:
+def length_degree(name: str) -> int:
     """Of a parameter, in lengths: 0 of m, 1 of hx, 2 of Jxx."""
     return "mhJ".index(name.rpartition(".")[2][0])
 
 
-def grouped(robot: Robot) -> list[BaseParameter]:
+def group_parameters(robot: Robot) -> list[BaseParameter]:
     """The base parameters of a robot whose joints all move on their own."""
     moving, collect = mobilities(robot), Collector()
-    values = own_values(robot)
+    values = link_parameter_values(robot)
     groups: dict[str, dict[str, Scalar]] = {}
     for link in robot.links:
         for name, unit in zip(TEN, np.eye(10).tolist(), strict=True):
@@ -120,44 +120,48 @@ def grouped(robot: Robot) -> list[BaseParameter]:
             bodies = [body_of(unit) if k is link else RigidInertia.zero() for k in robot.links]
             for k, parameters in zip(robot.links, identifiable_parameters(robot.links, moving, bodies), strict=True):
                 for number, x in parameters.items():
-                    groups.setdefault(f"{k.name}.{number}", {})[f"{link.name}.{name}"] = rounded(collect(x))
+                    groups.setdefault(f"{k.name}.{number}", {})[f"{link.name}.{name}"] = round_to_integer(collect(x))
     base = []
     for name, shares in groups.items():
         multiples = {part: x for part, x in shares.items() if not (type(x) is float and x == 0.0)}
         if multiples:  # a link without a body may have got nothing
             value = dot_product(multiples.values(), map(values.__getitem__, multiples))
             base.append(BaseParameter(name, collect(value), multiples))
-    return with_names_of_bodies(robot, base, collect)
+    return rename_virtual_links(robot, base, collect)
 
 
-def with_names_of_bodies(robot: Robot, base: list[BaseParameter], collect: Collector) -> list[BaseParameter]:
+def rename_virtual_links(robot: Robot, base: list[BaseParameter], collect: Collector) -> list[BaseParameter]:
     """The mass and the first moment on a link without a body, which come from the one body of its joint, as that's.
 
     That first moment has one direction, so several numbers on the link are multiples of one another: the first is kept.
     """
     bodies = {link.name: joint.name for joint in robot.moving for link in robot.links[joint.first : joint.link]}
-    taken = {p.name for p in base}
-    named: dict[str, BaseParameter] = {}
+    names = {p.name for p in base}
+    renamed: dict[str, BaseParameter] = {}
     for p in base:
         link, _, number = p.name.rpartition(".")
-        free = [f"{bodies[link]}.{own}" for own in TEN[:4]] if link in bodies and number in TEN[:4] else []
-        own = next((name for name in free if name in p.made_of and name not in taken), None)
-        if own is not None:
-            scale = reciprocal(p.made_of[own])
-            made_of = {part: rounded(collect(mul(scale, x))) for part, x in p.made_of.items()} | {own: 1.0}
-            p = BaseParameter(own, collect(mul(scale, p.value)), made_of)
-        named.setdefault(p.name, p)
-    return list(named.values())
+        candidates = (
+            [f"{bodies[link]}.{new_name}" for new_name in TEN[:4]] if link in bodies and number in TEN[:4] else []
+        )
+        new_name = next((name for name in candidates if name in p.made_of and name not in names), None)
+        if new_name is not None:
+            scale = reciprocal(p.made_of[new_name])
+            made_of = {part: round_to_integer(collect(mul(scale, x))) for part, x in p.made_of.items()} | {
+                new_name: 1.0
+            }
+            p = BaseParameter(new_name, collect(mul(scale, p.value)), made_of)
+        renamed.setdefault(p.name, p)
+    return list(renamed.values())
 
 
-def own_values(robot: Robot) -> dict[str, Scalar]:
+def link_parameter_values(robot: Robot) -> dict[str, Scalar]:
     """The ten numbers of each link that has a body, by name."""
     bodies = [link for link in robot.links if not link.virtual]
     numbers = ((link.name, zip(TEN, ten_numbers(link.rigid), strict=True)) for link in bodies)
     return {f"{link}.{name}": x for link, ten in numbers for name, x in ten}
 
 
-def without_dependent(robot: Robot, base: list[BaseParameter]) -> list[BaseParameter]:
+def regroup_dependent(robot: Robot, base: list[BaseParameter]) -> list[BaseParameter]:
     """Each parameter whose torques are a sum of those of others is added to these.
 
     With coupled joints and with screws there are such, beyond what moves from link to link. Which they are, and with
@@ -167,22 +171,24 @@ def without_dependent(robot: Robot, base: list[BaseParameter]) -> list[BaseParam
     from .parameters import all_columns
     from .regressors import random_torques
 
-    values = own_values(robot)
+    values = link_parameter_values(robot)
     shares = np.array([[p.made_of.get(name, 0.0) for name in values] for p in base])
-    own = random_torques(robot, None, [column for column in all_columns(robot, None) if column.bodies])
-    torques = own @ np.linalg.pinv(shares)  # that a unit of each parameter needs
+    columns = random_torques(robot, None, [column for column in all_columns(robot, None) if column.bodies])
+    torques = columns @ np.linalg.pinv(shares)  # that a unit of each parameter needs
     sizes = np.linalg.norm(torques, axis=0)
     span = Span(np.empty((len(torques), 0)))
     kept: list[int] = []
     dropped: list[int] = []
     for k in np.flatnonzero(sizes > SMALL * sizes.max()).tolist():
-        (kept if span.extended(torques[:, k] / sizes[k]) else dropped).append(k)
+        (kept if span.extend(torques[:, k] / sizes[k]) else dropped).append(k)
     if len(kept) == len(base):
         return base
     multiples = fit(torques[:, kept] / sizes[kept], torques[:, dropped] / sizes[dropped])
     reduced = []
     for k, row in zip(kept, multiples.tolist(), strict=True):
-        parts = {j: rounded(x * sizes[j] / sizes[k]) for j, x in zip(dropped, row, strict=True) if abs(x) > SMALL}
+        parts = {
+            j: round_to_integer(x * sizes[j] / sizes[k]) for j, x in zip(dropped, row, strict=True) if abs(x) > SMALL
+        }
         made_of = dict(base[k].made_of)
         for j, x in parts.items():
             for name, share in base[j].made_of.items():
@@ -203,7 +209,7 @@ class Span:
     def __init__(self, basis: np.ndarray) -> None:
         self.basis = basis
 
-    def extended(self, unit: np.ndarray) -> bool:
+    def extend(self, unit: np.ndarray) -> bool:
         """Whether the column is not a sum of those before; then it joins them."""
         for _ in range(2):  # the first time leaves rounding errors
             unit = unit - self.basis @ (self.basis.T @ unit)
@@ -213,12 +219,12 @@ class Span:
         return far > SMALL
 
 
-def rounded(x: Scalar) -> Scalar:
+def round_to_integer(x: Scalar) -> Scalar:
     """A number within rounding of a whole one as that."""
     return float(round(x)) if type(x) is float and abs(x - round(x)) < ROUNDING else x
 
 
-def signed(name: str, multiple: str) -> str:
+def signed_term(name: str, multiple: str) -> str:
     """`+ name`, `- 0.25 name`, `+ (l1 + l2) name`"""
     if " " in multiple:
         return f"+ ({multiple}) {name}"
@@ -236,8 +242,8 @@ Freedom = tuple[int, bool, bool, bool, bool, bool]  # turns, swings, climbs, and
 
 def mobilities(robot: Robot) -> list[LinkMobility]:
     """The mobility of each link, for a robot of numbers or of symbols."""
-    seen = zip(*map(freedoms, random_bindings(robot, DRAWS)), strict=True)
-    most = [tuple(map(max, zip(*of_link, strict=True))) for of_link in seen]
+    samples = zip(*map(freedoms, random_bindings(robot, DRAWS)), strict=True)
+    most = [tuple(map(max, zip(*of_link, strict=True))) for of_link in samples]
     directions = outward(robot, direction, Vector.zero())
     still = [turns == 2 and not swings for turns, swings, *_ in most]
     levers = lever_arms(robot) if any(still) else [0.0] * robot.n
@@ -271,17 +277,17 @@ def freedoms(robot: Robot) -> list[Freedom]:
     numbers = np.random.default_rng(robot.n).normal(size=(robot.nq + robot.n, STATES))
     q, rates = robot.coordinates.positions(list(numbers[: robot.nq])), list(numbers[robot.nq :])
     twists, poses = kinematics.twists(robot, q, rates), kinematics.poses(robot, q)
-    fastest = max(np.abs(stacked(twist.linear)).max() for twist in twists)
+    fastest = max(np.abs(stack_components(twist.linear)).max() for twist in twists)
     motions, gravity = zip(robot.links, twists, poses, strict=True), np.array(robot.gravity)
     return [freedom(link, twist, pose, gravity, fastest) for link, twist, pose in motions]
 
 
 def freedom(link: Link, twist: Twist, pose: Placement, gravity: np.ndarray, fastest: float) -> Freedom:
-    w, v = stacked(twist.angular), stacked(twist.linear)
+    w, v = stack_components(twist.angular), stack_components(twist.linear)
     _, sizes, (n, *_) = np.linalg.svd(w)
     turns = int(np.sum(sizes[:2] > SMALL * sizes[0]))
     if turns == 1:
-        fixed = stacked(pose.rotation @ Vector.of(n.tolist()))[0]  # the direction in the base
+        fixed = stack_components(pose.rotation @ Vector.of(n.tolist()))[0]  # the direction in the base
         pull, left = np.cross(gravity, fixed), np.cross(v, n)
     else:
         across = np.cross(w, tuple(Z))
@@ -289,12 +295,12 @@ def freedom(link: Link, twist: Twist, pose: Placement, gravity: np.ndarray, fast
     swings = np.abs(pull).max() > SMALL * np.abs(gravity).max() or np.abs(left).max() > SMALL * fastest
     lifted = v[:, 2] - w[:, 2] * float(link.joint.axis.linear.z)  # not by the link's own turning
     climbs = (
-        np.abs(stacked(pose.rotation @ Z) @ gravity).max() > SMALL * np.abs(gravity).max()
+        np.abs(stack_components(pose.rotation @ Z) @ gravity).max() > SMALL * np.abs(gravity).max()
         or np.abs(lifted).max() > SMALL * fastest
     )
     x, y, z = (bool(size > SMALL) for size in np.abs(n))
     return turns, bool(swings), bool(climbs), x, y, z
 
 
-def stacked(v: Vector) -> np.ndarray:
+def stack_components(v: Vector) -> np.ndarray:
     return np.stack([np.broadcast_to(x, STATES) for x in v], axis=-1)

@@ -29,13 +29,13 @@ class Parameters(np.ndarray):
     grouping: np.ndarray | None
 
     def __new__(cls, values: Sequence[Scalar], names: Sequence[str], grouping: np.ndarray | None = None) -> Self:
-        plain = all(type(x) is float for x in values)
-        array = np.empty(len(values), dtype=float if plain else object)
+        floats = all(type(x) is float for x in values)
+        array = np.empty(len(values), dtype=float if floats else object)
         array[:] = values
-        named = array.view(cls)
-        named.names, named.grouping = tuple(names), grouping
-        named.flags.writeable = False  # but `named.base`, from here alone
-        return named
+        parameters = array.view(cls)
+        parameters.names, parameters.grouping = tuple(names), grouping
+        parameters.flags.writeable = False  # but `named.base`, from here alone
+        return parameters
 
     def __array_finalize__(self, other: Any) -> None:
         """Without names: `copy` keeps them, and nothing else that NumPy makes of the array."""
@@ -43,14 +43,16 @@ class Parameters(np.ndarray):
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, keywords: Any) -> Any:
         """On plain arrays, so that no result that is reordered or reshaped has the names of what was there before."""
-        return function(*map(plain, arguments), **{key: plain(x) for key, x in keywords.items()})
+        return function(*map(plain_array, arguments), **{key: plain_array(x) for key, x in keywords.items()})
 
     def __array_ufunc__(self, ufunc: Any, method: Any, *operands: Any, **keywords: Any) -> Any:
         """On plain arrays. The result of `parameters *= 2` is in the same parameters."""
         out = keywords.get("out", ())
         if out:
             keywords["out"] = tuple(x.base if isinstance(x, Parameters) and x.names else x for x in out)
-        result = getattr(ufunc, method)(*map(plain, operands), **{key: plain(x) for key, x in keywords.items()})
+        result = getattr(ufunc, method)(
+            *map(plain_array, operands), **{key: plain_array(x) for key, x in keywords.items()}
+        )
         return out[0] if len(out) == 1 and isinstance(out[0], Parameters) else result
 
     def copy(self, order: Any = "C") -> Self:
@@ -68,8 +70,8 @@ class Parameters(np.ndarray):
     partition = sort
 
     def __getitem__(self, key: Any) -> Any:
-        plain = self.view(np.ndarray)
-        return plain.item(self._index(key)) if isinstance(key, str) else plain[key]
+        array = self.view(np.ndarray)
+        return array.item(self._index(key)) if isinstance(key, str) else array[key]
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if self.names and not isinstance(key, str):
@@ -98,10 +100,10 @@ class Parameters(np.ndarray):
     __str__ = __repr__
 
 
-def plain(x: Any) -> Any:
+def plain_array(x: Any) -> Any:
     """Parameters as a plain array, also within lists and tuples."""
     if isinstance(x, (list, tuple)) and type(x) in (list, tuple):
-        return type(x)(map(plain, x))
+        return type(x)(map(plain_array, x))
     return x.view(np.ndarray) if isinstance(x, Parameters) else x
 
 
@@ -129,13 +131,13 @@ def all_values(robot: Robot, law: Friction | None) -> list[Scalar]:
     drives = {ROTOR: [link.joint.rotor_inertia for link in robot.links]} | ({} if law is None else law.values(robot))
     for kind, of_links in drives.items():
         for joint in robot.moving:
-            own = of_links[joint.first : joint.link + 1]
-            if not all(x is own[0] or (type(x) is float and x == own[0]) for x in own):
+            numbers = of_links[joint.first : joint.link + 1]
+            if not all(x is numbers[0] or (type(x) is float and x == numbers[0]) for x in numbers):
                 raise ValueError(
-                    f"friction: {kind} of joint {joint.joint!r} of robot {robot.name!r} is {own} (expected one number"
-                    " for all degrees of freedom of a joint: it has one parameter)"
+                    f"friction: {kind} of joint {joint.joint!r} of robot {robot.name!r} is {numbers} (expected one"
+                    " number for all degrees of freedom of a joint: it has one parameter)"
                 )
-            values.append(own[-1])
+            values.append(numbers[-1])
     return values
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..api.call import Declared
+from ..api.call import PublicFunction
 from ..api.states import Array, States
 from ..dynamics.energy_regressor import energies_of_bodies
 from ..dynamics.reference_regressor import reference_torques_of_bodies
@@ -17,23 +17,25 @@ from ..spatial import RigidInertia, Scalar, Scalars, add
 from .parameters import ROTOR, Column, all_columns, parameters
 
 
-def rows(states: States, law: Friction | None, base: bool | None) -> list[list[Any]]:
+def regressor_rows(states: States, law: Friction | None, base: bool | None) -> list[list[Any]]:
     columns = columns_of(states.robot, law, base)
     of_columns = map(states.coordinates.torques, torques_of_columns(states, law, columns))
     return [list(row) for row in zip(*of_columns, strict=True)]
 
 
-def size_of_rows(robot: Robot, friction: Friction | None, base: bool | None) -> tuple[int, int]:
+def regressor_shape(robot: Robot, friction: Friction | None, base: bool | None) -> tuple[int, int]:
     return robot.n, len(columns_of(robot, friction, base))
 
 
-def checked_base(robot: Robot, friction: Friction | None, base: bool) -> dict[str, Any]:
+def check_base(robot: Robot, friction: Friction | None, base: bool) -> dict[str, Any]:
     if not isinstance(base, bool):
         raise TypeError(f"base is {base!r} (expected True for the columns of the base parameters, or False)")
     return {"friction": friction, "base": base or None}
 
 
-@Declared(size_of_rows, rows, final=checked_base, fast=True, result_names=("Y",), multiplied=parameters)
+@PublicFunction(
+    regressor_shape, regressor_rows, normalize_options=check_base, fast=True, result_names=("Y",), multiplied=parameters
+)
 def regressor(
     robot: Robot,
     q: Array,
@@ -59,15 +61,15 @@ def regressor(
     """
 
 
-def rows_of_reference(states: States, law: Friction | None, base: bool | None) -> list[list[Any]]:
+def reference_regressor_rows(states: States, law: Friction | None, base: bool | None) -> list[list[Any]]:
     columns = columns_of(states.robot, law, base)
     motion = states.positions(), states.rates(), states.rates("qdr"), states.rates("qddr")
     of_bodies = reference_torques_of_bodies(states.links, *motion, bodies_of_links(states.robot, columns))
-    torques = with_drives(states.robot, law, columns, of_bodies, motion[2], motion[3])
+    torques = column_torques(states.robot, law, columns, of_bodies, motion[2], motion[3])
     return [list(row) for row in zip(*map(states.coordinates.torques, torques), strict=True)]
 
 
-def refuse_balls(robot: Robot) -> None:
+def check_no_balls(robot: Robot) -> None:
     if robot.balls:
         name = robot.links[robot.balls[0]].name
         raise ValueError(
@@ -76,8 +78,13 @@ def refuse_balls(robot: Robot) -> None:
         )
 
 
-@Declared(
-    size_of_rows, rows_of_reference, final=checked_base, refuse=refuse_balls, result_names=("Y",), multiplied=parameters
+@PublicFunction(
+    regressor_shape,
+    reference_regressor_rows,
+    normalize_options=check_base,
+    check_robot=check_no_balls,
+    result_names=("Y",),
+    multiplied=parameters,
 )
 def slotine_li_regressor(
     robot: Robot,
@@ -105,7 +112,7 @@ def slotine_li_regressor(
     """
 
 
-def energies(states: States) -> list[Any]:
+def body_energies(states: States) -> list[Any]:
     columns, rates = columns_of(states.robot, None, base=False), states.rates()
     bodies = bodies_of_links(states.robot, columns)
     of_links = energies_of_bodies(states.links, states.positions(), rates, bodies)
@@ -113,9 +120,9 @@ def energies(states: States) -> list[Any]:
     return [energy_of_rotor(states.robot, column, rates) if column.drive else next(of_bodies) for column in columns]
 
 
-@Declared(
+@PublicFunction(
     lambda robot: (len(columns_of(robot, None, base=False)),),
-    energies,
+    body_energies,
     fast=True,
     result_names=("Y",),
     multiplied=parameters,
@@ -138,13 +145,13 @@ def energy_regressor(robot: Robot, q: Array, qd: Array, *, check: bool = False) 
 def columns_of(robot: Robot, law: Friction | None, base: bool | None) -> list[Column]:
     """Of all parameters or of the base parameters."""
     if not base:
-        return known_columns(robot, law)
+        return cached_columns(robot, law)
     from .base_columns import base_grouping
 
     return base_grouping(robot, law).columns
 
 
-known_columns = PerRobot(all_columns)
+cached_columns = PerRobot(all_columns)
 
 
 def bodies_of_links(robot: Robot, columns: Sequence[Column]) -> list[list[RigidInertia]]:
@@ -162,10 +169,10 @@ def torques_of_columns(states: States, law: Friction | None, columns: Sequence[C
     motion = states.positions(), rates, states.accelerations()
     of_bodies = torques_of_bodies(states.links, *motion, bodies_of_links(robot, columns))
     # accelerations of the coordinates, also where those of links differ: in balls
-    return with_drives(robot, law, columns, of_bodies, rates, states.rates("qdd"))
+    return column_torques(robot, law, columns, of_bodies, rates, states.rates("qdd"))
 
 
-def with_drives(
+def column_torques(
     robot: Robot,
     law: Friction | None,
     columns: Sequence[Column],
@@ -183,14 +190,14 @@ def with_drives(
     for column in columns:
         if column.drive:
             kind, k = column.drive
-            own = range(robot.moving[k].first, robot.moving[k].link + 1)
-            torques.append([x if i in own else 0.0 for i, x in enumerate(drives[kind])])
+            driven = range(robot.moving[k].first, robot.moving[k].link + 1)
+            torques.append([x if i in driven else 0.0 for i, x in enumerate(drives[kind])])
         else:
-            torques.append(total([next(on_links[link]) for link, _ in column.bodies]))
+            torques.append(sum_columns([next(on_links[link]) for link, _ in column.bodies]))
     return torques
 
 
-def total(columns: Sequence[Scalars]) -> list[Scalar]:
+def sum_columns(columns: Sequence[Scalars]) -> list[Scalar]:
     first, *others = columns
     for other in others:
         first = [add(*pair) for pair in zip(first, other, strict=True)]

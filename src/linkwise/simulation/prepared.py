@@ -150,7 +150,7 @@ def prepared(
         if array.dtype.kind != "f":
             raise TypeError(f"{name} is {described(array.flat[0])} (expected plain numbers)")
     batch, count = states.batch, math.prod(states.batch)
-    full = {name: states.full(name) for name in states.arrays}
+    full = {name: states.expanded_copy(name) for name in states.arrays}
     own = checked_parameters(torque, parameters, batch)
     problem = Problem(
         robot,
@@ -183,7 +183,7 @@ def prepared(
 
 def constant_point(states: States) -> Point:
     """Where the wrench acts: numbers that are the same for all trajectories."""
-    point, own = states.own("point"), dict(states.acting)["point"]
+    point, own = states.argument("point"), dict(states.acting)["point"]
     if point.shape != own:
         raise ValueError(f"point has shape {point.shape} (expected {own}: one for all trajectories)")
     return tuple(tuple(x) if isinstance(x, list) else x for x in point.tolist())

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..api.states import refuse_tip_wrenches, same_in_all_states
+from ..api.states import check_tip_wrenches, shared_wrench_hint
 from ..kernels.arrays import Arrays, Shape
 from ..kernels.interface import broadcast
 from ..robot import Friction, Robot, require_robot
@@ -143,7 +143,7 @@ def wrench_shape(robot: Robot, shape: Shape, batch: Shape) -> Shape:
     """(6,) for a wrench on the tip, (bodies, 6) for one on every link: so many axes has the batch."""
     bodies, one_tip = len(robot.names), len(robot.leaves) == 1
     if shape[-1:] == (6,) and len(shape) <= len(batch) + 1 and one_tip:
-        refuse_tip_wrenches(shape, batch, bodies)
+        check_tip_wrenches(shape, batch, bodies)
         return (6,)
     if shape[-2:] == (bodies, 6) and len(shape) == len(batch) + 2:
         return (bodies, 6)
@@ -151,7 +151,7 @@ def wrench_shape(robot: Robot, shape: Shape, batch: Shape) -> Shape:
     tip = f"({front or ''}6) for the tip or " if one_tip else ""
     raise ValueError(
         f"wrench has shape {shape} (expected {tip}({front}{bodies}, 6) for every link: moment, then force, in the base"
-        f" frame, at the centre of mass{same_in_all_states(batch, bodies)})"
+        f" frame, at the centre of mass{shared_wrench_hint(batch, bodies)})"
     )
 
 

@@ -17,10 +17,10 @@ from ...dynamics.udu import Articulated, articulated_bodies
 from ...robot import Friction, Robot
 from ...spatial import Scalar, add, mul, power, sub
 from ...spatial.dense import Dense, zeros
-from ..call import Declared
+from ..call import PublicFunction
 from ..functions import external_wrenches
 from ..states import Array, States
-from .result import Budget, Split, numbers, times
+from .result import Budget, BudgetBase, as_numpy, check_times
 from .terms import Key, TermTable, element_symbol, numbered, quasi_force_symbol, term_table
 
 
@@ -56,24 +56,24 @@ def budget(
 vars(budget)["published"] = "budget"
 
 
-def split(states: States, law: Friction | None) -> tuple[Any, ...]:
+def torque_term_arrays(states: States, law: Friction | None) -> tuple[Any, ...]:
     robot, table = states.robot, term_table(states.robot)
     rates, accelerations = states.scalars("qd"), states.scalars("qdd")
     # of ball joints ω̇ itself, not θ̈: their bias accelerations among themselves, which differ by that, are left out
     motion = states.positions(), states.rates(), states.coordinates.rates(accelerations)
-    found = terms_of.shares(states.links, *motion, external_wrenches(states))
-    own = [[0.0] * robot.n for _ in range(3)]
+    shares = terms_of.shares(states.links, *motion, external_wrenches(states))
+    joint_terms = [[0.0] * robot.n for _ in range(3)]
     for axis in (axis for axes in robot.axes for axis in axes):
-        own[0][axis.v] = add(own[0][axis.v], mul(axis.rotor, accelerations[axis.v]))
+        joint_terms[0][axis.v] = add(joint_terms[0][axis.v], mul(axis.rotor, accelerations[axis.v]))
     if law is not None:
-        own[1:] = (part.torques(robot, rates) for part in law.parts)
+        joint_terms[1:] = (part.torques(robot, rates) for part in law.parts)
     return (
-        by_joint(table, found.acceleration),
-        by_rates(table, found.bias_acceleration, table.accelerations),
-        by_rates(table, found.bias_force, table.forces),
-        by_link(table, found.gravity),
-        by_link(table, found.wrench),
-        *own,
+        by_joint(table, shares.acceleration),
+        by_rates(table, shares.bias_acceleration, table.accelerations),
+        by_rates(table, shares.bias_force, table.forces),
+        by_link(table, shares.gravity),
+        by_link(table, shares.wrench),
+        *joint_terms,
     )
 
 
@@ -83,7 +83,7 @@ def sizes_of_terms(robot: Robot, friction: Friction | None) -> list[tuple[int | 
     return [*(("n", width) for width in widths), ("n",), ("n",), ("n",)]
 
 
-@Declared(sizes_of_terms, split)
+@PublicFunction(sizes_of_terms, torque_term_arrays)
 def torque_terms(
     robot: Robot,
     q: Any,
@@ -125,35 +125,35 @@ def by_rates(table: TermTable, terms: Terms, columns: Mapping[Key, int]) -> Dens
     return rows(table, terms, len(columns), lambda *indices: columns.get(table.key(*indices)))
 
 
-def split_quasi(kind: quasi.Unnormalized, states: States) -> tuple[Any, ...]:
+def quasi_term_arrays(kind: quasi.Unnormalized, states: States) -> tuple[Any, ...]:
     """The arrays of `QuasiTermArrays`."""
     robot, table = states.robot, term_table(states.robot)
-    angles, own = states.positions(), states.scalars("velocity")
+    angles, velocity = states.positions(), states.scalars("velocity")
     bodies = articulated_bodies(robot, angles)
-    down = [kind.inverse_scale(body) for body in bodies]  # D^-½, or 1
-    motions = from_quasi_velocities(robot, bodies, [mul(d, x) for d, x in zip(down, own, strict=True)])
-    found = terms_of.quasi_shares(robot, angles, bodies, motions, external_wrenches(states))
-    elements = summand_rows(kind, robot, bodies, motions, found)
-    parts = (found.bias_force, found.gravity, found.wrench)
-    scaled = ({key: mul(down[key[0]], value) for key, value in part.items()} for part in parts)
-    return elements, added_up(elements), own, *(by_link(table, part) for part in scaled)
+    scales = [kind.inverse_scale(body) for body in bodies]  # D^-½, or 1
+    motions = from_quasi_velocities(robot, bodies, [mul(d, x) for d, x in zip(scales, velocity, strict=True)])
+    shares = terms_of.quasi_shares(robot, angles, bodies, motions, external_wrenches(states))
+    elements = summand_rows(kind, robot, bodies, motions, shares)
+    parts = (shares.bias_force, shares.gravity, shares.wrench)
+    scaled = ({key: mul(scales[key[0]], value) for key, value in part.items()} for part in parts)
+    return elements, sum_summands(elements), velocity, *(by_link(table, part) for part in scaled)
 
 
 def summand_rows(
-    kind: quasi.Unnormalized, robot: Robot, bodies: Sequence[Articulated], motions: Sequence[QuasiMotion], found: Any
+    kind: quasi.Unnormalized, robot: Robot, bodies: Sequence[Articulated], motions: Sequence[QuasiMotion], shares: Any
 ) -> list[Dense]:
     """The summands of (48): [k][i][m]."""
-    sums, down = dict(found.summands), [kind.inverse_scale(body) for body in bodies]
+    sums, scales = dict(shares.summands), [kind.inverse_scale(body) for body in bodies]
     for x in robot.balls:
         recentre(sums, robot, x, motions[x + 2].qd, bodies)
     rows = [zeros(robot.n, robot.n) for _ in range(robot.n)]
     for (k, i, m), value in sums.items():
         if k != i or not isinstance(kind, quasi.Normalized):  # c_kk = 0
-            rows[k][i][m] = mul(mul(down[k], value), down[i])
+            rows[k][i][m] = mul(mul(scales[k], value), scales[i])
     return rows
 
 
-def added_up(rows: Sequence[Dense]) -> Dense:
+def sum_summands(rows: Sequence[Dense]) -> Dense:
     """c_ki of its summands."""
     return [[reduce(add, summands, 0.0) for summands in row] for row in rows]
 
@@ -178,7 +178,7 @@ class QuasiTermArrays(NamedTuple):
     wrench: Array  # (..., n, links)
 
 
-class QuasiBudget(Split, QuasiTermArrays):
+class QuasiBudget(BudgetBase, QuasiTermArrays):
     """What C(θ, ν) or C(θ, ξ) is made of: a tuple of arrays with names, and views of them.
 
     `c` (..., n, n) are the elements c_ki of Kozłowski's equation (48), c_ki = -c_ik off the diagonal, and `summands`
@@ -194,10 +194,10 @@ class QuasiBudget(Split, QuasiTermArrays):
     def __new__(cls, *arrays: Array, robot: Robot | None = None, kind: str = "", t: Array | None = None) -> QuasiBudget:
         budget = super().__new__(cls, *arrays)
         if robot is not None:
-            budget.robot, budget.kind, budget.t = robot, kind, times(t, tuple(budget.gravity.shape[:-2]))
+            budget.robot, budget.kind, budget.t = robot, kind, check_times(t, tuple(budget.gravity.shape[:-2]))
         return budget
 
-    def _of(self, arrays: Iterable[Array], t: Array | None) -> QuasiBudget:
+    def _with_arrays(self, arrays: Iterable[Array], t: Array | None) -> QuasiBudget:
         return QuasiBudget(*arrays, robot=self.robot, kind=self.kind, t=t)
 
     @property
@@ -232,36 +232,36 @@ class QuasiBudget(Split, QuasiTermArrays):
     @property
     def values(self) -> np.ndarray:
         """(..., n, terms): the summands of every element times the velocity, then bias forces, gravity, wrenches."""
-        summands, _, velocity, *others = (numbers(part) for part in tuple(self))
-        moved = summands * velocity[..., None, :, None]
-        return np.concatenate([moved.reshape((*moved.shape[:-2], -1)), *others], axis=-1)
+        summands, _, velocity, *others = (as_numpy(part) for part in tuple(self))
+        products = summands * velocity[..., None, :, None]
+        return np.concatenate([products.reshape((*products.shape[:-2], -1)), *others], axis=-1)
 
     def groups(self, by: str) -> dict[str, list[int]]:
-        names, links, found = self.robot.v_names, self.robot.names, dict[str, list[int]]()
+        names, links, columns = self.robot.v_names, self.robot.names, dict[str, list[int]]()
         for i, joint in enumerate(names):
             for m, other in enumerate(names):
-                own = f"c {self.letter} of {joint}"
-                label = {"elements": own, "sums": f"{own}, summand of {other}", "kinds": f"c {self.letter}"}[by]
-                found.setdefault(label, []).append(i * len(names) + m)
+                term = f"c {self.letter} of {joint}"
+                label = {"elements": term, "sums": f"{term}, summand of {other}", "kinds": f"c {self.letter}"}[by]
+                columns.setdefault(label, []).append(i * len(names) + m)
         start = len(names) ** 2
         for part, what in enumerate(("bias force of", "gravity of", "wrench on")):
             for m, link in enumerate(links):
                 label = what.rpartition(" ")[0] if by == "kinds" else f"{what} {link}"
-                found.setdefault(label, []).append(start + part * len(links) + m)
-        return found
+                columns.setdefault(label, []).append(start + part * len(links) + m)
+        return columns
 
     def symbols(self, k: int, by: str) -> dict[str, str]:
         if by == "kinds" or not numbered(self.robot):
             return {}
-        n, scaled, found = self.robot.n, self.kind == "normalized", dict[str, str]()
+        n, scaled, symbols = self.robot.n, self.kind == "normalized", dict[str, str]()
         for label, (column, *_) in self.groups(by).items():
             if column < n * n:
                 i, m = divmod(column, n)
-                found[label] = element_symbol(k, i, m if by == "sums" else -1, scaled)
+                symbols[label] = element_symbol(k, i, m if by == "sums" else -1, scaled)
             else:
                 part, m = divmod(column - n * n, n)
-                found[label] = quasi_force_symbol(("bias force", "gravity", "wrench")[part], k, m, scaled)
-        return found
+                symbols[label] = quasi_force_symbol(("bias force", "gravity", "wrench")[part], k, m, scaled)
+        return symbols
 
     def _latex_symbol(self, k: int) -> str:
         letter = r"\nu" if self.kind == "normalized" else r"\xi"

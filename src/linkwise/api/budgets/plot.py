@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...figures import COLOURS, new_figure, plain, save_figure, themed, tidy
-from .text import check_most, number
+from .text import check_most, format_number
 
 OTHERS = "0.8"
 MORE = ("#f0e442", "#332288", "#b2df8a", "#882255", "#fbb4a0", "#c5b0e5")  # after the six colours of joints
@@ -26,31 +26,31 @@ KINDS = {
 HATCHES = ("", "////", "....", "xxxx", "----", "oo", "\\\\\\\\", "++")  # of terms 1 to 12, 13 to 24, ...
 PANEL, LEGEND = 2.6, 0.24  # heights in inches, of a panel at least, and of a line of its legend
 NOISE = 1e-9  # of the largest term: what is smaller is not shown
-EDGE = 2.0  # a limit farther off than so many times the terms would squeeze them: it is said in words
+FAR_LIMIT = 2.0  # a limit farther off than so many times the terms would squeeze them: it is said in words
 
 
-def stacked(
+def plot_budget(
     budget: Any, path: str | os.PathLike[str] | None, joints: Sequence[str | int] | None, by: str, most: int
 ) -> Any:
     """A panel for each joint."""
     check_most(most)
     if len(budget.batch) > 1 or budget.batch in ((0,), (1,)):
         raise ValueError(f"a plot is of one state or over time (expected (n,) or (samples, n), not {budget.batch})")
-    chosen = [budget.index_of(joint) for joint in joints] if joints is not None else range(budget.robot.n)
+    indices = [budget.index_of(joint) for joint in joints] if joints is not None else range(budget.robot.n)
     labels, values = budget.view(by)
     if not budget.batch:
-        idle = [] if joints is not None else [k for k in chosen if not values[k].any()]  # nothing acts on them
-        figure = bars(budget, [k for k in chosen if k not in idle] or chosen, labels, values, most)
+        idle = [] if joints is not None else [k for k in indices if not values[k].any()]  # nothing acts on them
+        figure = draw_bars(budget, [k for k in indices if k not in idle] or indices, labels, values, most)
         return save_figure(figure, path)
-    shown = [largest(values[:, k], most) for k in chosen]
+    shown = [largest(values[:, k], most) for k in indices]
     legends = [len(columns) + 3 for columns in shown]
     heights = [max(PANEL, 0.6 + LEGEND * lines) for lines in legends]
     figure = new_figure(10, 0.6 + sum(heights))
     t = np.arange(budget.batch[0]) if budget.t is None else budget.t
     panels = figure.subplots(len(shown), 1, squeeze=False, sharex=True, height_ratios=heights)[:, 0]
-    styles = look(shown, labels)
-    for axes, k, columns in zip(panels, chosen, shown, strict=True):
-        draw(axes, budget, t, k, columns, labels, values[:, k], styles)
+    styles = term_styles(shown, labels)
+    for axes, k, columns in zip(panels, indices, shown, strict=True):
+        draw_panel(axes, budget, t, k, columns, labels, values[:, k], styles)
     panels[-1].set_xlabel("sample" if budget.t is None else "time (s)")
     figure.suptitle(heading(budget))
     return save_figure(figure, path)
@@ -61,23 +61,23 @@ def heading(budget: Any) -> str:
     return f"{plain(budget.robot.name)}: where {comes} from"
 
 
-def bars(budget: Any, chosen: Sequence[int], labels: Sequence[str], values: np.ndarray, most: int) -> Any:
+def draw_bars(budget: Any, chosen: Sequence[int], labels: Sequence[str], values: np.ndarray, most: int) -> Any:
     """Of one state: a bar for each of the largest terms, the others as one, and the total."""
     rows: list[list[tuple[str, float]]] = []
     for k in chosen:
         columns = largest(values[None, k], most)
         rest = values[k].sum() - values[k, columns].sum()
-        named = [(labels[column], float(values[k, column])) for column in columns]
+        largest_terms = [(labels[column], float(values[k, column])) for column in columns]
         others = [("others", float(rest))] if abs(rest) > NOISE * np.abs(values[k]).sum() else []
-        rows.append([*named, *others, (budget.symbol, float(values[k].sum()))])
-    heights = [0.5 + LEGEND * len(own) for own in rows]
+        rows.append([*largest_terms, *others, (budget.symbol, float(values[k].sum()))])
+    heights = [0.5 + LEGEND * len(row) for row in rows]
     figure = new_figure(9, 0.6 + sum(heights))
     panels = figure.subplots(len(rows), 1, squeeze=False, height_ratios=heights)[:, 0]
-    for axes, k, own in zip(panels, chosen, rows, strict=True):
-        names, sizes = zip(*own, strict=True)
+    for axes, k, row in zip(panels, chosen, rows, strict=True):
+        names, sizes = zip(*row, strict=True)
         colours = [COLOURS[1] if x < 0.0 else COLOURS[0] for x in sizes]
-        axes.barh(range(len(own)), sizes, color=[*map(themed, colours[:-1]), themed("black")])
-        axes.set_yticks(range(len(own)), [plain(name) for name in names], fontsize="small")
+        axes.barh(range(len(row)), sizes, color=[*map(themed, colours[:-1]), themed("black")])
+        axes.set_yticks(range(len(row)), [plain(name) for name in names], fontsize="small")
         axes.invert_yaxis()
         limit = mark_limit(axes.axvline, budget, k, [math.copysign(1.0, sizes[-1])])
         axes.set(xlabel=f"{plain(budget.robot.v_names[k])} ({budget.units()[k]}){f', {limit}' if limit else ''}")
@@ -96,10 +96,10 @@ def mark_limit(line: Any, budget: Any, k: int, signs: Sequence[float] = (1.0, -1
     limit = float(budget.limits()[k])
     if not math.isfinite(limit):
         return ""
-    words = f"limit {number(limit)} {budget.units()[k]}"
+    words = f"limit {format_number(limit)} {budget.units()[k]}"
     values = budget.view()[1][..., k, :]
     reach = max(float(np.nanmax(np.where(sign * values > 0.0, sign * values, 0.0).sum(-1))) for sign in (1.0, -1.0))
-    if limit > EDGE * reach:
+    if limit > FAR_LIMIT * reach:
         return f"{words}, off the scale"
     for sign in signs:
         line(sign * limit, color=themed("black"), linestyle="--", linewidth=0.9)
@@ -113,7 +113,7 @@ def largest(values: np.ndarray, most: int) -> list[int]:
     return order if len(order) <= most + 1 else order[:most]
 
 
-def look(shown: Sequence[Sequence[int]], labels: Sequence[str]) -> dict[int, dict[str, Any]]:
+def term_styles(shown: Sequence[Sequence[int]], labels: Sequence[str]) -> dict[int, dict[str, Any]]:
     """The look of each term, the same in all panels: a colour of its own, and hatched where colours run out.
 
     Kinds of terms have the same colours in all pictures, so that two motions can be compared.
@@ -128,7 +128,7 @@ def look(shown: Sequence[Sequence[int]], labels: Sequence[str]) -> dict[int, dic
     }
 
 
-def draw(
+def draw_panel(
     axes: Any,
     budget: Any,
     t: np.ndarray,
@@ -138,13 +138,13 @@ def draw(
     values: np.ndarray,
     styles: dict[int, dict[str, Any]],
 ) -> None:
-    own = [values[:, column] for column in columns]
-    named: list[tuple[str, dict[str, Any]]] = [(labels[column], styles[column]) for column in columns]
+    stacked = [values[:, column] for column in columns]
+    labels_and_styles: list[tuple[str, dict[str, Any]]] = [(labels[column], styles[column]) for column in columns]
     rest = [column for column in range(len(labels)) if column not in columns]
     if rest and np.abs(others := values[:, rest].sum(-1)).max() > NOISE * np.abs(values).max():
-        own, named = [*own, others], [*named, ("others", {"facecolor": themed(OTHERS)})]
+        stacked, labels_and_styles = [*stacked, others], [*labels_and_styles, ("others", {"facecolor": themed(OTHERS)})]
     bottoms = {1.0: np.zeros(len(t)), -1.0: np.zeros(len(t))}
-    for term, (label, style) in zip(own, named, strict=True):
+    for term, (label, style) in zip(stacked, labels_and_styles, strict=True):
         for sign, bottom in bottoms.items():
             part = np.where(sign * term > 0.0, term, 0.0)
             once = plain(label) if sign > 0.0 else None

@@ -21,11 +21,11 @@ from .text import JointBudget, joint_latex
 
 Array = Any  # of any library
 
-MOST = 6  # terms that a plot names, unless it is asked for more
-MANY = 12  # terms that a table lists
+PLOT_TERMS = 6  # terms that a plot names, unless it is asked for more
+TABLE_TERMS = 12  # terms that a table lists
 
 
-class Split(ComparesArrays, ABC):
+class BudgetBase(ComparesArrays, ABC):
     """What budgets share: `total` (..., n), which is the sum of `values` (..., n, terms), each with a label."""
 
     robot: Robot
@@ -72,7 +72,7 @@ class Split(ComparesArrays, ABC):
         return {}
 
     @abstractmethod
-    def _of(self, arrays: Iterable[Array], t: Array | None) -> Self:
+    def _with_arrays(self, arrays: Iterable[Array], t: Array | None) -> Self:
         """The same of other arrays."""
 
     def state(self, index: Any) -> Self:
@@ -81,7 +81,7 @@ class Split(ComparesArrays, ABC):
             raise ValueError(f"state({index!r}): the budget is of one state (expected that of a batch of states)")
         np.broadcast_to(0.0, self.batch)[index]  # an index of the batch, and of nothing behind it
         t = self.t[index] if self.t is not None and isinstance(index, slice) else None
-        return self._of((part[index] for part in tuple(cast(Any, self))), t)
+        return self._with_arrays((part[index] for part in tuple(cast(Any, self))), t)
 
     @property
     def batch(self) -> tuple[int, ...]:
@@ -89,10 +89,10 @@ class Split(ComparesArrays, ABC):
 
     def view(self, by: str = "") -> tuple[tuple[str, ...], np.ndarray]:
         """The labels of a view, and the terms added up by them: (..., n, labels). Views are listed in `views`."""
-        named = self.groups(self._view(by))
+        groups = self.groups(self._view(by))
         values = self.values
-        columns = [values[..., columns].sum(-1) for columns in named.values()]
-        return tuple(named), np.stack(columns, axis=-1)
+        columns = [values[..., columns].sum(-1) for columns in groups.values()]
+        return tuple(groups), np.stack(columns, axis=-1)
 
     def _view(self, by: str) -> str:
         one_of(by or self.views[0], self.views, "by")
@@ -109,8 +109,8 @@ class Split(ComparesArrays, ABC):
             return names.index(joint)
         if joint.isdecimal():
             raise ValueError(f"joint is {joint!r} (expected a name, or a number without quotes: 0 is the first joint)")
-        own = [m for m in self.robot.moving if m.coupling is None and m.kind.degrees == 1]
-        single = {m.name: int(m.v.start) for m in own}  # by the link
+        single_joints = [m for m in self.robot.moving if m.coupling is None and m.kind.degrees == 1]
+        single = {m.name: int(m.v.start) for m in single_joints}  # by the link
         one_of(joint, [*names, *(name for name in single if name not in names)], "joint")
         return single[joint]
 
@@ -118,7 +118,7 @@ class Split(ComparesArrays, ABC):
         """The index of the state of a batch at which total k is largest."""
         if not math.prod(self.batch):
             raise ValueError(f"the batch {self.batch} has no states (expected at least one)")
-        size = np.abs(numbers(self.total)[..., k])
+        size = np.abs(as_numpy(self.total)[..., k])
         place = int(np.argmax(np.where(np.isnan(size), -1.0, size)))
         return tuple(int(i) for i in np.unravel_index(place, size.shape)) if self.batch else ()
 
@@ -127,7 +127,7 @@ class Split(ComparesArrays, ABC):
         where = self.place(self.index_of(joint))
         return self.state(where) if self.batch else self
 
-    def joint(self, joint: str | int, *, by: str = "", most: int | None = MANY) -> JointBudget:
+    def joint(self, joint: str | int, *, by: str = "", most: int | None = TABLE_TERMS) -> JointBudget:
         """The terms of one joint, the largest first: of one state, or of that with the largest total in a batch.
 
         `most` are the terms to be listed, the others as one; None lists all. `terms` of the result has them all.
@@ -140,9 +140,9 @@ class Split(ComparesArrays, ABC):
             name=self.robot.v_names[k],
             symbol=self.symbol,
             unit=self.units()[k],
-            total=float(numbers(one.total)[k]),
+            total=float(as_numpy(one.total)[k]),
             limit=float(self.limits()[k]),
-            terms=tuple(zip(labels, map(float, numbers(values)[k]), strict=True)),
+            terms=tuple(zip(labels, map(float, as_numpy(values)[k]), strict=True)),
             through=self.through(k, view),
             when=self._when(where),
             beyond=self._beyond(k),
@@ -154,7 +154,7 @@ class Split(ComparesArrays, ABC):
         limit = float(self.limits()[k])
         if self.t is None or not math.isfinite(limit):
             return ""
-        over = np.abs(numbers(self.total)[:, k]) - limit
+        over = np.abs(as_numpy(self.total)[:, k]) - limit
         a, b, steps = over[:-1], over[1:], np.diff(self.t)
         with np.errstate(all="ignore"):
             parts = np.where((a > 0) & (b > 0), 1.0, np.where((a > 0) | (b > 0), np.maximum(a, b) / np.abs(a - b), 0.0))
@@ -173,7 +173,7 @@ class Split(ComparesArrays, ABC):
         """A joint by name; by number, the arrays of the tuple."""
         return self.joint(key) if isinstance(key, str) else tuple.__getitem__(cast(Any, self), key)
 
-    def table(self, *joints: str | int, by: str = "", most: int | None = MANY) -> Description:
+    def table(self, *joints: str | int, by: str = "", most: int | None = TABLE_TERMS) -> Description:
         """The terms of each joint, or of some, as tables; along a trajectory where each total is largest.
 
         `by` is the view, one of `views`; `most` are the terms of each joint to be listed, the others as one, and None
@@ -197,11 +197,11 @@ class Split(ComparesArrays, ABC):
         return f"{self.what} of {self.robot.name}, {states}"
 
     def __repr__(self) -> str:
-        if any(is_symbol(x) for x in numbers(self.total).flat):
+        if any(is_symbol(x) for x in as_numpy(self.total).flat):
             return f"<{type(self).__name__} of robot {self.robot.name!r}, with symbols>"
         if not math.prod(self.batch):
             return f"<{type(self).__name__} of robot {self.robot.name!r}: no states>"
-        return "\n".join([self.title, *(self.joint(k).sentence(MOST - 2) for k in range(self.robot.n))])
+        return "\n".join([self.title, *(self.joint(k).sentence(PLOT_TERMS - 2) for k in range(self.robot.n))])
 
     def columns(self, by: str = "") -> dict[str, np.ndarray]:
         """The terms as columns of a table, a row for each state: "t", then for each joint its total and its terms.
@@ -210,7 +210,7 @@ class Split(ComparesArrays, ABC):
         """
         labels, values = self.view(by)
         rows = math.prod(self.batch)
-        totals, split = numbers(self.total).reshape(rows, -1), numbers(values).reshape(rows, -1, len(labels))
+        totals, split = as_numpy(self.total).reshape(rows, -1), as_numpy(values).reshape(rows, -1, len(labels))
         columns = {} if self.t is None else {"t": self.t}
         for k, name in enumerate(self.robot.v_names):
             columns[f"{name}: {self.symbol}"] = totals[:, k]
@@ -223,16 +223,16 @@ class Split(ComparesArrays, ABC):
         *,
         joints: Sequence[str | int] | None = None,
         by: str = "",
-        most: int = MOST,
+        most: int = PLOT_TERMS,
     ) -> Any:
         """A matplotlib figure: the terms of each joint stacked over time, those above zero and those below it.
 
         The largest terms have colours of their own, the others are one; the line is their sum. `path` is a picture to
         write.
         """
-        from .plot import stacked
+        from .plot import plot_budget
 
-        return stacked(self, path, joints, self._view(by), most)
+        return plot_budget(self, path, joints, self._view(by), most)
 
     def latex(self, *joints: str | int, by: str = "", digits: int = 5, most: int | None = None) -> str:
         """The terms of one state as LaTeX, an aligned display for each joint, the largest first; needs amsmath.
@@ -269,7 +269,7 @@ class TorqueTerms(NamedTuple):
     coulomb: Array  # (..., n)
 
 
-class Budget(Split, TorqueTerms):
+class Budget(BudgetBase, TorqueTerms):
     """What each joint's torque is made of: a tuple of arrays with names, and views of them.
 
     [..., k, j] of `acceleration` is the share of joint j's acceleration in torque k; [..., k, m] of
@@ -287,7 +287,7 @@ class Budget(Split, TorqueTerms):
     def __new__(cls, *arrays: Array, robot: Robot | None = None, t: Array | None = None) -> Budget:
         budget = super().__new__(cls, *arrays)
         if robot is not None:  # otherwise a copy is made, which gets its attributes later
-            budget.robot, budget.t = robot, times(t, tuple(budget.rotor.shape[:-1]))
+            budget.robot, budget.t = robot, check_times(t, tuple(budget.rotor.shape[:-1]))
         return budget
 
     @cached_property
@@ -312,7 +312,7 @@ class Budget(Split, TorqueTerms):
 
     @property
     def values(self) -> np.ndarray:
-        parts = [numbers(part) for part in tuple(self)]
+        parts = [as_numpy(part) for part in tuple(self)]
         return np.concatenate([*parts[:5], *(part[..., None] for part in parts[5:])], axis=-1)
 
     @property
@@ -326,7 +326,7 @@ class Budget(Split, TorqueTerms):
         return self._by_link(self.bias_force_terms, term_table(self.robot).forces)
 
     def _by_link(self, terms: Array, keys: Mapping[tuple[int, int, int], int]) -> np.ndarray:
-        values = numbers(terms)
+        values = as_numpy(terms)
         out = np.zeros((*values.shape[:-1], len(self.robot.names)), dtype=values.dtype)
         for (m, _, _), column in keys.items():
             out[..., m] = out[..., m] + values[..., column]
@@ -336,7 +336,7 @@ class Budget(Split, TorqueTerms):
     def _by_rates(self) -> np.ndarray:
         """(..., n, n, n): bias accelerations and forces by the joints i ≤ j whose rates they are of."""
         table, n = term_table(self.robot), self.robot.n
-        accelerations, forces = numbers(self.bias_acceleration_terms), numbers(self.bias_force_terms)
+        accelerations, forces = as_numpy(self.bias_acceleration_terms), as_numpy(self.bias_force_terms)
         out = np.zeros((*self.batch, n, n, n), dtype=forces.dtype)
         for values, keys in ((accelerations, table.accelerations), (forces, table.forces)):
             for (_, i, j), column in keys.items():
@@ -358,13 +358,13 @@ class Budget(Split, TorqueTerms):
         return groups(self.terms, by)
 
     def through(self, k: int, by: str) -> dict[str, str]:
-        table, found = term_table(self.robot), dict[str, str]()
+        table, links = term_table(self.robot), dict[str, str]()
         for label, columns in self.groups(by).items():
             term = self.terms[columns[0]]
             accelerated = term.what == "acceleration" and by != "kinds"
             if accelerated or (term.what == "bias acceleration" and by in ("links", "terms")):
-                found[label] = table.through(k, term)
-        return {label: link for label, link in found.items() if link}
+                links[label] = table.through(k, term)
+        return {label: link for label, link in links.items() if link}
 
     def symbols(self, k: int, by: str) -> dict[str, str]:
         if by == "kinds" or not numbered(self.robot):
@@ -382,18 +382,18 @@ class Budget(Split, TorqueTerms):
             )
         if self.batch != other.batch:
             raise ValueError(f"the budgets are of batches {self.batch} and {other.batch} (expected the same states)")
-        return self._of((a - b for a, b in zip(tuple(self), tuple(other), strict=True)), self.t)
+        return self._with_arrays((a - b for a, b in zip(tuple(self), tuple(other), strict=True)), self.t)
 
-    def _of(self, arrays: Iterable[Array], t: Array | None) -> Budget:
+    def _with_arrays(self, arrays: Iterable[Array], t: Array | None) -> Budget:
         return Budget(*arrays, robot=self.robot, t=t)
 
 
-def numbers(array: Array) -> np.ndarray:
+def as_numpy(array: Array) -> np.ndarray:
     """As an array of NumPy, which has no gradient."""
     return np.asarray(array.detach().cpu() if hasattr(array, "detach") else array)
 
 
-def times(t: Array | None, batch: tuple[int, ...]) -> np.ndarray | None:
+def check_times(t: Array | None, batch: tuple[int, ...]) -> np.ndarray | None:
     if t is None:
         return None
     values = np.asarray(t, dtype=float)

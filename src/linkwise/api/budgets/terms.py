@@ -87,12 +87,12 @@ class TermTable:
         """Of an acceleration or a bias acceleration: the link from which on a composite body passes it to torque k."""
         if term.what not in ("acceleration", "bias acceleration"):
             return ""
-        own = [index for index, slot in enumerate(self.robot.slots) if slot.v == k]
+        indices = [index for index, slot in enumerate(self.robot.slots) if slot.v == k]
         if term.what == "acceleration":
             others = [i for i, slot in enumerate(self.robot.slots) if self.robot.v_names[slot.v] == term.joints[0]]
         else:
             others = [i for i, owner in enumerate(self.owners) if self.robot.names[owner] == term.link]
-        outer = {max(a, b): None for a in own for b in others if min(a, b) in self.robot.ancestors(max(a, b))}
+        outer = {max(a, b): None for a in indices for b in others if min(a, b) in self.robot.ancestors(max(a, b))}
         names = dict.fromkeys(self.robot.names[self.owners[index]] for index in outer)
         return ", ".join(names)
 
@@ -106,10 +106,10 @@ def term_table(robot: Robot) -> TermTable:
 def groups(terms: Sequence[Term], by: str) -> dict[str, list[int]]:
     """The labels of a view, and which terms each of them adds up."""
     one_of(by, VIEWS, "by")
-    found: dict[str, list[int]] = {}
+    columns: dict[str, list[int]] = {}
     for column, term in enumerate(terms):
-        found.setdefault(term.label(by), []).append(column)
-    return found
+        columns.setdefault(term.label(by), []).append(column)
+    return columns
 
 
 RATE, ACCELERATION = r"\dot{\theta}", r"\ddot{\theta}"
@@ -134,8 +134,8 @@ def torque_symbol(robot: Robot, k: int, term: Term, by: str) -> str:
         return through_composite(k, m, f"a_{{{m}}}{pair}")
     if term.what in FORCES:
         return rf"{inward('Phi', k, m)} {FORCES[term.what]}_{{{m}}}{pair}"
-    own = {"rotor": rf"J_{{{k}}} {ACCELERATION}_{{{k}}}", FRICTION[0]: rf"f_{{v,{k}}} {RATE}_{{{k}}}"}
-    return own.get(term.what, rf"f_{{c,{k}}}({RATE}_{{{k}}})")
+    symbols = {"rotor": rf"J_{{{k}}} {ACCELERATION}_{{{k}}}", FRICTION[0]: rf"f_{{v,{k}}} {RATE}_{{{k}}}"}
+    return symbols.get(term.what, rf"f_{{c,{k}}}({RATE}_{{{k}}})")
 
 
 def inward(operator: str, k: int, m: int) -> str:

@@ -50,7 +50,7 @@ class JointBudget:
 
     def shortened(self, most: int | None) -> list[tuple[str, float]]:
         """As many of the largest terms, and the sum of the others as one."""
-        return shortened(self.largest, most)
+        return largest_and_rest(self.largest, most)
 
     def __getitem__(self, label: str) -> float:
         terms = dict(self.terms)
@@ -68,18 +68,19 @@ class JointBudget:
             return self._not_finite
         terms = self.shortened(most)
         first = not terms and "0"
-        parts = [f"{'-' if x < 0 else '+'} {number(abs(x))} {label}" for label, x in terms]
+        parts = [f"{'-' if x < 0 else '+'} {format_number(abs(x))} {label}" for label, x in terms]
         text = first or " ".join(parts).removeprefix("+ ").replace("- ", "-", 1 if terms[0][1] < 0 else 0)
-        return f"{self.name}: {number(self.total)} {self.unit} = {text}{self._at}"
+        return f"{self.name}: {format_number(self.total)} {self.unit} = {text}{self._at}"
 
     def why(self, most: int = 4) -> str:
         """What drives the total, and what is against it, with shares of the limit, or of the total without one."""
         if math.isnan(self.total):
             return self._not_finite
         base, of = (self.limit, "limit") if math.isfinite(self.limit) else (abs(self.total), "total")
-        head = f"{self.name}: {number(self.total)} {self.unit}{self._at}"
+        head = f"{self.name}: {format_number(self.total)} {self.unit}{self._at}"
         if of == "limit":
-            head += f", {percent(abs(self.total), self.limit)} of its limit of {number(self.limit)} {self.unit}"
+            share = format_percent(abs(self.total), self.limit)
+            head += f", {share} of its limit of {format_number(self.limit)} {self.unit}"
             head += f", which it passes for {self.beyond}" if self.beyond else ""
         if not self.largest:
             return f"{head}: nothing acts on it"
@@ -88,10 +89,12 @@ class JointBudget:
         sign = math.copysign(1.0, self.total)
         lines = [f"{head}. Of the {of}:"]
         for words, way in (("towards it", sign), ("against it", -sign)):
-            own = shortened([(label, x) for label, x in self.largest if x * way > 0], most)
-            if own:
-                listed = ", ".join(f"{percent(sign * x, base)} {label}{self.passed(label)}" for label, x in own)
-                lines.append(f"  {words}: {listed}")
+            driving_terms = largest_and_rest([(label, x) for label, x in self.largest if x * way > 0], most)
+            if driving_terms:
+                text = ", ".join(
+                    f"{format_percent(sign * x, base)} {label}{self.passed(label)}" for label, x in driving_terms
+                )
+                lines.append(f"  {words}: {text}")
         return "\n".join(lines)
 
     def passed(self, label: str) -> str:
@@ -107,20 +110,20 @@ class JointBudget:
             return self._not_finite
         limited, terms = math.isfinite(self.limit), self.shortened(self.most)
         head = [self.name, self.unit, f"of |{self.symbol}|"]
-        rows = [[label, number(x), percent(x, self.whole)] for label, x in terms]
-        rows.append([self.symbol, number(self.total), percent(self.total, self.whole)])
+        rows = [[label, format_number(x), format_percent(x, self.whole)] for label, x in terms]
+        rows.append([self.symbol, format_number(self.total), format_percent(self.total, self.whole)])
         if limited:
             head.append("of limit")
             values = [*(x for _, x in terms), self.total]
             for row, x in zip(rows, values, strict=True):
-                row.append(percent(x, self.limit))
+                row.append(format_percent(x, self.limit))
         if any(label in self.through for label, _ in terms):
             head.append("through the body from")
             for row in rows:
                 row.append(self.through.get(row[0], ""))
         lines = grid(head, rows, right=range(1, 3 + limited))
         if limited:
-            lines.append(f"limit {number(self.limit)} {self.unit}")
+            lines.append(f"limit {format_number(self.limit)} {self.unit}")
         return "\n".join(([f"{self.name}{self._at}"] if self.when else []) + lines)
 
     __repr__ = __str__
@@ -131,7 +134,7 @@ class JointBudget:
         return abs(self.total) if abs(self.total) > NOISE * self.scale else 0.0
 
 
-def shortened(terms: Sequence[tuple[str, float]], most: int | None) -> list[tuple[str, float]]:
+def largest_and_rest(terms: Sequence[tuple[str, float]], most: int | None) -> list[tuple[str, float]]:
     """The first terms, and the sum of the others as one."""
     if most is not None:
         check_most(most)
@@ -146,11 +149,11 @@ def check_most(most: int) -> None:
         raise ValueError(f"most is {most!r} (expected how many terms are to be named, 1 or more)")
 
 
-def number(x: float) -> str:
+def format_number(x: float) -> str:
     return f"{float(x) + 0.0:.4g}"
 
 
-def percent(x: float, whole: float) -> str:
+def format_percent(x: float, whole: float) -> str:
     """A share; none of a whole that is zero."""
     return "-" if whole == 0.0 else f"{100.0 * x / whole:.3g} %"
 
@@ -165,16 +168,16 @@ def joint_latex(
     symbols: Mapping[str, str],
 ) -> str:
     """An aligned display: the total, and a line for each term with its symbol and its name."""
-    named = list(zip(labels, values, strict=True))
+    labelled = list(zip(labels, values, strict=True))
     if any(is_symbol(x) for x in values):
         shared, cells = Expressions([x for x in values if is_symbol(x)], digits).latex()
         texts = iter(cells)
-        lines = [(label, next(texts) if is_symbol(x) else decimal(float(x), digits)) for label, x in named]
+        lines = [(label, next(texts) if is_symbol(x) else decimal(float(x), digits)) for label, x in labelled]
         return "\n".join([*shared, display(total, [line for line in lines if line[1] not in ("0", "-0")], symbols)])
-    terms = tuple((label, float(x)) for label, x in named)
-    own = JointBudget("", total, unit, math.fsum(x for _, x in terms), math.inf, terms)
-    left = rf"{total} = {decimal(own.total + 0.0, digits)}\,{UNITS[unit]}"
-    return display(left, [(label, decimal(x, digits)) for label, x in own.shortened(most)], symbols)
+    terms = tuple((label, float(x)) for label, x in labelled)
+    joint_budget = JointBudget("", total, unit, math.fsum(x for _, x in terms), math.inf, terms)
+    left = rf"{total} = {decimal(joint_budget.total + 0.0, digits)}\,{UNITS[unit]}"
+    return display(left, [(label, decimal(x, digits)) for label, x in joint_budget.shortened(most)], symbols)
 
 
 def display(left: str, lines: Sequence[tuple[str, str]], symbols: Mapping[str, str]) -> str:

@@ -204,7 +204,7 @@ def explain(
             raise ValueError(f"{name} depends on {what} (expected --qd, --qdd)")
     chosen = tuple(found) if names == ["all"] else tuple(names or ())
     if json:
-        found._chosen(chosen)
+        found._select(chosen)
         print_json({"robot": robot.name, "q": at, "quantities": {name: found[name] for name in chosen or found}})
     elif not chosen:
         rows = [
