@@ -25,8 +25,8 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
     from . import results as results
     from . import sweeps as sweeps
     from . import trajectories as trajectories
-    from .api.base_motion import BaseMotion as BaseMotion
     from .api.budgets.budget import budget as budget
+    from .api.call import BaseMotion as BaseMotion
     from .api.compiling import compile as compile
     from .api.compiling import ptx_source as ptx_source
     from .api.compiling import wasm as wasm
@@ -35,16 +35,16 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
     from .api.functions import gravity_torque as gravity_torque
     from .api.functions import inertia_matrix as inertia_matrix
     from .api.functions import inverse_dynamics as inverse_dynamics
-    from .api.functions import jacobian as jacobian
     from .api.functions import joint_wrenches as joint_wrenches
     from .api.functions import kinetic_energy as kinetic_energy
-    from .api.functions import mass_centres as mass_centres
-    from .api.functions import poses as poses
     from .api.functions import potential_energy as potential_energy
     from .api.integration import configuration_rate as configuration_rate
     from .api.integration import difference as difference
     from .api.integration import integrate as integrate
     from .api.integration import normalize as normalize
+    from .api.kinematics import jacobian as jacobian
+    from .api.kinematics import mass_centres as mass_centres
+    from .api.kinematics import poses as poses
     from .api.matrices import constraint_wrenches as constraint_wrenches
     from .api.matrices import coriolis_matrix as coriolis_matrix
     from .api.matrices import inverse_inertia_matrix as inverse_inertia_matrix
@@ -121,14 +121,15 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
 LAZY_IMPORTS = {  # the public names, by the modules that are imported when one of them is first used
     module: tuple(names.split())
     for module, names in {
-        "api.base_motion": "BaseMotion",
         "api.budgets.budget": "budget",
+        "api.call": "BaseMotion",
         "api.compiling": "compile ptx_source wasm",
         "api.functions": (
-            "bias_torque forward_dynamics gravity_torque inertia_matrix inverse_dynamics jacobian joint_wrenches "
-            "kinetic_energy mass_centres poses potential_energy"
+            "bias_torque forward_dynamics gravity_torque inertia_matrix inverse_dynamics joint_wrenches "
+            "kinetic_energy potential_energy"
         ),
         "api.integration": "configuration_rate difference integrate normalize",
+        "api.kinematics": "jacobian mass_centres poses",
         "api.matrices": "constraint_wrenches coriolis_matrix inverse_inertia_matrix",
         "api.method_table": "methods",
         "api.momentum": (

@@ -11,7 +11,7 @@ from ..kernels.lock import LOCK
 from ..robot import Robot
 from ..tracing import Input
 from ..tracing.tracing import Motion, check_function_and_robot, traceable
-from . import functions
+from . import functions, kinematics
 from .method_table import LOOP_METHODS, for_generated_code, has_methods, methods
 from .singular import explain_non_finite
 
@@ -30,22 +30,38 @@ def compile(  # noqa: A001
     passes: Iterable[str] = (),
     **keywords: Any,
 ) -> Any:
-    """The function, one of Linkwise's or your own over them, compiled for this robot.
+    """Compile a function, one of Linkwise's or your own over them, for this robot.
 
-    Parameters without a default become inputs of one number per joint, the time `t` of one number; keywords are handed
-    on, or become inputs of another shape when they are `lw.Input(...)`. Where the function has a choice of methods and
-    none is named, the one with the fewest operations is taken (`.method` of the kernel). `form` is "straight" for code
-    without loops, customised to the robot; "loops" for loops over the links, which long chains and large trees get by
-    themselves ("auto"); "rounds" for `method="parallel"` with all links at a time, one state after the other. The
-    kernel takes arrays of any batch shape, `out=` and `threads=`, and has `.source`, `.ir`, `.count` and
-    `.compile_seconds`. `lw.forward_dynamics_second_derivatives` becomes several kernels that run one after another,
-    called as one, without `.source` and `.ir`.
+    Parameters without a default become inputs of one number per joint; the time `t` is one number.
 
-    `lw.simulate` and `lw.rollout` are compiled with what acts and how it is integrated: run(q0, qd0, ...) then takes
-    the other arguments and gives what they give. Functions of `torque=` and `events=` are traced once, here: later
-    changes of a global or of a controller's attributes have no effect. `parameters` of the torque function are
-    numbers, or `lw.Input(...)` with the shape that one trajectory has of it, whose numbers are then given to each run.
+    Parameters
+    ----------
+    function : callable
+        `function(robot, ...)`. `lw.simulate` and `lw.rollout` are compiled with their torques and integrator:
+        run(q0, qd0, ...) then takes the other arguments. Functions of `torque=` and `events=` are traced once,
+        here: later changes of globals or attributes have no effect. `parameters` of the torque function are
+        numbers, or `lw.Input(...)` with the shape for one trajectory, which each run is then given.
+    robot : Robot
+    target : {"cpu", "cuda", "wasm"}
+    dtype : {"float64", "float32"}, optional
+    form : {"auto", "straight", "loops", "rounds"}
+        "straight" is code without loops; "loops" are loops over the links, which "auto" takes for long chains and
+        large trees; "rounds" is for `method="parallel"`, all links at a time.
+    passes : iterable of str
+        Passes over the graph.
+    **keywords
+        Arguments of the function; `lw.Input(...)` makes an input of another shape. Without `method` the one with
+        the fewest operations is taken (`.method` of the kernel).
 
+    Returns
+    -------
+    Kernel
+        Takes arrays of any batch shape, `out=` and `threads=`; has `.source`, `.ir`, `.count` and
+        `.compile_seconds`. `lw.forward_dynamics_second_derivatives` becomes several kernels called as one,
+        without `.source` and `.ir`.
+
+    Examples
+    --------
     >>> import linkwise as lw
     >>> kernel = lw.compile(lw.gravity_torque, lw.load("gantry"))
     >>> kernel([0, 0, 0])
@@ -79,7 +95,7 @@ def compile(  # noqa: A001
 
 
 def non_default_options(dtype: str | None, form: str, passes: Iterable[str], target: str = "cpu") -> dict[str, Any]:
-    """Those that are not their defaults: options of kernels, which motions have or refuse by name."""
+    """The options that differ from their defaults; motions take them or refuse them by name."""
     options = {"dtype": (dtype, None), "form": (form, "auto"), "passes": (tuple(passes), ()), "target": (target, "cpu")}
     return {name: value for name, (value, default) in options.items() if value != default}
 
@@ -93,7 +109,7 @@ def check_spec(
     passes: Iterable[str],
     keywords: dict[str, Any],
 ) -> KernelSpec:
-    """What is compiled for a target, from what a user asks for."""
+    """The checked specification of a kernel for a target."""
     from ..kernels.spec import FORMS, LoopSpec, constant_arrays
 
     check_function_and_robot(function, robot)
@@ -116,7 +132,7 @@ def check_spec(
 
 
 def too_long_to_compile(function: Callable[..., Any], robot: Robot, dtype: str, keywords: dict[str, Any]) -> bool:
-    """Whether the code is so long that it is compiled only where that is asked for."""
+    """Whether the code is so long that it is compiled only on request."""
     from ..kernels.spec import too_long
 
     return too_long(spec_of(function, robot, dtype, keywords))
@@ -131,14 +147,27 @@ def ptx_source(
     passes: Iterable[str] = (),
     **keywords: Any,
 ) -> str:
-    """The kernel that `compile(..., target="cuda")` gives to the CUDA driver, in PTX; no GPU is needed.
+    """The PTX of the kernel that `compile(..., target="cuda")` gives to the CUDA driver; no GPU is needed.
 
         .entry kernel(.u64 count, .u64 input, ..., .u64 output, ...)
 
-    Inputs and outputs are the addresses of `count` rows each, in the GPU's memory, one row after another; no output may
-    share memory with an input. Each thread computes one state: a launch needs `count` threads in all, in blocks of as
-    many as `.maxntid` says. `architecture` is the oldest that the text is for. Keywords as for `compile`.
+    Inputs and outputs are addresses in the GPU's memory of `count` rows each, one after another; no output may
+    share memory with an input. Each thread computes one state: a launch needs `count` threads in all, in blocks of
+    `.maxntid` threads.
 
+    Parameters
+    ----------
+    function, robot, dtype, passes, **keywords
+        As for `lw.compile`.
+    architecture : str
+        The oldest architecture that the text is for.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
     >>> import linkwise as lw
     >>> ".target sm_80" in lw.ptx_source(lw.gravity_torque, lw.load("gantry"))
     True
@@ -165,7 +194,7 @@ def spec_of(
     passes: tuple[str, ...] = (),
     target: Target | None = None,
 ) -> KernelSpec:
-    """What `compile` compiles, with the method that generated code takes by default."""
+    """The specification of what `compile` compiles, with the default method of generated code."""
     from ..kernels.spec import ROUNDS, spec_for
 
     if form == "rounds" and has_methods(function) and ROUNDS in methods(function):
@@ -185,27 +214,29 @@ LOAD_SHAPES = {"wrench": (6,), "point": (3,)}  # of every link, where they are a
 
 
 class WasmModule(bytes):
-    """A module of `lw.wasm`: the bytes of its file, and what they say of themselves.
+    """A WebAssembly module of `lw.wasm`: the bytes of its file.
 
     One that was read from a file is `lw.results.WasmModule(path.read_bytes())`.
     """
 
     @property
     def interface(self) -> dict[str, Any]:
-        """What the module takes and gives, from its section "linkwise", which is JSON.
+        """The interface of the module, from its section "linkwise", which is JSON.
 
         `arguments` are those of `run` after the count, in order: each with its name, its role ("input", "output",
-        "robot" or "work") and, for arrays, the shape for one state. In the module of one robot each has an `offset`:
-        where it lies in memory when one state is computed, and where the robot is.
+        "robot" or "work") and, for arrays, the shape for one state. In the module of one robot each has an `offset`,
+        its place in memory when one state is computed; so has the robot.
         """
         return wasm_target().interface_of(self)
 
     def robot(self, robot: Robot) -> bytes:
         """The robot as data for this module, one of `lw.wasm(function)`. Put it at a multiple of 16 bytes.
 
-        It begins with 32-bit numbers, among them n, nq and where gravity, the tree and the table of the links' numbers
-        are; `interface["record"]` names them. Numbers may be changed in place.
+        It begins with 32-bit numbers: n, nq, and the places of gravity, the tree and the table of the links' numbers;
+        `interface["record"]` names them. Numbers may be changed in place.
 
+        Examples
+        --------
         >>> import linkwise as lw
         >>> len(lw.wasm(lw.gravity_torque).robot(lw.load("planar3")))
         1344
@@ -231,29 +262,37 @@ def wasm(
     passes: Iterable[str] = (),
     **keywords: Any,
 ) -> WasmModule:
-    """The function as a WebAssembly module, for browsers, node and every other place that runs such modules.
+    """The function as a WebAssembly module, for browsers, node and other runtimes. It imports nothing.
 
-    With a robot it is compiled for that, as by `compile(..., target="wasm")`, with the same parameters. Without one the
-    module takes any robot as data (its method `robot`): inverse_dynamics, forward_dynamics, bias_torque, gravity_torque
-    and poses have this form; `wrench=True` adds an input of a wrench on every link, and `point=True` one of where these
-    act. The module imports nothing. It exports `memory`, `heap` (the first byte that is free) and
+    It exports `memory`, `heap` (the first free byte) and, with addresses of `count` rows each,
 
-        run(count, ..., inputs, ..., outputs, ...)     how many finite states have results that are not finite
+        run(count, ..., inputs, ..., outputs, ...)     number of finite states whose results are not finite
 
-    with the addresses of `count` rows each. Its attribute `interface` says what it takes, and so does its section
-    "linkwise".
-
-    `lw.simulate` with its arguments becomes a simulation that goes on from call to call:
+    `lw.simulate` becomes a simulation that continues from call to call, in float64:
 
         advance(simulation, end)      integrate to the time `end`, and return 1; other codes say why it ended before
 
-    `simulation` is where the trajectory is in memory: `module.interface["simulation"]`. It begins at q0 (by
-    default neutral) with the rates qd0. Where t is at `end` or beyond, nothing happens. The interface says where t, q,
-    qd and the parameters are, which may be read and changed between two calls: constant torques (`torque=` an array),
-    wrenches, numbers of a torque function and symbols of the robot (`"mass": lw.symbols("m2")` in its table), whose
-    values at the start are in `parameters`. Torque functions are traced. There are no events, sampled laws, jumps in
-    time and exact friction. Computed in float64.
+    `module.interface["simulation"]` is its place in memory. It begins at q0 (by default neutral) with the rates qd0.
+    Where t is at `end` or beyond, nothing happens. Between calls t, q, qd and the parameters may be read and
+    changed: constant torques (`torque=` an array), wrenches, numbers of a torque function, and symbols of the robot
+    with their values in `parameters`. There are no events, sampled laws, jumps in time and exact friction.
 
+    Parameters
+    ----------
+    function : callable
+    robot : Robot, optional
+        Without one the module takes any robot as data (`WasmModule.robot`): for inverse_dynamics,
+        forward_dynamics, bias_torque, gravity_torque and poses. `wrench=True` then adds an input of a wrench on
+        every link, `point=True` one of the points where they act.
+    dtype, form, passes, **keywords
+        As for `lw.compile`.
+
+    Returns
+    -------
+    WasmModule
+
+    Examples
+    --------
     >>> import linkwise as lw
     >>> module = lw.wasm(lw.gravity_torque, lw.load("gantry"))
     >>> module[:4], [argument["name"] for argument in module.interface["arguments"]]
@@ -280,14 +319,14 @@ def wasm(
 def universal_arguments(
     function: Callable[..., Any], dtype: str, keywords: dict[str, Any], form: str, passes: tuple[str, ...]
 ) -> tuple[Callable[..., Any], dict[str, tuple[int, ...]], str, dict[str, Any]]:
-    """The arguments of `universal_module`, checked."""
+    """The checked arguments of `universal_module`."""
     from ..kernels.spec import FORMS, constant_arrays, inputs_of
 
     one_of(dtype, DTYPES, "dtype")
     one_of(form, FORMS, "form")
     name = getattr(function, "__name__", repr(function))
     offered = (*UNIVERSAL_METHODS, "poses")
-    if function not in [getattr(functions, name) for name in offered]:
+    if function not in [kinematics.poses, *(getattr(functions, name) for name in UNIVERSAL_METHODS)]:
         raise ValueError(
             f"{name} has no form that takes any robot (expected one of {', '.join(offered)}; or a robot:"
             " lw.wasm(function, robot))"

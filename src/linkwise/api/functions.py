@@ -8,19 +8,17 @@ other states are as they were.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, get_args
 
 import numpy as np
 
-from ..dynamics import CONTRACTIONS, centres, composite, elimination, energy, fewest, kinematics, newton_euler
-from ..errors import is_integer, one_of
+from ..dynamics import CONTRACTIONS, composite, elimination, energy, fewest, kinematics, newton_euler
+from ..errors import one_of
 from ..kernels.lock import LOCK
-from ..robot import Friction, Link, Robot
-from ..robot.entries import vector3
+from ..robot import Friction, Robot
 from ..spatial import Scalars, Vector, Wrench, add, sub
-from .base_motion import BaseMotion, base_motion, base_velocity
-from .call import PublicFunction
+from .call import BaseMotion, PublicFunction, base_motion
 from .states import Array, States
 
 ComponentAxes = Literal["base", "frame"]  # the axes along which components are: of the base, or of a frame itself
@@ -49,16 +47,41 @@ def inverse_dynamics(
     friction: bool | Friction = False,
     check: bool = False,
 ) -> Array:
-    """Joint torques (revolute, N·m) and forces (prismatic, N) that give the accelerations qdd: (..., n).
+    """Joint torques (revolute, N·m) and forces (prismatic, N) that give the accelerations qdd.
 
-    Gravity and the drives' inertia are in; friction is with `friction=True`, by the robot's own coefficients, or with
-    an `lw.Friction`. `method` is one of `lw.methods`.
-    `wrench` is an external wrench, moment then force, in the base frame at the centre of mass: (..., 6) on the tip link
-    or (..., m, 6) on every link, m being `len(robot.names)`. The number of axes tells which: beside a batch, wrenches
-    on every link have its axes too, (1, m, 6) where they are the same in all states; (m, 6) are m wrenches on the tip.
-    `point` is where it acts instead, in the table frame of the link (that of `lw.poses`): (..., 3) on the tip link,
-    (..., m, 3) on every link. `base` prescribes the motion of the base (Newton-Euler only).
+        τ = I(q) q̈ + C(q, q̇) q̇ + g(q) - Jᵀ w
 
+    Gravity and the inertia of the drives are included.
+
+    Parameters
+    ----------
+    robot : Robot
+    q : array_like, (..., nq)
+        Angles in rad, displacements in m; quaternions (w, x, y, z) of ball and free joints.
+    qd, qdd : array_like, (..., n)
+        Joint rates and accelerations.
+    wrench : array_like, (..., 6) or (..., m, 6), optional
+        External moment, then force, in the base frame at the centre of mass: on the tip link, or on each of the
+        m = len(robot.names) links. The number of axes decides: beside a batch, wrenches on every link need its
+        axes too, such as (1, m, 6); (m, 6) are then m wrenches on the tip.
+    point : array_like, (..., 3) or (..., m, 3), optional
+        Where the wrench acts instead, in the table frame of the link (that of `lw.poses`).
+    method : str, optional
+        One of `lw.methods(lw.inverse_dynamics)`.
+    base : BaseMotion, optional
+        Prescribed motion of the base; Newton-Euler only.
+    friction : bool or Friction
+        True adds joint friction with the robot's own coefficients.
+    check : bool
+        Refuse numbers that are not finite. Otherwise a state with one has NaN as its result.
+
+    Returns
+    -------
+    Array, (..., n)
+        Of the caller's kind: NumPy, torch or JAX.
+
+    Examples
+    --------
     >>> import linkwise as lw
     >>> arm = lw.load("planar3")
     >>> lw.inverse_dynamics(arm, q=[0, 0, 0], qd=[0, 0, 0], qdd=[0, 0, 0])
@@ -91,11 +114,33 @@ def forward_dynamics(
     friction: bool | Friction = False,
     check: bool = False,
 ) -> Array:
-    """Joint accelerations under the torques tau: (..., n). `wrench`, `point` and `friction` as for `inverse_dynamics`.
+    """Joint accelerations under the torques tau.
 
-    `method="fewest"` takes the method that needs the fewest operations on this robot, by counting; beyond 60 links,
-    where counting takes long, "articulated-regrouped", whose operations grow as the number of links.
+        q̈ = I(q)⁻¹ (τ + Jᵀ w - C(q, q̇) q̇ - g(q))
 
+    Parameters
+    ----------
+    robot : Robot
+    q : array_like, (..., nq)
+    qd, tau : array_like, (..., n)
+        Joint rates; torques in N·m, forces in N.
+    wrench, point, friction, check
+        As for `lw.inverse_dynamics`.
+    method : str, optional
+        One of `lw.methods(lw.forward_dynamics)`. "fewest" is the one with the fewest operations on this robot;
+        beyond 60 links, where counting takes long, "articulated-regrouped", which is O(n).
+
+    Returns
+    -------
+    Array, (..., n)
+
+    Raises
+    ------
+    SingularError
+        If nothing resists the motion of a joint.
+
+    Examples
+    --------
     >>> import linkwise as lw
     >>> arm = lw.load("planar3")
     >>> lw.forward_dynamics(arm, q=[0, 0, 0], qd=[0, 0, 0], tau=[4.34583, 1.54998, 0.32373]).round(9) + 0.0
@@ -109,8 +154,23 @@ def inertia(states: States, algorithm: Any) -> Any:
 
 @PublicFunction(("n", "n"), inertia, divides=True, fast=True, result_names=("inertia",))
 def inertia_matrix(robot: Robot, q: Array, *, method: str | None = None, check: bool = False) -> Array:
-    """The generalized inertia matrix I(q): (..., n, n), symmetric, positive definite.
+    """The generalized inertia matrix I(q), symmetric and positive definite.
 
+    Parameters
+    ----------
+    robot : Robot
+    q : array_like, (..., nq)
+    method : str, optional
+        One of `lw.methods(lw.inertia_matrix)`.
+    check : bool
+        Refuse numbers that are not finite.
+
+    Returns
+    -------
+    Array, (..., n, n)
+
+    Examples
+    --------
     >>> import linkwise as lw
     >>> lw.inertia_matrix(lw.load("gantry"), [0, 0, 0]).diagonal()
     array([12.,  7.,  3.])
@@ -129,10 +189,26 @@ def udu_factors(states: States, algorithm: Any) -> tuple[Any, list[Any]]:
 
 @PublicFunction([("n", "n"), ("n",)], udu_factors, divides=True, compiled=False, result_names=("U", "D"))
 def udu(robot: Robot, q: Array, *, method: str | None = None, check: bool = False) -> tuple[Array, Array]:  # type: ignore[empty-body]
-    """The factors of I = U D Uᵀ: U (..., n, n), unit upper triangular, and the diagonal of D (..., n), all positive.
+    """The factors of I = U D Uᵀ.
 
-    By the recursion of the articulated bodies, or with `method="elimination"` from the elements of I, as in formulas.
+    Parameters
+    ----------
+    robot : Robot
+    q : array_like, (..., nq)
+    method : str, optional
+        "udu" (default), the recursion of the articulated bodies, or "elimination" of the elements of I.
+    check : bool
+        Refuse numbers that are not finite.
 
+    Returns
+    -------
+    U : Array, (..., n, n)
+        Unit upper triangular.
+    D : Array, (..., n)
+        Diagonal of D, all positive.
+
+    Examples
+    --------
     >>> import linkwise as lw
     >>> U, D = lw.formulations.udu(lw.load("planar3"), [0.1, 0.2, 0.3])
     >>> U.shape, D.shape
@@ -157,9 +233,19 @@ def bias_torque(
     method: str | None = None,
     check: bool = False,
 ) -> Array:
-    """The torques at zero acceleration, C(q, qd) qd + g(q), less those of the external wrench: (..., n).
+    """The torques at zero acceleration, C(q, qd) qd + g(q), less those of the external wrench.
 
-    By any `method` of inverse dynamics; `wrench` and `point` as there.
+    Parameters
+    ----------
+    robot : Robot
+    q : array_like, (..., nq)
+    qd : array_like, (..., n)
+    wrench, point, method, check
+        As for `lw.inverse_dynamics`.
+
+    Returns
+    -------
+    Array, (..., n)
     """
 
 
@@ -171,7 +257,19 @@ def gravity_torques(states: States, algorithm: Any) -> Any:
 
 @PublicFunction(("n",), gravity_torques, fast=True, result_names=("tau",))
 def gravity_torque(robot: Robot, q: Array, *, method: str | None = None, check: bool = False) -> Array:
-    """The torques that hold the robot still against gravity, g(q): (..., n). By any `method` of inverse dynamics."""
+    """The torques that hold the robot still against gravity, g(q).
+
+    Parameters
+    ----------
+    robot : Robot
+    q : array_like, (..., nq)
+    method, check
+        As for `lw.inverse_dynamics`.
+
+    Returns
+    -------
+    Array, (..., n)
+    """
 
 
 @PublicFunction(
@@ -181,29 +279,38 @@ def gravity_torque(robot: Robot, q: Array, *, method: str | None = None, check: 
     result_names=("energy",),
 )
 def kinetic_energy(robot: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
-    """Kinetic energy, that of the drives' inertia included, in J: (...)."""
+    """Kinetic energy in J, that of the drives' inertia included.
+
+    Parameters
+    ----------
+    robot : Robot
+    q : array_like, (..., nq)
+    qd : array_like, (..., n)
+    check : bool
+        Refuse numbers that are not finite.
+
+    Returns
+    -------
+    Array, (...)
+    """
 
 
 @PublicFunction(
     (), lambda states: energy.potential_energy(states.links, states.positions()), fast=True, result_names=("energy",)
 )
 def potential_energy(robot: Robot, q: Array, *, check: bool = False) -> Array:
-    """Potential energy of gravity in J, zero for masses at the origin of the base frame: (...)."""
+    """Potential energy of gravity in J, zero for masses at the origin of the base frame.
 
+    Parameters
+    ----------
+    robot : Robot
+    q : array_like, (..., nq)
+    check : bool
+        Refuse numbers that are not finite.
 
-def centre_motions(states: States, base: BaseMotion | None) -> list[list[list[Any]]]:
-    moving, velocity = base_motion(states, base), base_velocity(states, base)
-    vectors = centres.mass_centres(states.links, *states.motion(), moving, velocity)
-    return [[list(part[joint.link]) for joint in states.robot.moving] for part in vectors]
-
-
-@PublicFunction([("links", 3)] * 3, centre_motions, compiled=False, takes_base_motion=True)
-def mass_centres(
-    robot: Robot, q: Array, qd: Array, qdd: Array, *, base: BaseMotion | None = None, check: bool = False
-) -> Array:
-    """Positions, velocities and accelerations of the mass centres of the links `robot.names`, base frame.
-
-    Three arrays (..., links, 3).
+    Returns
+    -------
+    Array, (...)
     """
 
 
@@ -231,100 +338,33 @@ def joint_wrenches(
     base: BaseMotion | None = None,
     check: bool = False,
 ) -> Array:
-    """All six components at each joint of `robot.names`, what a link gets from its parent: (..., joints, 6).
+    """All six components at each joint: the wrench that a link gets from its parent.
 
-    Moment, then force. Moments are about the origin of the joint frame, which stands still in the parent link.
-    Components are along the axes of the base, as those of `wrench` are; or, with `axes="frame"`, along those of the
-    joint frame, whose z is the joint's axis if it has one: there the third number of a revolute joint and the sixth of
-    a prismatic one is the torque or force of the drive, less what its rotor's inertia takes. `wrench` and `point` as
-    for `inverse_dynamics`.
+    Parameters
+    ----------
+    robot : Robot
+    q : array_like, (..., nq)
+    qd, qdd : array_like, (..., n)
+    wrench, point, base, check
+        As for `lw.inverse_dynamics`.
+    axes : {"base", "frame"}
+        Components along the axes of the base, or along those of the joint frame, whose z is the joint's axis if
+        it has one. There the third number of a revolute joint and the sixth of a prismatic one is the torque or
+        force of the drive, less what its rotor's inertia takes.
+
+    Returns
+    -------
+    Array, (..., joints, 6)
+        For each of `robot.names` moment, then force; moments about the origin of the joint frame, which is fixed
+        to the parent link.
     """
     one_of(axes, AXES, "axes")
-
-
-def pose_matrices(states: States, frames: tuple[str, ...]) -> list[list[list[Any]]]:
-    robot, links = states.robot, kinematics.poses(states.links, states.positions())
-    if frames == robot.names:
-        bodies = ((link, pose) for link, pose in zip(robot.links, links, strict=True) if not link.virtual)
-        return [pose.then(link.frame).matrix() for link, pose in bodies]
-    seats = (robot.seat(robot.frame(name)) for name in frames)
-    return [(links[link].then(placement) if link >= 0 else placement).matrix() for link, placement in seats]
-
-
-def check_frames(robot: Robot, frames: Iterable[str] | None) -> dict[str, Any]:
-    """The names of the frames that are asked for, each of which the robot has."""
-    names = robot.names if frames is None else tuple(frames)
-    for name in names if frames is not None else ():
-        robot.frame(name)
-    return {"frames": names}
-
-
-@PublicFunction(lambda robot, frames: (len(frames), 4, 4), pose_matrices, normalize_options=check_frames)
-def poses(robot: Robot, q: Array, *, frames: Iterable[str] | None = None, check: bool = False) -> Array:
-    """Homogeneous matrices in the base frame: (..., links, 4, 4), for the table frame (DH: DH frame) of each link.
-
-    The links are `robot.names`. `frames` asks for others by name, those of merged fixed joints among them: (...,
-    len(frames), 4, 4).
-    """
-    if isinstance(frames, str):
-        raise TypeError(f"frames is {frames!r} (expected a list of names: [{frames!r}])")
-
-
-def check_link_and_point(robot: Robot, link: str | int | None, point: str | Iterable[float]) -> dict[str, Any]:
-    """The name of the link, or of the frame on it, that `jacobian` is asked for, and the point, checked."""
-    names, count = robot.names, len(robot.names)
-    if link is None:
-        link = count - 1
-    if isinstance(link, str):
-        if robot.frame(link).on_base:
-            raise ValueError(f"the frame {link!r} of robot {robot.name!r} is fixed to the base, which does not move")
-    elif not is_integer(link):
-        raise TypeError(f"link is {link!r} (expected a name, or a whole number below {count})")
-    elif not -count <= link < count:
-        raise ValueError(f"link is {link} (expected a name, or a whole number below {count})")
-    if isinstance(point, str):
-        one_of(point, ("frame", "com"), "point")
-    else:
-        point = tuple(vector3(point, "point"))
-    return {"link": link if isinstance(link, str) else names[link], "point": point}
-
-
-def jacobian_rows(states: States, link: str, point: Any) -> list[list[Any]]:
-    body, at = point_of_link(states.robot, link, point)
-    rows = kinematics.jacobian(states.links, states.positions(), body.index, at)
-    return [states.coordinates.torques(row) for row in rows]  # J G
-
-
-@PublicFunction((6, "n"), jacobian_rows, normalize_options=check_link_and_point)
-def jacobian(
-    robot: Robot,
-    q: Array,
-    *,
-    link: str | int | None = None,
-    point: str | Iterable[float] = "frame",
-    check: bool = False,
-) -> Array:
-    """From joint rates to the twist of a link, angular part first, in the base frame: (..., 6, n).
-
-    `link` is a name (also of a frame on a merged fixed joint) or an index, otherwise the last link; `point` is where
-    the linear part is taken: "frame" for the origin of the link's table frame, "com" for its centre of mass, or three
-    numbers in that frame.
-    """
-
-
-def point_of_link(robot: Robot, link: str, point: Any) -> tuple[Link, Vector]:
-    """The link that moves, and where on it the point is that `link_and_point` has checked."""
-    index, seat = robot.seat(robot.frame(link))
-    body = robot.links[index]
-    if point == "com":
-        return body, body.com
-    return body, seat.translation if point == "frame" else seat.point(Vector(*point))
 
 
 def external_wrenches(
     states: States, in_link_frames: Callable[..., list[Wrench]] = kinematics.in_link_frames
 ) -> list[Wrench]:
-    """What acts on each link, moved to its mass centre, in its own frame."""
+    """The external wrench on each link, at its mass centre, in its own frame."""
     pairs = zip(states.links.links, external_loads(states, in_link_frames), strict=True)
     return [w if at is None else w.acting_at(at - link.com) for link, (w, at) in pairs]
 
@@ -332,7 +372,7 @@ def external_wrenches(
 def external_loads(
     states: States, in_link_frames: Callable[..., list[Wrench]] = kinematics.in_link_frames
 ) -> list[tuple[Wrench, Vector | None]]:
-    """What acts on each link, and at which point; None for the mass centre. Both in the link's own frame."""
+    """The external wrench on each link and its point (None: the mass centre), both in the link's own frame."""
     components, robot = states.wrenches(), states.links
     if components is None:
         return [(Wrench.zero(), None)] * robot.n
@@ -344,14 +384,14 @@ def external_loads(
 
 
 def joint_torques(states: States, tau: Scalars) -> list[Any]:
-    """The torques of the joints, from what an algorithm gives for the links."""
+    """The torques of the joints, from the torques that an algorithm gives for the links."""
     if states.robot.rotors_in_balls:
         tau = sums(tau, states.coordinates.rotor_torques(states.scalars("qd")))
     return states.coordinates.torques(tau)
 
 
 def joint_accelerations(states: States, plain: Any, tau: Scalars, external: list[Wrench]) -> list[Any]:
-    """The accelerations of the coordinates, by an algorithm for links that move on their own."""
+    """The accelerations of the coordinates, by an algorithm for uncoupled links."""
     robot, rates = states.robot, states.rates()
     if robot.couplings:
         return coupled_accelerations(states, tau, external)
@@ -362,7 +402,7 @@ def joint_accelerations(states: States, plain: Any, tau: Scalars, external: list
 
 
 def coupled_accelerations(states: States, tau: Scalars, external: list[Wrench]) -> list[Any]:
-    """With coupled joints: from Gᵀ I G q̈ = τ - Gᵀ bias."""
+    """With coupled joints: solves Gᵀ I G q̈ = τ - Gᵀ bias."""
     links, q, rates = states.links, states.positions(), states.rates()
     still = states.coordinates.accelerations(states.scalars("qd"), [0.0] * states.robot.n)
     bias = joint_torques(states, fewest.inverse_dynamics(links, q, rates, still, external))
@@ -371,7 +411,7 @@ def coupled_accelerations(states: States, tau: Scalars, external: list[Wrench]) 
 
 
 def first_link_wrenches(robot: Robot, wrenches: Sequence[Wrench]) -> list[Wrench]:
-    """The wrench at each joint of the table: the links in it have no mass, so it is that of the first."""
+    """The wrench at each joint of the table: that of its first link, since the links within a joint have no mass."""
     return [wrenches[joint.first] for joint in robot.moving]
 
 

@@ -25,13 +25,29 @@ from .states import Array, States, component
 
 @partial(public_function, fast=True)
 def integrate(robot: Robot, q: Array, v: Array, dt: Array = 1.0, *, check: bool = False) -> Call:
-    """The configuration that is reached from q in the time dt at constant velocities v: (..., nq).
+    """The configuration reached from q in the time dt at constant velocities v.
 
-    v is as qd everywhere: rates of angles and displacements; of a ball joint the angular velocity in the body's frame;
-    of a free joint the linear velocity in the parent's axes, then the angular velocity in the body's frame. So the
-    position of a free joint moves along a straight line, and its body turns about an axis of its own. `dt` is a number
-    in s, or an array of the batch shape. Quaternions come out with unit length.
+    The position of a free joint moves along a straight line, and its body turns about a fixed axis.
 
+    Parameters
+    ----------
+    robot : Robot
+    q : array_like, (..., nq)
+    v : array_like, (..., n)
+        As qd: rates of angles and displacements; of a ball joint the angular velocity in the body's frame; of a
+        free joint the linear velocity in the parent's axes, then the angular velocity in the body's frame.
+    dt : float or array_like, (...)
+        Time in s.
+    check : bool
+        Refuse numbers that are not finite.
+
+    Returns
+    -------
+    Array, (..., nq)
+        Quaternions have unit length.
+
+    Examples
+    --------
     >>> import numpy as np, linkwise as lw
     >>> ball = lw.chain(1, joints="S")
     >>> lw.integrate(ball, [1, 0, 0, 0], [0, 0, np.pi], dt=0.5).round(6)
@@ -82,12 +98,25 @@ def velocities(states: States) -> list[Scalar]:
 
 @PublicFunction(("n",), velocities, fast=True, result_names=("v",))
 def difference(robot: Robot, q0: Array, q1: Array, *, check: bool = False) -> Array:
-    """The velocities v that lead from q0 to q1 in unit time, `integrate(robot, q0, v)` = q1: (..., n).
+    """The velocities v that lead from q0 to q1 in unit time: `integrate(robot, q0, v)` is q1.
 
     Orientations take the shortest turn, of at most π; a quaternion and its opposite are the same orientation. At
-    exactly half a turn both ways are equally long: then the vector part of q0⁻¹ q1, as the quaternions are given, is
-    the axis. Angles and displacements are subtracted: an angle is not brought into (-π, π).
+    exactly half a turn the axis is the vector part of q0⁻¹ q1. Angles and displacements are subtracted: an angle
+    is not brought into (-π, π).
 
+    Parameters
+    ----------
+    robot : Robot
+    q0, q1 : array_like, (..., nq)
+    check : bool
+        Refuse numbers that are not finite.
+
+    Returns
+    -------
+    Array, (..., n)
+
+    Examples
+    --------
     >>> import numpy as np, linkwise as lw
     >>> ball = lw.chain(1, joints="S")
     >>> lw.difference(ball, [1, 0, 0, 0], [0, 0, 0, -2]).round(6) + 0.0
@@ -106,10 +135,23 @@ def unit_quaternions(states: States) -> list[Scalar]:
 
 @PublicFunction(("nq",), unit_quaternions, fast=True)
 def normalize(robot: Robot, q: Array, *, check: bool = False) -> Array:
-    """The same configuration with quaternions of unit length: (..., nq).
+    """The same configuration with quaternions of unit length.
 
     Linkwise itself takes quaternions of any length but zero.
 
+    Parameters
+    ----------
+    robot : Robot
+    q : array_like, (..., nq)
+    check : bool
+        Refuse numbers that are not finite.
+
+    Returns
+    -------
+    Array, (..., nq)
+
+    Examples
+    --------
     >>> import linkwise as lw
     >>> lw.normalize(lw.chain(2, joints="RS"), [3, 0, 2, 0, 0])
     array([3., 0., 1., 0., 0.])
@@ -122,11 +164,24 @@ def rates(states: States) -> list[Scalar]:
 
 @PublicFunction(("nq",), rates, fast=True)
 def configuration_rate(robot: Robot, q: Array, v: Array, *, check: bool = False) -> Array:
-    """The rates q̇ of the coordinates at velocities v: (..., nq).
+    """The rates q̇ of the coordinates at velocities v.
 
-    Of a quaternion it is ½ q (0, ω), in proportion to the quaternion's length, which therefore stays what it is; of
-    other coordinates v itself.
+    Of a quaternion the rate is ½ q (0, ω), which keeps the quaternion's length; of other coordinates it is v.
 
+    Parameters
+    ----------
+    robot : Robot
+    q : array_like, (..., nq)
+    v : array_like, (..., n)
+    check : bool
+        Refuse numbers that are not finite.
+
+    Returns
+    -------
+    Array, (..., nq)
+
+    Examples
+    --------
     >>> import linkwise as lw
     >>> lw.configuration_rate(lw.chain(1, joints="S"), [1, 0, 0, 0], [0, 0, 3]) + 0.0
     array([0. , 0. , 0. , 1.5])
@@ -134,5 +189,5 @@ def configuration_rate(robot: Robot, q: Array, v: Array, *, check: bool = False)
 
 
 def coordinate_ranges(robot: Robot) -> list[tuple[int, int]]:
-    """Where each number and each quaternion of q begins, and how many numbers it has."""
+    """The start and the width of each number and each quaternion in q."""
     return [(slot.q, link.joint.width) for link, slot in robot.driving if link.joint.width]

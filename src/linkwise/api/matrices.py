@@ -18,7 +18,7 @@ from .states import Array, States
 
 
 def refuse_rotors_and_couplings(robot: Robot, what: str) -> None:
-    """Raise an error that names the joint where a formulation has no form for its drive, or for coupled joints."""
+    """Raise an error that names the joint with a rotor or a coupling, for formulations without a form for them."""
     robot.refuse_rotors(what)
     refuse_coupled(robot, what)
 
@@ -31,9 +31,21 @@ def coriolis_elements(states: States) -> list[list[Any]]:
 
 @PublicFunction(("n", "n"), coriolis_elements, fast=True, published="coriolis")
 def coriolis_matrix(robot: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
-    """The matrix C(q, qd) of Saha's equation (29): (..., n, n). C qd are the Coriolis and centrifugal torques.
+    """The matrix C(q, qd) of Saha's equation (29); C qd are the Coriolis and centrifugal torques.
 
-    The rate of the inertia matrix is C + Cᵀ, that is, İ - 2C is skew. C is not the matrix of Christoffel symbols.
+    İ = C + Cᵀ, so İ - 2C is skew. C is not the matrix of Christoffel symbols.
+
+    Parameters
+    ----------
+    robot : Robot
+    q : array_like, (..., nq)
+    qd : array_like, (..., n)
+    check : bool
+        Refuse numbers that are not finite.
+
+    Returns
+    -------
+    Array, (..., n, n)
     """
 
 
@@ -46,9 +58,20 @@ def inverse_inertia(states: States, algorithm: Any) -> Any:
 
 @PublicFunction(("n", "n"), inverse_inertia, divides=True, fast=True)
 def inverse_inertia_matrix(robot: Robot, q: Array, *, method: str | None = None, check: bool = False) -> Array:
-    """The inverse of the inertia matrix, element by element by Saha's recursions: (..., n, n).
+    """The inverse of the inertia matrix, element by element by Saha's recursions.
 
-    `method="elimination"` takes the elements of I instead, as in formulas; `"fewest"` whichever is shorter.
+    Parameters
+    ----------
+    robot : Robot
+    q : array_like, (..., nq)
+    method : str, optional
+        "elimination" takes the elements of I instead, as in formulas; "fewest" whichever is shorter.
+    check : bool
+        Refuse numbers that are not finite.
+
+    Returns
+    -------
+    Array, (..., n, n)
     """
 
 
@@ -60,9 +83,22 @@ def inverse_inertia_matrix(robot: Robot, q: Array, *, method: str | None = None,
     published="denoc",
 )
 def denoc_matrices(robot: Robot, q: Array, *, check: bool = False) -> Array:
-    """The decoupled natural orthogonal complement: N_l (..., 6n, 6n) and N_d (..., 6n, n).
+    """The decoupled natural orthogonal complement N_l N_d.
 
     N_l N_d qd are the links' twists, angular part first, at their mass centres, in the base frame.
+
+    Parameters
+    ----------
+    robot : Robot
+        Without coupled joints.
+    q : array_like, (..., nq)
+    check : bool
+        Refuse numbers that are not finite.
+
+    Returns
+    -------
+    N_l : Array, (..., 6n, 6n)
+    N_d : Array, (..., 6n, n)
     """
 
 
@@ -74,9 +110,22 @@ def denoc_matrices(robot: Robot, q: Array, *, check: bool = False) -> Array:
     published="constraints",
 )
 def complement_matrices(robot: Robot, q: Array, *, check: bool = False) -> Array:
-    """Angeles' constraint matrix K (..., 6n, 6n), of rank 5n, and its complement T (..., 6n, n): K T = 0.
+    """Angeles' constraint matrix K, of rank 5n, and its complement T: K T = 0.
 
     For twists at the mass centres, angular part first, in the base frame.
+
+    Parameters
+    ----------
+    robot : Robot
+        Without coupled joints.
+    q : array_like, (..., nq)
+    check : bool
+        Refuse numbers that are not finite.
+
+    Returns
+    -------
+    K : Array, (..., 6n, 6n)
+    T : Array, (..., 6n, n)
     """
 
 
@@ -96,13 +145,27 @@ def constraint_wrenches(
     point: Array | None = None,
     check: bool = False,
 ) -> Array:
-    """What each joint transmits without its drives, from the multipliers of Angeles' constraints: (..., joints, 6).
+    """What each joint transmits without its drives, from the multipliers of Angeles' constraints.
 
-    A row for each of `robot.names`, as `joint_wrenches` has: moment about the joint, then force, in the base frame. The
-    drives' part of `joint_wrenches` is left out: the components along the axes in which the joint moves, forces of
-    drives at the link's own frame. The drive of a screw turns it. Of a ball joint no moment is left, of a free joint
-    nothing. `wrench` and `point` as for `inverse_dynamics`.
+    These are `lw.joint_wrenches` without the components along the axes in which the joint moves; forces of drives
+    act at the link's own frame. The drive of a screw turns it. A ball joint transmits no moment, a free joint
+    nothing.
 
+    Parameters
+    ----------
+    robot : Robot
+    q : array_like, (..., nq)
+    qd, qdd : array_like, (..., n)
+    wrench, point, check
+        As for `lw.inverse_dynamics`.
+
+    Returns
+    -------
+    Array, (..., joints, 6)
+        For each of `robot.names` moment about the joint, then force, in the base frame.
+
+    Examples
+    --------
     >>> import linkwise as lw
     >>> arm = lw.load("planar3").with_free_base()
     >>> lw.constraint_wrenches(arm, q=[0, 0, 0, 1, 0, 0, 0, 0, 0, 0], qd=[0] * 9, qdd=[0] * 9).shape
@@ -111,9 +174,9 @@ def constraint_wrenches(
 
 
 def remove_drive_components(states: States, wrenches: list[Wrench]) -> list[Wrench]:
-    """What each joint of the table transmits, from what its last link gets without the drive of that link alone.
+    """The wrench at each joint of the table, from that of its last link without the drive of that link alone.
 
-    The axes in which a joint turns are orthogonal, and so are those in which it slides; the last link turns, and its
+    The axes in which a joint turns are orthogonal, and so are those in which it slides. The last link turns; its
     wrench is about its own origin, where the forces of the drives act.
     """
     frames = kinematics.poses(states.links, states.positions())
@@ -162,15 +225,27 @@ SQUARE, COLUMNS = ("6n", "6n"), ("6n", "n")
     published="operators",
 )
 def operators(robot: Robot, q: Array, *, check: bool = False) -> Operators:  # type: ignore[empty-body]
-    """The spatial operators H, M, E_Φ, Φ, P, D, G, K, τ̄, E_Ψ, Ψ as arrays (..., rows, columns), links base first.
+    """Kozłowski's spatial operators H, M, E_Φ, Φ, P, D, G, K, τ̄, E_Ψ, Ψ, links base first.
 
-    The inertia matrix is H Φ M Φ* H* = (1 + H Φ K) D (1 + H Φ K)*, and (1 + H Φ K)⁻¹ = 1 - H Ψ K. Components are in the
-    links' joint-aligned frames. For robots whose drives have no inertia of their own (see `Robot.without_rotors`).
+    I = H Φ M Φ* H* = (1 + H Φ K) D (1 + H Φ K)*, and (1 + H Φ K)⁻¹ = 1 - H Ψ K.
+
+    Parameters
+    ----------
+    robot : Robot
+        Without coupled joints and rotor inertias (see `Robot.without_rotors`).
+    q : array_like, (..., nq)
+    check : bool
+        Refuse numbers that are not finite.
+
+    Returns
+    -------
+    Operators
+        Named tuple of arrays (..., rows, columns), with components in the links' joint-aligned frames.
     """
 
 
 class OperatorRates(NamedTuple):
-    """How the spatial operators change: see `operator_rates`."""
+    """Rates of the spatial operators: see `operator_rates`."""
 
     E_phi: Array
     phi: Array
@@ -203,10 +278,23 @@ def rates_of_operators(states: States, seen_from: str) -> list[Any]:
 def operator_rates(  # type: ignore[return]
     robot: Robot, q: Array, qd: Array, *, seen_from: str = "links", check: bool = False
 ) -> OperatorRates:
-    """Kozłowski's Table 1: the rates of the spatial operators, seen from the links or from the ground.
+    """The rates of the spatial operators by Kozłowski's Table 1.
 
-    `seen_from="links"` gives the local rates, `"ground"` the inertial ones, both with components in the links'
-    joint-aligned frames. Shapes and robots as for `operators`.
+    Parameters
+    ----------
+    robot : Robot
+        As for `operators`.
+    q : array_like, (..., nq)
+    qd : array_like, (..., n)
+    seen_from : {"links", "ground"}
+        Local or inertial rates; both have components in the links' joint-aligned frames.
+    check : bool
+        Refuse numbers that are not finite.
+
+    Returns
+    -------
+    OperatorRates
+        Named tuple of arrays, with shapes as for `operators`.
     """
     one_of(seen_from, ("links", "ground"), "seen_from")
 
@@ -219,7 +307,20 @@ def operator_rates(  # type: ignore[return]
     published="mass-factor",
 )
 def mass_factor(robot: Robot, q: Array, *, check: bool = False) -> Array:
-    """Kozłowski's m = (1 + H Φ K) D^½ of the inertia matrix m mᵀ: (..., n, n). The normalized velocities are mᵀ qd."""
+    """Kozłowski's m = (1 + H Φ K) D^½ of the inertia matrix m mᵀ. The normalized velocities are mᵀ qd.
+
+    Parameters
+    ----------
+    robot : Robot
+        Without coupled joints.
+    q : array_like, (..., nq)
+    check : bool
+        Refuse numbers that are not finite.
+
+    Returns
+    -------
+    Array, (..., n, n)
+    """
 
 
 def factor_rate(states: States) -> Any:
@@ -237,7 +338,21 @@ def factor_rate(states: States) -> Any:
     published="mass-factor",
 )
 def mass_factor_rate(robot: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
-    """The rate of `mass_factor`, by Kozłowski's equation (29): (..., n, n). For robots without rotor inertias."""
+    """The rate of `mass_factor`, by Kozłowski's equation (29).
+
+    Parameters
+    ----------
+    robot : Robot
+        Without coupled joints and rotor inertias.
+    q : array_like, (..., nq)
+    qd : array_like, (..., n)
+    check : bool
+        Refuse numbers that are not finite.
+
+    Returns
+    -------
+    Array, (..., n, n)
+    """
 
 
 def gradient(states: States) -> list[Any]:
@@ -253,4 +368,18 @@ def gradient(states: States) -> list[Any]:
     check_robot=partial(refuse_rotors_and_couplings, what="the gradients of the kinetic energy"),
 )
 def kinetic_gradient(robot: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
-    """The vector of qdᵀ (∂I/∂q_k) qd, by Kozłowski's equation (32): (..., n). For robots without rotor inertias."""
+    """The vector of qdᵀ (∂I/∂q_k) qd, by Kozłowski's equation (32).
+
+    Parameters
+    ----------
+    robot : Robot
+        Without coupled joints and rotor inertias.
+    q : array_like, (..., nq)
+    qd : array_like, (..., n)
+    check : bool
+        Refuse numbers that are not finite.
+
+    Returns
+    -------
+    Array, (..., n)
+    """

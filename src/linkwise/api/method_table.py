@@ -32,16 +32,16 @@ class Methods(NamedTuple):
     loops: bool = False  # whether those that can loop over the links are compiled in that form
 
     def listed_in(self, can: Iterable[Any]) -> list[str]:
-        """The names of those that are listed in `dynamics` as able to do something."""
+        """The names of the methods in one of the capability lists of `dynamics`."""
         return [name for name, algorithm in self.algorithms.items() if algorithm in can]
 
     def on(self, robot: Robot) -> list[str]:
-        """The names of those that the robot has: with coupled joints, those that are listed for these, if any is."""
+        """The names of the methods for this robot: with coupled joints only those that support them, if any does."""
         return (self.listed_in(dynamics.ANY_COUPLING) if robot.couplings else []) or list(self.algorithms)
 
     @property
     def loop_methods(self) -> dict[str, str]:
-        """The methods that can loop over the links, and the one that then runs."""
+        """The methods that can loop over the links, and the method that then runs."""
         if not self.loops:
             return {}
         methods = {name: name for name in self.listed_in(dynamics.ANY_LENGTH)}
@@ -78,12 +78,22 @@ LOOP_METHODS = {name: methods.loop_methods for name, methods in METHODS.items() 
 def methods(function: Function) -> list[str]:
     """The names of every formulation that a function offers as `method=`.
 
-    The first is the default, except where code is generated (`lw.compile`, calls that run compiled, simulations,
-    `lw.c_source`): there it is "fewest", where that is offered, since only the operations matter. Both give the same
-    numbers, up to rounding. `lw.compile(...).method` says what was compiled.
+    The first is the default, except where code is generated (`lw.compile`, compiled calls, simulations,
+    `lw.c_source`): the default there is "fewest", where it is offered. All methods give the same numbers up to
+    rounding; `lw.compile(...).method` is the one that was compiled. For `lw.simulate` and `lw.rollout` the names
+    are those of the integrators, `integrator=`.
 
-    Those of `lw.simulate` and `lw.rollout` are the integrators that they offer as `integrator=`.
+    Parameters
+    ----------
+    function : callable
+        A function of Linkwise that has a choice of methods.
 
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
     >>> import linkwise as lw
     >>> lw.methods(lw.simulate)[:3]
     ['verner65', 'dverk65', 'dormand54']
@@ -110,7 +120,7 @@ def methods_of(function: Function) -> Methods:
 
 
 def algorithm(function: Function, method: str | None, robot: Robot | None = None, moves: bool = False) -> Any:
-    """The plain function that a method's name stands for, on this robot; `moves`: on a base that moves."""
+    """The plain function of a method on this robot; `moves`: on a moving base."""
     offered = methods_of(function)
     if moves:
         supported = offered.listed_in(dynamics.ANY_BASE)
@@ -121,7 +131,7 @@ def algorithm(function: Function, method: str | None, robot: Robot | None = None
 
 
 def method_name(function: Function, method: str | None, robot: Robot | None = None) -> str:
-    """The method's name: without one, the default; of "fewest", the name of that which it is on this robot."""
+    """The name of the method: without one the default; of "fewest" the method that it selects for this robot."""
     offered, requested = methods_of(function), method
     if method is None:
         generated = FEWEST_PREFERRED.get() and "fewest" in offered.algorithms

@@ -16,7 +16,8 @@ from ..robot import Friction, Robot, require_robot
 from ..robot.coordinates import MovingJoint
 from ..spatial import Scalar, add
 from .call import PublicFunction
-from .functions import check_link_and_point, external_wrenches, joint_torques, point_of_link
+from .functions import external_wrenches, joint_torques
+from .kinematics import check_link_and_point, point_of_link
 from .states import Array, States
 
 
@@ -28,8 +29,19 @@ def check_mass(robot: Robot) -> None:
 
 
 def total_mass(robot: Robot) -> Scalar:
-    """The mass of all links that move, in kg: a number, or an expression of the robot's symbols.
+    """The mass of all links that move, in kg.
 
+    Parameters
+    ----------
+    robot : Robot
+
+    Returns
+    -------
+    float or expression
+        An expression of the robot's symbols where it has some.
+
+    Examples
+    --------
     >>> import linkwise as lw
     >>> lw.total_mass(lw.load("gantry"))
     12.0
@@ -41,10 +53,24 @@ def total_mass(robot: Robot) -> Scalar:
 def centre_of_mass(
     robot: Robot, q: Array, qd: Array | None = None, qdd: Array | None = None, *, check: bool = False
 ) -> Array | tuple[Array, ...]:
-    """The mass centre of all links, in the base frame: (..., 3).
+    """The mass centre of all links, in the base frame.
 
-    With `qd`, a tuple of its position and velocity; with `qdd` too, position, velocity and acceleration.
+    Parameters
+    ----------
+    robot : Robot
+    q : array_like, (..., nq)
+    qd, qdd : array_like, (..., n), optional
+        Rates for the velocity, accelerations for the acceleration too.
+    check : bool
+        Refuse numbers that are not finite.
 
+    Returns
+    -------
+    Array, (..., 3)
+        The position; with `qd` a tuple of position and velocity, with `qdd` of position, velocity, acceleration.
+
+    Examples
+    --------
     >>> import linkwise as lw
     >>> arm = lw.load("planar3")
     >>> lw.centre_of_mass(arm, [0, 0, 0]).round(4)
@@ -96,10 +122,25 @@ def centre_motion(robot: Robot, q: Array, qd: Array, qdd: Array, *, check: bool 
     published="centroidal-momentum",
 )
 def momentum(robot: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
-    """Angular momentum about the mass centre of all links, then linear momentum, in the base frame: (..., 6).
+    """Angular momentum about the mass centre of all links, then linear momentum, in the base frame.
 
-    In N·m·s and N·s. The rotors of the drives are not in it.
+    The rotors of the drives are not included.
 
+    Parameters
+    ----------
+    robot : Robot
+    q : array_like, (..., nq)
+    qd : array_like, (..., n)
+    check : bool
+        Refuse numbers that are not finite.
+
+    Returns
+    -------
+    Array, (..., 6)
+        In N·m·s and N·s.
+
+    Examples
+    --------
     >>> import linkwise as lw
     >>> lw.momentum(lw.load("gantry"), [0, 0, 0], [1, 0, 0]).round(3) + 0.0
     array([ 0.,  0.,  0., 12.,  0.,  0.])
@@ -113,8 +154,21 @@ def matrix(states: States) -> list[list[Any]]:
 
 @PublicFunction((6, "n"), matrix, check_robot=check_mass, fast=True, published="centroidal-momentum")
 def momentum_matrix(robot: Robot, q: Array, *, check: bool = False) -> Array:
-    """The centroidal momentum matrix A of Orin, Goswami and Lee: (..., 6, n). `lw.momentum` is A qd.
+    """The centroidal momentum matrix A of Orin, Goswami and Lee: `lw.momentum` is A qd.
 
+    Parameters
+    ----------
+    robot : Robot
+    q : array_like, (..., nq)
+    check : bool
+        Refuse numbers that are not finite.
+
+    Returns
+    -------
+    Array, (..., 6, n)
+
+    Examples
+    --------
     >>> import linkwise as lw
     >>> arm, qd = lw.load("planar3"), [0.3, 0.2, 0.1]
     >>> abs(lw.momentum_matrix(arm, [0, 1, 2]) @ qd - lw.momentum(arm, [0, 1, 2], qd)).max() < 1e-15
@@ -129,11 +183,26 @@ def bias(states: States) -> list[Any]:
 
 @PublicFunction((6,), bias, check_robot=check_mass, fast=True, published="centroidal-momentum")
 def momentum_bias(robot: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
-    """The rate of the momentum at zero acceleration, Ȧ qd: (..., 6), as `lw.momentum`.
+    """The rate of the momentum at zero acceleration, Ȧ qd.
 
-    The rate of the momentum is A qdd + Ȧ qd. It is the sum of all that acts from outside, about the mass centre:
-    weight, external wrenches, and what the ground gives.
+    The rate of the momentum is A qdd + Ȧ qd. It equals the sum of weight, external wrenches and the wrench of the
+    ground, about the mass centre.
 
+    Parameters
+    ----------
+    robot : Robot
+    q : array_like, (..., nq)
+    qd : array_like, (..., n)
+    check : bool
+        Refuse numbers that are not finite.
+
+    Returns
+    -------
+    Array, (..., 6)
+        As `lw.momentum`.
+
+    Examples
+    --------
     >>> import linkwise as lw
     >>> arm = lw.load("planar3")
     >>> lw.momentum_bias(arm, [0, 0, 0], [1, 0, 0]).round(4) + 0.0   # the mass centre on its circle
@@ -142,14 +211,14 @@ def momentum_bias(robot: Robot, q: Array, qd: Array, *, check: bool = False) -> 
 
 
 def positions_for_momentum(states: States) -> list[Any]:
-    """The coordinates of the links, for what does not depend on where a floating robot is: it is put at the origin."""
+    """The coordinates of the links, with a floating robot at the origin: the results do not depend on its position."""
     robot = states.robot
     alone = sum(link.parent < 0 for link in robot.links) == len(robot.free_joints) == 1
     return positions_at_origin(states) if alone else states.positions()
 
 
 def positions_at_origin(states: States) -> list[Any]:
-    """The coordinates of the links, with the free joints on the base at the origin: no digits are lost far from it."""
+    """The coordinates of the links, with the free joints on the base at the origin, so that no digits are lost."""
     positions = states.positions()
     for joint in states.robot.free_joints:
         for link in range(joint.first, joint.first + 3):
@@ -158,7 +227,7 @@ def positions_at_origin(states: States) -> list[Any]:
 
 
 def free_base(robot: Robot) -> MovingJoint:
-    """The free joint on the base, or an error if there is none, or several, or one with a rotor."""
+    """The free joint on the base; raises an error if there is none, several, or one with a rotor."""
     require_robot(robot)
     joints = robot.free_joints
     if len(joints) != 1:
@@ -197,12 +266,27 @@ def base_wrench(
     point: Array | None = None,
     check: bool = False,
 ) -> Array:
-    """What the ground or thrusters must give to the base link of a floating robot for this motion: (..., 6).
+    """The wrench that the ground or thrusters must give to the base link of a floating robot for this motion.
 
-    Moment about the origin of the base link's table frame, then force, in the base frame. These are the six torques
-    that `lw.inverse_dynamics` gives for the free joint, in other axes: there forces come first, and moments are in the
-    link's own axes. `wrench` and `point` are as there. The robot has exactly one free joint on its base.
+    These are the six torques that `lw.inverse_dynamics` gives for the free joint, in other axes: there forces come
+    first, and moments are in the link's own axes.
 
+    Parameters
+    ----------
+    robot : Robot
+        With exactly one free joint on its base.
+    q : array_like, (..., nq)
+    qd, qdd : array_like, (..., n)
+    wrench, point, check
+        As for `lw.inverse_dynamics`.
+
+    Returns
+    -------
+    Array, (..., 6)
+        Moment about the origin of the base link's table frame, then force, in the base frame.
+
+    Examples
+    --------
     >>> import linkwise as lw
     >>> arm = lw.load("planar3").with_free_base(mass=10.0, inertia=[[1, 0, 0], [0, 1, 0], [0, 0, 1]])
     >>> rest, still = [0, 0, 0, 1, 0, 0, 0, 0, 0, 0], [0] * 9
@@ -239,14 +323,29 @@ def floating_dynamics(
     friction: bool | Friction = False,
     check: bool = False,
 ) -> Array:
-    """Inverse dynamics on a base that nothing holds: acceleration of the base, then torques of the joints.
+    """Inverse dynamics on a free base: acceleration of the base, and torques of the joints.
 
-    Two arrays: (..., 6) and (..., n - 6). `qdd_joints` (..., n - 6) are the accelerations of all joints except the free
-    joint on the base, in order. The base's acceleration is that of its coordinates in qdd: linear in the axes of the
-    ground, then angular in the link's own. `lw.inverse_dynamics` with both gives the same torques, and zeros for the
-    base. `wrench`, `point` and `friction` are as there. The robot has exactly one free joint on its base, without a
-    rotor inertia.
+    `lw.inverse_dynamics` with both accelerations gives the same torques, and zeros for the base.
 
+    Parameters
+    ----------
+    robot : Robot
+        With exactly one free joint on its base, without a rotor inertia.
+    q : array_like, (..., nq)
+    qd : array_like, (..., n)
+    qdd_joints : array_like, (..., n - 6)
+        Accelerations of all joints except the free joint, in order.
+    wrench, point, friction, check
+        As for `lw.inverse_dynamics`.
+
+    Returns
+    -------
+    acceleration : Array, (..., 6)
+        As in qdd: linear in the axes of the ground, then angular in the link's own.
+    tau : Array, (..., n - 6)
+
+    Examples
+    --------
     >>> import linkwise as lw
     >>> arm = lw.load("planar3").with_free_base(mass=10.0, inertia=[[1, 0, 0], [0, 1, 0], [0, 0, 1]])
     >>> rest, still = [0, 0, 0, 1, 0, 0, 0, 0, 0, 0], [0] * 9
@@ -280,11 +379,24 @@ def generalized_jacobian(
     point: str | Iterable[float] = "frame",
     check: bool = False,
 ) -> Array:
-    """From the rates of the joints to the twist of a link of a free-flying robot without momentum: (..., 6, n - 6).
+    """From joint rates to the twist of a link of a free-flying robot without momentum.
 
-    Umetani and Yoshida's J* = J_m - J_b I_bb⁻¹ I_bm, with b for the base and m for the other joints, in order. `link`
-    and `point`, axes and order are those of `lw.jacobian`. The robot has exactly one free joint on its base.
+    Umetani and Yoshida's J* = J_m - J_b I_bb⁻¹ I_bm, with b for the base and m for the other joints, in order.
 
+    Parameters
+    ----------
+    robot : Robot
+        With exactly one free joint on its base.
+    q : array_like, (..., nq)
+    link, point, check
+        As for `lw.jacobian`.
+
+    Returns
+    -------
+    Array, (..., 6, n - 6)
+
+    Examples
+    --------
     >>> import linkwise as lw
     >>> light = lw.load("planar3").with_free_base(mass=1.0, inertia=[[1, 0, 0], [0, 1, 0], [0, 0, 1]])
     >>> heavy = lw.load("planar3").with_free_base(mass=1e9, inertia=[[1e9, 0, 0], [0, 1e9, 0], [0, 0, 1e9]])
@@ -295,5 +407,5 @@ def generalized_jacobian(
 
 
 def driven_indices(robot: Robot, base: MovingJoint) -> list[int]:
-    """Where all joints except the free base are in qd, qdd and tau."""
+    """The indices of all joints except the free base in qd, qdd and tau."""
     return [*range(base.v.start), *range(base.v.stop, robot.n)]

@@ -98,10 +98,24 @@ class QuasiCoordinates:
         method: str = "recursive",
         check: bool = False,
     ) -> Array:
-        """C(q, velocity), with gravity and the external wrench in it: (..., n).
+        """C(q, velocity), gravity and the external wrench included.
 
-        `wrench` and `point` as for `lw.inverse_dynamics`. `method` is "recursive", in O(n), or "component", by the sums
-        of Kozłowski's equation (48).
+        Parameters
+        ----------
+        robot : Robot
+        q : array_like, (..., nq)
+        velocity : array_like, (..., n)
+            Quasi-velocities.
+        wrench, point, check
+            As for `lw.inverse_dynamics`.
+        gravity : bool
+            Include gravity.
+        method : {"recursive", "component"}
+            O(n) recursion, or the sums of Kozłowski's equation (48).
+
+        Returns
+        -------
+        Array, (..., n)
         """
 
     @JointQuasiFunction(quasi_acceleration)
@@ -129,11 +143,22 @@ class QuasiCoordinates:
         t: Array | None = None,
         check: bool = False,
     ) -> QuasiBudget:
-        """C(q, velocity), as `coriolis` gives it, split into the elements c_ki of Kozłowski's equation (48).
+        """C(q, velocity), as `coriolis` gives it, split into elements c_ki of Kozłowski's equation (48).
 
-        And these into their sums over m; beside them stand the bias forces, the weights and the wrenches of the links.
-        The result is a tuple of arrays with names (`lw.results.QuasiBudget`) that prints as a table. `wrench` and
-        `point` as for `lw.inverse_dynamics`; `t` are the times of states along a trajectory, for tables and plots.
+        Parameters
+        ----------
+        robot : Robot
+        q : array_like, (..., nq)
+        velocity : array_like, (..., n)
+        wrench, point, check
+            As for `lw.inverse_dynamics`.
+        t : array_like, (samples,), optional
+            Times of the states along a trajectory, for tables and plots.
+
+        Returns
+        -------
+        QuasiBudget
+            A named tuple of arrays that prints as a table: the elements with their summands, and the terms of links.
         """
         from .budgets.budget import QuasiBudget
 

@@ -66,6 +66,17 @@ def bibtex() -> dict[str, str]:
 def cite(method: str | QuasiCoordinates) -> Description:
     """BibTeX and equation numbers of a method, as text.
 
+    Parameters
+    ----------
+    method : str or QuasiCoordinates
+        A name of `lw.methods`, or `lw.formulations.normalized` or `unnormalized`.
+
+    Returns
+    -------
+    Description
+
+    Examples
+    --------
     >>> import linkwise as lw
     >>> print(lw.cite("inverse-inertia"))
     inverse-inertia: section 5.2, eqs. (32)-(41) of saha1999ijrr
@@ -90,7 +101,7 @@ def quasi_name(kind: QuasiCoordinates) -> str:
 
 
 def published_as(function: Callable[..., Any], robot: Robot, method: str | None = None) -> str | None:
-    """What `cite` calls the method by which a public function computes on this robot; None if it has no source."""
+    """The name by which `cite` knows the method of a public function on this robot; None without a source."""
     owner = getattr(function, "__self__", None)
     if isinstance(owner, QuasiCoordinates):
         return quasi_name(owner)

@@ -330,8 +330,7 @@ class States:
             out = stack_components(flat, self.batch, dtypes[0]).reshape((*self.batch, *shape))
             return self._mask_non_finite(out, len(shape))[()]
         expanded_copy = [
-            xp.broadcast_to(v, self.batch) if hasattr(v, "shape") else xp.full(self.batch, v, **keywords)
-            for v in flat
+            xp.broadcast_to(v, self.batch) if hasattr(v, "shape") else xp.full(self.batch, v, **keywords) for v in flat
         ]
         return self._mask_non_finite(xp.stack(expanded_copy, -1).reshape((*self.batch, *shape)), len(shape))
 

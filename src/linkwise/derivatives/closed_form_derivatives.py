@@ -43,13 +43,27 @@ def inverse_dynamics_derivatives(
     point: Array | None = None,
     check: bool = False,
 ) -> Array:
-    """∂τ/∂q and ∂τ/∂qd of inverse dynamics, in closed form: two arrays (..., n, n), [i, j] torque i by coordinate j.
+    """∂τ/∂q and ∂τ/∂qd of inverse dynamics, in closed form.
 
-    ∂τ/∂qdd is `lw.inertia_matrix`. By q the derivative is along the velocities, as that of `lw.derivative`: for a ball
-    joint along small rotations about the body's own axes. `wrench` and `point` as for `lw.inverse_dynamics`: the wrench
-    keeps its components in the base frame, its point moves with the link. Friction is not in: its derivative is that of
-    its law.
+    ∂τ/∂qdd is `lw.inertia_matrix`. The derivative by q is along the velocities, as in `lw.derivative`: for a ball
+    joint along small rotations about the body's own axes. Friction is not included.
 
+    Parameters
+    ----------
+    robot : Robot
+    q : array_like, (..., nq)
+    qd, qdd : array_like, (..., n)
+    wrench, point, check
+        As for `lw.inverse_dynamics`. The wrench keeps its components in the base frame; its point moves with the
+        link.
+
+    Returns
+    -------
+    by_q, by_qd : Array, (..., n, n)
+        [i, j] is torque i by coordinate j.
+
+    Examples
+    --------
     >>> import numpy as np, linkwise as lw
     >>> arm = lw.load("planar3")
     >>> q, qd, qdd = np.random.default_rng(0).normal(size=(3, 3))
@@ -76,11 +90,23 @@ def forward_dynamics_derivatives(
     point: Array | None = None,
     check: bool = False,
 ) -> Array:
-    """∂q̈/∂q, ∂q̈/∂qd and ∂q̈/∂τ of forward dynamics, in closed form: three arrays (..., n, n).
+    """∂q̈/∂q, ∂q̈/∂qd and ∂q̈/∂τ of forward dynamics, in closed form.
 
-    [i, j] is acceleration i by coordinate j, along the velocities as in `lw.inverse_dynamics_derivatives`; the last is
-    the inverse of the inertia matrix. `wrench` and `point` as there.
+    Parameters
+    ----------
+    robot : Robot
+    q : array_like, (..., nq)
+    qd, tau : array_like, (..., n)
+    wrench, point, check
+        As for `lw.inverse_dynamics_derivatives`.
 
+    Returns
+    -------
+    by_q, by_qd, by_tau : Array, (..., n, n)
+        [i, j] is acceleration i by coordinate j, along the velocities; by_tau is the inverse of the inertia matrix.
+
+    Examples
+    --------
     >>> import numpy as np, linkwise as lw
     >>> arm = lw.load("planar3")
     >>> q, qd, tau = np.random.default_rng(0).normal(size=(3, 3))
@@ -97,12 +123,26 @@ def torque_second_derivatives(states: States) -> Any:
 
 @PublicFunction([("n", "n", "n")] * 4, torque_second_derivatives, published="second-derivatives")
 def inverse_dynamics_second_derivatives(robot: Robot, q: Array, qd: Array, qdd: Array, *, check: bool = False) -> Array:
-    """∂²τ/∂q², ∂²τ/∂q∂qd, ∂²τ/∂qd² and ∂I/∂q of inverse dynamics, in closed form: four arrays (..., n, n, n).
+    """∂²τ/∂q², ∂²τ/∂q∂qd, ∂²τ/∂qd² and ∂I/∂q of inverse dynamics, in closed form.
 
-    [i, j, k] is torque i (of ∂I/∂q: element i, j of the inertia matrix) by coordinates j and k, of ∂²τ/∂q∂qd by q_j and
-    qd_k. ∂²τ/∂q∂qdd is ∂I/∂q with its last two indices exchanged; the other second derivatives vanish. By q they are
-    along the velocities, within a ball joint along velocity j first and then along k, as those of `lw.derivative`.
+    ∂²τ/∂q∂qdd is ∂I/∂q with its last two indices exchanged; the other second derivatives vanish.
 
+    Parameters
+    ----------
+    robot : Robot
+    q : array_like, (..., nq)
+    qd, qdd : array_like, (..., n)
+    check : bool
+        Refuse numbers that are not finite.
+
+    Returns
+    -------
+    q_q, q_qd, qd_qd, inertia_by_q : Array, (..., n, n, n)
+        [i, j, k] is torque i by coordinates j and k (q_qd: by q_j and qd_k), of inertia_by_q element i, j by q_k.
+        By q along the velocities; within a ball joint along velocity j first, then along k, as in `lw.derivative`.
+
+    Examples
+    --------
     >>> import numpy as np, linkwise as lw
     >>> arm = lw.load("planar3")
     >>> q, qd, qdd = np.random.default_rng(0).normal(size=(3, 3))
@@ -115,12 +155,25 @@ def inverse_dynamics_second_derivatives(robot: Robot, q: Array, qd: Array, qdd: 
 def forward_dynamics_second_derivatives(
     robot: Robot, q: Array, qd: Array, tau: Array, *, check: bool = False
 ) -> tuple[Array, Array, Array, Array]:
-    """∂²q̈/∂q², ∂²q̈/∂q∂qd, ∂²q̈/∂qd² and ∂²q̈/∂q∂τ of forward dynamics: four arrays (..., n, n, n).
+    """∂²q̈/∂q², ∂²q̈/∂q∂qd, ∂²q̈/∂qd² and ∂²q̈/∂q∂τ of forward dynamics.
 
-    [i, j, k] is acceleration i by coordinates j and k, along the velocities as in
-    `lw.inverse_dynamics_second_derivatives`. From I q̈ = τ - bias, differentiated twice. Compiled, that is by
-    `lw.compile` or once it pays, products leave out what is zero.
+    From I q̈ = τ - bias, differentiated twice.
 
+    Parameters
+    ----------
+    robot : Robot
+    q : array_like, (..., nq)
+    qd, tau : array_like, (..., n)
+    check : bool
+        Refuse numbers that are not finite.
+
+    Returns
+    -------
+    q_q, q_qd, qd_qd, q_tau : Array, (..., n, n, n)
+        [i, j, k] is acceleration i by coordinates j and k, as in `lw.inverse_dynamics_second_derivatives`.
+
+    Examples
+    --------
     >>> import numpy as np, linkwise as lw
     >>> arm = lw.load("planar3")
     >>> q, qd, tau = np.random.default_rng(0).normal(size=(3, 3))
@@ -141,7 +194,7 @@ def forward_dynamics_second_derivatives(
 
 @PerRobot
 def packed_second_derivatives(robot: Robot) -> Packed:
-    """Of inverse dynamics; made once for a robot."""
+    """The distinct second derivatives of inverse dynamics; made once for a robot."""
     return Packed(inverse_dynamics_second_derivatives, robot, {})
 
 
@@ -191,9 +244,9 @@ def link_loads(states: States) -> list[Load]:
 
 
 def motion_under_torques(states: States) -> tuple[Scalars, Scalars, Scalars]:
-    """q, q̇ and q̈ of the links under the torques tau, with the factors and slopes that the derivatives have.
+    """q, q̇ and q̈ of the links under the torques tau, by factors and derivatives that are needed anyway.
 
-    I q̈ = τ - static - ½ (∂τ/∂q̇) q̇, where ∂τ/∂q̇ does not depend on q̈: the torques of Coriolis are quadratic in q̇.
+    I q̈ = τ - static - ½ (∂τ/∂q̇) q̇, where ∂τ/∂q̇ does not depend on q̈: the Coriolis torques are quadratic in q̇.
     """
     robot, coordinates = states.robot, states.coordinates
     q, rates, v = states.positions(), states.rates(), states.scalars("qd")
@@ -207,7 +260,7 @@ def motion_under_torques(states: States) -> tuple[Scalars, Scalars, Scalars]:
 
 
 class ClosedForm(NamedTuple):
-    """A function of all derivatives, and what its results are by, in order."""
+    """A function that computes all derivatives, and the arguments that its results are taken by, in order."""
 
     function: Callable[..., Any]
     by: tuple[str, ...]
@@ -228,7 +281,7 @@ LOADS = ("wrench", "point")  # the options that they take, as inputs
 
 
 def has_closed_form(function: Callable[..., Any], wrt: Sequence[str], keywords: Mapping[str, Any]) -> bool:
-    """Whether the derivatives of a call with these options are in the table."""
+    """Whether a call with these options has derivatives in closed form."""
     form = CLOSED_FORMS.get(function_name(function))
     if form is None or own_name(function) is None or not set(wrt) <= set(form.by):
         return False
@@ -238,7 +291,7 @@ def has_closed_form(function: Callable[..., Any], wrt: Sequence[str], keywords: 
 def closed_form(
     function: Callable[..., Any], robot: Robot, wrt: Sequence[str], keywords: Mapping[str, Any], value: bool
 ) -> Program:
-    """The program of the derivatives by `wrt`, after the results of the function itself with `value`."""
+    """The program of the derivatives by `wrt`; with `value` the function's own results come first."""
     name, form = function_name(function), CLOSED_FORMS[function_name(function)]
 
     def derivatives_of(robot: Robot, **arrays: Any) -> tuple[Any, ...]:

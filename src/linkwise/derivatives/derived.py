@@ -41,13 +41,13 @@ PLAIN_OPTIONS = (str, int, float, bool, type(None), Input)  # which their `repr`
 
 
 class DerivedFunction(Prepared):
-    """A function of a robot and arrays, made of the graph of another: call it with the arrays, or the robot and these.
+    """A function of a robot and arrays, made from the graph of another: call it with the arrays, with or without robot.
 
-    It is a function wherever Linkwise takes one: `lw.compile(slope, robot)`, `lw.count`, `lw.trace`, `lw.c_source`,
-    `lw.latex`, `lw.sympy`, `lw.python_source`, `lw.derivative`; for another robot than its own it is derived anew. It
-    runs compiled by the rule of the public functions (docs/compiled.md).
+    Linkwise takes it wherever it takes a function: `lw.compile(slope, robot)`, `lw.count`, `lw.trace`, `lw.c_source`,
+    `lw.latex`, `lw.sympy`, `lw.python_source`, `lw.derivative`. For another robot it is derived anew. It runs
+    compiled by the rule of the public functions (docs/compiled.md).
 
-    `program` is its straight-line code, `count` its operations, `function_count` those of the function itself.
+    `program` is its straight-line code, `count` its operations, `function_count` those of the original function.
     """
 
     max_operations = MAX_OPERATIONS
@@ -88,13 +88,13 @@ class DerivedFunction(Prepared):
 
     @property
     def base_class(self) -> Any:
-        """The class that it was made of, above its own type."""
+        """The class that this object's own type is derived from."""
         return type(self).__mro__[1]
 
     # what a kind of derived function defines
 
     def transform(self, original: Program) -> Program:
-        """The program, from that of the function."""
+        """The program, from the program of the function."""
         raise NotImplementedError
 
     def for_robot(self, robot: Robot) -> DerivedFunction:
@@ -123,7 +123,7 @@ class DerivedFunction(Prepared):
 
     @property
     def _is_user_function(self) -> bool:
-        """Whether the function is a user's: what it reads may change, so that it is traced once for all purposes."""
+        """Whether the function is a user's. What it reads may change, so it is traced once for all purposes."""
         return not isinstance(self.function, Prepared) and own_name(self.function) is None
 
     def _function_program(self) -> Program:
@@ -145,7 +145,7 @@ class DerivedFunction(Prepared):
 
     @cached_property
     def identity(self) -> str | None:
-        """Which function it is, if that is known without its program: one derived from Linkwise's own."""
+        """A cache key that is known without the program, for functions derived from Linkwise's own; otherwise None."""
         inner = self.function.identity if isinstance(self.function, Prepared) else own_name(self.function)
         if inner is None or not all(type(value) in PLAIN_OPTIONS for value in self.keywords.values()):
             return None
@@ -153,7 +153,7 @@ class DerivedFunction(Prepared):
 
     @cached_property
     def function_inputs(self) -> tuple[Port, ...]:
-        """What the function takes: arrays, and last the symbols of the robot."""
+        """The arrays that the function takes, then the symbols of the robot."""
         if isinstance(self.function, DerivedFunction):
             return self.function.of(self.robot).inputs
         arguments = wanted_arguments(self.function, self.robot, self.keywords).items()
@@ -162,12 +162,12 @@ class DerivedFunction(Prepared):
 
     @cached_property
     def inputs(self) -> tuple[Port, ...]:
-        """What goes in, known without the program."""
+        """The inputs, known without the program."""
         return self.function_inputs
 
     @property
     def moves(self) -> dict[str, Moves]:
-        """How configurations with quaternions move: along the velocities."""
+        """The directions of configurations with quaternions: along the velocities."""
         rates = self.robot.coordinates.configuration_rates
         return {port.name: Moves(self.robot.n, rates) for port in self.function_inputs if port.quaternions}
 
@@ -186,24 +186,24 @@ class DerivedFunction(Prepared):
     # calls
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        """`slope(q, qd, qdd)`, or `slope(robot, q, qd, qdd)`; in place of this, the entry, as long as that may be."""
+        """`slope(q, qd, qdd)` or `slope(robot, q, qd, qdd)`; calls enter machine code directly where they can."""
         if self._entry is None or dispatch.current_mode() == "never":
             return self._call(*arguments, **named)
         return self._entry(*arguments, **named)
 
     def check_mode_on_call(self) -> None:
-        """From now on: some context has chosen to run plain Python."""
+        """Look up the mode at every call from now on: some context has chosen plain Python."""
         if "__call__" in vars(type(self)):
             del type(self).__call__
 
     def _fallback(self, *arguments: Any, **named: Any) -> Any:
-        """What the entry does not take: the robot, first, and arrays of other kinds."""
+        """Calls that the entry does not take: with the robot first, or with arrays of other libraries."""
         if self._entry is not None and arguments and arguments[0] is self.robot:
             return self._entry(*arguments[1:], **named)
         return self._call(*arguments, **named)
 
     def _call(self, *arguments: Any, **named: Any) -> Any:
-        """What the fast path does not take."""
+        """A call outside the fast path."""
         if arguments and isinstance(arguments[0], Robot):
             function = self.of(arguments[0])
             if function is not self:
@@ -216,17 +216,17 @@ class DerivedFunction(Prepared):
         return self._evaluate(arrays)
 
     def plain(self, robot: Robot, *arrays: Any, **named: Any) -> Any:
-        """By the interpreter, below the dispatch."""
+        """Evaluate by the interpreter, below the dispatch."""
         function = self.of(robot)
         return function._evaluate(function._arrays(arrays, named))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Without machine code, which is of this process."""
+        """Pickle without machine code, which belongs to this process."""
         state = {**vars(self), "_kernels": {}, "_entry": None, "_counts": {}}
         return restore, (self.base_class, state)
 
     def _arrays(self, positional: Sequence[Any], named: dict[str, Any]) -> list[Any]:
-        """One array for each input; all of torch or JAX, and of one dtype, where one of them is."""
+        """One array for each input, all of one library and, for torch and JAX, of one dtype."""
         names = [port.name for port in self.inputs]
         values = dict(zip(names, positional, strict=False)) | named
         twice = [name for name in names[: len(positional)] if name in named]
@@ -242,9 +242,9 @@ class DerivedFunction(Prepared):
         return promote_dtypes(xp, [as_array(xp, values[name], name, first) for name in names])
 
     def _evaluate(self, arrays: Sequence[Any]) -> Any:
-        """By the interpreter; a state with a number that is not finite gives NaN throughout.
+        """Evaluate by the interpreter; a state with a number that is not finite gives NaN throughout.
 
-        torch and JAX can differentiate what is done here.
+        torch and JAX can differentiate through it.
         """
         xp, batch = library_of(arrays), batch_of(self.inputs, arrays)
         with np.errstate(all="ignore"):
@@ -263,7 +263,7 @@ class DerivedFunction(Prepared):
         return results[0] if len(results) == 1 else results
 
     def _explain(self, arrays: Sequence[np.ndarray], finite: np.ndarray, results: Sequence[np.ndarray]) -> None:
-        """Let the function itself say why a finite state has no finite result: it may raise an error."""
+        """Call the function itself on finite states with non-finite results, so that it raises its own error."""
         non_finite = finite & ~all_finite(results, finite.shape)
         if non_finite.any():
             ports = {port.name: port for port in self.function_inputs}
@@ -278,7 +278,7 @@ class DerivedFunction(Prepared):
     # kernels
 
     def kernel(self, arrays: Sequence[np.ndarray]) -> Compiled | None:
-        """The compiled function, once it has been asked for often enough; see `kernels.dispatch`."""
+        """The compiled function, once it has been called often enough; see `kernels.dispatch`."""
         dtype = np.result_type(*arrays).name
         mode = dispatch.current_mode()
         if mode == "never" or dtype not in REAL:
@@ -295,7 +295,7 @@ class DerivedFunction(Prepared):
         return self._kernels.get(dtype)
 
     def compiled(self, dtype: str) -> Compiled:
-        """The compiled function, of whatever length."""
+        """The compiled function, whatever its length."""
         from ..kernels.compiler import Compiled  # imported only when something is compiled
         from ..kernels.spec import KernelSpec
 
@@ -326,7 +326,7 @@ class DerivedFunction(Prepared):
 
 
 def freeze_option(option: Any) -> Any:
-    """An option whose arrays, lists and dictionaries a user cannot change any more."""
+    """A copy of an option with its arrays, lists and dictionaries, which a user cannot change."""
     if isinstance(option, np.ndarray):
         return option.copy()
     if type(option) in (list, tuple):
@@ -335,7 +335,7 @@ def freeze_option(option: Any) -> Any:
 
 
 def check_options(function: Callable[..., Any], robot: Robot, keywords: Mapping[str, Any]) -> None:
-    """Raise the error that the function would raise for its options when it is traced, which may be later."""
+    """Raise at once the error that the function would raise for its options when it is traced."""
     if isinstance(function, Prepared):
         if keywords:
             raise TypeError(f"{function.__name__} takes no keywords here (it was given {', '.join(keywords)})")
@@ -349,7 +349,7 @@ def check_options(function: Callable[..., Any], robot: Robot, keywords: Mapping[
 
 
 def restore(base_class: type[DerivedFunction], state: dict[str, Any]) -> DerivedFunction:
-    """From another process."""
+    """Unpickle."""
     function = base_class.__new__(base_class)
     vars(function).update(state)
     return function

@@ -84,23 +84,43 @@ def equilibrium(
     point: Array | None = None,
     tolerance: float = 1e-10,
 ) -> Equilibrium:
-    """The equilibrium at q, or near it: the configuration (..., nq) and the torques (..., n) of the drives.
+    """The equilibrium at q, or near it.
 
-    Without `tau` the drives give whatever torque they need. If all joints have drives, q itself is the answer, with
-    the torque of gravity (and of the external `wrench`, as for `lw.inverse_dynamics`). Joints that are `passive`, by
-    name, have no drive: they are moved until nothing accelerates them, while the drives hold the others where q has
-    them. By default the free joints of a base are passive, so that a robot that floats under gravity has no equilibrium
-    unless wrenches hold it. `moving` names the joints that may be moved, instead of the passive ones: all of them
-    (`moving=robot.names`) are moved as little as possible, in rad and in lengths of the robot's size together.
-    With `tau`, (..., n), q is changed until these torques hold the robot; `tau` may also be a torque function of
-    (robot, t, q, qd), as for `lw.simulate`: springs, or a controller that sags.
+    Without `tau` the drives give any torque: joints with drives stay where q has them, and passive joints are moved
+    until nothing accelerates them. With `tau`, q is changed until these torques hold the robot. The result is the
+    nearest equilibrium found from several starts; it may be unstable (see the eigenvalues of A of `lw.linearize`), and
+    joint limits are ignored.
 
-    Equations are solved to `tolerance` times the magnitudes of all that acts on a joint, added up: each weight and
-    wrench times its distance, the torque that is given, and what it changes by in 1 rad or the robot's size.
-    `lw.errors.EquilibriumError` says which joint is not in balance otherwise. What is found may be unstable (the
-    eigenvalues of A of `lw.linearize` tell). It is the nearest of those that were found from some starts, which need
-    not be the nearest of all; limits of the joints are not looked at.
+    Parameters
+    ----------
+    robot : Robot
+    q : array_like, (..., nq)
+        The start.
+    tau : array_like, (..., n), or callable, optional
+        Given torques, or a torque function of (robot, t, q, qd) as for `lw.simulate`.
+    passive : str or sequence of str, optional
+        Joints without drives; by default the free joints of a base.
+    moving : str or sequence of str, optional
+        Joints that may be moved instead of the passive ones. `robot.names` moves all as little as possible, in rad
+        and in lengths of the robot's size together.
+    wrench, point : array_like, optional
+        As for `lw.inverse_dynamics`.
+    tolerance : float
+        Largest residual, beside the sum of the magnitudes of all loads on a joint: each weight and wrench times its
+        distance, the given torque, and its change in 1 rad or the robot's size.
 
+    Returns
+    -------
+    Equilibrium
+        Named tuple of the configuration q (..., nq) and the torques tau (..., n) of the drives.
+
+    Raises
+    ------
+    EquilibriumError
+        Names the joint that is not in balance where the search ended.
+
+    Examples
+    --------
     >>> import numpy as np, linkwise as lw
     >>> arm = lw.load("planar3")
     >>> np.allclose(lw.equilibrium(arm, [0.1, 0.2, 0.3]).tau, lw.gravity_torque(arm, [0.1, 0.2, 0.3]))
@@ -145,7 +165,7 @@ def equilibrium(
 
 
 def coordinates_of(robot: Robot, names: str | Sequence[str]) -> np.ndarray:
-    """The positions of these joints in tau."""
+    """The indices of these joints in tau."""
     names = [names] if isinstance(names, str) else list(names)
     return np.array(
         [i for name in dict.fromkeys(names) for i in range(*robot.v_slice(name).indices(robot.n))], dtype=int
@@ -155,7 +175,7 @@ def coordinates_of(robot: Robot, names: str | Sequence[str]) -> np.ndarray:
 def residual_function(
     robot: Robot, law: TorqueFunction | None, inputs: tuple[tuple[str, tuple[int, ...]], ...]
 ) -> Derivative:
-    """g(q) less the torques that are given, and its derivative by q."""
+    """g(q) less the given torques, and its derivative by q."""
 
     def unbalanced_torque(robot: Robot, q: Any, tau: Any = 0.0, **loads: Any) -> Any:
         torque = bias_torque(robot, q, np.zeros(robot.n), **loads) if loads else gravity_torque(robot, q)
@@ -186,7 +206,7 @@ class Problem:
         self.sizes = coordinate_scales(robot)
 
     def evaluate(self, q: np.ndarray, rest: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """What is not in balance (count, n), its derivative by q in units of `sizes`, and its scale (count, n)."""
+        """The residual (count, n), its derivative by q in units of `sizes`, and its scale (count, n)."""
         residual, slope = self.balance(q, *rest)
         slope = slope * self.sizes
         loads = dict(zip(self.names, rest, strict=True))
@@ -194,7 +214,7 @@ class Problem:
         return residual, slope, torque_scales(self.robot, q, **loads) + applied + np.abs(slope).sum(axis=-1)
 
     def unconverged(self, residual: np.ndarray, scale: np.ndarray) -> np.ndarray:
-        """Which states are off by more than is allowed, or by a number that is NaN."""
+        """The states whose residual exceeds the tolerance or is NaN."""
         fine = np.abs(residual) <= self.tolerance * scale
         return np.asarray(~fine[:, self.equations].all(axis=-1))
 
@@ -209,7 +229,7 @@ class Problem:
 
 
 def solve_nearest(problem: Problem, start_arrays: list[np.ndarray]) -> Solution:
-    """As `solved`. Where it found nothing, or something far from the start, other starts may lead to something near."""
+    """As `solve`; where that failed or ended far from the start, the nearest solution from other starts is taken."""
     start, rest = start_arrays[0], start_arrays[1:]
     solution, torque, failed = solve(problem, start_arrays)
     distance = np.where(failed, np.inf, problem.distance(start, solution))
@@ -231,9 +251,9 @@ def solve_nearest(problem: Problem, start_arrays: list[np.ndarray]) -> Solution:
 
 
 def solve(problem: Problem, start_arrays: list[np.ndarray], random_steps: int = RANDOM_STEPS) -> Solution:
-    """The configurations (count, nq), what is not in balance there (count, n), and which were not found (count).
+    """The configurations (count, nq), the residuals there (count, n), and the mask of failures (count,).
 
-    Every state has its own λ. It falls where a step makes the residual smaller, and rises where not.
+    Every state has its own λ. It falls where a step reduces the residual, and rises otherwise.
     """
     q, rest = start_arrays[0].copy(), start_arrays[1:]
     equations, unknowns = problem.equations, problem.unknowns

@@ -58,7 +58,7 @@ class Derivative(DerivedFunction):
 
     @property
     def mode(self) -> str:
-        """How it was derived: by forward or reverse mode, or in closed form."""
+        """The mode that was taken: "forward", "reverse" or "closed-form"."""
         program = self.program
         return next(mode for own, mode in self._modes if own is program)
 
@@ -67,10 +67,10 @@ class Derivative(DerivedFunction):
         return not isinstance(self.function, Prepared) and has_closed_form(self.function, self.names, self.keywords)
 
     def _trace(self) -> Program:
-        """In closed form where that is asked for, or takes the fewest operations.
+        """In closed form where that is requested, or takes the fewest operations.
 
-        By several names it does for every robot that was counted. By one name it is compared with the graph's own,
-        except for long robots, where that takes long.
+        By several names the closed form takes fewer for every robot that was counted. By one name it is compared with
+        the graph's derivative, except for long robots, where counting takes long.
         """
         if self._mode not in ("fewest", "closed-form") or not self._has_closed_form:
             return super()._trace()
@@ -81,10 +81,10 @@ class Derivative(DerivedFunction):
         return min(closed, super()._trace(), key=lambda program: count(program).total)
 
     def transform(self, original: Program) -> Program:
-        """By the mode that was asked for.
+        """By the requested mode.
 
-        Otherwise, where there are fewer results than numbers to differentiate by, by the mode that takes fewer
-        operations; else by forward mode, which then takes fewer for every function that was counted.
+        "fewest" compares both modes where there are fewer results than numbers to differentiate by. Otherwise it is
+        forward mode, which took fewer operations for every function that was counted.
         """
         modes: tuple[str, ...] = (self._mode,)
         if self._mode == "fewest":
@@ -105,7 +105,7 @@ class Derivative(DerivedFunction):
 
 
 class Product(DerivedFunction):
-    """Products of a derivative with vectors, without its matrix: what those of either side have in common."""
+    """Products of a derivative with vectors, without its matrix: the common base of both sides."""
 
     about: ClassVar[str]  # of which function, by which names
 
@@ -183,17 +183,33 @@ def derivative(
 ) -> Derivative:
     """The exact derivative of `function(robot, ...)` by its argument `wrt`, or by several.
 
-    The result takes the function's arrays and gives (..., *output, *argument): a tuple where `wrt` names several (of
-    each output by each name, in this order), computed together. `wrt` may also have symbols of the robot. `value=True`
-    puts the function's own results first. The function may be a derivative itself; keywords as for `lw.trace`.
+    By a configuration (q, q0, q1) the derivative is along the velocities, (..., *output, n): for a ball joint by the
+    three components of a small rotation in the body's frame, not by the numbers of the quaternion.
 
-    `mode` is "forward" or "reverse", of the function's graph, or "closed-form", by `lw.inverse_dynamics_derivatives`
-    or `lw.forward_dynamics_derivatives`. "fewest" takes that with the fewest operations; the closed form is among them
-    where there is one and no method is named.
+    Parameters
+    ----------
+    function : callable
+        One of Linkwise's, your own, or itself a derivative.
+    robot : Robot
+    wrt : str or sequence of str
+        Arguments, or symbols of the robot.
+    mode : {"fewest", "forward", "reverse", "closed-form"}
+        Forward or reverse mode on the graph, or the closed form of `lw.inverse_dynamics_derivatives` or
+        `lw.forward_dynamics_derivatives`. "fewest" takes the one with the fewest operations; the closed form is a
+        candidate where there is one and no method is named.
+    value : bool
+        Put the function's own results first.
+    **keywords
+        As for `lw.trace`.
 
-    By a configuration (q, q0, q1) a derivative is along the velocities: (..., *output, n), for a ball joint by the
-    three components of a small rotation in the body's frame, not by the four numbers of the quaternion.
+    Returns
+    -------
+    Derivative
+        Takes the function's arrays and returns (..., *output, *argument); a tuple for several names, of each output
+        by each name, in this order.
 
+    Examples
+    --------
     >>> import numpy as np, linkwise as lw
     >>> arm = lw.load("planar3")
     >>> by_q, by_qd = lw.derivative(lw.bias_torque, arm, ("q", "qd"))(*np.zeros((2, 3)))
@@ -211,10 +227,20 @@ def jvp(
 ) -> JacobianVector:
     """The derivative of `function(robot, ...)` along vectors: J ẋ without the matrix J, by forward mode.
 
-    The result takes the function's arrays and then a vector for each name in `wrt`, called dq for q (dq2 where the
-    function has a dq already), and gives arrays of the shape of the function's results. `value=True` puts those first.
-    As for `lw.derivative`, configurations move along velocities: dq has n numbers.
+    Parameters
+    ----------
+    function, robot, wrt, value, **keywords
+        As for `lw.derivative`.
 
+    Returns
+    -------
+    JacobianVector
+        Takes the function's arrays, then a vector for each name in `wrt`, called dq for q (dq2 where the function has
+        a dq already); configurations move along velocities, so dq has n numbers. The shapes are those of the
+        function's results.
+
+    Examples
+    --------
     >>> import numpy as np, linkwise as lw
     >>> arm = lw.load("planar3")
     >>> q, dq = np.random.default_rng(0).normal(size=(2, 3))
@@ -230,10 +256,20 @@ def vjp(
 ) -> VectorJacobian:
     """The gradient of weighted results of `function(robot, ...)`: Jᵀ λ without the matrix J, by reverse mode.
 
-    The result takes the function's arrays and then `weight`, of the shape of the function's result (`weight_0`,
-    `weight_1`, ... if there are several; `weight2` where the function has a `weight` already), and gives the derivative
-    of Σ weight · result by each name in `wrt`. `value=True` puts the function's results first.
+    Parameters
+    ----------
+    function, robot, wrt, value, **keywords
+        As for `lw.derivative`.
 
+    Returns
+    -------
+    VectorJacobian
+        Takes the function's arrays, then `weight` of the shape of the function's result (`weight_0`, `weight_1`, ...
+        for several; `weight2` where the function has a `weight` already). Returns the derivative of Σ weight · result
+        by each name in `wrt`.
+
+    Examples
+    --------
     >>> import numpy as np, linkwise as lw
     >>> arm = lw.load("planar3")
     >>> q, weight = np.random.default_rng(0).normal(size=(2, 3))

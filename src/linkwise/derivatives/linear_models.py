@@ -75,22 +75,35 @@ def linearize(
     friction: bool | Friction = False,
     check: bool = False,
 ) -> LinearModel:
-    """The linear model about each state: A (..., 2n, 2n) and B (..., 2n, n) of ẋ = A x + B u.
+    """The linear model about each state: ẋ = A x + B u, or with `dt` x_{k+1} = A x_k + B u_k.
 
-    x = (ξ, δv): ξ is the deviation of the configuration along the velocities (`lw.difference(robot, q, q +
-    deviation)`), δv that of the velocities; u is the deviation of the torques from `tau`. With `dt` the model is
-    x_{k+1} = A x_k + B u_k for torques that are held for the time dt, exact for the continuous A and B. `wrench`,
-    `point` and `friction` as for `lw.forward_dynamics`; `lw.Friction(smooth=0)`, the sign of the rate, adds nothing but
-    its viscous part. Smoothed Coulomb friction c at rest is a damper of c / smooth, hundreds of N·m·s/rad, which holds
-    for tiny rates alone: to design a controller give the viscous part, `lw.Friction(coulomb=0)`.
+    x = (ξ, δv): ξ is the deviation of the configuration along the velocities, as `lw.difference` has it, δv that of
+    the velocities; u is the deviation of the torques from `tau`.
 
-    Without `qd` the robot is at rest; without `tau` the torques are those with which nothing accelerates, at rest those
-    that hold it there: `lw.linearize(robot, q)` is the model for a regulator at q. A free joint has no drive, so that a
-    base that would fall needs a `tau`, or a `wrench` that holds it.
+    Parameters
+    ----------
+    robot : Robot
+    q : array_like, (..., nq)
+    qd : array_like, (..., n), optional
+        By default the robot is at rest.
+    tau : array_like, (..., n), or callable, optional
+        By default the torques at which nothing accelerates. A free joint has no drive: a base that would fall needs
+        `tau`, or a `wrench` that holds it. With a torque function of (robot, t, q, qd), taken at t = 0, the model is
+        that of the closed loop.
+    dt : float, optional
+        Step in s with constant torques; exact for the continuous A and B.
+    wrench, point, friction, check
+        As for `lw.forward_dynamics`. Smoothed Coulomb friction c at rest is a damper of c / smooth, hundreds of
+        N·m·s/rad, valid for tiny rates alone; for control design use the viscous part, `lw.Friction(coulomb=0)`.
+        `lw.Friction(smooth=0)` adds only its viscous part.
 
-    `tau` may also be a torque function of (robot, t, q, qd), as for `lw.simulate`, at t = 0: the model is then that of
-    the closed loop, and u is the deviation of torques beside those of the law.
+    Returns
+    -------
+    LinearModel
+        Named tuple of A (..., 2n, 2n) and B (..., 2n, n).
 
+    Examples
+    --------
     >>> import numpy as np, linkwise as lw
     >>> arm = lw.load("planar3")
     >>> q = [0.1, 0.2, 0.3]
@@ -119,7 +132,7 @@ vars(linearize).update(traced_inputs=("qd", "tau"), result_names=("A", "B"))
 
 
 def zero_rates(q: Array, robot: Robot) -> np.ndarray:
-    """Rates of zero that leave the precision of q as it is; what is no robot is refused later."""
+    """Rates of zero in the dtype of q; wrong robots are refused later."""
     return np.zeros(
         getattr(robot, "n", 0), dtype=q.dtype if isinstance(q, np.ndarray) and q.dtype.kind == "f" else float
     )
@@ -128,7 +141,7 @@ def zero_rates(q: Array, robot: Robot) -> np.ndarray:
 def steady_torques(
     robot: Robot, q: Array, qd: Array, wrench: Array | None, point: Array | None, friction: bool | Friction
 ) -> Array:
-    """The torques with which no velocity changes."""
+    """The torques at which no velocity changes."""
     tau = inverse_dynamics(robot, q, qd, zero_rates(q, robot), wrench, point=point, friction=friction)
     free = [i for joint in robot.free_joints for i in range(*joint.v.indices(robot.n))]
     if free and isinstance(tau, np.ndarray) and tau.dtype.kind == "f":
@@ -149,7 +162,7 @@ def steady_torques(
 
 
 def closed_loop(robot: Robot, q: Array, qd: Array, law: Callable[..., Any], **loads: Any) -> LinearModel:
-    """With δτ = K (ξ, δv) + u of the law: A + B K, and B."""
+    """A + B K and B, for δτ = K (ξ, δv) + u of the torque function."""
 
     def initial_torques(robot: Robot, q: Any, qd: Any) -> Any:
         return evaluate_torques(law, robot, 0.0, q, qd)
@@ -160,7 +173,7 @@ def closed_loop(robot: Robot, q: Array, qd: Array, law: Callable[..., Any], **lo
 
 
 def warn_about_friction_at_rest(robot: Robot, qd: Array, law: Friction | None) -> None:
-    """Where smoothed Coulomb friction is nothing but a stiff damper."""
+    """Warn where smoothed Coulomb friction is only a stiff damper."""
     rates = np.asarray(qd) if isinstance(qd, (np.ndarray, list, tuple)) else np.empty(0, dtype=object)
     if (
         law is None
@@ -225,7 +238,7 @@ plain_slopes: Any = vars(forward_dynamics_derivatives)["plain"]
 
 
 def ball_coupling(robot: Robot, rates: list[Any]) -> list[list[Scalar]]:
-    """What ξ̇ has of ξ: -[ω]× for each ball joint."""
+    """The matrix of ξ̇ = ... ξ: -[ω]× for each ball joint."""
     matrix: list[list[Scalar]] = [[0.0] * robot.n for _ in range(robot.n)]
     for ball in robot.balls:
         x = robot.slots[ball].v
@@ -236,7 +249,7 @@ def ball_coupling(robot: Robot, rates: list[Any]) -> list[list[Scalar]]:
 
 
 def discretize(A: Array, B: Array, dt: float) -> LinearModel:
-    """The model of one step of dt, in which the torques are held."""
+    """The model of one step dt with constant torques."""
     if not isinstance(A, np.ndarray) or A.dtype.kind != "f":
         raise TypeError("with dt, linearize takes NumPy arrays of numbers (without, also torch, JAX and symbols)")
     return LinearModel(*zero_order_hold(A, B, dt), dt)
@@ -269,7 +282,7 @@ def zero_order_hold(A: np.ndarray, B: np.ndarray, dt: float) -> tuple[np.ndarray
 
 
 def norms(matrices: np.ndarray, size: int) -> np.ndarray:
-    """The 1-norms, the largest sums of a column."""
+    """The 1-norms: the largest column sums."""
     result = np.empty(len(matrices))
     for start in range(0, len(matrices), size):
         part = slice(start, start + size)
@@ -278,7 +291,7 @@ def norms(matrices: np.ndarray, size: int) -> np.ndarray:
 
 
 def chunks(norm: np.ndarray, size: int) -> Iterator[tuple[np.ndarray, int, int]]:
-    """Which matrices are worked on together, in the order of their norms, with the degree and width of their series."""
+    """The matrices to process together, in the order of their norms, with the degree and width of their series."""
     order = np.argsort(norm)  # those that are not finite come last
     ends = np.searchsorted(norm[order], [high for _, _, high in DEGREES[:-1]], side="right")
     for (degree, width, _), first, last in zip(DEGREES, [0, *ends], [*ends, len(order)], strict=True):
@@ -287,7 +300,7 @@ def chunks(norm: np.ndarray, size: int) -> Iterator[tuple[np.ndarray, int, int]]
 
 
 class Workspace:
-    """Memory for so many matrices. New memory for each product would take longer than the products."""
+    """Memory for `count` matrices. Allocating it for each product would take longer than the products."""
 
     def __init__(self, count: int, n: int) -> None:
         self.powers, self.terms = np.empty((2, count * WIDEST, n, n))

@@ -49,7 +49,7 @@ class Packed(DerivedFunction):
         return self.function, self.keywords
 
     def remarks(self, result: str) -> list[str]:
-        """Which element of the result of the function is which of its values."""
+        """The elements of the function's result, by the numbers of their values."""
         name = function_name(self.function)
         lines = [f"Elements of {name}, by their numbers in {result}; - for what is always zero:"]
         for array in self._program_and_places[1]:
@@ -60,7 +60,7 @@ class Packed(DerivedFunction):
 
     @property
     def size(self) -> int:
-        """How many values there are."""
+        """The number of values."""
         return self.program.outputs[0].size
 
     @property
@@ -81,12 +81,26 @@ class Packed(DerivedFunction):
 
 
 def packed(function: Callable[..., Any], robot: Robot, **keywords: Any) -> Packed:
-    """The function without zeros and repetitions: the values that its results consist of, each once, as (..., m).
+    """The function without zeros and repetitions: the distinct values of its results as (..., m).
 
-    Zero, or equal, is what the equations of this robot say: elements of a symmetric matrix, or of joints on different
-    branches of a tree. `packed(...)` takes the function's arrays; its `places` are the values' numbers, by element of
-    the result, -1 for zeros; `unpack(values)` gives the results. Keywords as for `lw.trace`.
+    Zero and equal are decided by the equations of this robot: elements of a symmetric matrix, or of joints on
+    different branches of a tree.
 
+    Parameters
+    ----------
+    function : callable
+    robot : Robot
+    **keywords
+        As for `lw.trace`.
+
+    Returns
+    -------
+    Packed
+        Takes the function's arrays. `places` are the indices of the values by element of the result, -1 for zeros;
+        `unpack(values)` gives the results.
+
+    Examples
+    --------
     >>> import numpy as np, linkwise as lw
     >>> arm = lw.load("planar3")
     >>> inertia = lw.derivatives.packed(lw.inertia_matrix, arm)

@@ -75,7 +75,7 @@ class SecondOrder(Kernel):
 
 
 def packed_identity(packed: Packed) -> str | None:
-    """What the places of the values depend on, if that is known without them."""
+    """The cache key of the places of the values, if it is known without them."""
     try:
         return packed.identity and repr((packed.identity, packed.robot.fingerprint))
     except NoFingerprintError:
@@ -87,12 +87,12 @@ def fields(count: Count) -> tuple[int, ...]:
 
 
 def explain_non_finite(kernel: Any, rows: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None:
-    """Let forward dynamics say why a finite state has no finite result."""
+    """Let forward dynamics raise its error for a finite state without a finite result."""
     forward_dynamics(kernel.robot, *rows)
 
 
 def add_commutators(robot: Robot, q_q: np.ndarray, by_q: np.ndarray) -> None:
-    """What two axes of a ball joint lack, which do not commute: ∂²/∂q_j∂q_i - ∂²/∂q_i∂q_j = ∂/∂q_k.
+    """Add the commutators of the axes of ball joints: ∂²/∂q_j∂q_i - ∂²/∂q_i∂q_j = ∂/∂q_k.
 
     The products give half the sum of both orders.
     """
@@ -104,5 +104,5 @@ def add_commutators(robot: Robot, q_q: np.ndarray, by_q: np.ndarray) -> None:
 
 
 def balls(robot: Robot) -> list[int]:
-    """The first velocity of each ball joint."""
+    """The index of the first velocity of each ball joint."""
     return [axes[0].v for axes in robot.axes if len(axes) > 1]

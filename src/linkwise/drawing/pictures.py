@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..api.functions import poses
+from ..api.kinematics import poses
 from ..figures import new_figure, save_figure
 from ..robot import KINDS, Robot, require_robot
 from ..robot.configurations import neutral

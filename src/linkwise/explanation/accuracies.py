@@ -37,7 +37,7 @@ UNROLLED = "walker-orin-4"  # 3 n products with I: compiled only where asked for
 
 @dataclass(frozen=True, eq=False)
 class MethodAccuracy(ComparesArrays):
-    """The errors of one method. Arrays of the batch shape, but for `result`."""
+    """The errors of one method. Arrays have the batch shape, except `result`."""
 
     method: str
     result: np.ndarray  # its accelerations (..., n)
@@ -61,9 +61,9 @@ class MethodAccuracy(ComparesArrays):
 class Accuracy(ComparesArrays, Mapping[str, MethodAccuracy]):
     """Errors by method, the smallest worst error first. Prints as a table.
 
-    `exact` are the accelerations (..., n), rounded once; `condition` is κ(I) for each state, from doubles, so what is
-    beyond 1e15 is only known to be large; `digits` were taken in the end, and the two methods agree to `agreement`;
-    `left_out` are methods whose code would have been too long to compile without being asked for.
+    `exact` are the accelerations (..., n), rounded once; `condition` is κ(I) for each state in double precision (beyond
+    1e15 only known to be large); `digits` is the final precision, at which the two reference methods agree to
+    `agreement`; `left_out` are methods whose code is too long to compile unless requested.
     """
 
     robot: Robot
@@ -132,15 +132,33 @@ def accuracy(
     point: Array | None = None,
     compiled: bool = False,
 ) -> Accuracy:
-    """The error of every method of forward dynamics against exact accelerations; for one state or a batch (..., n).
+    """The error of every method of forward dynamics against exact accelerations.
 
-    A relative error is the largest error of a joint over the largest acceleration of a joint; beside it stands the
-    same in units of κ(I) ε, what a backward stable solution with the inertia matrix may be off by. Of a batch, the
-    table shows the median over the states and the state with the largest relative error. Without `methods`, all are
-    measured. `compiled=True` measures compiled kernels instead of plain Python; then methods whose code is
-    long have to be asked for. `wrench` and `point` as for `forward_dynamics`. A method that gives no finite number has
-    an infinite error. Needs mpmath: pip install 'linkwise[exact]'.
+    The relative error is the largest error of a joint over the largest acceleration of a joint. It is also given in
+    units of κ(I) ε, the error bound of a backward stable solution with the inertia matrix. Of a batch the table shows
+    the median and the worst state. A method without a finite result has an infinite error. Needs mpmath: pip install
+    'linkwise[exact]'.
 
+    Parameters
+    ----------
+    robot : Robot
+    q : array_like, (..., nq)
+    qd, tau : array_like, (..., n)
+    methods : iterable of str, optional
+        By default all of `lw.methods(lw.forward_dynamics)`.
+    digits : int
+        Digits to which the two reference methods must agree, at least 30.
+    wrench, point
+        As for `lw.forward_dynamics`.
+    compiled : bool
+        Measure compiled kernels instead of plain Python; methods with long code must then be named.
+
+    Returns
+    -------
+    Accuracy
+
+    Examples
+    --------
     >>> import linkwise as lw
     >>> found = lw.accuracy(lw.load("stanford"), [0, 1, 0.1, 0.2, 0.3, 0.4], [0.1] * 6, [0] * 6)
     >>> found["articulated"].worst < 1e-14, found.digits
@@ -184,7 +202,7 @@ def many_digits() -> Any:
 
 
 def check_states(robot: Robot, q: Array, qd: Array, tau: Array, wrench: Array | None, point: Array | None) -> States:
-    """The states, all finite and of plain numbers, of a robot of plain numbers."""
+    """The checked states: finite plain numbers, of a robot of plain numbers."""
     if isinstance(robot, Robot) and robot.non_floats:
         kind = (
             "symbols; give them values with lw.bind"
@@ -205,7 +223,7 @@ def check_states(robot: Robot, q: Array, qd: Array, tau: Array, wrench: Array | 
 
 
 def broadcast_arrays(states: States) -> dict[str, np.ndarray]:
-    """All arrays in one dtype with the whole batch shape in front."""
+    """All arrays in one dtype, with the whole batch shape in front."""
     dtype = np.result_type(*(array.dtype for array in states.arrays.values()))
     shapes = {**{name: (states.robot.size_of(name),) for name in states.arrays}, **dict(states.acting)}
     return {name: states.rows(name, shape).astype(dtype, copy=False) for name, shape in shapes.items()}
@@ -214,7 +232,7 @@ def broadcast_arrays(states: States) -> dict[str, np.ndarray]:
 def select_methods(
     robot: Robot, requested: Iterable[str] | None, compiled: bool, dtype: str, loads: Mapping[str, Any]
 ) -> tuple[list[str], list[str]]:
-    """Those to measure, and those left out for the length of their code."""
+    """The methods to measure, and those left out for the length of their code."""
     offered = methods(forward_dynamics)
     if requested is not None:
         if isinstance(requested, str):
@@ -257,7 +275,7 @@ def finite_or_nan(run: Callable[..., np.ndarray], arrays: Mapping[str, np.ndarra
 def exact_accelerations(
     mpmath: Any, robot: Robot, arrays: Mapping[str, np.ndarray], requested: int
 ) -> tuple[np.ndarray, Any, float]:
-    """Accelerations in many-digit numbers, the context that they live in, and to what the two methods agree."""
+    """Accelerations in many-digit numbers, their context, and the agreement of the two reference methods."""
     digits = requested
     while True:
         context = mpmath.MPContext()
@@ -302,7 +320,7 @@ def max_norm(vector: Iterable[Any]) -> Any:
 def method_errors(
     context: Any, method: str, result: np.ndarray, exact: np.ndarray, condition: np.ndarray
 ) -> MethodAccuracy:
-    """Subtracted with all digits, so that errors below the last place of a float are seen."""
+    """The errors of a method, subtracted with all digits so that errors below a float's last place are seen."""
     batch = exact.shape[:-1]
     absolute, relative, joint = np.empty(batch), np.empty(batch), np.empty(batch, dtype=int)
     for k in np.ndindex(batch):

@@ -24,8 +24,8 @@ from .quantities import Quantity, quantities
 class Explanation(ComparesArrays, Mapping[str, Any]):
     """The intermediates by name.
 
-    `e["U"]` is an array; `e["psi"]["link3"]` and `e["B"]["link2", "link1"]` are those of links. Prints as text;
-    `text(...)` and `latex(...)` show chosen ones.
+    `e["U"]` is an array; `e["psi"]["link3"]` and `e["B"]["link2", "link1"]` belong to links. Prints as text;
+    `text(...)` and `latex(...)` show selected ones.
     """
 
     def __init__(self, robot: Robot, quantities: Iterable[Quantity], partial: bool = False) -> None:
@@ -83,7 +83,7 @@ class Explanation(ComparesArrays, Mapping[str, Any]):
     def latex(self, *names: str, digits: int = 5) -> str:
         """As LaTeX, one display equation for each, with its source; needs amsmath.
 
-        With symbols, what the values share comes first, each with a name.
+        With symbols, common subexpressions come first, each with a name.
         """
         parts = []
         for quantity in self._select(names):
@@ -105,7 +105,7 @@ MAX_WIDTH = 120  # characters of a row; a matrix with longer ones is shown eleme
 
 
 def nodes_of(quantity: Quantity) -> list[Any]:
-    """The expressions among its numbers, each once."""
+    """The expressions among the numbers of a quantity, each once."""
     nodes: dict[int, Any] = {}
 
     def visit(x: Any) -> None:
@@ -121,7 +121,7 @@ def nodes_of(quantity: Quantity) -> list[Any]:
 
 
 def expression_texts(quantity: Quantity, digits: int) -> tuple[list[tuple[str, str]], Texts]:
-    """What its expressions share, by name, and the text of each."""
+    """The common subexpressions, by name, and the text of each expression."""
     nodes = nodes_of(quantity)
     if not nodes:
         return [], NO_EXPRESSIONS
@@ -132,12 +132,25 @@ def expression_texts(quantity: Quantity, digits: int) -> tuple[list[tuple[str, s
 def explain(robot: Robot, q: Array, qd: Array | None = None, qdd: Array | None = None) -> Explanation:
     """Every intermediate of the formulations for one state, by name and by link, with its equation and source.
 
-    With q: Saha's B, p, M, M̃, M̂, ψ̂, m̂, ψ, N_l, N_d, I, E_k, U, D, U⁻¹, I⁻¹, Angeles' K and T, Kozłowski's P, D, G,
-    r; with qd also C, V, λ̇, a, b, ν, ξ, C(θ,ν), C(θ,ξ) and their elements c_ki; with qdd also τ and what it is made of,
-    as `lw.budget` shows it. q, qd, qdd are numbers, or symbols of `lw.symbols` or of SymPy. The robot may be one of
-    symbols. A joint of several degrees of freedom is several links, those without a body named after it ("base.vx"); a
-    ball joint is three, about the body's x, y and z.
+    With q: Saha's B, p, M, M̃, M̂, ψ̂, m̂, ψ, N_l, N_d, I, E_k, U, D, U⁻¹, I⁻¹, Angeles' K and T, Kozłowski's P, D,
+    G, r. With qd also C, V, λ̇, a, b, ν, ξ, C(θ,ν), C(θ,ξ) and their elements c_ki; with qdd also τ and its terms
+    (`lw.budget`). A joint of several degrees of freedom is several links, those without a body named after it
+    ("base.vx"); a ball joint is three, about the body's x, y and z.
 
+    Parameters
+    ----------
+    robot : Robot
+        It may be made of symbols.
+    q : array_like, (nq,)
+    qd, qdd : array_like, (n,), optional
+        Numbers, or symbols of `lw.symbols` or SymPy.
+
+    Returns
+    -------
+    Explanation
+
+    Examples
+    --------
     >>> import linkwise as lw
     >>> e = lw.explain(lw.load("planar3"), q=[0, 0, 0])
     >>> print(e.text("m_hat"))
@@ -176,7 +189,7 @@ def format_scalar(x: Any, digits: int, texts: Texts = NO_EXPRESSIONS) -> str:
 
 
 def format_rows(value: Any, digits: int, texts: Texts = NO_EXPRESSIONS) -> list[str]:
-    """A scalar, a vector or a matrix as aligned rows of text; where those are too wide, what is not zero in it."""
+    """A scalar, vector or matrix as aligned rows of text; where rows are too wide, its elements that are not zero."""
     if not isinstance(value, list):
         return [format_scalar(value, digits, texts)]
     rows = value if isinstance(value[0], list) else [value]

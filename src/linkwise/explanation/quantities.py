@@ -77,7 +77,7 @@ Values = dict[tuple[int, ...], Any]  # by indices of links, from 0, or () for th
 
 @dataclass(frozen=True)
 class Quantity:
-    """A named thing with its values: scalars, lists of scalars, or lists of rows."""
+    """A named quantity with its values: scalars, lists of scalars, or lists of rows."""
 
     name: str
     symbol: str
@@ -91,7 +91,7 @@ class Quantity:
 def quantities(
     robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar] | None, qdd: Sequence[Scalar] | None
 ) -> list[Quantity]:
-    """What q alone determines; with qd, what the rates do too; with qdd, the torques."""
+    """The quantities of q alone; with qd also those of the rates; with qdd also the torques."""
     q = robot.coordinates.positions(q)
     values = {**saha_quantities(robot, q), **angeles_quantities(robot, q), **kozlowski_quantities(robot, q)}
     if qd is not None:
@@ -218,7 +218,7 @@ def elements(
 def torque_quantities(
     robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequence[Scalar]
 ) -> dict[str, Values]:
-    """The torques by what they come from; the rates of one ball joint make no bias acceleration."""
+    """The torques by their terms; the rates of one ball joint make no bias acceleration."""
     shares, table = budget.shares(robot, q, qd, qdd, [Wrench.zero()] * robot.n), term_table(robot)
     accelerations = by_joint(table, shares.acceleration)
     for k, link in enumerate(robot.links):
@@ -236,6 +236,6 @@ def torque_quantities(
 
 
 def coriolis_forces(kind: quasi.Unnormalized, robot: Robot, q: Sequence[Scalar], velocity: Sequence[Scalar]) -> Any:
-    """Without gravity."""
+    """C(θ, ν) or C(θ, ξ) without gravity."""
     forces = kind.coriolis(robot.with_gravity((0.0, 0.0, 0.0)), q, velocity, [Wrench.zero()] * robot.n)
     return differences(forces, quasi_rates(kind, robot, q, velocity)[1]) if robot.balls else forces

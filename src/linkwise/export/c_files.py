@@ -54,7 +54,7 @@ def title_line(file: str) -> str:
 
 
 def header_lines(c: CFunction, function: Callable[..., Any], robot: Robot, keywords: Mapping[str, Any]) -> list[str]:
-    """Paragraphs of the comment."""
+    """The lines of the comment at the head of the file."""
     symbols = symbols_of(robot)
     prepared = function if isinstance(function, Prepared) else None
     inner, chosen = prepared.equations if prepared else (function, keywords)
@@ -91,13 +91,13 @@ def header_lines(c: CFunction, function: Callable[..., Any], robot: Robot, keywo
 
 
 def parameters_of(function: Callable[..., Any], robot: Robot, keywords: Mapping[str, Any]) -> Any:
-    """What the results of the function are to be multiplied by, if it is a regressor."""
+    """The parameters that the results of a regressor are to be multiplied by; None for other functions."""
     multiplied = getattr(function, "multiplied", None)
     return multiplied and multiplied(robot, keywords.get("friction", False), bool(keywords.get("base", False)))
 
 
 def parameter_values(function: Callable[..., Any], robot: Robot, keywords: Mapping[str, Any]) -> list[str]:
-    """Of regressors: what their columns are to be multiplied by."""
+    """For regressors: the parameter of each column, with its value."""
     parameters = parameters_of(function, robot, keywords)
     if parameters is None:
         return []
@@ -113,7 +113,7 @@ def parameter_values(function: Callable[..., Any], robot: Robot, keywords: Mappi
 
 
 def joint_lines(robot: Robot) -> list[str]:
-    """Their kinds; and what each has of q and qd, where that is not one number in the order of the joints."""
+    """The kinds of the joints, and their numbers of q and qd where these are not one each in order."""
     if len(robot.names) == robot.n == robot.nq:
         return [f"Joints: {', '.join(f'{joint.joint} ({joint.kind.name})' for joint in robot.moving)}."]
     lines = ["Joints, with their numbers of q and of qd, qdd and tau:"]
@@ -129,14 +129,14 @@ def joint_lines(robot: Robot) -> list[str]:
 
 
 def configuration(port: Port) -> str:
-    """What q is, where quaternions are in it."""
+    """The meaning of a configuration with quaternions."""
     return f"{MEANING['q']}, quaternions (w, x, y, z) of any length but 0" if port.quaternions else ""
 
 
 def summary_lines(function: Callable[..., Any]) -> list[str]:
-    """The first line of its docstring; of an object that is called, also what it prints as, if that is its own.
+    """The first line of a function's docstring; for a callable object also its repr, if the class defines one.
 
-    Not of a derivative: it prints the operations of its program in Python, which may be another.
+    Not of a derivative: its repr has the operations of its program in Python, which may be another.
     """
     first = SHAPE.sub("", (inspect.getdoc(function) or "").partition("\n")[0])
     kind: type[Any] = type(function)
@@ -159,7 +159,7 @@ def port_line(kind: str, name: str, port: Port, meaning: str) -> str:
 
 
 def citation(function: Callable[..., Any], robot: Robot, keywords: Mapping[str, Any]) -> str:
-    """BibTeX and equation numbers; of a function of the user's own, its name in Python."""
+    """BibTeX and equation numbers; for a user's own function its name in Python."""
     method = published_as(function, robot, keywords.get("method"))
     if method is not None:
         return str(cite(method))
@@ -169,7 +169,7 @@ def citation(function: Callable[..., Any], robot: Robot, keywords: Mapping[str, 
 
 
 def derived_from(function: Any) -> str:
-    """How a derivative and the like was made."""
+    """How a derivative or the like was made."""
     if not getattr(function, "maker", None):
         return name_in_python(function)
     by = f" by {', '.join(function.names)}" if function.names else ""
@@ -183,7 +183,7 @@ def name_in_python(function: Callable[..., Any]) -> str:
 
 
 class CSource(Description):
-    """The text of a C file; `header` is that of its header, `name` what the function is called."""
+    """The text of a C file; `header` is the text of its header, `name` the name of the function."""
 
     header: str
     name: str
@@ -197,7 +197,7 @@ class CSource(Description):
         return CSource, (str(self), self.header, self.name)
 
     def save(self, folder: str | os.PathLike[str]) -> tuple[Path, Path]:
-        """Writes name.c and name.h and returns their paths. Replaces files that Linkwise wrote, and no others."""
+        """Write name.c and name.h and return their paths. Replaces only files that Linkwise wrote."""
         paths = Path(folder) / f"{self.name}.c", Path(folder) / f"{self.name}.h"
         for path in paths:
             if path.exists() and not is_generated(path):
@@ -224,14 +224,34 @@ def c_source(
     passes: Iterable[str] = (),
     **keywords: Any,
 ) -> CSource:
-    """The function, customised to the robot, as one C99 file: no allocation, no loops, nothing but math.h.
+    """The function, customised to the robot, as one C99 file: no allocation, no loops, only math.h.
 
     The arguments are plain arrays, matrices row by row: first the inputs, then the results, which may be stored over
-    the inputs. `dtype` is "float64" (double) or "float32" (float), `name` what the function is called in C.
-    `self_test=True` adds a main that compares with the results of Python, in states chosen so that mistakes show, and
-    that prints what they do not test. Keywords as for `lw.trace`;
-    where a method could be chosen and none is named, that with the fewest operations is taken.
+    the inputs.
 
+    Parameters
+    ----------
+    function : callable
+    robot : Robot
+    dtype : {"float64", "float32"}
+        double or float.
+    name : str, optional
+        Name of the C function.
+    self_test : bool
+        Add a main that compares with the results of Python, in states chosen so that mistakes show, and prints what
+        they do not test.
+    passes : iterable of str
+        Passes over the graph.
+    **keywords
+        As for `lw.trace`; without `method` the one with the fewest operations is taken.
+
+    Returns
+    -------
+    CSource
+        The text; `save(folder)` writes the file and its header.
+
+    Examples
+    --------
     >>> import linkwise as lw
     >>> source = lw.c_source(lw.gravity_torque, lw.load("gantry"))
     >>> print(source[source.index("void gravity_torque"):].splitlines()[0])
@@ -254,7 +274,7 @@ def c_source(
 
 
 def c_function_name(function: Callable[..., Any], name: str | None) -> str:
-    """The given name, if C takes it; otherwise that of the function, made safe."""
+    """The given name, if it is valid in C; otherwise the function's, made valid."""
     if name is None:
         return c_name(function_name(function), "f")
     safe = c_name(str(name), "f")

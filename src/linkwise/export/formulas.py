@@ -31,8 +31,21 @@ ENVIRONMENTS = ("align*", "align", None)
 
 
 def python_source(function: Callable[..., Any], robot: Robot, **keywords: Any) -> str:
-    """Python source of the function, customised to the robot: plain assignments on numbers or arrays, and nothing else.
+    """Python source of the function, customised to the robot: only assignments on numbers or arrays.
 
+    Parameters
+    ----------
+    function : callable
+    robot : Robot
+    **keywords
+        As for `lw.trace`.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
     >>> import linkwise as lw
     >>> print(lw.python_source(lw.gravity_torque, lw.load("gantry")))
     def gravity_torque(q):
@@ -64,15 +77,34 @@ def latex(
 ) -> Equations:
     """The function as LaTeX equations, with s_1, c_23 for sines and cosines of sums of angles; needs amsmath.
 
-    Where a joint has several degrees of freedom, q_{2} is of joint 2, and components have names of their own, such as
-    q_{w,1} and \\omega_{x,1}; comments say which.
+    Where a joint has several degrees of freedom, q_{2} belongs to joint 2, and components have their own names, such as
+    q_{w,1} and \\omega_{x,1}; comments explain them.
 
-    In closed form where that is small; otherwise named intermediates in reading order, then the results. `closed=True`
-    wants the closed form however long it is, `closed=False` the intermediates. `name` is what stands on the left, a
-    word or LaTeX, one for each output; `elements=True` writes an equation for each element, I_{12}, and no array.
-    `environment` is "align*", "align" with a number for each equation, or None for a display of its own for each.
-    The result is text; notebooks show it as equations.
+    Parameters
+    ----------
+    function : callable
+    robot : Robot
+    name : str or sequence of str, optional
+        Left-hand side of each output, a word or LaTeX.
+    elements : bool
+        An equation for each element, I_{12}, instead of an array.
+    digits : int
+        Significant digits of numbers.
+    closed : bool, optional
+        True: in closed form however long; False: named intermediates in reading order, then the results. By default
+        whichever is small.
+    environment : {"align*", "align", None}
+        "align" numbers each equation; None is a display for each.
+    **keywords
+        As for `lw.trace`.
 
+    Returns
+    -------
+    Equations
+        Text; notebooks show it as equations.
+
+    Examples
+    --------
     >>> import linkwise as lw
     >>> print(lw.latex(lw.gravity_torque, lw.load("gantry"), name="tau"))
     % gravity_torque of the robot gantry
@@ -113,7 +145,7 @@ def latex(
 
 
 def column_lines(function: Callable[..., Any], robot: Robot, keywords: Mapping[str, Any]) -> list[str]:
-    """Lines of a comment: the parameter of each column of a regressor."""
+    """Comment lines: the parameter of each column of a regressor."""
     parameters = parameters_of(function, robot, keywords)
     if parameters is None:
         return []
@@ -127,15 +159,28 @@ def sympy(
 ) -> Any:
     """The function as SymPy: a matrix for each output, in q1, q2, ...; needs SymPy.
 
-    Where a joint has several degrees of freedom, the number is that of the joint, and its components have names of
-    their own: x1, y1, z1, q_w1, ..., q_z1 for a free joint; v_x1, ..., omega_z1 are its velocities, and the letters
-    with d, as in qd2, vd_x1, are rates.
+    Where a joint has several degrees of freedom, the number is that of the joint, and its components have their own
+    names: x1, y1, z1, q_w1, ..., q_z1 for a free joint; v_x1, ..., omega_z1 are its velocities; letters with d, as
+    in qd2 and vd_x1, are rates.
 
-    `simplify=True` brings every entry to a normal form: products multiplied out, with cos(q2 + q3) for what is one.
+    Parameters
+    ----------
+    function : callable
+    robot : Robot
+    named : bool
+        Return a list of intermediates (symbol, expression), each used more than once, and the outputs in terms of them.
+    simplify : bool
+        Bring every entry to a normal form: products multiplied out, sums of angles collected. With `named` only
+        quotients are named.
+    **keywords
+        As for `lw.trace`.
 
-    With `named=True` the result is a list of intermediates (symbol, expression), each used more than once, and the
-    outputs in terms of them: short, and in an order in which they can be read. With both, only quotients are named.
+    Returns
+    -------
+    Matrix, tuple of Matrix, or (intermediates, outputs)
 
+    Examples
+    --------
     >>> import linkwise as lw
     >>> lw.sympy(lw.inertia_matrix, lw.load("gantry"))
     Matrix([
@@ -168,7 +213,7 @@ Component = tuple[str, str, int]  # letter, axis, and how many dots
 
 
 def component(label: str, role: int) -> Component:
-    """Of a label of `JointKind.q_labels` or `v_labels`."""
+    """The component of a label of `JointKind.q_labels` or `v_labels`."""
     kind, axis = label[:-1], label[-1:]
     if role == TORQUES:
         return ("tau" if kind in ("r", "w") or not label else "f", axis, 0)
@@ -191,7 +236,7 @@ def plain_name(part: Component, array: str, joint: int) -> str:
 
 
 def names_of(robot: Robot, inputs: tuple[Port, ...], *, latex: bool) -> dict[str, list[str]] | None:
-    """The names of the numbers of each input array that has a number for each coordinate; None for plain robots."""
+    """The names of the numbers of each input array of coordinates; None for robots of simple joints."""
     if not Layout.of(robot).labelled:
         return None
     names = {}
@@ -208,7 +253,7 @@ def names_of(robot: Robot, inputs: tuple[Port, ...], *, latex: bool) -> dict[str
 
 
 def meaning_lines(robot: Robot, names: Mapping[str, list[str]] | None) -> list[str]:
-    """Lines of a comment: the number of each joint, and what the components of each kind are."""
+    """Comment lines: the number of each joint, and the components of each kind."""
     if not names:
         return []
     joints = [joint for joint in robot.moving if joint.coupling is None]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..api import functions
+from ..api import functions, kinematics
 from ..errors import RobotError
 from ..robot import Robot
 from ..robot.symbols import symbols_of, unchecked
@@ -17,7 +17,7 @@ STATES = 4
 SLACK = 1e-9  # relative
 SMALL = 1e-6  # beside the largest torque: of smaller ones fewer digits are compared
 torques, inertias, poses = (  # by the algorithms themselves: calls of our own do not count for what is compiled
-    vars(function)["plain"] for function in (functions.inverse_dynamics, functions.inertia_matrix, functions.poses)
+    vars(function)["plain"] for function in (functions.inverse_dynamics, functions.inertia_matrix, kinematics.poses)
 )
 
 

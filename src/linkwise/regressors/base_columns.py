@@ -37,7 +37,7 @@ Shares = dict[str, Scalar]  # multiples of parameters, by their names
 
 
 class Grouping(NamedTuple):
-    """Base parameters: their columns, and the multiples of all parameters that each is the sum of."""
+    """Base parameters: their columns, and the multiples of all parameters that add up to each."""
 
     columns: list[Column]
     shares: list[Shares]
@@ -59,7 +59,7 @@ class Grouping(NamedTuple):
 
 @PerRobot
 def base_grouping(robot: Robot, law: Friction | None) -> Grouping:
-    """The base parameters of a robot, found once for each robot and law of friction."""
+    """The base parameters of a robot, computed once for each robot and law of friction."""
     bodies, made_of = base_bodies(robot)
     every = all_columns(robot, law)
     drives = [column for column in every if column.drive]
@@ -91,7 +91,7 @@ def base_grouping(robot: Robot, law: Friction | None) -> Grouping:
 
 @PerRobot
 def base_bodies(robot: Robot) -> tuple[tuple[Column, ...], tuple[Shares, ...]]:
-    """The columns of the base parameters of the bodies, and what each of these is made of."""
+    """The columns of the base parameters of the bodies, and the multiples that make up each."""
     base, unit = base_parameters(robot), length_unit(robot)
     return tuple(body_columns(robot, base, unit)), tuple(parameter.made_of for parameter in base)
 
@@ -117,7 +117,7 @@ def body_columns(robot: Robot, base: Sequence[BaseParameter], unit: float) -> It
 
 
 def is_unit(k: int, parts: Sequence[Mapping[int, Scalar]], collect: Collector) -> bool:
-    """Whether these add up to one of the k-th base parameter and nothing of any other."""
+    """Whether the parts add up to one of the k-th base parameter and zero of all others."""
     total: dict[int, Scalar] = {}
     for part in parts:
         for j, x in part.items():
@@ -145,13 +145,13 @@ def nearest_bodies(
 
 
 def units(columns: np.ndarray) -> np.ndarray:
-    """Columns of length one, or of length zero: those of drives that do not move."""
+    """Columns scaled to length one; columns of zeros (drives that do not move) stay zero."""
     sizes = np.linalg.norm(columns, axis=0)
     return np.asarray(columns / np.where(sizes > 0.0, sizes, 1.0))
 
 
 def multiples(columns: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """The multiples of independent columns whose sums are the targets; small ones are zero, halves are exact."""
+    """The multiples of independent columns that add up to the targets; small ones are set to zero, halves are exact."""
     basis, upper = np.linalg.qr(units(columns))
     solution = np.linalg.solve(upper, basis.T @ units(targets)) if targets.size else np.empty((columns.shape[1], 0))
     solution[np.abs(solution) < SMALL] = 0.0

@@ -28,9 +28,9 @@ ROUNDING = 1e-12  # a multiple this close to a whole number is that number
 
 @dataclass(frozen=True)
 class BaseParameter:
-    """One number: its value, and the multiples of the links' own parameters that it is the sum of.
+    """One base parameter: its value, and the multiples of the links' own parameters that add up to it.
 
-    For a robot made of symbols the value and the multiples are expressions of them.
+    For a robot made of symbols the value and the multiples are expressions.
     """
 
     name: str
@@ -52,20 +52,28 @@ class BaseParameters(tuple[BaseParameter, ...]):
 
 
 def base_parameters(robot: Robot) -> BaseParameters:
-    """The least set of inertial parameters that the torques of the robot depend on, with the grouping of each.
+    """The least set of inertial parameters that the torques depend on, with the grouping of each.
 
-    Names are of the link's joint-aligned frame: first moments h = m c and the tensor J about the joint's origin. Its z
-    is the joint's axis: in a table of frames whose `axis` is another than z, it is not the frame of the table. Of the
-    tensor of a revolute link that turns about several directions, J_zz is taken out: its other entries stand for J_xx
-    and J_yy with J_zz = J_xx + J_yy. Of one that turns about one direction, J_zz alone is left. A joint of several
-    degrees of freedom has links without bodies of its own, `"wrist.rx"`, to which parts of the body may move. With
-    coupled joints or screws, which parameters stand for others is decided numerically too, to nine digits. A robot of
-    symbols may therefore not have coupled joints; with screws and without gravity it may keep more than the least.
+    Names are those of the link's joint-aligned frame, whose z is the joint's axis: first moments h = m c and the tensor
+    J about the joint's origin. Of a revolute link that turns about several directions J_zz is eliminated: the entries
+    J_xx and J_yy stand for all three, with J_zz = J_xx + J_yy. Of one that turns about a single direction J_zz alone is
+    left. A joint of several degrees of freedom has links without bodies, `"wrist.rx"`, to which parts of the body may
+    move. With coupled joints or screws the grouping is decided numerically, to nine digits.
 
-    The robot may be made of symbols; values and multiples are then expressions, multiplied out. What is parallel or
-    stands still is decided for lengths and angles in general: values that make more axes parallel can leave fewer
-    parameters, which those of the robot with these values (`linkwise.bind`) show.
+    Parameters
+    ----------
+    robot : Robot
+        It may be made of symbols, but then have no coupled joints; with screws and without gravity it may keep more
+        than the least. Values are then expressions, for general lengths and angles: special values that make more
+        axes parallel can leave fewer parameters (see `lw.bind`).
 
+    Returns
+    -------
+    BaseParameters
+        A tuple that prints one parameter on a line.
+
+    Examples
+    --------
     >>> import linkwise as lw
     >>> lw.base_parameters(lw.load("gantry"))
     bridge.m = 5 = bridge.m
@@ -87,7 +95,7 @@ def base_parameters(robot: Robot) -> BaseParameters:
 
 
 def base_parameters_of_scaled(robot: Robot) -> list[BaseParameter]:
-    """The base parameters of a robot whose lengths are about 1: multiples of rounding size are told by that."""
+    """The base parameters of a robot whose lengths are about 1: rounding errors are recognised by their size."""
     base = group_parameters(robot.uncoupled)
     if robot.couplings:
         refuse_symbols(robot)
@@ -96,7 +104,7 @@ def base_parameters_of_scaled(robot: Robot) -> list[BaseParameter]:
 
 
 def to_metres(p: BaseParameter, unit: float, values: dict[str, Scalar]) -> BaseParameter:
-    """A base parameter that was found with lengths in another unit."""
+    """Convert a base parameter from another unit of length."""
     if unit == 1.0:
         return p
     made_of = {part: mul(x, unit ** (length_degree(p.name) - length_degree(part))) for part, x in p.made_of.items()}
@@ -104,12 +112,12 @@ def to_metres(p: BaseParameter, unit: float, values: dict[str, Scalar]) -> BaseP
 
 
 def length_degree(name: str) -> int:
-    """Of a parameter, in lengths: 0 of m, 1 of hx, 2 of Jxx."""
+    """The power of length in a parameter: 0 of m, 1 of hx, 2 of Jxx."""
     return "mhJ".index(name.rpartition(".")[2][0])
 
 
 def group_parameters(robot: Robot) -> list[BaseParameter]:
-    """The base parameters of a robot whose joints all move on their own."""
+    """The base parameters of a robot without coupled joints."""
     moving, collect = mobilities(robot), Collector()
     values = link_parameter_values(robot)
     groups: dict[str, dict[str, Scalar]] = {}
@@ -131,7 +139,7 @@ def group_parameters(robot: Robot) -> list[BaseParameter]:
 
 
 def rename_virtual_links(robot: Robot, base: list[BaseParameter], collect: Collector) -> list[BaseParameter]:
-    """The mass and the first moment on a link without a body, which come from the one body of its joint, as that's.
+    """Name the mass and first moment on a link without a body after the one body of its joint.
 
     That first moment has one direction, so several numbers on the link are multiples of one another: the first is kept.
     """
@@ -162,11 +170,11 @@ def link_parameter_values(robot: Robot) -> dict[str, Scalar]:
 
 
 def regroup_dependent(robot: Robot, base: list[BaseParameter]) -> list[BaseParameter]:
-    """Each parameter whose torques are a sum of those of others is added to these.
+    """Add each parameter whose torques are a sum of others' to these.
 
-    With coupled joints and with screws there are such, beyond what moves from link to link. Which they are, and with
-    what multiples, is seen in the torques of random states: Gautier, Numerical calculation of the base inertial
-    parameters of robots, J. Robotic Systems 8 (1991).
+    Coupled joints and screws make such parameters, beyond those that move from link to link. They and their multiples
+    are found from the torques of random states: Gautier, Numerical calculation of the base inertial parameters of
+    robots, J. Robotic Systems 8 (1991).
     """
     from .parameters import all_columns
     from .regressors import random_torques
@@ -199,18 +207,18 @@ def regroup_dependent(robot: Robot, base: list[BaseParameter]) -> list[BaseParam
 
 
 def fit(columns: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """The multiples of the columns whose sum is next to each target."""
+    """The multiples of the columns that are closest to each target."""
     return np.asarray(np.linalg.lstsq(columns, targets, rcond=None)[0])
 
 
 class Span:
-    """What columns of length one span, by an orthonormal basis."""
+    """The span of columns of length one, as an orthonormal basis."""
 
     def __init__(self, basis: np.ndarray) -> None:
         self.basis = basis
 
     def extend(self, unit: np.ndarray) -> bool:
-        """Whether the column is not a sum of those before; then it joins them."""
+        """Add a column and return True, unless it depends on those before."""
         for _ in range(2):  # the first time leaves rounding errors
             unit = unit - self.basis @ (self.basis.T @ unit)
         far = float(np.linalg.norm(unit))
@@ -220,7 +228,7 @@ class Span:
 
 
 def round_to_integer(x: Scalar) -> Scalar:
-    """A number within rounding of a whole one as that."""
+    """Round a number within rounding error of an integer."""
     return float(round(x)) if type(x) is float and abs(x - round(x)) < ROUNDING else x
 
 
@@ -254,12 +262,12 @@ def mobilities(robot: Robot) -> list[LinkMobility]:
 
 
 def direction(link: Link, parent: Vector) -> Vector:
-    """The direction that a link turns about, if there is only one."""
+    """The direction that a link turns about, if it is unique."""
     return Z if link.joint.turns else link.placement.axes.T @ parent
 
 
 def lever_arms(robot: Robot) -> list[Scalar]:
-    """How far along z the origin of each link is from a point that stands still, where there is one: v = l ω × z."""
+    """The distance along z of each link's origin from a point at rest, if there is one: v = l ω × z."""
     above: list[Scalar] = [0.0] * robot.n
     below: list[Scalar] = [0.0] * robot.n
     q = robot.coordinates.positions(neutral(robot).tolist())
@@ -273,7 +281,7 @@ def lever_arms(robot: Robot) -> list[Scalar]:
 
 
 def freedoms(robot: Robot) -> list[Freedom]:
-    """How each link of a robot of numbers moves."""
+    """The freedoms of each link of a robot of numbers."""
     numbers = np.random.default_rng(robot.n).normal(size=(robot.nq + robot.n, STATES))
     q, rates = robot.coordinates.positions(list(numbers[: robot.nq])), list(numbers[robot.nq :])
     twists, poses = kinematics.twists(robot, q, rates), kinematics.poses(robot, q)

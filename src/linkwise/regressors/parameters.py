@@ -18,11 +18,10 @@ UNIT_BODIES = tuple(map(body_of, np.eye(len(TEN)).tolist()))
 
 
 class Parameters(np.ndarray):
-    """An array of numbers with a name each: `parameters["link2.hx"]`. What is computed from it is a plain array.
+    """An array of numbers with names: `parameters["link2.hx"]`. Results computed from it are plain arrays.
 
-    Numbers are changed by their names, or all by `*=` and the like; anything else could put them at other names.
-
-    Base parameters have a `grouping` too: the matrix by which they follow from all parameters.
+    Numbers are changed by name, or all at once by `*=` and the like. Base parameters also have a `grouping`, the
+    matrix from all parameters to these.
     """
 
     names: tuple[str, ...]
@@ -38,15 +37,15 @@ class Parameters(np.ndarray):
         return parameters
 
     def __array_finalize__(self, other: Any) -> None:
-        """Without names: `copy` keeps them, and nothing else that NumPy makes of the array."""
+        """Drop the names: only `copy` keeps them."""
         self.names, self.grouping = (), None
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, keywords: Any) -> Any:
-        """On plain arrays, so that no result that is reordered or reshaped has the names of what was there before."""
+        """Call NumPy with plain arrays, so that reordered or reshaped results do not keep the old names."""
         return function(*map(plain_array, arguments), **{key: plain_array(x) for key, x in keywords.items()})
 
     def __array_ufunc__(self, ufunc: Any, method: Any, *operands: Any, **keywords: Any) -> Any:
-        """On plain arrays. The result of `parameters *= 2` is in the same parameters."""
+        """Call NumPy with plain arrays; `parameters *= 2` writes into the same parameters."""
         out = keywords.get("out", ())
         if out:
             keywords["out"] = tuple(x.base if isinstance(x, Parameters) and x.names else x for x in out)
@@ -108,7 +107,7 @@ def plain_array(x: Any) -> Any:
 
 
 class Column(NamedTuple):
-    """A column of a regressor: bodies on links, whose torques are added up, or a unit of what a drive has."""
+    """A column of a regressor: bodies on links, whose torques are added up, or a unit of a drive's number."""
 
     name: str
     bodies: tuple[tuple[int, RigidInertia], ...] = ()  # links, and what is on them
@@ -142,18 +141,30 @@ def all_values(robot: Robot, law: Friction | None) -> list[Scalar]:
 
 
 def parameters(robot: Robot, friction: bool | Friction = False, base: bool = False) -> Parameters:
-    """The parameters of a robot that its torques are linear in, as an array with `names`: (p,).
+    """The parameters of a robot that its torques are linear in.
 
-    First ten for each link of `robot.names`: mass `m`, first moments `hx`, `hy`, `hz` (h = m c) and the tensor `Jxx`,
-    `Jxy`, `Jxz`, `Jyy`, `Jyz`, `Jzz` about the joint's origin, all in the link's joint-aligned frame, whose z is the
-    joint's axis. Then the `rotor` inertia of each joint, and with `friction` each joint's `viscous` coefficient and
-    then each joint's `coulomb` coefficient (and `stribeck`, if an `lw.Friction` has that): a joint of several degrees
-    of freedom has one number for all of them. `regressor` has a column for each.
+    Ten for each link of `robot.names`: mass `m`, first moments `hx`, `hy`, `hz` (h = m c) and the tensor `Jxx`, `Jxy`,
+    `Jxz`, `Jyy`, `Jyz`, `Jzz` about the joint's origin, in the link's joint-aligned frame, whose z is the joint's axis.
+    Then the `rotor` inertia of each joint; with friction each joint's `viscous` coefficient, then each joint's
+    `coulomb` (and `stribeck`) coefficient. A joint of several degrees of freedom has one number for all of them.
 
-    `base=True`: the base parameters, those of `lw.base_parameters`, and after them the rotors and coefficients whose
-    torques are not a sum of those of others; a rotor that is not among them is added to the parameters that it acts
-    like. `grouping` is the matrix (b, p) by which they follow from all parameters.
+    Parameters
+    ----------
+    robot : Robot
+    friction : bool or Friction
+        Include the coefficients of friction.
+    base : bool
+        Only the base parameters: those of `lw.base_parameters`, then the rotors and coefficients whose torques are
+        not a sum of others'. Other rotors are added to the parameters that they act like.
 
+    Returns
+    -------
+    Parameters, (p,)
+        An array with `names`, one for each column of `lw.regressor`. With `base`, `grouping` is the matrix (b, p)
+        from all parameters to these.
+
+    Examples
+    --------
     >>> import linkwise as lw
     >>> pi = lw.parameters(lw.load("planar3"))
     >>> pi.shape, pi.names[:5], pi["link2.hx"]

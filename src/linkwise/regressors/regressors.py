@@ -46,13 +46,29 @@ def regressor(
     base: bool = False,
     check: bool = False,
 ) -> Array:
-    """The matrix Y(q, qd, qdd) whose product with the robot's parameters is its torques: (..., n, p).
+    """The matrix Y(q, qd, qdd) whose product with the robot's parameters is its torques.
 
-    Y @ lw.parameters(robot) are the torques of `inverse_dynamics`, with the same `friction`;
-    `lw.parameters(robot).names` names the columns. `base=True` has a column for each of the base parameters,
-    `lw.parameters(robot, base=True)`: no column is a sum of others. Computed by a recursion, in O(n d) blocks for trees
-    of depth d.
+        τ = Y(q, q̇, q̈) π,    π = `lw.parameters(robot)`
 
+    Parameters
+    ----------
+    robot : Robot
+    q : array_like, (..., nq)
+    qd, qdd : array_like, (..., n)
+    friction : bool or Friction
+        Add columns for friction, as for `lw.inverse_dynamics`.
+    base : bool
+        Columns for `lw.parameters(robot, base=True)` only: no column is a sum of others.
+    check : bool
+        Refuse numbers that are not finite.
+
+    Returns
+    -------
+    Array, (..., n, p)
+        `lw.parameters(robot).names` names the columns.
+
+    Examples
+    --------
     >>> import linkwise as lw
     >>> arm = lw.load("planar3")
     >>> Y = lw.regressor(arm, q=[0, 0, 0], qd=[0, 0, 0], qdd=[0, 0, 0])
@@ -97,13 +113,27 @@ def slotine_li_regressor(
     base: bool = False,
     check: bool = False,
 ) -> Array:
-    """The matrix Y(q, qd, qdr, qddr) of adaptive control by Slotine and Li: (..., n, p).
+    """The matrix Y(q, qd, qdr, qddr) of adaptive control by Slotine and Li.
 
-    Y @ lw.parameters(robot) is M(q) qddr + C(q, qd) qdr + g(q), with reference rates `qdr` and accelerations `qddr`. C
-    is made of the Christoffel symbols of M, so that the rate of M less 2 C is skew. Friction and rotors are those of
-    the reference. Columns, `friction` and `base` as in `regressor`, which it is for qdr = qd and qddr = qdd. Not for
-    robots with ball or free joints.
+    Y π = M(q) q̈_r + C(q, q̇) q̇_r + g(q), with C made of the Christoffel symbols of M, so that Ṁ - 2 C is skew.
+    Friction and rotors are those of the reference. For qdr = qd and qddr = qdd it is `lw.regressor`.
 
+    Parameters
+    ----------
+    robot : Robot
+        Without ball and free joints.
+    q, qd : array_like, (..., n)
+    qdr, qddr : array_like, (..., n)
+        Reference rates and accelerations.
+    friction, base, check
+        As for `lw.regressor`.
+
+    Returns
+    -------
+    Array, (..., n, p)
+
+    Examples
+    --------
     >>> import linkwise as lw
     >>> arm = lw.load("planar3")
     >>> Y = lw.identification.slotine_li_regressor(arm, [0.1, 0.2, 0.3], [1, 2, 3], [1, 1, 1], [0, 0, 0])
@@ -128,10 +158,23 @@ def body_energies(states: States) -> list[Any]:
     multiplied=parameters,
 )
 def energy_regressor(robot: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
-    """The vector whose product with the robot's parameters is its energy, kinetic and potential: (..., p).
+    """The vector whose product with the robot's parameters is its energy, kinetic and potential.
 
-    The energy is that of `kinetic_energy` and `potential_energy`, the parameters are those of `lw.parameters(robot)`.
+    Parameters
+    ----------
+    robot : Robot
+    q : array_like, (..., nq)
+    qd : array_like, (..., n)
+    check : bool
+        Refuse numbers that are not finite.
 
+    Returns
+    -------
+    Array, (..., p)
+        For `lw.parameters(robot)`.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> import linkwise as lw
     >>> arm = lw.load("planar3")
@@ -143,7 +186,7 @@ def energy_regressor(robot: Robot, q: Array, qd: Array, *, check: bool = False) 
 
 
 def columns_of(robot: Robot, law: Friction | None, base: bool | None) -> list[Column]:
-    """Of all parameters or of the base parameters."""
+    """The columns of all parameters, or of the base parameters."""
     if not base:
         return cached_columns(robot, law)
     from .base_columns import base_grouping
@@ -155,7 +198,7 @@ cached_columns = PerRobot(all_columns)
 
 
 def bodies_of_links(robot: Robot, columns: Sequence[Column]) -> list[list[RigidInertia]]:
-    """For each link the bodies on it, in the order of the columns."""
+    """The bodies on each link, in the order of the columns."""
     bodies: list[list[RigidInertia]] = [[] for _ in robot.links]
     for column in columns:
         for link, body in column.bodies:
@@ -180,7 +223,7 @@ def column_torques(
     rates: Scalars,
     accelerations: Scalars,
 ) -> list[list[Scalar]]:
-    """The torques of the links in each column, from those of the bodies on each link."""
+    """The torques of the links in each column, from those of the bodies and drives."""
     on_links = dict(enumerate(map(iter, of_bodies)))
     drives = {ROTOR: accelerations}
     if law is not None:
@@ -205,7 +248,7 @@ def sum_columns(columns: Sequence[Scalars]) -> list[Scalar]:
 
 
 def energy_of_rotor(robot: Robot, column: Column, rates: Scalars) -> Scalar:
-    """Of a unit of rotor inertia in each degree of freedom of the joint."""
+    """The energy of a unit of rotor inertia in each degree of freedom of the joint."""
     energy: Scalar = 0.0
     assert column.drive is not None
     joint = robot.moving[column.drive[1]]
@@ -215,7 +258,7 @@ def energy_of_rotor(robot: Robot, column: Column, rates: Scalars) -> Scalar:
 
 
 def random_torques(robot: Robot, law: Friction | None, columns: Sequence[Column]) -> np.ndarray:
-    """The columns of a robot of numbers in random states, all in a row: (states · n, columns)."""
+    """The columns of a robot of numbers in random states: (states · n, columns)."""
     rng, count = np.random.default_rng(robot.n), 2 * len(columns) // robot.n + 20
     q, (qd, qdd) = rng.normal(size=(count, robot.nq)), rng.normal(size=(2, count, robot.n))
     states = States(robot, {"q": q, "qd": qd, "qdd": qdd})

@@ -36,14 +36,29 @@ def budget(
     t: Array | None = None,
     check: bool = False,
 ) -> Budget:
-    """Each joint's torque, as `lw.inverse_dynamics` gives it, split into the terms that it is made of.
+    """Each joint's torque, as `lw.inverse_dynamics` gives it, split into its terms.
 
-    These are the acceleration of every joint, the bias acceleration and bias force of every link, split by the joints
-    whose rates they are quadratic in (of one: centrifugal; of two: Coriolis), the weight of every link, external
-    wrenches, the joint's rotor and its friction, viscous and Coulomb's. The result is a tuple of arrays (..., n, terms)
-    with names (`lw.results.Budget`); it prints as a table, plots and answers `why("joint2")`. `wrench`, `point` and
-    `friction` as for `lw.inverse_dynamics`; `t` are the times of states along a trajectory, for tables and plots.
+    The terms are the acceleration of every joint; the bias acceleration and bias force of every link, by the joints
+    whose rates they are quadratic in (one: centrifugal; two: Coriolis); the weight of every link; external wrenches;
+    the joint's rotor; viscous and Coulomb friction.
 
+    Parameters
+    ----------
+    robot : Robot
+    q : array_like, (..., nq)
+    qd, qdd : array_like, (..., n)
+    wrench, point, friction, check
+        As for `lw.inverse_dynamics`.
+    t : array_like, (samples,), optional
+        Times of the states along a trajectory, for tables and plots.
+
+    Returns
+    -------
+    Budget
+        A named tuple of arrays (..., n, terms). It prints as a table, plots, and answers `why("joint2")`.
+
+    Examples
+    --------
     >>> import linkwise as lw
     >>> arm = lw.load("planar3")
     >>> print(lw.budget(arm, q=[0, 0, 0], qd=[1, 0, 0], qdd=[0, 0, 0])["link2"].sentence())
@@ -98,7 +113,7 @@ def torque_terms(
 
 
 def rows(table: TermTable, terms: Terms, width: int, column: Callable[..., int | None]) -> Dense:
-    """Terms of links as rows for the torques, each in the column that its indices give; None drops it.
+    """Terms of links as rows for the torques, each in the column of its indices; a column of None drops the term.
 
     Torques of coupled joints add up.
     """
@@ -111,7 +126,7 @@ def rows(table: TermTable, terms: Terms, width: int, column: Callable[..., int |
 
 
 def by_joint(table: TermTable, terms: Terms) -> Dense:
-    """(n, n): of the motion of joints."""
+    """(n, n): terms by the joint whose motion causes them."""
     return rows(table, terms, table.robot.n, lambda j: table.robot.slots[j].v)
 
 
@@ -154,12 +169,12 @@ def summand_rows(
 
 
 def sum_summands(rows: Sequence[Dense]) -> Dense:
-    """c_ki of its summands."""
+    """c_ki, the sums of the summands."""
     return [[reduce(add, summands, 0.0) for summands in row] for row in rows]
 
 
 def recentre(sums: dict[tuple[int, ...], Scalar], robot: Robot, x: int, spin: Scalar, bodies: Any) -> None:
-    """What the moving origin of a ball joint's Euler angles adds to the sums, with its last link: see `recentring`."""
+    """Add what the moving origin of a ball joint's Euler angles contributes, with its last link: see `recentring`."""
     y, z = x + 1, x + 2
     D_x, D_y = bodies[x].pivot, bodies[y].pivot
     U_xy = power(robot.links[x].joint.axis.to_child(bodies[y].pose), bodies[y].psi)
@@ -179,13 +194,12 @@ class QuasiTermArrays(NamedTuple):
 
 
 class QuasiBudget(BudgetBase, QuasiTermArrays):
-    """What C(θ, ν) or C(θ, ξ) is made of: a tuple of arrays with names, and views of them.
+    """The terms of C(θ, ν) or C(θ, ξ): a tuple of arrays with names, and views of them.
 
-    `c` (..., n, n) are the elements c_ki of Kozłowski's equation (48), c_ki = -c_ik off the diagonal, and `summands`
-    (..., n, n, n) are what they are the sums of: [..., k, i, m] is the share of joint m. `elements` are c_ki ν_i (or
-    ξ_i), with the `velocity` as it was given. `bias_force`, `gravity` and `wrench` are by link. `elements` and these
-    three add up to C, `total`. Tables and plots as of `lw.results.Budget`, by elements, by the summands of each or by
-    kinds.
+    `c` (..., n, n) are the elements c_ki of Kozłowski's equation (48), c_ki = -c_ik off the diagonal; `summands`
+    (..., n, n, n) are their summands, [..., k, i, m] that of joint m. `elements` are c_ki ν_i (or ξ_i), with the
+    `velocity` of the call. `bias_force`, `gravity` and `wrench` are by link. `elements` and these three add up to
+    C, `total`. Tables and plots as of `lw.results.Budget`: by elements, by their summands, or by kinds.
     """
 
     kind: str

@@ -62,7 +62,7 @@ def heading(budget: Any) -> str:
 
 
 def draw_bars(budget: Any, chosen: Sequence[int], labels: Sequence[str], values: np.ndarray, most: int) -> Any:
-    """Of one state: a bar for each of the largest terms, the others as one, and the total."""
+    """One state: bars of the largest terms, of the rest, and of the total."""
     rows: list[list[tuple[str, float]]] = []
     for k in chosen:
         columns = largest(values[None, k], most)
@@ -89,7 +89,7 @@ def draw_bars(budget: Any, chosen: Sequence[int], labels: Sequence[str], values:
 
 
 def mark_limit(line: Any, budget: Any, k: int, signs: Sequence[float] = (1.0, -1.0)) -> str:
-    """Lines at the limit of joint k unless it is far off, and words for it; none where there is none.
+    """Lines at the limit of joint k unless it is far off, and its text; nothing without a limit.
 
     Whether it is far off does not depend on the view, so that pictures of one motion have the same lines.
     """
@@ -107,14 +107,14 @@ def mark_limit(line: Any, budget: Any, k: int, signs: Sequence[float] = (1.0, -1
 
 
 def largest(values: np.ndarray, most: int) -> list[int]:
-    """The terms (samples, terms) of the largest mean magnitude that are not zero, the largest first."""
+    """The columns of the terms (samples, terms) with the largest mean magnitude, the largest first, without zeros."""
     size = np.nanmean(np.abs(values), axis=0)
     order = [int(i) for i in np.argsort(-size, kind="stable") if size[i] > NOISE * size.sum()]
     return order if len(order) <= most + 1 else order[:most]
 
 
 def term_styles(shown: Sequence[Sequence[int]], labels: Sequence[str]) -> dict[int, dict[str, Any]]:
-    """The look of each term, the same in all panels: a colour of its own, and hatched where colours run out.
+    """The style of each term, the same in all panels: a colour, hatched after the last colour.
 
     Kinds of terms have the same colours in all pictures, so that two motions can be compared.
     """

@@ -26,7 +26,7 @@ TABLE_TERMS = 12  # terms that a table lists
 
 
 class BudgetBase(ComparesArrays, ABC):
-    """What budgets share: `total` (..., n), which is the sum of `values` (..., n, terms), each with a label."""
+    """The common base of budgets: `total` (..., n), the sum of `values` (..., n, terms), each with a label."""
 
     robot: Robot
     t: np.ndarray | None
@@ -35,17 +35,17 @@ class BudgetBase(ComparesArrays, ABC):
     @property
     @abstractmethod
     def what(self) -> str:
-        """What the totals are, in words."""
+        """The totals, in words."""
 
     @property
     @abstractmethod
     def symbol(self) -> str:
-        """Of a total."""
+        """The symbol of a total."""
 
     @property
     @abstractmethod
     def total(self) -> Array:
-        """What is split: (..., n)."""
+        """The sums of the terms: (..., n)."""
 
     @property
     @abstractmethod
@@ -54,26 +54,26 @@ class BudgetBase(ComparesArrays, ABC):
 
     @abstractmethod
     def groups(self, by: str) -> dict[str, list[int]]:
-        """The labels of a view, and which terms each of them adds up."""
+        """The labels of a view, and the columns of the terms that each adds up."""
 
     def units(self) -> tuple[str, ...]:
         return self.robot.effort_units
 
     def limits(self) -> Sequence[float]:
-        """Of the magnitude of the totals; infinite where there is none."""
+        """The limits of the totals' magnitudes; infinite without a limit."""
         return [limit or math.inf for limit in self.robot.effort_limits]  # zero: a program's word for none
 
     def through(self, k: int, by: str) -> dict[str, str]:
-        """By label: the link from which on a composite body passes a term to total k."""
+        """By label: the first link of the composite body that passes a term to total k."""
         return {}
 
     def symbols(self, k: int, by: str) -> dict[str, str]:
-        """By label: the term as the paper writes it, in LaTeX; none where joints and links have no common numbers."""
+        """By label: the term in the paper's LaTeX; empty where joints and links are numbered differently."""
         return {}
 
     @abstractmethod
     def _with_arrays(self, arrays: Iterable[Array], t: Array | None) -> Self:
-        """The same of other arrays."""
+        """The same budget with other arrays."""
 
     def state(self, index: Any) -> Self:
         """The budget of one state of the batch, or of several."""
@@ -99,7 +99,7 @@ class BudgetBase(ComparesArrays, ABC):
         return by or self.views[0]
 
     def index_of(self, joint: str | int) -> int:
-        """Where a joint is in qd and tau: by its number, by its name or that of its link, or as "base.wx"."""
+        """The index of a joint in qd and tau: by number, by its name or that of its link, or as "base.wx"."""
         names = self.robot.v_names
         if not isinstance(joint, str):
             if isinstance(joint, bool) or not -len(names) <= int(joint) < len(names):
@@ -128,9 +128,9 @@ class BudgetBase(ComparesArrays, ABC):
         return self.state(where) if self.batch else self
 
     def joint(self, joint: str | int, *, by: str = "", most: int | None = TABLE_TERMS) -> JointBudget:
-        """The terms of one joint, the largest first: of one state, or of that with the largest total in a batch.
+        """The terms of one joint, the largest first: of one state, or of the state of a batch with the largest total.
 
-        `most` are the terms to be listed, the others as one; None lists all. `terms` of the result has them all.
+        `most` terms are listed and the others added up; None lists all. `terms` of the result has them all.
         """
         k, view = self.index_of(joint), self._view(by)
         where = self.place(k)
@@ -150,7 +150,7 @@ class BudgetBase(ComparesArrays, ABC):
         )
 
     def _beyond(self, k: int) -> str:
-        """How long a total is beyond its limit, along a trajectory: between samples it is a straight line."""
+        """How long a total exceeds its limit along a trajectory; between samples it is a straight line."""
         limit = float(self.limits()[k])
         if self.t is None or not math.isfinite(limit):
             return ""
@@ -162,7 +162,7 @@ class BudgetBase(ComparesArrays, ABC):
         return f"{seconds:.3g} s of {self.t[-1] - self.t[0]:.3g} s" if seconds > 0.0 else ""
 
     def _when(self, where: tuple[Any, ...]) -> str:
-        """Which state of a batch it is."""
+        """The state of a batch, in words."""
         if not self.batch:
             return ""
         if self.t is not None and len(where) == 1:
@@ -174,10 +174,9 @@ class BudgetBase(ComparesArrays, ABC):
         return self.joint(key) if isinstance(key, str) else tuple.__getitem__(cast(Any, self), key)
 
     def table(self, *joints: str | int, by: str = "", most: int | None = TABLE_TERMS) -> Description:
-        """The terms of each joint, or of some, as tables; along a trajectory where each total is largest.
+        """The terms of each joint, or of some, as tables; along a trajectory at the state with the largest total.
 
-        `by` is the view, one of `views`; `most` are the terms of each joint to be listed, the others as one, and None
-        lists all.
+        `by` is one of `views`; `most` terms of each joint are listed and the others added up, None lists all.
         """
         chosen = joints or range(self.robot.n)
         tables = [str(self.joint(k, by=by, most=most)) for k in chosen]
@@ -225,10 +224,10 @@ class BudgetBase(ComparesArrays, ABC):
         by: str = "",
         most: int = PLOT_TERMS,
     ) -> Any:
-        """A matplotlib figure: the terms of each joint stacked over time, those above zero and those below it.
+        """A matplotlib figure: the terms of each joint stacked over time, above and below zero.
 
-        The largest terms have colours of their own, the others are one; the line is their sum. `path` is a picture to
-        write.
+        The `most` largest terms have colours of their own, the others are added up; the line is the total. `path` is
+        the picture file to write.
         """
         from .plot import plot_budget
 
@@ -237,8 +236,8 @@ class BudgetBase(ComparesArrays, ABC):
     def latex(self, *joints: str | int, by: str = "", digits: int = 5, most: int | None = None) -> str:
         """The terms of one state as LaTeX, an aligned display for each joint, the largest first; needs amsmath.
 
-        Beside each term stands what it is in the paper, and its name. With symbols, every term that is not zero is
-        there, in the robot's order.
+        Each line has the value, the symbol of the paper and the name. With symbols, all terms that are not zero are
+        listed, in the robot's order.
         """
         if self.batch:
             raise ValueError(
@@ -270,16 +269,15 @@ class TorqueTerms(NamedTuple):
 
 
 class Budget(BudgetBase, TorqueTerms):
-    """What each joint's torque is made of: a tuple of arrays with names, and views of them.
+    """The terms of each joint's torque: a tuple of arrays with names, and views of them.
 
-    [..., k, j] of `acceleration` is the share of joint j's acceleration in torque k; [..., k, m] of
-    `bias_acceleration`, `bias_force`, `gravity` and `wrench` that of link `robot.names[m]`; `rotor` is that of the
-    joint itself, and so is its friction: `viscous` and `coulomb`, with Stribeck's in it, together `friction`.
-    `centrifugal` (..., n, n) and `coriolis` (..., n, n, n), each pair of joints once, are the bias accelerations and
-    forces by joint. All of them add up to `tau`. `terms` are the finest terms that there are, and `values` (..., n,
-    terms) their torques. `budget["joint2"]` is one joint; `table()`, `why()`, `plot()`, `latex()` and `columns()` show
-    it, by joints, by links, by terms or by kinds of terms. The difference of two budgets, of an arm with and without
-    its payload, is a budget too.
+    `acceleration` [..., k, j] is the share of joint j's acceleration in torque k; `bias_acceleration`, `bias_force`,
+    `gravity` and `wrench` [..., k, m] that of link `robot.names[m]`. `rotor`, `viscous` and `coulomb` (Stribeck's
+    part included) are of the joint itself; the last two add up to `friction`. `centrifugal` (..., n, n) and
+    `coriolis` (..., n, n, n), each pair of joints once, are the bias accelerations and forces by joint. All of them
+    add up to `tau`. `terms` are the finest terms, `values` (..., n, terms) their torques. `budget["joint2"]` is one
+    joint; `table()`, `why()`, `plot()`, `latex()` and `columns()` show it by joints, links, terms or kinds of terms.
+    The difference of two budgets, of an arm with and without its payload, is a budget too.
     """
 
     what, symbol = "torques", "tau"
@@ -373,7 +371,7 @@ class Budget(BudgetBase, TorqueTerms):
         return {label: torque_symbol(self.robot, k, term, by) for label, term in first.items()}
 
     def __sub__(self, other: Any) -> Budget:
-        """The budget of what this robot needs more than another with the same joints and links, such as a payload."""
+        """The budget of the difference to another robot with the same joints and links, such as a payload."""
         if not isinstance(other, Budget):
             return NotImplemented
         if self.terms != other.terms:
@@ -389,7 +387,7 @@ class Budget(BudgetBase, TorqueTerms):
 
 
 def as_numpy(array: Array) -> np.ndarray:
-    """As an array of NumPy, which has no gradient."""
+    """The array as a NumPy array, without its gradient."""
     return np.asarray(array.detach().cpu() if hasattr(array, "detach") else array)
 
 

@@ -15,7 +15,7 @@ Key = tuple[int, int, int]  # a link (of `names`), and two rates (of `v_names`),
 
 
 class Term(NamedTuple):
-    """One term of the torques: what it comes from, on which link, and by the motion of which joints."""
+    """One term of the torques: its cause, its link, and the joints whose motion it depends on."""
 
     what: str  # "acceleration", "bias acceleration", "bias force", "gravity", "wrench", "rotor", or of FRICTION
     link: str = ""
@@ -27,7 +27,7 @@ class Term(NamedTuple):
         return ("centrifugal" if len(self.joints) == 1 else "Coriolis") if self.what.startswith("bias") else ""
 
     def label(self, by: str) -> str:
-        """What it is called in a view; terms of the same name are added up."""
+        """The label of the term in a view; terms with the same label are added up."""
         of_joints = " and ".join(self.joints)
         if self.rates:
             by_link, by_joint = f"{self.what} of {self.link}", f"{self.rates} of {of_joints}"
@@ -63,7 +63,7 @@ class TermTable:
         self.accelerations, self.forces = accelerations, forces
 
     def key(self, link: int, i: int, j: int) -> Key:
-        """Where a bias term of links belongs: links of one joint together, the rates of coupled joints together."""
+        """The key of a bias term: links of one joint share it, and so do the rates of coupled joints."""
         first, second = sorted((self.robot.slots[i].v, self.robot.slots[j].v))
         return self.owners[link], first, second
 
@@ -84,7 +84,7 @@ class TermTable:
         )
 
     def through(self, k: int, term: Term) -> str:
-        """Of an acceleration or a bias acceleration: the link from which on a composite body passes it to torque k."""
+        """For accelerations and bias accelerations: the first link of the composite body that acts on torque k."""
         if term.what not in ("acceleration", "bias acceleration"):
             return ""
         indices = [index for index, slot in enumerate(self.robot.slots) if slot.v == k]
@@ -104,7 +104,7 @@ def term_table(robot: Robot) -> TermTable:
 
 
 def groups(terms: Sequence[Term], by: str) -> dict[str, list[int]]:
-    """The labels of a view, and which terms each of them adds up."""
+    """The labels of a view, and the columns of the terms that each adds up."""
     one_of(by, VIEWS, "by")
     columns: dict[str, list[int]] = {}
     for column, term in enumerate(terms):
@@ -117,7 +117,7 @@ FORCES = {"bias force": "b", "gravity": "b^g", "wrench": "b^e"}
 
 
 def numbered(robot: Robot) -> bool:
-    """Whether each joint has one degree of freedom of its own, so that joints and links have the same numbers."""
+    """Whether each joint has one degree of freedom and no coupling, so that joints and links have the same numbers."""
     return all(joint.kind.degrees == 1 and joint.coupling is None for joint in robot.moving)
 
 
@@ -144,7 +144,7 @@ def inward(operator: str, k: int, m: int) -> str:
 
 
 def through_composite(k: int, j: int, x: str) -> str:
-    """What x at link j is in torque k."""
+    """The share in torque k of x at link j."""
     if j >= k:
         return rf"{inward('Phi', k, j)} r_{{{j}}} {x}"
     return rf"H_{{{k}}} r_{{{k}}} \Phi^*_{{{j},{k}}} {x}"
@@ -156,7 +156,7 @@ def christoffel(k: int, i: int, j: int) -> str:
 
 
 def element_symbol(k: int, i: int, m: int, normalized: bool) -> str:
-    """c_ki times the quasi-velocity, or of that the summand of m in (48); m < 0 for all."""
+    """c_ki times the quasi-velocity, or with m ≥ 0 its summand of joint m in (48)."""
     k, i, m = k + 1, i + 1, m + 1
     velocity = rf"\{'nu' if normalized else 'xi'}_{{{i}}}"
     if m <= 0:

@@ -44,12 +44,12 @@ class JointBudget:
 
     @property
     def largest(self) -> list[tuple[str, float]]:
-        """The terms that are to be seen beside the others, the largest first."""
+        """The terms that are not negligible, the largest first."""
         seen = [(label, x) for label, x in self.terms if not abs(x) <= NOISE * self.scale]
         return sorted(seen, key=lambda term: -abs(term[1]))
 
     def shortened(self, most: int | None) -> list[tuple[str, float]]:
-        """As many of the largest terms, and the sum of the others as one."""
+        """The `most` largest terms, and the sum of the others as one."""
         return largest_and_rest(self.largest, most)
 
     def __getitem__(self, label: str) -> float:
@@ -63,7 +63,7 @@ class JointBudget:
         return f" at {self.when}" if self.when else ""
 
     def sentence(self, most: int = 4) -> str:
-        """The total as a sum, on one line: as many of its largest terms, and the others as one."""
+        """The total as a sum on one line, with the `most` largest terms and the rest."""
         if math.isnan(self.total):
             return self._not_finite
         terms = self.shortened(most)
@@ -73,7 +73,7 @@ class JointBudget:
         return f"{self.name}: {format_number(self.total)} {self.unit} = {text}{self._at}"
 
     def why(self, most: int = 4) -> str:
-        """What drives the total, and what is against it, with shares of the limit, or of the total without one."""
+        """The terms that drive the total and those that oppose it, as shares of the limit, or of the total."""
         if math.isnan(self.total):
             return self._not_finite
         base, of = (self.limit, "limit") if math.isfinite(self.limit) else (abs(self.total), "total")
@@ -98,7 +98,7 @@ class JointBudget:
         return "\n".join(lines)
 
     def passed(self, label: str) -> str:
-        """Through which body an acceleration acts, in words."""
+        """The body through which an acceleration acts, in words."""
         return f" (through the body from {self.through[label]} on)" if label in self.through else ""
 
     @property
@@ -130,7 +130,7 @@ class JointBudget:
 
     @property
     def whole(self) -> float:
-        """|total|, or 0 where it is nothing beside its terms."""
+        """|total|, or 0 where it is negligible beside its terms."""
         return abs(self.total) if abs(self.total) > NOISE * self.scale else 0.0
 
 
@@ -154,7 +154,7 @@ def format_number(x: float) -> str:
 
 
 def format_percent(x: float, whole: float) -> str:
-    """A share; none of a whole that is zero."""
+    """A share in percent; "-" of a total of zero."""
     return "-" if whole == 0.0 else f"{100.0 * x / whole:.3g} %"
 
 
