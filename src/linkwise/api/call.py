@@ -16,7 +16,7 @@ import math
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from functools import partial, wraps
-from typing import Any, NamedTuple, ParamSpec
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from .singular import explain_division_by_zero, refuse_singular
 from .states import Array, States
 
 P = ParamSpec("P")
+R = TypeVar("R")
 Shape = tuple[int | str, ...]
 ResultShapes = Shape | list[Shape] | Callable[..., Shape | list[Shape]]
 SIZES: dict[str, Callable[[Robot], int]] = {
@@ -164,7 +165,7 @@ class PublicFunction:
     result_names: tuple[str, ...] = ()  # in generated files
     multiplied: Callable[..., Any] | None = None  # of a regressor: the parameters, by robot, friction and base
 
-    def __call__(self, function: Callable[P, Array]) -> Callable[P, Array]:
+    def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
         parameters = inspect.signature(function).parameters
         self.names, self.compute_parameters = (
             tuple(parameters),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import one_of
 from ..kernels.dispatch import DTYPES
@@ -19,14 +19,17 @@ if TYPE_CHECKING:
     from ..kernels.spec import KernelSpec
     from ..kernels.target import Target
 
+DType = Literal["float64", "float32"]
+Form = Literal["auto", "straight", "loops", "rounds"]
+
 
 def compile(  # noqa: A001
     function: Callable[..., Any],
     robot: Robot,
     *,
-    target: str = "cpu",
-    dtype: str | None = None,
-    form: str = "auto",
+    target: Literal["cpu", "cuda", "wasm"] = "cpu",
+    dtype: DType | None = None,
+    form: Form = "auto",
     passes: Iterable[str] = (),
     **keywords: Any,
 ) -> Any:
@@ -74,7 +77,7 @@ def compile(  # noqa: A001
     motion: Motion | None = getattr(function, "motion", None)
     if motion is not None:
         return motion.compiled(robot, **non_default_options(dtype, form, passes, target), **keywords)
-    dtype = dtype or DTYPES[0]
+    dtype = dtype or "float64"
     with LOCK:
         from ..kernels.target import target_named, this_machine  # imported only when something is compiled
 
@@ -142,7 +145,7 @@ def ptx_source(
     function: Callable[..., Any],
     robot: Robot,
     *,
-    dtype: str = "float64",
+    dtype: DType = "float64",
     architecture: str = "sm_80",
     passes: Iterable[str] = (),
     **keywords: Any,
@@ -257,8 +260,8 @@ def wasm(
     function: Callable[..., Any],
     robot: Robot | None = None,
     *,
-    dtype: str | None = None,
-    form: str = "auto",
+    dtype: DType | None = None,
+    form: Form = "auto",
     passes: Iterable[str] = (),
     **keywords: Any,
 ) -> WasmModule:
@@ -306,7 +309,7 @@ def wasm(
         if robot is None:
             raise TypeError(f"lw.{function.__name__} has no form that takes any robot (expected a robot)")
         return WasmModule(motion.module(robot, **non_default_options(dtype, form, passes), **keywords))
-    dtype = dtype or DTYPES[0]
+    dtype = dtype or "float64"
     with LOCK:
         machine = wasm_target()
         if robot is None:

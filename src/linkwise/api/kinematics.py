@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Literal
 
 from ..dynamics import centres, kinematics
 from ..errors import is_integer, one_of
@@ -21,9 +21,9 @@ def centre_motions(states: States, base: BaseMotion | None) -> list[list[list[An
 
 
 @PublicFunction([("links", 3)] * 3, centre_motions, compiled=False, takes_base_motion=True)
-def mass_centres(
+def mass_centres(  # type: ignore[empty-body]
     robot: Robot, q: Array, qd: Array, qdd: Array, *, base: BaseMotion | None = None, check: bool = False
-) -> Array:
+) -> tuple[Array, Array, Array]:
     """Positions, velocities and accelerations of the mass centres of the links `robot.names`, in the base frame.
 
     Parameters
@@ -111,7 +111,7 @@ def jacobian(
     q: Array,
     *,
     link: str | int | None = None,
-    point: str | Iterable[float] = "frame",
+    point: Literal["frame", "com"] | Iterable[float] = "frame",
     check: bool = False,
 ) -> Array:
     """The matrix from joint rates to the twist of a link, angular part first, in the base frame.

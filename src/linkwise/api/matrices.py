@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from ..dynamics import constraints, coriolis, denoc, elimination, fewest, kinematics, operator_matrices
 from ..dynamics import mass_factor as factor
@@ -82,7 +82,7 @@ def inverse_inertia_matrix(robot: Robot, q: Array, *, method: str | None = None,
     check_robot=partial(refuse_coupled, what="the matrices of the DeNOC"),
     published="denoc",
 )
-def denoc_matrices(robot: Robot, q: Array, *, check: bool = False) -> Array:
+def denoc_matrices(robot: Robot, q: Array, *, check: bool = False) -> tuple[Array, Array]:  # type: ignore[empty-body]
     """The decoupled natural orthogonal complement N_l N_d.
 
     N_l N_d qd are the links' twists, angular part first, at their mass centres, in the base frame.
@@ -109,7 +109,7 @@ def denoc_matrices(robot: Robot, q: Array, *, check: bool = False) -> Array:
     check_robot=partial(refuse_coupled, what="the constraint matrices"),
     published="constraints",
 )
-def complement_matrices(robot: Robot, q: Array, *, check: bool = False) -> Array:
+def complement_matrices(robot: Robot, q: Array, *, check: bool = False) -> tuple[Array, Array]:  # type: ignore[empty-body]
     """Angeles' constraint matrix K, of rank 5n, and its complement T: K T = 0.
 
     For twists at the mass centres, angular part first, in the base frame.
@@ -276,7 +276,7 @@ def rates_of_operators(states: States, seen_from: str) -> list[Any]:
     pack=OperatorRates._make,
 )
 def operator_rates(  # type: ignore[return]
-    robot: Robot, q: Array, qd: Array, *, seen_from: str = "links", check: bool = False
+    robot: Robot, q: Array, qd: Array, *, seen_from: Literal["links", "ground"] = "links", check: bool = False
 ) -> OperatorRates:
     """The rates of the spatial operators by Kozłowski's Table 1.
 

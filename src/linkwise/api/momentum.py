@@ -7,7 +7,7 @@ along the joints alone.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Literal
 
 from ..dynamics import fewest, free_flying, kinematics
 from ..dynamics import momentum as centroidal
@@ -312,7 +312,7 @@ def floating_motion(states: States, law: Friction | None) -> tuple[list[Any], li
 
 
 @PublicFunction([(6,), ("n - 6",)], floating_motion, divides=True, check_robot=free_base)
-def floating_dynamics(
+def floating_dynamics(  # type: ignore[empty-body]
     robot: Robot,
     q: Array,
     qd: Array,
@@ -322,7 +322,7 @@ def floating_dynamics(
     point: Array | None = None,
     friction: bool | Friction = False,
     check: bool = False,
-) -> Array:
+) -> tuple[Array, Array]:
     """Inverse dynamics on a free base: acceleration of the base, and torques of the joints.
 
     `lw.inverse_dynamics` with both accelerations gives the same torques, and zeros for the base.
@@ -376,7 +376,7 @@ def generalized_jacobian(
     q: Array,
     *,
     link: str | int | None = None,
-    point: str | Iterable[float] = "frame",
+    point: Literal["frame", "com"] | Iterable[float] = "frame",
     check: bool = False,
 ) -> Array:
     """From joint rates to the twist of a link of a free-flying robot without momentum.

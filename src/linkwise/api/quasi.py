@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..dynamics import quasi
 from ..robot import Robot
@@ -95,7 +95,7 @@ class QuasiCoordinates:
         *,
         point: Array | None = None,
         gravity: bool = True,
-        method: str = "recursive",
+        method: Literal["recursive", "component"] = "recursive",
         check: bool = False,
     ) -> Array:
         """C(q, velocity), gravity and the external wrench included.
@@ -167,7 +167,13 @@ class QuasiCoordinates:
 
     @QuasiFunction([("n", "n", "n"), ("n", "n"), ("n",), *[("n", "links")] * 3], quasi_terms)
     def _terms(
-        self, robot: Robot, q: Array, velocity: Array, wrench: Any = None, point: Any = None, check: bool = False
+        self,
+        robot: Robot,
+        q: Array,
+        velocity: Array,
+        wrench: Array | None = None,
+        point: Array | None = None,
+        check: bool = False,
     ) -> Array:
         """The arrays of a `QuasiBudget`."""
 

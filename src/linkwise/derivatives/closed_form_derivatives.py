@@ -33,7 +33,7 @@ def torque_derivatives(states: States) -> Any:
 
 
 @PublicFunction([("n", "n")] * 2, lambda states: torque_derivatives(states)[:2], fast=True, published="derivatives")
-def inverse_dynamics_derivatives(
+def inverse_dynamics_derivatives(  # type: ignore[empty-body]
     robot: Robot,
     q: Array,
     qd: Array,
@@ -42,7 +42,7 @@ def inverse_dynamics_derivatives(
     *,
     point: Array | None = None,
     check: bool = False,
-) -> Array:
+) -> tuple[Array, Array]:
     """∂τ/∂q and ∂τ/∂qd of inverse dynamics, in closed form.
 
     ∂τ/∂qdd is `lw.inertia_matrix`. The derivative by q is along the velocities, as in `lw.derivative`: for a ball
@@ -80,7 +80,7 @@ def acceleration_derivatives(states: States) -> Any:
 
 
 @PublicFunction([("n", "n")] * 3, acceleration_derivatives, divides=True, fast=True, published="derivatives")
-def forward_dynamics_derivatives(
+def forward_dynamics_derivatives(  # type: ignore[empty-body]
     robot: Robot,
     q: Array,
     qd: Array,
@@ -89,7 +89,7 @@ def forward_dynamics_derivatives(
     *,
     point: Array | None = None,
     check: bool = False,
-) -> Array:
+) -> tuple[Array, Array, Array]:
     """∂q̈/∂q, ∂q̈/∂qd and ∂q̈/∂τ of forward dynamics, in closed form.
 
     Parameters
@@ -122,7 +122,9 @@ def torque_second_derivatives(states: States) -> Any:
 
 
 @PublicFunction([("n", "n", "n")] * 4, torque_second_derivatives, published="second-derivatives")
-def inverse_dynamics_second_derivatives(robot: Robot, q: Array, qd: Array, qdd: Array, *, check: bool = False) -> Array:
+def inverse_dynamics_second_derivatives(  # type: ignore[empty-body]
+    robot: Robot, q: Array, qd: Array, qdd: Array, *, check: bool = False
+) -> tuple[Array, Array, Array, Array]:
     """∂²τ/∂q², ∂²τ/∂q∂qd, ∂²τ/∂qd² and ∂I/∂q of inverse dynamics, in closed form.
 
     ∂²τ/∂q∂qdd is ∂I/∂q with its last two indices exchanged; the other second derivatives vanish.
@@ -268,7 +270,13 @@ class ClosedForm(NamedTuple):
 
 @PublicFunction([("n", "n")] * 3, torque_derivatives)
 def inverse_dynamics_all_derivatives(
-    robot: Robot, q: Array, qd: Array, qdd: Array, wrench: Any = None, point: Any = None, check: bool = False
+    robot: Robot,
+    q: Array,
+    qd: Array,
+    qdd: Array,
+    wrench: Array | None = None,
+    point: Array | None = None,
+    check: bool = False,
 ) -> Array:
     """∂τ/∂q, ∂τ/∂qd and ∂τ/∂qdd, which share their composite bodies."""
 

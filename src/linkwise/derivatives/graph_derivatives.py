@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Literal, get_args
 
 from ..errors import one_of
 from ..graph import Node, Port, Program, count
@@ -17,8 +17,10 @@ from ..tracing.tracing import Prepared, function_name
 from .closed_form_derivatives import closed_form, has_closed_form
 from .derived import DerivedFunction
 
-Names = Any  # the name of an argument, a symbol of the robot, or several
-MODES = ("fewest", "forward", "reverse", "closed-form")
+Name = str | Node  # an argument, or a symbol of the robot
+Names = Name | Sequence[Name]
+Mode = Literal["fewest", "forward", "reverse", "closed-form"]
+MODES = get_args(Mode)
 MAX_COMPARED_JOINTS = 30  # degrees of freedom up to which modes are compared where the closed form usually takes fewer
 
 
@@ -177,7 +179,7 @@ def derivative(
     robot: Robot,
     wrt: Names,
     *,
-    mode: str = "fewest",
+    mode: Mode = "fewest",
     value: bool = False,
     **keywords: Any,
 ) -> Derivative:

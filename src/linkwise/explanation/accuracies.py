@@ -169,7 +169,7 @@ def accuracy(
         raise ValueError(f"digits is {digits!r} (expected a whole number, at least {LEAST_DIGITS})")
     states = check_states(robot, q, qd, tau, wrench, point)
     arrays = broadcast_arrays(states)
-    dtype = arrays["q"].dtype.name
+    dtype: Any = arrays["q"].dtype.name
     selected, left_out = select_methods(robot, methods, compiled, dtype, states.loads)
     condition = np.asarray(np.linalg.cond(np.asarray(PLAIN_INERTIA(robot, arrays["q"]), dtype=float)))
     exact, context, agreement = exact_accelerations(mpmath, robot, arrays, int(digits))

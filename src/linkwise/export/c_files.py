@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ..api.references import cite, published_as
 from ..codegen.c.function import TYPES, CFunction, brackets, c_comment
@@ -218,7 +218,7 @@ def c_source(
     function: Callable[..., Any],
     robot: Robot,
     *,
-    dtype: str = "float64",
+    dtype: Literal["float64", "float32"] = "float64",
     name: str | None = None,
     self_test: bool = False,
     passes: Iterable[str] = (),

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from textwrap import wrap
-from typing import Any
+from typing import Any, Literal
 
 from ..codegen.python import python_text
 from ..graph import Port
@@ -72,7 +72,7 @@ def latex(
     elements: bool = False,
     digits: int = 6,
     closed: bool | None = None,
-    environment: str | None = "align*",
+    environment: Literal["align*", "align"] | None = "align*",
     **keywords: Any,
 ) -> Equations:
     """The function as LaTeX equations, with s_1, c_23 for sines and cosines of sums of angles; needs amsmath.

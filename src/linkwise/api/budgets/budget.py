@@ -101,13 +101,13 @@ def sizes_of_terms(robot: Robot, friction: Friction | None) -> list[tuple[int | 
 @PublicFunction(sizes_of_terms, torque_term_arrays)
 def torque_terms(
     robot: Robot,
-    q: Any,
-    qd: Any,
-    qdd: Any,
-    wrench: Any = None,
-    point: Any = None,
-    friction: Any = False,
-    check: Any = False,
+    q: Array,
+    qd: Array,
+    qdd: Array,
+    wrench: Array | None = None,
+    point: Array | None = None,
+    friction: bool | Friction = False,
+    check: bool = False,
 ) -> Array:
     """The arrays of `budget`."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import linkwise as lw
 
@@ -192,7 +192,7 @@ def export(
 def export_c(
     robot: lw.Robot, asked: Mapping[str, dict[str, Any]], single: bool, self_test: bool, out: str | None
 ) -> int:
-    dtype = "float32" if single else "float64"
+    dtype: Literal["float32", "float64"] = "float32" if single else "float64"
     for name, keywords in asked.items():
         source = lw.c_source(function_of(name), robot, dtype=dtype, self_test=self_test, **keywords)
         if out is None:
