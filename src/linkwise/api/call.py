@@ -1,4 +1,4 @@
-"""The way of a call: a public function checks its arguments, and its result is computed by a kernel or plainly.
+"""Public functions: declarations, the checks of a call, and its way to a kernel or to plain Python.
 
     public function       fast path into machine code, if `robot.entries` has an entry (`kernels.dispatch`)
       its declaration     arguments checked, arrays brought to one shape and dtype (`States`): a `Call`
@@ -33,29 +33,29 @@ P = ParamSpec("P")
 R = TypeVar("R")
 Shape = tuple[int | str, ...]
 ResultShapes = Shape | list[Shape] | Callable[..., Shape | list[Shape]]
-SIZES: dict[str, Callable[[Robot], int]] = {
+SIZES: dict[str, Callable[[Robot], int]] = {  # of results, where they depend on the robot alone
     "n": lambda robot: robot.n,
     "nq": lambda robot: robot.nq,
     "6n": lambda robot: 6 * robot.n,
     "n - 6": lambda robot: robot.n - 6,
     "2n": lambda robot: 2 * robot.n,
     "links": lambda robot: len(robot.names),
-}  # those of a result that depend on the robot alone
+}
 
 
 class Call(NamedTuple):
-    """One call of a public function: its checked arrays, and how the result follows from them."""
+    """One call of a public function: its checked arrays, and the computation of its result."""
 
     function: Callable[..., Any]
     states: States
     compute: Callable[[], Any]  # the result in nested lists of scalars, or a tuple of several
     shape: tuple[int, ...] | list[tuple[int, ...]]  # of the result for one state; a list of shapes for several
-    options: dict[str, Any] | None = None  # that the result depends on besides the arrays; None: never compiled
-    divides: bool = False  # by inertias: a joint that nothing resists is an error that names it
-    pack: Callable[[list[Array]], Any] = tuple  # what is returned of several results
+    options: dict[str, Any] | None = None  # besides the arrays; None: never compiled
+    divides: bool = False  # by inertias: a singular state is an error that names the joint
+    pack: Callable[[list[Array]], Any] = tuple  # of several results
 
     def plain(self) -> Array:
-        """By the algorithm itself; infinities and NaN on the way are no reason for warnings."""
+        """The result by the algorithm itself, without warnings about infinities and NaN on the way."""
         if not self.divides:
             return self.pack_results(self._results())
         with explain_division_by_zero(self.states):
@@ -72,11 +72,11 @@ class Call(NamedTuple):
         return self.shape if isinstance(self.shape, list) else [self.shape]
 
     def pack_results(self, arrays: list[Array]) -> Any:
-        """What the public function returns: an array, or a tuple of several."""
+        """The return value of the public function: an array, or several arrays packed."""
         return self.pack(arrays) if isinstance(self.shape, list) else arrays[0]
 
     def request(self) -> dispatch.Request | None:
-        """What a kernel for this call has to be, or None where none can be."""
+        """The kernel that this call needs, or None if it cannot be compiled."""
         states = self.states
         if self.options is None or not states.numeric or states.robot.non_floats or dispatch.current_mode() == "never":
             return None
@@ -88,12 +88,12 @@ class Call(NamedTuple):
         return dispatch.Request(self.function, (*keywords.items(), *states.loads.items()), dtype, loop_method)
 
     def has_default_options(self) -> bool:
-        """Whether no option is given, nor a wrench: the fast path is for such calls."""
-        return not any((self.options or {}).values()) and not self.states.acting
+        """Whether the call has no options and no wrench, as the fast path requires."""
+        return not any((self.options or {}).values()) and not self.states.load_shapes
 
 
 def result(call: Call) -> Array:
-    """From a kernel, if there is one or if compiling pays; otherwise plainly."""
+    """The result of a call: from a kernel, if there is one or if compiling pays, otherwise in plain Python."""
     request, states = call.request(), call.states
     if request is None:
         return call.plain()
@@ -118,7 +118,7 @@ def result(call: Call) -> Array:
 def public_function(
     call: Callable[P, Call], function: Callable[..., Any] | None = None, *, fast: bool = False
 ) -> Callable[P, Array]:
-    """The public function of this name, signature and docstring, from what its calls compute."""
+    """The public function with the name, signature and docstring of `function`; `call` makes its `Call`."""
     function = function or call
 
     @wraps(function)
@@ -139,29 +139,29 @@ def public_function(
 
 @dataclass(eq=False)
 class PublicFunction:
-    """A public function, from its signature and docstring, and from this: its result, and how that is computed.
+    """The declaration of a public function, a decorator of its signature and docstring.
 
-    The parameters say what it takes: first the robot, then arrays, without a default; `wrench` and `point` are loads,
-    `method` is looked up in the table, `friction` becomes a law, `check` refuses numbers that are not finite. Others
-    are options. A body, if there is one, raises errors for these.
+    Parameters without a default are the robot, then arrays. `wrench` and `point` are loads, `method` is looked up in
+    the table, `friction` becomes a law, `check` refuses numbers that are not finite. Others are options; the body of
+    the function, if it has one, checks them.
 
-    `compute(states)` gives the result in nested lists of scalars. It gets what more it names among its parameters:
-    the `algorithm`, the `law` of friction, the moving `base`, any option; first `self`, for methods.
+    `compute(states)` returns the result in nested lists of scalars. Further parameters of `compute` are passed by
+    name: the `algorithm`, the `law` of friction, the moving `base`, any option; for methods first `self`.
     """
 
     shape: ResultShapes  # for one state; a function of robot and options where it depends on these
     compute: Callable[..., Any]
     _: KW_ONLY
-    divides: bool = False  # by inertias: a joint that nothing resists is an error that names it
+    divides: bool = False  # by inertias: a singular state is an error that names the joint
     compiled: bool = True  # whether calls may run compiled
-    takes_base_motion: bool = False  # `base` is the motion of the base, and nothing is compiled where it moves
-    check_robot: Callable[[Robot], object] | None = None  # raises an error for robots that there is no result for
+    takes_base_motion: bool = False  # in `base`; nothing is compiled where the base moves
+    check_robot: Callable[[Robot], object] | None = None  # raises an error for unsupported robots
     normalize_options: Callable[..., dict[str, Any]] | None = (
-        None  # checks robot and options, and gives these as kernels take them
+        None  # checks robot and options, and returns the options in the form for kernels
     )
     fast: bool = False  # with a fast path into machine code, for functions of a robot and arrays
-    pack: Callable[[list[Array]], Any] = tuple  # what is returned of several results
-    published: str | None = None  # what `lw.cite` calls its source, if it has no choice of methods
+    pack: Callable[[list[Array]], Any] = tuple  # of several results
+    published: str | None = None  # key of its source for `lw.cite`, if it has no choice of methods
     result_names: tuple[str, ...] = ()  # in generated files
     multiplied: Callable[..., Any] | None = None  # of a regressor: the parameters, by robot, friction and base
 
@@ -242,7 +242,7 @@ class BaseMotion(ComparesArrays):
     acceleration: Array = STILL
 
     def arrays(self) -> dict[str, tuple[Any, tuple[int, ...]]]:
-        """The parts by name, each with its shape for one state."""
+        """The components by name, each with its shape for one state."""
         return {f"base.{name}": (getattr(self, name), (3,)) for name in self.__dataclass_fields__}
 
 
@@ -255,7 +255,7 @@ def base_arrays(base: BaseMotion | None) -> dict[str, tuple[Any, tuple[int, ...]
 
 
 def base_motion(states: States, base: BaseMotion | None) -> LinkMotion | None:
-    """The prescribed motion in scalars; parts that are not given cost nothing."""
+    """The prescribed motion in scalars; components that are not given cost no operations."""
     if base is None:
         return None
 

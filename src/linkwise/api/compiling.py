@@ -1,4 +1,4 @@
-"""Functions compiled, or written for other compilers and machines: `lw.compile`, `lw.ptx_source`, `lw.wasm`."""
+"""`lw.compile`, `lw.ptx_source` and `lw.wasm`: compiled functions, and code for other compilers and machines."""
 
 from __future__ import annotations
 
@@ -206,14 +206,14 @@ def spec_of(
     return spec_for(function, robot, dtype, keywords, loop_method, form, passes, target)
 
 
-UNIVERSAL_METHODS = {  # for any robot: those that compute with mass, mass centre and inertia as a record has them
+UNIVERSAL_METHODS = {  # of modules for any robot: they use mass, mass centre and inertia as the record has them
     "inverse_dynamics": "newton-euler",
     "bias_torque": "newton-euler",
     "gravity_torque": "newton-euler",
     "forward_dynamics": "articulated",
 }
 
-LOAD_SHAPES = {"wrench": (6,), "point": (3,)}  # of every link, where they are asked for
+LOAD_SHAPES = {"wrench": (6,), "point": (3,)}  # inputs on every link, on request
 
 
 class WasmModule(bytes):

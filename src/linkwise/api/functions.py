@@ -1,9 +1,8 @@
-"""The public functions. Each takes the robot first, then arrays (..., n) of any batch shape, and returns arrays.
+"""Dynamics as public functions. Each takes the robot, then arrays (..., n) of any batch shape, and returns arrays.
 
-NumPy arrays, lists, torch tensors and JAX arrays come back as their own kind, differentiable where the library is;
-object arrays of symbols, of graph nodes or of many-digit numbers run the same text. Every function takes `check=True`
-to refuse numbers that are not finite; without it, a state that contains one gives NaN throughout its result, and the
-other states are as they were.
+Results are of the caller's library (NumPy, torch, JAX), differentiable where the library is. Object arrays of symbols,
+graph nodes or many-digit numbers run the same text. `check=True` refuses numbers that are not finite; without it a
+state that contains one has NaN as its result, and other states are not affected.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from ..spatial import Scalars, Vector, Wrench, add, sub
 from .call import BaseMotion, PublicFunction, base_motion
 from .states import Array, States
 
-ComponentAxes = Literal["base", "frame"]  # the axes along which components are: of the base, or of a frame itself
+ComponentAxes = Literal["base", "frame"]  # components along the axes of the base, or of a frame itself
 AXES = get_args(ComponentAxes)
 
 
@@ -95,8 +94,8 @@ def accelerations(states: States, algorithm: Any, law: Friction | None) -> list[
         torques = differences(torques, law.torques(states.robot, states.scalars("qd")))
     if algorithm not in CONTRACTIONS:
         return joint_accelerations(states, algorithm, torques, external_wrenches(states))
-    with LOCK:  # late: other methods need none of it
-        from .side_by_side import vectorize_links
+    with LOCK:  # imported late: other methods do not need it
+        from .vectorized_links import vectorize_links
     external = external_wrenches(states, vectorize_links(states, CONTRACTIONS[algorithm]))
     return joint_accelerations(states, vectorize_links(states, algorithm), torques, external)
 
@@ -424,7 +423,7 @@ def differences(a: Scalars, b: Scalars) -> list[Any]:
 
 
 def refuse_coupled(robot: Robot, what: str) -> None:
-    """Raise an error that names the joint where a formulation has no form for coupled joints."""
+    """Raise an error that names the coupled joint, for formulations without a form for them."""
     if isinstance(robot, Robot) and robot.couplings:
         joint = robot.links[robot.couplings[0].link].name
         raise ValueError(

@@ -257,8 +257,8 @@ class OperatorRates(NamedTuple):
     E_psi: Array
     P: Array  # always seen from the links
     lambda_: Array  # λ̇: the rate of P seen from the parents
-    omega: Array  # Ω: how the links turn
-    omega_delta: Array  # Ω_δ: how the joints move
+    omega: Array  # Ω: rotation of the links
+    omega_delta: Array  # Ω_δ: motion of the joints
 
 
 def rates_of_operators(states: States, seen_from: str) -> list[Any]:

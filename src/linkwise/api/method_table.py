@@ -1,8 +1,8 @@
-"""Which methods each public function offers, and which it takes where none is named.
+"""The methods of each public function, and its default methods.
 
-Called, counted, printed and derived, a function without a `method` takes the first of its list, the formulation that
-its documentation describes. Where code is generated (kernels, simulations, C), it takes "fewest", the method with the
-fewest operations, if it offers that.
+Called, counted, printed or differentiated without a `method`, a function takes the first of its list, the formulation
+that its documentation describes. Where code is generated (kernels, simulations, C), it takes "fewest", the method with
+the fewest operations, if it offers that.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class Methods(NamedTuple):
 
     algorithms: Mapping[str, Any]  # plain functions by name, the default first
     candidates: tuple[str, ...] = ()  # "fewest" is the one of these with the fewest operations on the robot
-    long: str = ""  # what "fewest" is for robots with more than MAX_STRAIGHT_LINKS links, where counting takes long
+    long: str = ""  # "fewest" beyond MAX_STRAIGHT_LINKS links, where counting takes long
     with_balls: tuple[str, ...] = ()  # further candidates, for robots with ball or free joints
-    loops: bool = False  # whether those that can loop over the links are compiled in that form
+    loops: bool = False  # whether the function is compiled as loops over the links by the methods that can
 
     def listed_in(self, can: Iterable[Any]) -> list[str]:
         """The names of the methods in one of the capability lists of `dynamics`."""
@@ -111,7 +111,7 @@ def methods(function: Function) -> list[str]:
 
 
 def has_methods(function: object) -> bool:
-    """Whether it is a function of Linkwise that offers methods."""
+    """Whether this is a function of Linkwise with a choice of methods."""
     return callable(function) and getattr(function, "__qualname__", "") in METHODS and own_name(function) is not None
 
 
@@ -152,7 +152,7 @@ def method_name(function: Function, method: str | None, robot: Robot | None = No
 def coupled_method(
     function: Function, supported: Sequence[str], method: str, requested: str | None, robot: Robot
 ) -> str:
-    """The method for a robot with coupled joints; the others have no form for them."""
+    """The method for a robot with coupled joints, one of the supported ones."""
     if requested not in (None, "fewest", *supported):
         joint, others = robot.links[robot.couplings[0].link].name, " or ".join(map(repr, supported))
         raise ValueError(
@@ -163,7 +163,7 @@ def coupled_method(
 
 
 def for_generated_code(function: Function, keywords: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
-    """The keywords for generated code, with the method it takes by default, and the method of its form with loops."""
+    """The keywords for generated code with its default method, and the method of the form with loops."""
     if not has_methods(function):
         return keywords, None
     offered, method = methods_of(function), keywords.get("method")

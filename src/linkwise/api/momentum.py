@@ -1,7 +1,6 @@
-"""Mass, mass centre and momentum of a whole robot; robots on a base that floats, with exactly one free joint on it.
+"""Mass, mass centre and momentum of a robot; dynamics of robots on a floating base, with one free joint on it.
 
-Bodies that are fixed to the ground do not move and do not count; nor do the rotors of the drives, whose inertia acts
-along the joints alone.
+Bodies fixed to the ground are left out, and so are the rotors of the drives, whose inertia acts along the joints alone.
 """
 
 from __future__ import annotations

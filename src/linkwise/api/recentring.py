@@ -1,4 +1,4 @@
-"""What ball joints add to matrices and quasi-coordinates: their Euler angles are centred at every state anew.
+"""The terms that ball joints add to matrices and quasi-coordinates: their Euler angles are recentred at every state.
 
 The algorithms see Euler angles θ; v are the joints' velocities, v = B(θ) θ̇ with B = 1 at the state, and Ḃ as in
 `robot.ball`. The inertia matrix of v is B⁻ᵀ I B⁻¹, so that at the state
@@ -41,7 +41,7 @@ def recentred_coriolis(robot: Robot, q: Scalars, rates: Scalars, C: Sequence[Sca
 
 
 def quasi_rates(kind: Unnormalized, robot: Robot, q: Scalars, velocity: Scalars) -> tuple[list[Scalar], list[Scalar]]:
-    """What re-centring adds to ν̇ (or ξ̇), and takes from C(q, ν) (or from C(q, ξ), where it is D times that)."""
+    """The terms that recentring adds to ν̇ or ξ̇, and those that it subtracts from C(q, ν) or C(q, ξ) (there times D)."""
     rates: list[Scalar] = [0.0] * robot.n
     forces: list[Scalar] = [0.0] * robot.n
     bodies = articulated_bodies(robot, q)
@@ -62,7 +62,7 @@ def quasi_rates(kind: Unnormalized, robot: Robot, q: Scalars, velocity: Scalars)
 
 
 def recentred_factor_rate(robot: Robot, rates: Scalars, m: Sequence[Scalars], m_dot: Sequence[Scalars]) -> Dense:
-    """ṁ of ṁ_θ."""
+    """ṁ, from ṁ_θ."""
     matrix = [list(row) for row in m_dot]
     for x in robot.balls:
         y, z = x + 1, x + 2
@@ -78,7 +78,7 @@ def recentred_factor_rate(robot: Robot, rates: Scalars, m: Sequence[Scalars], m_
 
 
 def recentred_gradient(robot: Robot, q: Scalars, rates: Scalars, gradient: Scalars) -> list[Scalar]:
-    """vᵀ (∂_k I) v of that for Euler angles."""
+    """vᵀ (∂_k I) v, from the gradient for Euler angles."""
     recentred = list(gradient)
     if not robot.balls:
         return recentred

@@ -1,4 +1,4 @@
-"""Where each method was published, and by which equations it is written here. The BibTeX is in references.bib."""
+"""The publication and the equations of each method. The BibTeX is in references.bib."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """States in which a joint moves without resistance, detected and named.
 
-A state is singular if, by its configuration q alone, the articulated inertia of some joint vanishes beside the inertia
-of all that the joint carries, frozen. This is tested only where a finite state has a result that is not finite, which
-may also be an overflow, which is not an error. The rule is the same for one state and a batch, plain and compiled.
+A state is singular if at its configuration q the articulated inertia of some joint is negligible beside the composite
+inertia of its subtree with all joints frozen. This is tested only where a finite state has a non-finite result. Such a
+result may also be an overflow, which is no error. The rule is the same for one state and a batch, plain and compiled.
 """
 
 from __future__ import annotations
@@ -27,11 +27,9 @@ from .states import Array, States
 if TYPE_CHECKING:
     from ..kernels.compiler import Compiled
 
-NOTHING = 1e-14  # beside the frozen inertia: articulated inertias this small are rounding
-AT_ONCE = 4096  # states, so as to need little memory
-MAX_EXPLAINED_STATES = (
-    8  # states with non-finite results that a user's function is called for, besides the first singular one
-)
+NEGLIGIBLE = 1e-14  # articulated inertias this small beside the composite inertia are rounding errors
+BLOCK = 4096  # states at a time, to need little memory
+MAX_EXPLAINED_STATES = 8  # calls of a user's function for non-finite results, besides the first singular state
 
 
 class Singular(NamedTuple):
@@ -43,9 +41,9 @@ class Singular(NamedTuple):
 def first_singular(robot: Robot, q: np.ndarray) -> Singular | None:
     """The first state of q, (count, n), in which nothing resists the motion of some joint."""
     robot = robot.mapped(float)  # also one of many-digit numbers
-    for start in range(0, len(q), AT_ONCE):
-        pivots, frozen = inertias(robot, q[start : start + AT_ONCE])
-        free = np.isfinite(frozen) & (pivots <= NOTHING * frozen)  # no pivot is, if something overflowed on its way
+    for start in range(0, len(q), BLOCK):
+        pivots, frozen = inertias(robot, q[start : start + BLOCK])
+        free = np.isfinite(frozen) & (pivots <= NEGLIGIBLE * frozen)  # False where something overflowed on the way
         if free.any():
             state = int(np.flatnonzero(free.any(axis=-1))[0])
             joint = int(np.flatnonzero(free[state])[-1])
@@ -54,11 +52,11 @@ def first_singular(robot: Robot, q: np.ndarray) -> Singular | None:
 
 
 def inertias(robot: Robot, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Articulated inertias along the links' axes, and those of all they carry, frozen: two arrays (count, links)."""
+    """Articulated and composite inertias along the links' axes: two arrays (count, links)."""
     robot, angles = robot.uncoupled, robot.coordinates.positions(list(np.asarray(q, dtype=float).T))
     poses = [link.pose(angle) for link, angle in zip(robot.links, angles, strict=True)]
     with np.errstate(all="ignore"):
-        unfolded = robot.mapped(np.float64)  # a constant pivot of zero then gives infinity, where a float is an error
+        unfolded = robot.mapped(np.float64)  # division by a zero pivot gives infinity; floats raise an error
         pivots = [body.pivot for body in factors.articulated_bodies(unfolded, angles)]
         bodies = inward(robot, composite.freeze, RigidInertia.zero(), poses)
         frozen = [
@@ -73,7 +71,7 @@ def stack_columns(values: list[Array], count: int) -> np.ndarray:
 
 
 def refuse_singular(states: States, result: Array) -> Array:
-    """The result, or the error that names the first singular state, if a finite state has a result that is not."""
+    """Return the result; raise an error that names the first singular state if a finite state has none."""
     if states.numeric and not np.isfinite(result).all():
         error = first_singular_error(states, np.flatnonzero(states.finite() & ~all_finite([result], states.batch)))
         if error is not None:
@@ -83,7 +81,7 @@ def refuse_singular(states: States, result: Array) -> Array:
 
 @contextmanager
 def explain_division_by_zero(states: States) -> Iterator[None]:
-    """A division of constants by zero is a joint that nothing resists in any state."""
+    """Turn a division of constants by zero into the error of a joint without inertia."""
     try:
         yield
     except ZeroDivisionError:
@@ -119,7 +117,7 @@ def singular_error(robot: Robot, first: Singular, state: tuple[int, ...]) -> Sin
 
 
 def explain_non_finite(kernel: Compiled, rows: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None:
-    """Let the plain function say why finite states of a kernel have results that are not: it may raise an error."""
+    """Call the plain function on finite states with non-finite results of a kernel, so that it raises its error."""
     batch = results[0].shape[: results[0].ndim - len(kernel.interface.outputs[0].shape)]
     non_finite = np.argwhere(all_finite(rows, batch) & ~all_finite(results, batch))
     arrays = {argument.name: row for argument, row in zip(kernel.interface.inputs, rows, strict=True)}
@@ -127,7 +125,7 @@ def explain_non_finite(kernel: Compiled, rows: Sequence[np.ndarray], results: Se
 
 
 def all_finite(arrays: Sequence[np.ndarray], batch: tuple[int, ...]) -> np.ndarray:
-    """The states of which all numbers are finite: a mask of the batch shape."""
+    """The mask (batch shape) of the states with finite numbers only."""
     masks = [np.isfinite(array).all(axis=tuple(range(len(batch), array.ndim))) for array in arrays]
     return np.asarray(np.all(masks, axis=0))
 
@@ -139,7 +137,7 @@ def explain_states(
     rows: Mapping[str, np.ndarray],
     non_finite: np.ndarray,
 ) -> None:
-    """Call the plain function with states of a batch that have no finite result: it may raise an error.
+    """Call the plain function on states of a batch without finite results, so that it raises its error.
 
     `rows` are its arrays and the robot's symbols, by name; `non_finite` are indices of the batch, one in each row.
     """
@@ -160,7 +158,7 @@ def states_to_explain(
 ) -> np.ndarray:
     """The first singular state of those with non-finite results.
 
-    For functions other than Linkwise's, which may use another configuration than q, the first few as well.
+    For users' functions, which may use another configuration than q, also the first few.
     """
     q = rows.get("q")
     if q is None or q.shape[-1:] != (robot.nq,) or robot.non_floats:

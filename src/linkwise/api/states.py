@@ -1,4 +1,4 @@
-"""Between arrays and scalars: which library, which shapes, which states are bad; split before, joined after."""
+"""Between arrays and scalars: array libraries, shapes, masks of non-finite states; arrays split and joined."""
 
 from __future__ import annotations
 
@@ -22,13 +22,20 @@ from ..tracing import Input
 from ..tracing.tracing import array_of_objects
 
 Array = Any
-NUMBER_TYPES = (int, float, np.integer, np.floating, Fraction, Decimal)  # what an object array may hold and be floats
+NUMBER_TYPES = (
+    int,
+    float,
+    np.integer,
+    np.floating,
+    Fraction,
+    Decimal,
+)  # converted to floats in object arrays
 REAL = ("float32", "float64")
 FLOAT = np.dtype(float)
 
 
 def library_of(values: Sequence[Any]) -> Any:
-    """The array library of the values: torch, jax.numpy or (untested) cupy if one is theirs, otherwise NumPy."""
+    """The array library of the values: torch, jax.numpy or (untested) cupy, otherwise NumPy."""
     for value in values:
         package = type(value).__module__.partition(".")[0]
         if package in ("torch", "cupy"):
@@ -73,13 +80,13 @@ def as_array(xp: Any, value: Any, name: str, like: Array | None) -> Array:
 
 
 def reference_array(xp: Any, values: Sequence[Any]) -> Array:
-    """Of the values that the library has made, the first of floating numbers, otherwise the first."""
+    """The first array of the library with a floating dtype, otherwise its first array."""
     candidates = [value for value in values if library_of([value]) is xp]
     return next((value for value in candidates if dtype_name(value) in REAL), candidates[0])
 
 
 def promote_dtypes(xp: Any, arrays: list[Array]) -> list[Array]:
-    """All in the floating dtype that holds them all; integers alone become what the library makes of them."""
+    """All arrays in their common floating dtype; integers alone become the library's default."""
     dtypes = {array.dtype for array in arrays}
     common = reduce(xp.promote_types, dtypes)
     if "float" not in str(common):
@@ -94,17 +101,17 @@ def dtype_name(array: Array) -> str:
 
 
 def is_scalar_object(x: object) -> bool:
-    """Whether an element of an object array can be calculated with: a node, a symbol, a number of many digits."""
+    """Whether an element of an object array is a scalar: a node, a symbol, a many-digit number."""
     return all(hasattr(x, op) for op in ("__add__", "__sub__", "__mul__")) and not isinstance(x, (bool, complex))
 
 
 def shared_wrench_hint(batch: tuple[int, ...], links: int) -> str:
-    """How wrenches on every link are given that are the same in all states of a batch."""
+    """The shape of wrenches on every link that are the same in all states of a batch, for error messages."""
     return f"; {(*(1 for _ in batch), links, 6)} where they are the same in all states" if batch else ""
 
 
 def check_tip_wrenches(shape: tuple[int, ...], batch: tuple[int, ...], links: int) -> None:
-    """Raise an error for wrenches on the tip that do not fit the batch and were probably meant for every link."""
+    """Raise an error for wrenches on the tip that do not fit the batch; they were probably meant for every link."""
     if shape[-2:] != (links, 6):
         return
     try:
@@ -141,7 +148,7 @@ class States:
         for name, (value, shape) in arguments.items():
             array = as_array(self.xp, value, name, first)
             if robot.symbolic and self.xp is np:
-                array = array.astype(object)  # numbers meet symbols one by one
+                array = array.astype(object)  # mixed with symbols elementwise
             self.arrays[name] = array
             self.trailing[name] = len(shape)
             if tuple(array.shape[len(array.shape) - len(shape) :]) != shape or len(array.shape) < len(shape):
@@ -163,13 +170,13 @@ class States:
 
     @property
     def numeric(self) -> bool:
-        """Whether these are NumPy arrays of plain numbers, which can be looked at."""
+        """Whether these are NumPy arrays of plain numbers."""
         return self.xp is np and all(array.dtype.kind == "f" for array in self.arrays.values())
 
     def _promote(self) -> None:
-        """All arrays in the dtype that holds them all, so that nothing is computed with fewer digits than the result.
+        """Bring all arrays to their common dtype, so that nothing is computed with fewer digits than the result.
 
-        Integers alone become what the library makes of them beside a float.
+        Integers alone become the library's default floating dtype.
         """
         dtypes = {array.dtype for array in self.arrays.values()}
         if self.xp is np and (any(dtype.kind == "O" for dtype in dtypes) or dtypes == {FLOAT}):
@@ -190,7 +197,7 @@ class States:
     def _with_link_axis(self, wrench: Array) -> Array:
         """An external wrench with an axis for links: (..., 6) acts on the tip, (..., m, 6) on every link of m.
 
-        Which of them it is follows from the number of axes: (m, 6) beside a batch of one axis are wrenches on the tip.
+        The number of axes decides: (m, 6) beside a batch of one axis are wrenches on the tip.
         """
         n, dims = len(self.robot.names), len(self.batch)
         shape = tuple(wrench.shape)
@@ -214,7 +221,7 @@ class States:
         )
 
     def _point_with_link_axis(self, point: Array) -> Array:
-        """Where the wrench acts, with an axis for links: (..., 3) on the tip, (..., m, 3) on every link."""
+        """The points of the wrenches, with an axis for links: (..., 3) on the tip, (..., m, 3) on every link."""
         if "wrench" not in self.arrays:
             raise ValueError("point is given without a wrench (expected wrench=... that acts there)")
         expected = (len(self.robot.names), 3) if self.tip is None else (3,)
@@ -228,30 +235,30 @@ class States:
         return point if self.tip is None else point[..., None, :]
 
     @property
-    def acting(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
-        """The names of wrench and point, if they are given, and their shapes for one state."""
-        named = [name for name in ("wrench", "point") if name in self.arrays]
-        return tuple((name, tuple(self.argument(name).shape[-(1 + (self.tip is None)) :])) for name in named)
+    def load_shapes(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
+        """The names of wrench and point, if given, with their shapes for one state."""
+        names = [name for name in ("wrench", "point") if name in self.arrays]
+        return tuple((name, tuple(self.argument(name).shape[-(1 + (self.tip is None)) :])) for name in names)
 
     @property
     def loads(self) -> dict[str, Any]:
-        """Wrench and point, if they are given, as what is to be traced."""
-        return {name: Input(*shape) for name, shape in self.acting}
+        """Wrench and point, if they are given, as inputs for tracing."""
+        return {name: Input(*shape) for name, shape in self.load_shapes}
 
     def argument(self, name: str) -> Array:
-        """An array as it was given: a wrench on the tip, and its point, without an axis for links."""
+        """The argument with the axes of the call: a wrench on the tip, and its point, have no axis for links."""
         array = self.arrays[name]
         return array[..., 0, :] if name in ("wrench", "point") and self.tip is not None else array
 
     def expanded_copy(self, name: str) -> np.ndarray:
-        """An array as it was given, with all axes of the batch: a copy, of float64."""
+        """A float64 copy of the argument, with all axes of the batch."""
         array = self.argument(name)
         axes = 1 + (name in ("wrench", "point") and self.tip is None)
         shape = (*self.batch, *array.shape[array.ndim - axes :])
         return (array if array.shape == shape else np.broadcast_to(array, shape)).astype(float)
 
     def rows(self, name: str, shape: tuple[int, ...]) -> Array:
-        """An array as it was given, of this shape for each state of the batch, contiguous."""
+        """The argument broadcast to this shape for each state of the batch, contiguous."""
         return np.ascontiguousarray(np.broadcast_to(self.argument(name), (*self.batch, *shape)))
 
     def _check_finite(self) -> None:
@@ -262,7 +269,7 @@ class States:
                 raise TypeError(f"check=True looks at {name}, which JAX traces (jit, grad or vmap; expected no check)")
             array = self.argument(name)
             mask = self.xp.isfinite(array)
-            if self.xp.count_nonzero(mask) < math.prod(mask.shape):  # `all` takes longer
+            if self.xp.count_nonzero(mask) < math.prod(mask.shape):  # faster than `all`
                 bad = self.xp.argwhere(~mask)
                 index = tuple(int(i) for i in bad[0])
                 per_joint = self.trailing[name] == 1 and name.isidentifier() and name not in ("wrench", "point")
@@ -297,7 +304,7 @@ class States:
         return self.positions(), self.rates(), self.accelerations()
 
     def wrenches(self) -> list[list[Any]] | None:
-        """Six components for each link, or None without an external wrench; zeros, for free, where nothing acts."""
+        """Six components for each link (constant zeros where no wrench acts), or None without an external wrench."""
         if "wrench" not in self.arrays:
             return None
         return [[0.0] * 6 if six is None else six for six in self._link_components("wrench", 6)]
@@ -335,7 +342,7 @@ class States:
         return self._mask_non_finite(xp.stack(expanded_copy, -1).reshape((*self.batch, *shape)), len(shape))
 
     def finite(self) -> Array:
-        """Which states have finite numbers only: a mask of the batch shape."""
+        """The mask (batch shape) of the states with finite numbers only."""
         arrays = ((array, self.trailing[name], self._quaternions(name)) for name, array in self.arrays.items())
         return finite_states(self.xp, arrays, self.batch)
 
@@ -348,9 +355,9 @@ class States:
 
 
 def finite_states(xp: Any, arrays: Iterable[tuple[Array, int, Sequence[int]]], batch: tuple[int, ...]) -> Array:
-    """Which states have finite numbers only, and quaternions of some length: a mask of the batch shape.
+    """The mask (batch shape) of the states with finite numbers only, and quaternions of nonzero length.
 
-    With each array is given how many of its axes belong to one state, and where quaternions begin in it.
+    Each array comes with the number of its axes for one state, and the starts of quaternions in it.
     """
     mask: Any = True
     for array, axes, quaternions in arrays:
@@ -364,13 +371,13 @@ def finite_states(xp: Any, arrays: Iterable[tuple[Array, int, Sequence[int]]], b
 
 
 def nan_unless(xp: Any, mask: Array, out: Array, dims: int) -> Array:
-    """The array with NaN for all states that are not good; `dims` of its axes belong to one state."""
+    """The array with NaN for all states outside the mask; `dims` of its axes belong to one state."""
     mask = mask.reshape((*mask.shape, *(1,) * dims))
     return xp.where(mask, out, xp.asarray(float("nan"), dtype=out.dtype))
 
 
 def is_normalizable(xp: Any, array: Array, start: int) -> Array:
-    """Where the quaternion that begins there can be divided by its length."""
+    """Whether the quaternion that begins at `start` can be divided by its length, for each state."""
     with np.errstate(all="ignore"):
         square = (array[..., start : start + 4] ** 2).sum(-1)
         return xp.isfinite(square) & xp.isfinite(1.0 / square)
@@ -389,7 +396,7 @@ def flatten(values: Any, depth: int) -> list[Any]:
 
 
 def stack_components(values: Sequence[Any], batch: tuple[int, ...], dtype: Any) -> np.ndarray:
-    """One array (*batch, len(values)). Zeros, most elements of large tensors, are not written one by one."""
+    """One array (*batch, len(values)). Zeros, most elements of large tensors, are written in bulk."""
     places = [k for k, value in enumerate(values) if not (type(value) is float and value == 0.0)]
     if not places:
         return np.zeros((*batch, len(values)), dtype)

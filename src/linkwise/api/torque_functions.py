@@ -1,4 +1,4 @@
-"""Torque functions of the user: the arguments that they take."""
+"""Torque functions of users: their arguments and their results are checked."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ STATE = ("t", "q", "qd")
 def check_arguments(
     function: Callable[..., Any], *, memory: bool = False, parameters: bool = False, hint: str = ""
 ) -> None:
-    """Raise an error if it is not a function of (robot, t, q, qd), in this order; or, with `memory`, of a state too.
+    """Raise an error unless this is a function of (robot, t, q, qd), in this order; with `memory` also of a state.
 
-    With `parameters` it may need further arguments. `hint` is for one that needs them elsewhere.
+    With `parameters` it may need further arguments; otherwise `hint` ends the error message about them.
     """
     if hasattr(function, "interface"):
         raise TypeError(f"{function!r} is compiled already (expected the function of which it was made)")
@@ -45,7 +45,7 @@ def check_arguments(
 
 
 def evaluate_torques(function: Callable[..., Any], robot: Robot, t: Any, q: Any, qd: Any, name: str = "") -> np.ndarray:
-    """What the function gives: a torque for each degree of freedom."""
+    """Call the function and check its result, a torque for each degree of freedom."""
     name = name or str(getattr(function, "__name__", repr(function)))
     try:
         value = function(robot, t, q, qd)

@@ -1,4 +1,4 @@
-"""Derivatives of inverse and forward dynamics by recursions of their own: public functions, and where they are used."""
+"""Derivatives of inverse and forward dynamics in closed form: public functions, and their use by `derivative`."""
 
 from __future__ import annotations
 
@@ -209,7 +209,7 @@ def compiled_second_order(robot: Robot, dtype: str) -> SecondOrder:
 
 
 vars(forward_dynamics_second_derivatives).update(
-    compiled_for=compiled_second_order,  # what `lw.compile` gives
+    compiled_for=compiled_second_order,  # the result of `lw.compile`
     published="second-derivatives",
 )
 
@@ -285,7 +285,7 @@ CLOSED_FORMS = {  # by the names of the functions
     "inverse_dynamics": ClosedForm(inverse_dynamics_all_derivatives, ("q", "qd", "qdd")),
     "forward_dynamics": ClosedForm(forward_dynamics_derivatives, ("q", "qd", "tau")),
 }
-LOADS = ("wrench", "point")  # the options that they take, as inputs
+LOADS = ("wrench", "point")  # options of the closed forms, as inputs
 
 
 def has_closed_form(function: Callable[..., Any], wrt: Sequence[str], keywords: Mapping[str, Any]) -> bool:

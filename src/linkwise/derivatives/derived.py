@@ -1,4 +1,4 @@
-"""Functions that are derived from others by way of their graphs: called, compiled and printed as any function is."""
+"""Functions derived from the graphs of others: called, compiled and printed as any function is."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ from ..tracing.tracing import (
 if TYPE_CHECKING:
     from ..kernels.compiler import Compiled
 
-MAX_OPERATIONS = dispatch.MAX_WITHOUT_LOOPS  # beyond, nothing is compiled by itself
-PLAIN_OPTIONS = (str, int, float, bool, type(None), Input)  # which their `repr` determines
+MAX_OPERATIONS = dispatch.MAX_WITHOUT_LOOPS  # longer programs are compiled only on request
+PLAIN_OPTIONS = (str, int, float, bool, type(None), Input)  # determined by their `repr`
 
 
 class DerivedFunction(Prepared):
@@ -54,7 +54,7 @@ class DerivedFunction(Prepared):
     maker: ClassVar[str]
 
     def __new__(cls, *args: Any, **keywords: Any) -> DerivedFunction:
-        # each has its own type: Python looks for __call__ there, so that the entry is called directly
+        # Python looks up __call__ in the type: with a type of its own the object's entry is called directly
         return object.__new__(type(cls.__name__, (cls,), {"__module__": cls.__module__, "__doc__": cls.__doc__}))
 
     def __init__(
@@ -81,17 +81,17 @@ class DerivedFunction(Prepared):
         self._others: dict[Robot, DerivedFunction] = {}
         check_options(function, robot, self.keywords)
         if self.identity is None:
-            self.program  # noqa: B018  traced now: what a user's function reads may change
+            self.program  # noqa: B018  traced now: globals that a user's function reads may change
         names = ["robot", *(port.name for port in self.inputs if port.name not in self.symbols)]
         parameters = [inspect.Parameter(each, inspect.Parameter.POSITIONAL_OR_KEYWORD) for each in names]
-        self.__signature__ = inspect.Signature(parameters)  # of a robot, which has its symbols in itself, and arrays
+        self.__signature__ = inspect.Signature(parameters)  # of a robot, which holds its symbols, and arrays
 
     @property
     def base_class(self) -> Any:
         """The class that this object's own type is derived from."""
         return type(self).__mro__[1]
 
-    # what a kind of derived function defines
+    # defined by subclasses
 
     def transform(self, original: Program) -> Program:
         """The program, from the program of the function."""
@@ -288,7 +288,7 @@ class DerivedFunction(Prepared):
             if calls.counted(math.prod(batch_of(self.inputs, arrays))) or mode == "always":
                 with LOCK:
                     request = dispatch.Request(self, (), dtype, None)
-                    if dtype not in self._kernels:  # otherwise another thread was first
+                    if dtype not in self._kernels:  # another thread may have been first
                         kernel = dispatch.compiled(self.robot, request, calls, explain_non_finite)
                         if kernel is not dispatch.UNDECIDED:
                             self._store(dtype, kernel)

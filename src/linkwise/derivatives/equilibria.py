@@ -1,14 +1,13 @@
 """Equilibria: configurations and torques at which a robot stays at rest.
 
-At rest the torques are g(q), that of gravity less those of the external wrenches. What is asked for are equations of
-some joints, g_i(q) = τ_i: of passive joints, where τ_i = 0, or of all where the torques are given. Their unknowns are
-the coordinates that may move. They are solved by Levenberg and Marquardt's method with the shortest steps along the
-velocities,
+At rest the torques are g(q), those of gravity less those of the external wrenches. The equations are g_i(q) = τ_i for
+passive joints, where τ_i = 0, or for all joints with given torques. The unknowns are the coordinates that may move.
+The method of Levenberg and Marquardt takes the shortest steps along the velocities,
 
     ξ = -Jᵀ (J Jᵀ + λ 1)⁻¹ r        r = g - τ of these joints, J = ∂r/∂q by the unknowns
 
-in units of the robot: angles in rad, lengths beside its size, and each torque beside the magnitudes of all that acts on
-its joint (`torque_scale`), so that nothing depends on how large or heavy the robot is.
+in units of the robot: angles in rad, lengths relative to its size, and each torque relative to the magnitudes of all
+loads on its joint (`torque_scales`). So the solution does not depend on the size or mass of the robot.
 """
 
 from __future__ import annotations
@@ -147,7 +146,7 @@ def equilibrium(
     free = [joint.name for joint in robot.free_joints]
     equations = coordinates_of(robot, free if passive is None else passive) if tau is None else np.arange(robot.n)
     unknowns = equations if moving is None else coordinates_of(robot, moving)
-    inputs_and_shapes = [("q", (robot.nq,)), *([("tau", (robot.n,))] if "tau" in arrays else []), *states.acting]
+    inputs_and_shapes = [("q", (robot.nq,)), *([("tau", (robot.n,))] if "tau" in arrays else []), *states.load_shapes]
     start_arrays = [states.rows(name, shape).astype(float).reshape(-1, *shape) for name, shape in inputs_and_shapes]
     inputs = tuple(inputs_and_shapes[1:])
     balance = cached_residual_function(robot, None, inputs) if law is None else residual_function(robot, law, inputs)
@@ -186,7 +185,7 @@ def residual_function(
     return derivative(unbalanced_torque, robot, "q", value=True, **keywords)
 
 
-cached_residual_function = PerRobot(residual_function)  # without a user's function, which may change
+cached_residual_function = PerRobot(residual_function)  # not for user's functions, which may change
 
 
 class Problem:

@@ -40,7 +40,7 @@ from ..spatial import Scalar, mul, sub
 from .closed_form_derivatives import forward_dynamics_derivatives
 from .graph_derivatives import derivative
 
-NO_FORCE = 1e-9  # beside the magnitudes of all that acts on a joint: rounding
+NO_FORCE = 1e-9  # beside the magnitudes of all loads on a joint: rounding
 
 
 class StateAndInputMatrix(NamedTuple):
@@ -146,7 +146,7 @@ def steady_torques(
     free = [i for joint in robot.free_joints for i in range(*joint.v.indices(robot.n))]
     if free and isinstance(tau, np.ndarray) and tau.dtype.kind == "f":
         states = States(robot, {"q": q, "qd": qd}, wrench, point=point)
-        shapes = [("q", (robot.nq,)), ("qd", (robot.n,)), *states.acting]
+        shapes = [("q", (robot.nq,)), ("qd", (robot.n,)), *states.load_shapes]
         rows = {name: states.rows(name, shape).reshape(-1, *shape) for name, shape in shapes}
         allowed = max(NO_FORCE, 64.0 * float(np.finfo(tau.dtype).eps)) * torque_scales(robot, **rows)
         needed = np.abs(tau).reshape(-1, robot.n)
@@ -206,13 +206,13 @@ def check_dt(dt: object) -> float | None:
 def matrices(states: States, law: Friction | None) -> tuple[list[list[Scalar]], list[list[Scalar]]]:
     robot, n, rates = states.robot, states.robot.n, states.scalars("qd")
     torques = states.scalars("tau") if law is None else differences(states.scalars("tau"), law.torques(robot, rates))
-    loads = {name: states.argument(name) for name, _ in states.acting}
+    loads = {name: states.argument(name) for name, _ in states.load_shapes}
     slopes = plain_slopes(robot, states.argument("q"), states.argument("qd"), states.join(torques, (n,)), **loads)
     by_q, by_qd, by_tau = ([[component(x, i, j) for j in range(n)] for i in range(n)] for x in slopes)
     if law is not None:
         drag = law.slopes(robot, rates)
         pairs = zip(by_qd, by_tau, strict=True)
-        by_qd = [[sub(x, mul(b, d)) for x, b, d in zip(row, own, drag, strict=True)] for row, own in pairs]
+        by_qd = [[sub(x, mul(b, d)) for x, b, d in zip(row, inverse, drag, strict=True)] for row, inverse in pairs]
     one = [[float(i == j) for j in range(n)] for i in range(n)]
     above = [[*row, *unit] for row, unit in zip(ball_coupling(robot, rates), one, strict=True)]
     below = [[*row, *more] for row, more in zip(by_q, by_qd, strict=True)]
@@ -258,7 +258,7 @@ def discretize(A: Array, B: Array, dt: float) -> LinearModel:
 DEGREES = ((5, 2, 9e-3), (8, 3, 0.09), (11, 4, 0.306), (15, 4, 0.81))  # degree m, width b, largest 1-norm
 WIDEST = max(width for _, width, _ in DEGREES)
 LARGEST = DEGREES[-1][-1]
-CHUNK = 100_000  # bytes of the matrices that are worked on together, so that they stay in the cache
+CHUNK = 100_000  # bytes of the matrices processed together, so that they stay in the cache
 
 
 def zero_order_hold(A: np.ndarray, B: np.ndarray, dt: float) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""Functions whose results are mostly zeros or repeated, as functions of the values that they consist of."""
+"""Functions without the zeros and repetitions in their results."""
 
 from __future__ import annotations
 

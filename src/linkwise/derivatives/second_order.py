@@ -1,7 +1,7 @@
-"""Second derivatives of forward dynamics in machine code: kernels of other functions, and products of their results.
+"""Second derivatives of forward dynamics in machine code: kernels of first and second derivatives, then products.
 
-First derivatives, then the values of the second derivatives of inverse dynamics (`packed`), then `codegen.llvm.solves`;
-for some states at a time, so that what is handed on stays in the cache.
+First derivatives, then the values of the second derivatives of inverse dynamics (`packed`), then
+`codegen.llvm.solves`; for a block of states at a time, so that intermediates stay in the cache.
 """
 
 from __future__ import annotations

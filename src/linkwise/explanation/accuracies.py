@@ -1,10 +1,9 @@
-"""`accuracy`: how far each method of forward dynamics is from the exact accelerations, measured with many digits.
+"""`accuracy`: the error of each method of forward dynamics, measured against many-digit accelerations.
 
-The exact accelerations are those of the robot and of the state as they are stored, in binary numbers. Two methods that
-have little in common, articulated bodies and the inertia matrix by composite bodies, compute them with many digits;
-where they agree to all but ten of the digits asked for, that is the answer, and otherwise they compute with more.
-Rotations are made orthogonal to all digits first, so an error also contains what rounding their elements to floats
-does.
+The exact accelerations are those of the robot and the state as stored in binary. Two methods that have little in
+common, articulated bodies and the inertia matrix by composite bodies, compute them with many digits. They must agree to
+all but ten of the requested digits; otherwise both repeat with more. Rotations are first made orthogonal to all digits,
+so an error includes the rounding of their elements to floats.
 """
 
 from __future__ import annotations
@@ -30,9 +29,9 @@ from ..robot import Robot
 PLAIN_ACCELERATIONS: Any = vars(forward_dynamics)["plain"]
 PLAIN_INERTIA: Any = vars(inertia_matrix)["plain"]
 REFERENCE_METHODS = ("articulated", "walker-orin-3")  # the exact answer, and the one it is checked against
-SPARE = 10  # digits that the two need not agree on
+SPARE = 10  # digits in which the two may differ
 LEAST_DIGITS, MOST_DIGITS = 30, 800
-UNROLLED = "walker-orin-4"  # 3 n products with I: compiled only where asked for
+UNROLLED = "walker-orin-4"  # 3 n products with I: compiled only on request
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,7 +224,7 @@ def check_states(robot: Robot, q: Array, qd: Array, tau: Array, wrench: Array | 
 def broadcast_arrays(states: States) -> dict[str, np.ndarray]:
     """All arrays in one dtype, with the whole batch shape in front."""
     dtype = np.result_type(*(array.dtype for array in states.arrays.values()))
-    shapes = {**{name: (states.robot.size_of(name),) for name in states.arrays}, **dict(states.acting)}
+    shapes = {**{name: (states.robot.size_of(name),) for name in states.arrays}, **dict(states.load_shapes)}
     return {name: states.rows(name, shape).astype(dtype, copy=False) for name, shape in shapes.items()}
 
 

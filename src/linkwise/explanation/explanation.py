@@ -1,4 +1,4 @@
-"""`explain`: the intermediates of one state, to read, to print and to compute with."""
+"""`explain`: the intermediates of one state by name, as numbers, text and LaTeX."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The public calls: a function and a robot in, text or formulas out.
+"""Functions of a robot as Python text, LaTeX and SymPy.
 
-Where joints have several degrees of freedom, the k-th number of qd is not the rate of the k-th of q. So components are
-named by what they are, with the number of their joint:
+Where joints have several degrees of freedom, the k-th number of qd is not the rate of the k-th number of q. So
+components are named by their meaning, with the number of their joint:
 
     free, ball    x_i, y_i, z_i     position             v_{x,i}, ...         linear velocity
                   q_{w,i}, ...      quaternion           \\omega_{x,i}, ...    angular velocity

@@ -1,9 +1,10 @@
-"""The columns of base parameters in regressors, and the matrix that makes base parameters of all parameters.
+"""The columns of base parameters in regressors, and the matrix from all parameters to base parameters.
 
-A base parameter is a sum of multiples of the links' own parameters. Its column is that of any bodies for which it is
-one and all other base parameters are zero. Mostly this is a unit of the parameter that it is named after; where J_zz is
-taken out of the tensor, of J_xx (or J_yy) and of J_zz together; and where the rest of a body has moved to a link that
-has none, of J_xx and J_yy. Rotors and coefficients of friction that act like others are found in random states.
+A base parameter is a sum of multiples of the links' own parameters. Its column is the column of any bodies for which it
+is one and all other base parameters are zero. Usually this is a unit of the parameter of the same name. Where J_zz is
+eliminated from the tensor, it is a unit of J_xx (or J_yy) and J_zz together; where the rest of a body has moved to a
+link without one, of J_xx and J_yy. Rotors and coefficients of friction that depend on others are found in random
+states.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Base inertial parameters: the least set of numbers that torques depend on, and what each is made of.
+"""Base inertial parameters: the least set of numbers that torques depend on, with the grouping of each.
 
-How freely each link moves decides which inertial numbers torques depend on, and is seen in random states. Whether axes
-are parallel, whether a point stands still, whether gravity pulls: such questions have no answer in symbols. They are
-asked of the robot with random values for its symbols, several times, and the least special answer is taken: it holds
-for all values but special ones.
+The mobility of each link decides which inertial numbers torques depend on, and is determined from random states.
+Parallel axes, points at rest and the pull of gravity cannot be decided in symbols. They are decided for several random
+values of the symbols, and the least special result is taken: it holds for all values except special ones.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from ..robot.symbols import random_bindings, refuse_symbols
 from ..spatial import Placement, RigidInertia, Scalar, Twist, Vector, add, cross, dot, dot_product, mul, reciprocal
 from ..symbolic import Collector, collected_text
 
-ROUNDING = 1e-12  # a multiple this close to a whole number is that number
+ROUNDING = 1e-12  # multiples this close to an integer are rounded to it
 
 
 @dataclass(frozen=True)
@@ -185,15 +184,15 @@ def regroup_dependent(robot: Robot, base: list[BaseParameter]) -> list[BaseParam
     torques = columns @ np.linalg.pinv(shares)  # that a unit of each parameter needs
     sizes = np.linalg.norm(torques, axis=0)
     span = Span(np.empty((len(torques), 0)))
-    kept: list[int] = []
+    independent: list[int] = []
     dropped: list[int] = []
     for k in np.flatnonzero(sizes > SMALL * sizes.max()).tolist():
-        (kept if span.extend(torques[:, k] / sizes[k]) else dropped).append(k)
-    if len(kept) == len(base):
+        (independent if span.extend(torques[:, k] / sizes[k]) else dropped).append(k)
+    if len(independent) == len(base):
         return base
-    multiples = fit(torques[:, kept] / sizes[kept], torques[:, dropped] / sizes[dropped])
+    multiples = fit(torques[:, independent] / sizes[independent], torques[:, dropped] / sizes[dropped])
     reduced = []
-    for k, row in zip(kept, multiples.tolist(), strict=True):
+    for k, row in zip(independent, multiples.tolist(), strict=True):
         parts = {
             j: round_to_integer(x * sizes[j] / sizes[k]) for j, x in zip(dropped, row, strict=True) if abs(x) > SMALL
         }
@@ -242,10 +241,10 @@ def signed_term(name: str, multiple: str) -> str:
 
 DRAWS = 3  # random geometries for a robot made of symbols
 STATES = 20  # random states of each
-SMALL = 1e-9  # what is this small beside the rest is zero
+SMALL = 1e-9  # numbers this small beside the others are zero
 Z = Vector(0.0, 0.0, 1.0)
 
-Freedom = tuple[int, bool, bool, bool, bool, bool]  # turns, swings, climbs, and which components the direction has
+Freedom = tuple[int, bool, bool, bool, bool, bool]  # turns, swings, climbs, and the nonzero components of the direction
 
 
 def mobilities(robot: Robot) -> list[LinkMobility]:

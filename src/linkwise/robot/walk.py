@@ -6,7 +6,7 @@
 A step is a pure function of the link and of values handed to it, never of an index: that is what lets the same step be
 unrolled for a six-axis arm or become the body of a loop over ten thousand links. A pass is handed to the robot's
 `walk`. `Unrolled` runs it link by link. Others record it for links that stand for many (`tracing.loop_tracing`,
-`tracing.round_tracing`), or run it on arrays of links (`api.side_by_side`).
+`tracing.round_tracing`), or run it on arrays of links (`api.vectorized_links`).
 """
 
 from __future__ import annotations

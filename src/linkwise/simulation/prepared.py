@@ -183,7 +183,7 @@ def prepared(
 
 def constant_point(states: States) -> Point:
     """Where the wrench acts: numbers that are the same for all trajectories."""
-    point, own = states.argument("point"), dict(states.acting)["point"]
+    point, own = states.argument("point"), dict(states.load_shapes)["point"]
     if point.shape != own:
         raise ValueError(f"point has shape {point.shape} (expected {own}: one for all trajectories)")
     return tuple(tuple(x) if isinstance(x, list) else x for x in point.tolist())

@@ -1,1 +1,1 @@
-"""Results of budgets: arrays of terms with labels, shown as tables, plots and sentences."""
+"""Budgets: the terms of torques as arrays with labels, shown as tables, plots and sentences."""

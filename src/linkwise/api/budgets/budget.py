@@ -1,4 +1,4 @@
-"""Where torques come from: `lw.budget`, and the budgets of the diagonalized equations."""
+"""`lw.budget`, the terms of torques, and the budgets of the diagonalized equations."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ vars(budget)["published"] = "budget"
 def torque_term_arrays(states: States, law: Friction | None) -> tuple[Any, ...]:
     robot, table = states.robot, term_table(states.robot)
     rates, accelerations = states.scalars("qd"), states.scalars("qdd")
-    # of ball joints ω̇ itself, not θ̈: their bias accelerations among themselves, which differ by that, are left out
+    # ball joints: ω̇ instead of θ̈, so the bias accelerations among their own axes are left out
     motion = states.positions(), states.rates(), states.coordinates.rates(accelerations)
     shares = terms_of.shares(states.links, *motion, external_wrenches(states))
     joint_terms = [[0.0] * robot.n for _ in range(3)]

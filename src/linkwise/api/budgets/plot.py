@@ -1,4 +1,4 @@
-"""Budgets along a trajectory as a picture: terms stacked above and below zero."""
+"""Plots of budgets: terms stacked above and below zero along a trajectory, bars for one state."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ KINDS = {
     "wrench": MORE[0],
 }
 HATCHES = ("", "////", "....", "xxxx", "----", "oo", "\\\\\\\\", "++")  # of terms 1 to 12, 13 to 24, ...
-PANEL, LEGEND = 2.6, 0.24  # heights in inches, of a panel at least, and of a line of its legend
-NOISE = 1e-9  # of the largest term: what is smaller is not shown
-FAR_LIMIT = 2.0  # a limit farther off than so many times the terms would squeeze them: it is said in words
+PANEL, LEGEND = 2.6, 0.24  # heights in inches: least of a panel, and of a line of its legend
+NOISE = 1e-9  # beside the largest term: smaller terms are not shown
+FAR_LIMIT = 2.0  # times the sum of terms: limits beyond that would squeeze the plot and are given in words
 
 
 def plot_budget(

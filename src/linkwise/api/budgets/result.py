@@ -1,4 +1,4 @@
-"""The result of `lw.budget`, and what it shares with others: arrays, views of them, tables, plots."""
+"""The result of `lw.budget`: arrays of terms, their views, tables and plots; and the base class of budgets."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from .text import JointBudget, joint_latex
 
 Array = Any  # of any library
 
-PLOT_TERMS = 6  # terms that a plot names, unless it is asked for more
-TABLE_TERMS = 12  # terms that a table lists
+PLOT_TERMS = 6  # terms that a plot names by default
+TABLE_TERMS = 12  # terms that a table lists by default
 
 
 class BudgetBase(ComparesArrays, ABC):
@@ -61,7 +61,7 @@ class BudgetBase(ComparesArrays, ABC):
 
     def limits(self) -> Sequence[float]:
         """The limits of the totals' magnitudes; infinite without a limit."""
-        return [limit or math.inf for limit in self.robot.effort_limits]  # zero: a program's word for none
+        return [limit or math.inf for limit in self.robot.effort_limits]  # some files have zero for none
 
     def through(self, k: int, by: str) -> dict[str, str]:
         """By label: the first link of the composite body that passes a term to total k."""
@@ -79,7 +79,7 @@ class BudgetBase(ComparesArrays, ABC):
         """The budget of one state of the batch, or of several."""
         if not self.batch and not (isinstance(index, tuple) and not index):
             raise ValueError(f"state({index!r}): the budget is of one state (expected that of a batch of states)")
-        np.broadcast_to(0.0, self.batch)[index]  # an index of the batch, and of nothing behind it
+        np.broadcast_to(0.0, self.batch)[index]  # raises an IndexError unless the index is one of the batch alone
         t = self.t[index] if self.t is not None and isinstance(index, slice) else None
         return self._with_arrays((part[index] for part in tuple(cast(Any, self))), t)
 
@@ -284,7 +284,7 @@ class Budget(BudgetBase, TorqueTerms):
 
     def __new__(cls, *arrays: Array, robot: Robot | None = None, t: Array | None = None) -> Budget:
         budget = super().__new__(cls, *arrays)
-        if robot is not None:  # otherwise a copy is made, which gets its attributes later
+        if robot is not None:  # a copy gets its attributes later
             budget.robot, budget.t = robot, check_times(t, tuple(budget.rotor.shape[:-1]))
         return budget
 

@@ -1,4 +1,4 @@
-"""The terms that a torque is made of: which there are on a robot, their names and their symbols in LaTeX."""
+"""The terms of a robot's torques: their names, columns and symbols in LaTeX."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...lazy import cached_property
 from ...robot import PerRobot, Robot
 
 VIEWS = ("joints", "links", "terms", "kinds")
-FRICTION = ("viscous friction", "Coulomb friction")  # with what there is of Stribeck's in the second
+FRICTION = ("viscous friction", "Coulomb friction")  # Stribeck's part is in the second
 Key = tuple[int, int, int]  # a link (of `names`), and two rates (of `v_names`), the first of them first
 
 

@@ -19,7 +19,7 @@ MARKS = str.maketrans(  # within \text{}
     | {"ν": r"$\nu$", "ξ": r"$\xi$"}
     | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
 )
-NOISE = 1e-9  # of the sum of magnitudes: what is smaller is not shown
+NOISE = 1e-9  # beside the sum of magnitudes: smaller terms are not shown
 
 
 @dataclass(frozen=True, repr=False)
@@ -30,11 +30,11 @@ class JointBudget:
     symbol: str  # of the total
     unit: str
     total: float
-    limit: float  # of its magnitude; infinite where there is none
+    limit: float  # of the magnitude; infinite without a limit
     terms: tuple[tuple[str, float], ...]  # labels and values
-    through: Mapping[str, str] = field(default_factory=dict)  # from which link on a composite body passes it, by label
-    when: str = ""  # which state of a batch
-    beyond: str = ""  # how long a trajectory has it beyond the limit
+    through: Mapping[str, str] = field(default_factory=dict)  # by label: first link of the composite body
+    when: str = ""  # the state of a batch
+    beyond: str = ""  # how long a trajectory exceeds the limit
     most: int | None = None  # terms to list
 
     @property

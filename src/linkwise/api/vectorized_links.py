@@ -1,8 +1,8 @@
-"""Recursions over arrays that have the links along their first axis: few array operations for thousands of links.
+"""Contractions over arrays with the links along their first axis: few array operations for thousands of links.
 
 A function of `dynamics` that is made of contractions (`robot.contraction`) is called on a robot with one link for each
-kind of joint, which stands for all of them: its numbers are arrays, (links of that kind, 1, ...), and so are the
-values of the links, (links, *batch). Each round of a contraction is then one call of `series` on arrays of pairs.
+kind of joint. The numbers of that link are arrays (links of that kind, 1, ...), and values of links are arrays
+(links, *batch). So each round of a contraction is one call of `series` on arrays of pairs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .states import REAL, States, dtype_name
 
 
 def vectorize_links(states: States, function: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
-    """`function(robot, *values of the links)`, with the links of long robots side by side."""
+    """`function(robot, *values of the links)`, vectorized over the links of long robots."""
     first = next(iter(states.arrays.values()))
     if states.robot.n <= MAX_STRAIGHT_LINKS or states.robot.non_floats or dtype_name(first) not in REAL:
         return function
@@ -47,7 +47,7 @@ def column_array(xp: Any, dtype: Any, device: Any, axes: int, column: Sequence[f
 
 
 class VectorizedLinks:
-    """The links of a robot by kinds of joints, and what runs contractions over them."""
+    """The links of a robot by kinds of joints; runs contractions over them (see `robot.walk`)."""
 
     def __init__(self, robot: Robot, xp: Any, column: Callable[[Sequence[float]], Any]) -> None:
         self.links, self.rounds, self.xp, self.column = robot.links, robot.contraction, xp, column
@@ -60,7 +60,7 @@ class VectorizedLinks:
         self.values_by_function: dict[OfLinks, list[Any]] = {}
 
     def stack_by_kind(self, values: Sequence[Any]) -> list[Any]:
-        """The values of the links, of each kind as one."""
+        """The values of the links, stacked by kind."""
         return [combined(self._stack, *(values[i] for i in kind)) for kind in self.kinds]
 
     def _stack(self, *leaves: Any) -> Any:
@@ -112,7 +112,7 @@ class VectorizedLinks:
         return [take_rows(ends, slice(*bounds)) for bounds in pairwise(starts)]
 
     def _concatenate(self, values: Sequence[Any], counts: Sequence[int]) -> Any:
-        """Values of so many links each as one."""
+        """Values for `counts` links each, concatenated."""
         some = [(value, count) for value, count in zip(values, counts, strict=True) if count]
 
         def leaf(*leaves: Any) -> Any:
@@ -127,7 +127,7 @@ class VectorizedLinks:
 
 
 def pair_positions(ids: np.ndarray, pairs: Sequence[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Where the first and the second elements of the pairs are, and where all others are."""
+    """The positions of the first and the second elements of the pairs, and of all others."""
     where = np.empty(ids.max() + 1, dtype=np.intp)
     where[ids] = np.arange(len(ids))
     first, second = where[np.array(pairs)].T
@@ -137,5 +137,5 @@ def pair_positions(ids: np.ndarray, pairs: Sequence[tuple[int, int]]) -> tuple[n
 
 
 def take_rows(value: Any, index: Any) -> Any:
-    """These rows of every array."""
+    """The rows at this index, of every array."""
     return combined(lambda x: x if type(x) is float else x[index], value)
