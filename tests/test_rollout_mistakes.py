@@ -320,7 +320,7 @@ def test_gradients_of_other_libraries_are_refused_in_our_words() -> None:
     for what, take in takes.items():
         with pytest.raises(TypeError, match=f"(?s)({what}|lambda).*(gradient|JAX)"):
             jax.jit(take)(np.ones(3))
-    with pytest.raises(TypeError, match=r"check=True looks at q, which JAX traces"):
+    with pytest.raises(TypeError, match=r"check=True .* q, which JAX traces"):
         jax.jit(lambda q: lw.inverse_dynamics(arm, q, zero, zero, check=True))(zero)
 
 

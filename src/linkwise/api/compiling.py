@@ -126,7 +126,7 @@ def check_spec(
             raise ValueError(f"robot {robot.name!r} has coupled joints, for which there is no form with loops")
         for name in constant_arrays(keywords):
             raise ValueError(
-                f"{name} is constant, and loops over links have no place for it (expected an input with numbers of"
+                f"{name} is constant, which the form with loops does not support (expected an input with numbers of"
                 f" every link, {name}=lw.Input({len(robot.names)}, ...), or form 'straight')"
             )
         offered = ", ".join(f"{name} ({', '.join(methods)})" for name, methods in LOOP_METHODS.items())
@@ -335,7 +335,9 @@ def universal_arguments(
             " lw.wasm(function, robot))"
         )
     if form == "straight" or passes:
-        raise ValueError("modules for any robot are loops over its links (expected no passes, and not form 'straight')")
+        raise ValueError(
+            "modules for any robot are loops over its links (expected no passes, and form 'auto' or 'loops')"
+        )
     if any(isinstance(value, Input) for value in keywords.values()):
         raise ValueError(
             "modules for any robot take no lw.Input (expected wrench=True for a wrench on every link, or a robot:"

@@ -58,7 +58,7 @@ def integrate(robot: Robot, q: Array, v: Array, dt: Array = 1.0, *, check: bool 
         dt = np.float32(dt)  # a plain number does not widen the result
     states = States(robot, {"q": q, "v": v}, check=check, others={} if constant else {"dt": (dt, ())})
 
-    def integrated() -> list[Scalar]:
+    def integrate_coordinates() -> list[Scalar]:
         time = 1.0 if constant else time_scalar(states, dt)
         numbers, moves = states.scalars("q"), iter([mul(time, x) for x in states.scalars("v")])
         result: list[Scalar] = []
@@ -69,7 +69,7 @@ def integrate(robot: Robot, q: Array, v: Array, dt: Array = 1.0, *, check: bool 
                 result.append(add(numbers[first], next(moves)))
         return result
 
-    return Call(integrate, states, integrated, (robot.nq,), {"dt": None if constant else Input()})
+    return Call(integrate, states, integrate_coordinates, (robot.nq,), {"dt": None if constant else Input()})
 
 
 vars(integrate)["result_names"] = ("q1",)

@@ -35,7 +35,7 @@ class Methods(NamedTuple):
         """The names of the methods in one of the capability lists of `dynamics`."""
         return [name for name, algorithm in self.algorithms.items() if algorithm in can]
 
-    def on(self, robot: Robot) -> list[str]:
+    def supported_by(self, robot: Robot) -> list[str]:
         """The names of the methods for this robot: with coupled joints only those that support them, if any does."""
         return (self.listed_in(dynamics.ANY_COUPLING) if robot.couplings else []) or list(self.algorithms)
 
@@ -125,7 +125,9 @@ def algorithm(function: Function, method: str | None, robot: Robot | None = None
     if moves:
         supported = offered.listed_in(dynamics.ANY_BASE)
         if method not in (None, *supported):
-            raise ValueError(f"method {method!r} has no moving base (expected method={supported[0]!r} with base=...)")
+            raise ValueError(
+                f"method {method!r} does not support a moving base (expected method={supported[0]!r} with base=...)"
+            )
         return offered.algorithms[method or supported[0]]
     return offered.algorithms[method_name(function, method, robot)]
 
@@ -137,7 +139,11 @@ def method_name(function: Function, method: str | None, robot: Robot | None = No
         generated = FEWEST_PREFERRED.get() and "fewest" in offered.algorithms
         method = "fewest" if generated else next(iter(offered.algorithms))
     one_of(method, offered.algorithms, f"{function.__name__}: method")
-    if isinstance(robot, Robot) and robot.couplings and len(supported := offered.on(robot)) < len(offered.algorithms):
+    if (
+        isinstance(robot, Robot)
+        and robot.couplings
+        and len(supported := offered.supported_by(robot)) < len(offered.algorithms)
+    ):
         return coupled_method(function, supported, method, requested, robot)
     if method == "fewest" and offered.candidates:
         if not isinstance(robot, Robot):

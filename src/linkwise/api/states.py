@@ -266,7 +266,9 @@ class States:
             if array.dtype == object:
                 continue
             if is_tracer(array):
-                raise TypeError(f"check=True looks at {name}, which JAX traces (jit, grad or vmap; expected no check)")
+                raise TypeError(
+                    f"check=True needs the numbers of {name}, which JAX traces (jit, grad or vmap; expected no check)"
+                )
             array = self.argument(name)
             mask = self.xp.isfinite(array)
             if self.xp.count_nonzero(mask) < math.prod(mask.shape):  # faster than `all`

@@ -23,7 +23,7 @@ def check_arguments(
     With `parameters` it may need further arguments; otherwise `hint` ends the error message about them.
     """
     if hasattr(function, "interface"):
-        raise TypeError(f"{function!r} is compiled already (expected the function of which it was made)")
+        raise TypeError(f"{function!r} is compiled already (expected the function itself, not its kernel)")
     expected = ("robot", *STATE, *(("state",) if memory else ()))
     try:
         arguments = list(inspect.signature(function).parameters.values())

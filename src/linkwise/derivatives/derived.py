@@ -65,7 +65,7 @@ class DerivedFunction(Prepared):
         self.names, self.__name__ = tuple(wrt), name
         self.symbols = symbols_of(robot) if robot.non_floats else ()
         if hasattr(function, "interface"):
-            raise TypeError(f"{function!r} is compiled already (expected the function of which it was made)")
+            raise TypeError(f"{function!r} is compiled already (expected the function itself, not its kernel)")
         if wrt and not self.function_inputs:
             raise TypeError(
                 f"{function_name(function)} takes no arrays by name (expected a function of a robot and arrays, such as"

@@ -136,7 +136,7 @@ def equilibrium(
     states = States(robot, arrays, wrench, True, point=point)
     if not states.numeric or robot.non_floats:
         raise TypeError(
-            "equilibrium takes NumPy arrays and a robot of numbers (expected numbers: lw.bind puts them in)"
+            "equilibrium takes NumPy arrays and a robot of numbers (expected numbers; lw.bind replaces symbols)"
         )
     if not 0.0 < tolerance < np.inf:
         raise ValueError(f"tolerance is {tolerance!r} (expected more than 0)")

@@ -170,7 +170,7 @@ def argument_name(wrt: object) -> str:
     if isinstance(wrt, Node) and wrt.op == "input" and wrt.graph.scalar_inputs:
         return str(wrt.payload[0])
     if not isinstance(wrt, str):
-        raise TypeError(f"wrt has {wrt!r} in it (expected the name of an argument, or a symbol of the robot)")
+        raise TypeError(f"wrt contains {wrt!r} (expected the name of an argument, or a symbol of the robot)")
     return wrt
 
 

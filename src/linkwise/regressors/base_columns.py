@@ -136,7 +136,9 @@ def nearest_bodies(
     """The smallest bodies for which the k-th base parameter is one, and all others are zero."""
     names = [column.name for column in all_columns(robot, None) if not column.drive]
     if robot.symbolic:
-        raise RobotError(f"robot {robot.name!r}: no column of symbols for {base[k]!r} (expected numbers)")
+        raise RobotError(
+            f"robot {robot.name!r}: the column of {base[k]!r} cannot be found in symbols (expected a robot of numbers)"
+        )
     matrix = np.array([[parts.get(name, {}).get(j, 0.0) for name in names] for j in range(len(base))])
     ten = np.linalg.pinv(matrix)[:, k].reshape(-1, len(TEN))
     scale = [unit ** (length_degree(name) - length_degree(base[k])) for name in TEN]

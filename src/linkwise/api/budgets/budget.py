@@ -21,7 +21,7 @@ from ..call import PublicFunction
 from ..functions import external_wrenches
 from ..states import Array, States
 from .result import Budget, BudgetBase, as_numpy, check_times
-from .terms import Key, TermTable, element_symbol, numbered, quasi_force_symbol, term_table
+from .terms import Key, TermTable, element_symbol, has_shared_numbers, quasi_force_symbol, term_table
 
 
 def budget(
@@ -265,7 +265,7 @@ class QuasiBudget(BudgetBase, QuasiTermArrays):
         return columns
 
     def symbols(self, k: int, by: str) -> dict[str, str]:
-        if by == "kinds" or not numbered(self.robot):
+        if by == "kinds" or not has_shared_numbers(self.robot):
             return {}
         n, scaled, symbols = self.robot.n, self.kind == "normalized", dict[str, str]()
         for label, (column, *_) in self.groups(by).items():

@@ -35,7 +35,7 @@ def plot_budget(
     """A panel for each joint."""
     check_most(most)
     if len(budget.batch) > 1 or budget.batch in ((0,), (1,)):
-        raise ValueError(f"a plot is of one state or over time (expected (n,) or (samples, n), not {budget.batch})")
+        raise ValueError(f"the batch is {budget.batch} (expected one state or a trajectory to plot: () or (samples,))")
     indices = [budget.index_of(joint) for joint in joints] if joints is not None else range(budget.robot.n)
     labels, values = budget.view(by)
     if not budget.batch:

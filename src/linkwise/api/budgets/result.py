@@ -16,7 +16,7 @@ from ...lazy import cached_property
 from ...printing import Description
 from ...robot import Robot
 from ...robot.entries import is_symbol
-from .terms import VIEWS, Term, groups, numbered, term_table, torque_symbol
+from .terms import VIEWS, Term, groups, has_shared_numbers, term_table, torque_symbol
 from .text import JointBudget, joint_latex
 
 Array = Any  # of any library
@@ -68,7 +68,7 @@ class BudgetBase(ComparesArrays, ABC):
         return {}
 
     def symbols(self, k: int, by: str) -> dict[str, str]:
-        """By label: the term in the paper's LaTeX; empty where joints and links are numbered differently."""
+        """By label: the term in the paper's LaTeX; empty where joints and links are has_shared_numbers differently."""
         return {}
 
     @abstractmethod
@@ -78,7 +78,9 @@ class BudgetBase(ComparesArrays, ABC):
     def state(self, index: Any) -> Self:
         """The budget of one state of the batch, or of several."""
         if not self.batch and not (isinstance(index, tuple) and not index):
-            raise ValueError(f"state({index!r}): the budget is of one state (expected that of a batch of states)")
+            raise ValueError(
+                f"state({index!r}): the budget has no batch of states (expected a budget of several states)"
+            )
         np.broadcast_to(0.0, self.batch)[index]  # raises an IndexError unless the index is one of the batch alone
         t = self.t[index] if self.t is not None and isinstance(index, slice) else None
         return self._with_arrays((part[index] for part in tuple(cast(Any, self))), t)
@@ -241,7 +243,7 @@ class BudgetBase(ComparesArrays, ABC):
         """
         if self.batch:
             raise ValueError(
-                f"latex is of one state (expected budget.state(k) of the batch {self.batch}, or budget.peak(joint))"
+                f"latex takes one state (expected budget.state(k) of the batch {self.batch}, or budget.peak(joint))"
             )
         view = self._view(by)
         labels, values = self.view(view)
@@ -365,7 +367,7 @@ class Budget(BudgetBase, TorqueTerms):
         return {label: link for label, link in links.items() if link}
 
     def symbols(self, k: int, by: str) -> dict[str, str]:
-        if by == "kinds" or not numbered(self.robot):
+        if by == "kinds" or not has_shared_numbers(self.robot):
             return {}
         first = {label: self.terms[columns[0]] for label, columns in self.groups(by).items()}
         return {label: torque_symbol(self.robot, k, term, by) for label, term in first.items()}
@@ -376,7 +378,7 @@ class Budget(BudgetBase, TorqueTerms):
             return NotImplemented
         if self.terms != other.terms:
             raise ValueError(
-                f"the budgets are of {self.robot.name!r} and {other.robot.name!r}, which have other joints or links"
+                f"the budgets are of {self.robot.name!r} and {other.robot.name!r}, whose joints or links differ"
             )
         if self.batch != other.batch:
             raise ValueError(f"the budgets are of batches {self.batch} and {other.batch} (expected the same states)")

@@ -116,7 +116,7 @@ RATE, ACCELERATION = r"\dot{\theta}", r"\ddot{\theta}"
 FORCES = {"bias force": "b", "gravity": "b^g", "wrench": "b^e"}
 
 
-def numbered(robot: Robot) -> bool:
+def has_shared_numbers(robot: Robot) -> bool:
     """Whether each joint has one degree of freedom and no coupling, so that joints and links have the same numbers."""
     return all(joint.kind.degrees == 1 and joint.coupling is None for joint in robot.moving)
 

@@ -146,7 +146,7 @@ def largest_and_rest(terms: Sequence[tuple[str, float]], most: int | None) -> li
 
 def check_most(most: int) -> None:
     if not is_integer(most) or most < 1:
-        raise ValueError(f"most is {most!r} (expected how many terms are to be named, 1 or more)")
+        raise ValueError(f"most is {most!r} (expected a number of terms, 1 or more)")
 
 
 def format_number(x: float) -> str:

@@ -114,7 +114,7 @@ def methods_on(robot: lw.Robot, name: str) -> list[str | None]:
     from ...api.method_table import methods_of
 
     function = function_of(name)
-    return [*methods_of(function).on(robot)] if "method" in inspect.signature(function).parameters else []
+    return [*methods_of(function).supported_by(robot)] if "method" in inspect.signature(function).parameters else []
 
 
 def counts(robot: lw.Robot, asked: list[tuple[str, str | None]]) -> list[dict[str, Any]]:
