@@ -195,7 +195,7 @@ def udu(robot: Robot, q: Array, *, method: str | None = None, check: bool = Fals
     robot : Robot
     q : array_like, (..., nq)
     method : str, optional
-        "udu" (default), the recursion of the articulated bodies, or "elimination" of the elements of I.
+        "denoc" (default), the recursion of the articulated bodies, or "elimination" of the elements of I.
     check : bool
         Refuse numbers that are not finite.
 

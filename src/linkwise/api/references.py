@@ -69,7 +69,8 @@ def cite(method: str | QuasiCoordinates) -> Description:
     Parameters
     ----------
     method : str or QuasiCoordinates
-        A name of `lw.methods`, or `lw.formulations.normalized` or `unnormalized`.
+        A name of `lw.methods` or of another source (an error lists all), or `lw.formulations.normalized` or
+        `unnormalized`.
 
     Returns
     -------

@@ -195,7 +195,7 @@ class Problem:
         self,
         robot: Robot,
         balance: Derivative,
-        names: list[str],  # of what is given besides q
+        names: list[str],  # of the inputs besides q
         equations: np.ndarray,
         unknowns: np.ndarray,
         tolerance: float,

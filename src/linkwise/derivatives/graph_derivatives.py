@@ -109,7 +109,7 @@ class Derivative(DerivedFunction):
 class Product(DerivedFunction):
     """Products of a derivative with vectors, without its matrix: the common base of both sides."""
 
-    about: ClassVar[str]  # of which function, by which names
+    about: ClassVar[str]  # docstring with places for the function and the names
 
     def __init__(
         self, function: Callable[..., Any], robot: Robot, wrt: Names, value: bool, keywords: Mapping[str, Any]

@@ -146,7 +146,7 @@ def accuracy(
     methods : iterable of str, optional
         By default all of `lw.methods(lw.forward_dynamics)`.
     digits : int
-        Digits to which the two reference methods must agree, at least 30.
+        Digits of the exact accelerations, at least 30; the reference methods agree to all but ten of them.
     wrench, point
         As for `lw.forward_dynamics`.
     compiled : bool

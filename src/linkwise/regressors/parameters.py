@@ -110,7 +110,7 @@ class Column(NamedTuple):
     """A column of a regressor: bodies on links, whose torques are added up, or a unit of a drive's number."""
 
     name: str
-    bodies: tuple[tuple[int, RigidInertia], ...] = ()  # links, and what is on them
+    bodies: tuple[tuple[int, RigidInertia], ...] = ()  # links, and the bodies on them
     drive: tuple[str, int] | None = None  # "rotor" or a coefficient of friction, and the joint of `Robot.moving`
 
 
