@@ -216,7 +216,7 @@ def left_when_moved(result: Identification, lag: float) -> float:
         motions = [later(motion, moved, abs(lag)) for motion in result.motions]
         fast, _ = reduced(result.model, motions, result.filtering, 1, result.minimum_speed)
         system = fast.of_blocks(range(len(fast.triangles)), 1.0 / result.noise)
-        x = solved(system, result.model.base_nominal, result.noise).x
+        x = solved(system, result.model.base_nominal, result.noise, fast.sizes).x
         squares.append(float(np.sum((system @ np.append(x, -1.0)) ** 2)))
     return squares[1] / squares[0] if squares[0] else 1.0
 

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..robot import Robot
-from ..robot.layout import in_order
+from ..robot.layout import angles, in_order
+from ..robot.scales import reach
 from .clock import interpolated, long_gaps, notes_on_gaps, on_grid, times, usual_period
 from .plausibility import held, held_rows, outside_limits, saturated, unmeasured, unwrapped
 from .recorded import LEAST, MASKED, Recorded, plain
@@ -82,7 +83,8 @@ def samples_of(
         given, count = {quantity: array[rows] for quantity, array in given.items()}, len(rows)
         t = (own * np.arange(rows[-1] + 1) if t is None else t)[rows]
         own = usual_period(t)
-    cuts = np.array([], dtype=int) if t is None else long_gaps(t, own, None if robot.quaternions else given["q"])
+    relative = None if robot.quaternions else given["q"] / position_scales(robot)
+    cuts = np.array([], dtype=int) if t is None else long_gaps(t, own, relative)
     given["q"], unwrapping = unwrapped(robot, given["q"], name, cuts)
     notes += [*unwrapping, *outside_limits(robot, given["q"], name)]
     if t is not None:
@@ -109,6 +111,14 @@ def samples_of(
         )
     result[0] = replace(result[0], notes=tuple(notes))
     return result
+
+
+def position_scales(robot: Robot) -> np.ndarray:
+    """Of each number of q what a motion is small beside: 1 rad, the robot's size, and 1 for those of quaternions."""
+    scales = np.where(angles(robot, "q"), 1.0, reach(robot))
+    for first in robot.quaternions:
+        scales[first : first + 4] = 1.0
+    return scales
 
 
 def one_signed(robot: Robot, q: np.ndarray) -> np.ndarray:
