@@ -39,10 +39,11 @@ def notes(result: Identification) -> Iterator[str]:
         yield "friction=False leaves out the friction that the nominal robot has: the torques are taken to have none"
     yield from on_bodies(result)
     yield from on_torques(result)
-    yield from systematic_errors(result)
+    told, beside_nominal = systematic_errors(result)
+    yield from (*told, *beside_nominal)
     yield from on_lag(result)
     biased = with_offset(result)
-    if biased:
+    if biased and not told:  # gains and zeros make means too
         yield f"the residuals of {', '.join(biased)} have a mean that is not zero: offset=True identifies it"
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ..robot import Robot
-from ..robot.layout import angles, in_order
+from ..robot.layout import angles, in_order, listed, places
 from ..robot.scales import reach
 from .clock import interpolated, long_gaps, notes_on_gaps, on_grid, times, usual_period
 from .plausibility import held, held_rows, outside_limits, saturated, unmeasured, unwrapped
@@ -194,6 +195,12 @@ def checked(robot: Robot, value: Any, quantity: str, count: int, name: str) -> n
 
 
 def checked_gains(robot: Robot, gains: Any) -> np.ndarray:
+    if isinstance(gains, Mapping):
+        joints, given = places(robot, "qd"), {name: plain(gain).tolist() for name, gain in gains.items()}
+        by_place = {joints.get(name): gain for name, gain in given.items()}
+        if len(by_place) != len(given) or set(by_place) != set(range(robot.n)):
+            raise ValueError(f"gains is {given} (expected a factor for each of {listed(robot.v_names)})")
+        gains = [by_place[j] for j in range(robot.n)]
     try:
         values = np.asarray(in_order(robot, "gains", gains), dtype=float)
     except (TypeError, ValueError):

@@ -38,12 +38,13 @@ LIGHTEST, HEAVIEST = 0.5, 10.0  # times its nominal mass: what a link may be, wi
 STATES = 200  # in which gravity is compared
 
 
-def systematic_errors(result: Identification) -> list[str]:
-    """What the data say of gains and zeros, or else what shows beside the nominal robot."""
+def systematic_errors(result: Identification) -> tuple[list[str], list[str]]:
+    """What the data say of gains and zeros; if that is nothing, what shows beside the nominal robot."""
     if 2 * (len(result.base) + 2 * result.nominal.n) > result.rows * result.nominal.n:
-        return []  # too few rows to tell
+        return [], []  # too few rows to tell
     fit = fit_with_gains(result)
-    return on_gains(result, fit) + on_zeros(result, fit) or beside_nominal(result)
+    told = on_gains(result, fit) + on_zeros(result, fit)
+    return told, [] if told else beside_nominal(result)
 
 
 @dataclass(frozen=True)
