@@ -98,6 +98,9 @@ def test_units_that_do_not_fit_are_refused() -> None:
 def test_currents_are_torques_where_gains_are_given() -> None:
     columns = table(tau="motor_current_{}", torques=TAU / 3.0)
     same(read(columns, gains=3.0))
+    same(read(columns, gains={"link2": np.float64(3.0), "link1": 3.0}))
+    refused("gains is {'link1': 3.0} (expected a factor", columns, gains={"link1": np.float64(3.0)})
+    refused("gains is {'link1': 3.0, 'link3': 3.0} (", columns, gains={"link1": 3.0, "link3": 3.0})
     refused("currents need gains=", columns)
 
 

@@ -292,6 +292,16 @@ def test_joints_that_are_always_slower_than_the_minimum_have_no_errors_and_a_not
     assert "link2 (0.3): always slower" in fit.report()
 
 
+def test_a_mean_of_residuals_is_no_offset_where_a_zero_explains_it() -> None:
+    arm = lw.load("ur5e")
+    data, first = recorded(arm, noise=0.02), np.eye(arm.n)[1]
+    for q, tau, words in ((0.05, 0.0, "moved by"), (0.0, 0.5, "offset=True")):
+        moved = data | {"q": data["q"] + q * first, "tau": data["tau"] + tau * data["tau"].std(axis=0) * first}
+        found = [note for note in lw.identify(nominal(arm), moved).notes if arm.v_names[1] in note]
+        assert len(found) == 1, found
+        assert words in found[0]
+
+
 FAULTS = ("none", "masses", "load", "zero", "all gains", "one gain", "currents")
 
 

@@ -56,6 +56,9 @@ TABLES = {
     "unknown": ("t,q1,speed\n0,0,0\n1,1,1\n", r":1: column 'speed' \(expected t, q1"),
     "no number": ("seconds,q1\n0,0\n1,1\n", r":1: column 'seconds'"),
     "twice": ("t,q1,q1\n0,0,0\n1,1,1\n", r":1: column 'q1' occurs twice"),
+    "unknown twice": ("t,a,a\n0,0,0\n1,1,1\n", r":1: column 'a' occurs twice"),
+    "unit": ("t,q1 [deg]\n0,0\n1,1\n", r":1: column 'q1 \[deg\]' .*degrees=True"),
+    "unit as a word": ("t,q1_deg\n0,0\n1,1\n", r":1: column 'q1_deg' .*degrees=True"),
     "gap": ("t,q1,q3\n0,0,0\n1,1,1\n", r":1: column 'q2' is missing, of 2 joints"),
     "no time": ("q1,q2\n0,0\n1,1\n", r":1: column 't' is missing"),
     "no joints": ("t\n0\n1\n", r":1: column 'q1' is missing"),
@@ -76,6 +79,17 @@ def test_a_wrong_table_is_named_with_line_and_column(case: str, tmp_path: Path) 
     file.write_text(text)
     with pytest.raises(lw.errors.FileError, match=re.escape(str(file)) + message):
         lw.trajectories.read_csv(file)
+
+
+def test_a_joint_that_is_named_twice_is_named_as_in_the_table(tmp_path: Path) -> None:
+    file, arm = tmp_path / "wrong.csv", lw.load("planar3")
+    for twice, words in (
+        ("link3", "column 'link3' occurs twice"),
+        ("q_link3", "column 'q3' occurs twice, as 'link3' and as 'q_link3'"),
+    ):
+        file.write_text(f"t,link1,link2,link3,{twice}\n0,0,0,0,0\n1,1,1,1,1\n")
+        with pytest.raises(lw.errors.FileError, match=f":1: {words}"):
+            lw.trajectories.read_csv(file, robot=arm)
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:

@@ -42,11 +42,12 @@ def solve_with_clarabel(problem: PhysicalProblem) -> PhysicalFit:
         raise RuntimeError(FAILED) from None
     if found.status not in ("optimal", "optimal_inaccurate"):
         raise RuntimeError(f"{FAILED}: {found.status}")
-    bodies = np.array([c @ part.value @ c.T for c, part in zip(root, X, strict=True)])
+    within = np.array([part.value for part in X]).reshape(links, 4, 4)
+    within = 0.5 * (within + np.swapaxes(within, -1, -2))
+    bodies = root @ within @ np.swapaxes(root, -1, -2)
     values = np.zeros(0) if not scalars else np.asarray(x.value) * problem.prior_scalars
     offsets = np.zeros(0) if not free else np.asarray(y.value)
     steps = int(found.solver_stats.num_iters or 0)
-    bodies = 0.5 * (bodies + np.swapaxes(bodies, -1, -2))
-    sizes, vectors = np.linalg.eigh(bodies)
-    roots = vectors * np.sqrt(np.maximum(sizes, 1e-12 * sizes[:, -1:]))[:, None, :]
+    sizes, vectors = np.linalg.eigh(within)
+    roots = root @ vectors * np.sqrt(np.maximum(sizes, 1e-12 * sizes[:, -1:]))[:, None, :]
     return PhysicalFit(bodies, roots, values, offsets, problem.weight * problem.eigenvalues, steps, np.nan)

@@ -39,10 +39,11 @@ def notes(result: Identification) -> Iterator[str]:
         yield "friction=False leaves out the friction that the nominal robot has: the torques are taken to have none"
     yield from on_bodies(result)
     yield from on_torques(result)
-    yield from systematic_errors(result)
+    told, beside_nominal = systematic_errors(result)
+    yield from (*told, *beside_nominal)
     yield from on_lag(result)
     biased = with_offset(result)
-    if biased:
+    if biased and not told:  # gains and zeros make means too
         yield f"the residuals of {', '.join(biased)} have a mean that is not zero: offset=True identifies it"
 
 
@@ -216,7 +217,7 @@ def left_when_moved(result: Identification, lag: float) -> float:
         motions = [later(motion, moved, abs(lag)) for motion in result.motions]
         fast, _ = reduced(result.model, motions, result.filtering, 1, result.minimum_speed)
         system = fast.of_blocks(range(len(fast.triangles)), 1.0 / result.noise)
-        x = solved(system, result.model.base_nominal, result.noise).x
+        x = solved(system, result.model.base_nominal, result.noise, fast.sizes).x
         squares.append(float(np.sum((system @ np.append(x, -1.0)) ** 2)))
     return squares[1] / squares[0] if squares[0] else 1.0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,7 +12,8 @@ import numpy as np
 from ..errors import near_miss
 from ..extras import imported
 from ..robot import Robot
-from .text import digits, percent, share, table
+from ..robot.scales import reach
+from .text import ROUNDING, digits, percent, share, table
 
 ZERO = 3.0  # σ: a parameter nearer to zero is not known from it
 SUM, MOMENT, INERTIA = "kg", "kg m", "kg m2"
@@ -21,6 +23,7 @@ OF_DRIVES = {  # of joints that turn, and of those that slide
     "coulomb": ("N m", "N"),
     "offset": ("N m", "N"),
 }
+LENGTHS = {SUM: 0, MOMENT: 1, INERTIA: 2, "N m s/rad": 2, "N s/m": 0, "N m": 2, "N": 1}  # powers of m in a unit
 
 
 class Tabular(ABC):
@@ -91,13 +94,15 @@ class Estimates(Tabular):
 
     def cells(self, k: int, unknown: str = "not identifiable") -> list[str]:
         """Name, value, σ, relative σ, nominal value and a remark."""
-        value, sigma, nominal = self.values[k], self.sigma[k], digits(self.nominal[k], 4)
+        value, sigma, alike = self.values[k], self.sigma[k], np.array(self.units) == self.units[k]
+        largest = max(np.abs(numbers[alike]).max() for numbers in (self.values, self.nominal))
+        shown, nominal = (digits(x, 4, largest) for x in (value, self.nominal[k]))
         if np.isinf(sigma):
-            return [self.names[k], digits(value, 4), "-", "-", nominal, unknown]
+            return [self.names[k], shown, "-", "-", nominal, unknown]
         if sigma == 0.0 and value == self.nominal[k]:
-            return [self.names[k], digits(value, 4), "-", "-", nominal, "kept"]
+            return [self.names[k], shown, "-", "-", nominal, "kept"]
         word = f"zero within {ZERO:g} σ" if abs(value) < ZERO * sigma else ""
-        return [self.names[k], digits(value, 4), digits(sigma, 2), percent(self.relative_sigma[k]), nominal, word]
+        return [self.names[k], shown, digits(sigma, 2), percent(self.relative_sigma[k]), nominal, word]
 
 
 def parameter_units(robot: Robot, names: tuple[str, ...]) -> tuple[str, ...]:
@@ -112,6 +117,17 @@ def parameter_units(robot: Robot, names: tuple[str, ...]) -> tuple[str, ...]:
         else:
             units.append({"m": SUM, "h": MOMENT, "J": INERTIA}[number[0]])
     return tuple(units)
+
+
+def sizes_of(robot: Robot, names: Sequence[str], mass: float | None = None, length: float | None = None) -> np.ndarray:
+    """What parameters are small beside: this mass, by default the mean of the links' masses, times powers of a length.
+
+    By default that length is the size of the robot. Per second they are what they are: no decision is about seconds.
+    """
+    masses = [float(link.mass) for link in robot.links if float(link.mass) > 0.0]
+    mean = (float(np.mean(masses)) if masses else 1.0) if mass is None else mass
+    powers = [LENGTHS[unit.partition(",")[0]] for unit in parameter_units(robot, tuple(names))]
+    return np.asarray(mean * (reach(robot) if length is None else length) ** np.array(powers, dtype=float))
 
 
 def drive_kinds(robot: Robot, first: int, last: int) -> set[bool]:
@@ -166,4 +182,5 @@ class JointErrors(Tabular, ErrorArrays):
         return table(["joint", "rms", "relative", "R²", "unit"], rows)
 
     def cells(self, j: int) -> list[str]:
-        return [digits(self.rms[j], 3), percent(self.relative[j]), share(self.r2[j])]
+        rms = 0.0 if self.relative[j] < ROUNDING else self.rms[j]
+        return [digits(rms, 3), percent(self.relative[j]), share(self.r2[j])]

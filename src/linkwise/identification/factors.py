@@ -21,11 +21,16 @@ STORED = 30_000_000  # numbers at most in all triangles together
 class Factors:
     """Triangles of all blocks and joints: `triangles[block][joint]`, each (rows, own columns + 1)."""
 
-    columns: int
+    sizes: np.ndarray  # of each column's unknown: what it is small beside
+    arms: np.ndarray  # (n,): 1, or the size of the robot where a joint slides: what its force is times, to be a torque
     support: list[np.ndarray]  # of each joint: the columns that are not zero
     triangles: list[list[np.ndarray]] = field(default_factory=list)
     counts: list[list[int]] = field(default_factory=list)  # of samples
     torque: list[list[tuple[float, float]]] = field(default_factory=list)  # sums of measured torques and their squares
+
+    @property
+    def columns(self) -> int:
+        return len(self.sizes)
 
     @property
     def joints(self) -> int:
@@ -50,7 +55,7 @@ class Factors:
         """These rows and, of some joints, those of others in the same blocks of time."""
         added = set(joints)
         every = range(self.joints)
-        joined = Factors(self.columns, self.support)
+        joined = Factors(self.sizes, self.arms, self.support)
         for b, own in enumerate(self.triangles):
             joined.triangles.append(
                 [np.concatenate([own[j], other.triangles[b][j]]) if j in added else own[j] for j in every]

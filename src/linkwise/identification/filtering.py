@@ -26,7 +26,7 @@ MOTION_CUTOFF, TORQUE_CUTOFF = 10.0, 5.0  # times the band
 HIGHEST = 0.3  # of the sampling rate, the highest cut-off: there is room for its slope below Nyquist's frequency
 END_SHARE = 0.08  # of a recording, the most that a filter may take at each end
 DIRECT = 100  # products of matrices for the sums over a filter's taps, at most
-SLOW = 0.002  # of the fastest joint's rate, m/s beside rad/s: joints below that do not decide on the band
+SLOW = 0.002  # of the fastest joint's rate: joints below that do not decide on the band
 
 
 @dataclass(frozen=True)
@@ -118,8 +118,8 @@ def decimated(values: np.ndarray, taps: np.ndarray, step: int) -> np.ndarray:
 def band_of(q: np.ndarray, rate: float) -> float:
     """The frequency below which 99.9 % of the power of the rates is, of the joint that goes highest.
 
-    Noise is told from motion by where it begins, and by its floor, the median of the spectrum's upper half. 0: nothing
-    moves.
+    Lengths are in units of the robot's size. Noise is told from motion by where it begins, and by its floor, the
+    median of the spectrum's upper half. 0: nothing moves.
     """
     count = len(q)
     k = np.linspace(-1.0, 1.0, count)[:, None]

@@ -127,7 +127,7 @@ def identify(
     reading = {"columns": columns, "dt": dt, "degrees": degrees, "gains": gains}
     reading |= {"rates": recorded_rates, "delay": checked_delay(delay)}
     samples = recordings_of(robot, data, **reading)
-    filtering = filtering_of(samples, cutoff, torque_cutoff, decimate, bool(robot.quaternions))
+    filtering = filtering_of(robot, samples, cutoff, torque_cutoff, decimate)
     samples, too_short = without_short_parts(samples, filtering)
     still = [still_joints(robot, recording, filtering) for recording in samples]
     motions = [at_rest(motion_of(robot, r, filtering), joints) for r, joints in zip(samples, still, strict=True)]
@@ -275,7 +275,7 @@ def motions_of(robot: Robot, data: Any, filtering: Filtering, **reading: Any) ->
     """The motions of other data, and the cut-offs that their rates allow."""
     recordings = recordings_of(robot, data, **reading)
     check_torques(recordings)
-    filtering = filtering.for_others(recordings, bool(robot.quaternions))
+    filtering = filtering.for_others(robot, recordings)
     recordings, _ = without_short_parts(recordings, filtering)
     return [(at_rest(motion_of(robot, r, filtering), still_joints(robot, r, filtering)), filtering) for r in recordings]
 

@@ -6,39 +6,38 @@ import numpy as np
 
 from ..regressors.base_parameters import mobilities
 from ..robot import LinkMobility, Robot
-from .least_squares import Solution, Spread, sigma_of
+from .least_squares import HIDDEN, Solution, Spread, sigma_of
 from .model import TorqueModel
 
 MOST = 3  # base parameters that a sentence lists
 AXES = "xyz"
-SMALL, HIDDEN = 1e-9, 1e-8
+SMALL = 1e-9
 ALIKE = 1e4  # condition number from which on some combinations of base parameters act alike
 
 
 def recovery(model: TorqueModel) -> tuple[np.ndarray, np.ndarray]:
     """The matrix (p, b) that gives unknowns from base parameters, and which unknowns it gives without others."""
-    T = model.T
+    T = model.scaled
     inverse = np.linalg.pinv(T)
     alone = np.abs(inverse @ T - np.eye(T.shape[1])).max(axis=1, initial=0.0) < HIDDEN
-    return inverse, alone
+    return model.unknown_sizes[:, None] * inverse / model.sizes[: len(T)], alone
 
 
 def sigma_of_unknowns(
     model: TorqueModel, solution: Solution, spread: Spread, rows: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """σ of rows · unknowns, and that of white noise alone; infinite where the data do not tell."""
-    T, (inverse, _) = model.T, recovery(model)
-    based = rows @ inverse
-    size = np.abs(rows).max(axis=1, initial=0.0)
-    hidden = (np.abs(based @ T - rows).max(axis=1, initial=0.0) > HIDDEN * size) | lost(based, solution)
+    based = rows @ recovery(model)[0]
+    size = np.abs(rows * model.unknown_sizes).max(axis=1, initial=0.0)
+    off = np.abs((based @ model.T - rows) * model.unknown_sizes).max(axis=1, initial=0.0)
+    hidden = (off > HIDDEN * size) | lost(based, solution)
     sigma, white = sigma_of(solution, spread, padded(based, solution))
     return np.where(hidden, np.inf, sigma), np.where(hidden, np.inf, white)
 
 
 def lost(rows: np.ndarray, solution: Solution) -> np.ndarray:
     """Which rows over the base parameters change along directions that the data do not determine."""
-    along = np.abs(rows @ solution.undetermined[: rows.shape[1]]).max(axis=1, initial=0.0)
-    return np.asarray(along > SMALL * np.abs(rows).max(axis=1, initial=0.0))
+    return ~solution.told(padded(rows, solution))
 
 
 def padded(rows: np.ndarray, solution: Solution) -> np.ndarray:
@@ -48,12 +47,12 @@ def padded(rows: np.ndarray, solution: Solution) -> np.ndarray:
 
 def not_identifiable(model: TorqueModel, solution: Solution, alone: np.ndarray) -> dict[str, str]:
     """Reasons by the name of the parameter."""
-    T, unknowns, base = model.T, model.unknowns, model.base_names
+    T, unknowns, base = model.scaled, model.unknowns, model.base_names
     links = {
         link.name: mobility for link, mobility in zip(model.robot.links, mobilities(model.robot.uncoupled), strict=True)
     }
     determined = solution.determined
-    silent = silent_columns(solution)
+    silent = silent_columns(model, solution)
     reasons: dict[str, str] = {}
     for k, name in enumerate(unknowns):
         parts = np.flatnonzero(np.abs(T[:, k]) > SMALL)
@@ -87,8 +86,8 @@ def notes_on_condition(model: TorqueModel, solution: Solution) -> list[str]:
     ]
 
 
-def silent_columns(solution: Solution) -> np.ndarray:
-    sizes = np.linalg.norm(solution.system[:, :-1], axis=0)
+def silent_columns(model: TorqueModel, solution: Solution) -> np.ndarray:
+    sizes = np.linalg.norm(solution.system[:, :-1], axis=0) * model.sizes
     return np.asarray(sizes <= SMALL * sizes.max(initial=0.0))
 
 

@@ -21,7 +21,8 @@ RANK = 1e-10  # singular values of the scaled regressor below this share of the 
 ROUNDS = 20  # of weighting, at most
 SETTLED = 1e-3  # relative change of the weights
 EXACT = 1e-10  # of the torques' size: noise below it is rounding
-NOTHING = 1e-11  # of the largest column: a column without effect
+NOTHING = 1e-11  # of the largest column, each times the size of its unknown: a column without effect
+HIDDEN = 1e-8  # of a sum of unknowns: rounding
 LEVERAGE = 0.95  # of a block, at most: the jackknife divides by 1 - leverage
 NEIGHBOURS, GROUPS = (1, 2, 4), 8  # blocks that are left out together, where at least so many groups are left
 FOLDS = 5
@@ -57,18 +58,24 @@ class Solution:
     @property
     def determined(self) -> np.ndarray:
         """Of each parameter: whether the data determine it."""
-        if not self.undetermined.size:
-            return np.ones(len(self.x), dtype=bool)
+        return self.told(np.eye(len(self.x)))
+
+    def told(self, rows: np.ndarray) -> np.ndarray:
+        """Which of rows · x the data determine."""
         sizes = np.linalg.norm(self.basis, axis=1) + np.linalg.norm(self.undetermined, axis=1)
-        return np.asarray(np.linalg.norm(self.undetermined, axis=1) <= 1e-8 * np.maximum(sizes, 1e-300))
+        return np.asarray(np.linalg.norm(rows @ self.undetermined, axis=1) <= HIDDEN * (np.abs(rows) @ sizes))
 
 
-def solved(system: np.ndarray, nominal: np.ndarray, noise: np.ndarray) -> Solution:
-    """The least-squares solution of the triangle (R, d), nearest to the nominal where R does not determine it."""
+def solved(system: np.ndarray, nominal: np.ndarray, noise: np.ndarray, sizes: np.ndarray) -> Solution:
+    """The least-squares solution of the triangle (R, d), nearest to the nominal where R does not determine it.
+
+    `sizes` are those of the unknowns: what each is small beside.
+    """
     R, d = system[:, :-1], system[:, -1]
     scale = np.linalg.norm(R, axis=0)
-    seen = scale > NOTHING * scale.max(initial=0.0)
-    safe = np.where(seen, scale, 1.0)
+    largest = (scale * sizes).max(initial=0.0)
+    seen = scale * sizes > NOTHING * largest
+    safe = np.where(seen, scale, (largest or 1.0) / sizes)
     U, s, Vt = np.linalg.svd(np.where(seen, R / safe, 0.0), full_matrices=True)
     rank = int(np.sum(s > RANK * s[0])) if len(s) else 0
     basis = (Vt[:rank].T / s[:rank]) / safe[:, None]
@@ -81,21 +88,22 @@ def solved(system: np.ndarray, nominal: np.ndarray, noise: np.ndarray) -> Soluti
 
 
 def least_squares(factors: Factors, nominal: np.ndarray, weighted: bool) -> Solution:
-    """Ordinary least squares, or with weights that are the inverse of each joint's noise, by iteration."""
+    """Ordinary least squares, forces times the robot's size, or weighted by the inverse of each joint's noise."""
     joints = [factors.of_joint(j) for j in range(factors.joints)]
-    floor = EXACT * max(1e-300, max(factors.variation(j)[0] for j in range(factors.joints)))
-    noise = np.ones(factors.joints)
-    solution = solved(whole(factors, joints, 1.0 / noise), nominal, noise)
+    sizes = [factors.variation(j)[0] * factors.arms[j] for j in range(factors.joints)]
+    floor = EXACT * max(1e-300, *sizes) / factors.arms
+    noise = 1.0 / factors.arms
+    solution = solved(whole(factors, joints, 1.0 / noise), nominal, noise, factors.sizes)
     if not weighted:
         found = noise_of(factors, joints, solution, floor)
         rows = [factors.samples(j) for j in range(factors.joints)]
-        common = np.full(factors.joints, np.sqrt(np.average(found**2, weights=rows)))
-        return replace(solved(whole(factors, joints, 1.0 / common), nominal, common), noise=found)
+        common = np.sqrt(np.average((found * factors.arms) ** 2, weights=rows)) / factors.arms
+        return replace(solved(whole(factors, joints, 1.0 / common), nominal, common, factors.sizes), noise=found)
     for _ in range(ROUNDS):
         found = noise_of(factors, joints, solution, floor)
         settled = bool(np.all(np.abs(found - noise) <= SETTLED * found))
         noise = found
-        solution = solved(whole(factors, joints, 1.0 / noise), nominal, noise)
+        solution = solved(whole(factors, joints, 1.0 / noise), nominal, noise, factors.sizes)
         if settled:
             break
     return solution
@@ -105,13 +113,13 @@ def whole(factors: Factors, joints: list[np.ndarray], weights: np.ndarray) -> np
     return factors.stacked(list(enumerate(joints)), weights)
 
 
-def noise_of(factors: Factors, joints: list[np.ndarray], solution: Solution, floor: float) -> np.ndarray:
+def noise_of(factors: Factors, joints: list[np.ndarray], solution: Solution, floor: np.ndarray) -> np.ndarray:
     """σ_j: residuals over the degrees of freedom that the fit leaves to the joint."""
     noise = np.empty(factors.joints)
     for j, rows in enumerate(joints):
         leverage = float(np.sum((rows[:, :-1] @ solution.basis[factors.support[j]] / solution.scale[j]) ** 2))
         left = max(factors.samples(j) - leverage, 1.0)
-        noise[j] = max((float(np.sum((rows @ factors.at(j, solution.x)) ** 2)) / left) ** 0.5, floor)
+        noise[j] = max((float(np.sum((rows @ factors.at(j, solution.x)) ** 2)) / left) ** 0.5, floor[j])
     return noise
 
 

@@ -11,11 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import near_miss
+from ..lazy import cached_property
 from ..regressors.parameters import parameters
 from ..regressors.regressors import regressor
 from ..robot import Friction, Robot
 from ..robot.configurations import random_configuration
 from ..robot.regroup import TEN
+from ..robot.scales import coordinate_scales
+from .estimates import sizes_of
 
 ROTOR = ".rotor"
 OFFSET = ".offset"
@@ -49,12 +52,13 @@ class TorqueModel:
         nominal = np.asarray(every, dtype=float)
         if chosen is not None:
             free = chosen_parameters(robot, every.names, chosen)
-            own = independent(grouping[:, free])
-            mixing = grouping[:, free][:, own]
-            T = np.linalg.lstsq(mixing, grouping[:, free], rcond=None)[0]
-            T[np.abs(T) < ROUNDING] = 0.0
             names = [name for name, yes in zip(every.names, free, strict=True) if yes]
-            combined = tuple(names[k] for k in own)
+            sizes = sizes_of(robot, names)
+            scaled = grouping[:, free] * sizes / sizes_of(robot, base.names)[:, None]
+            own = independent(scaled)
+            mixing, combined = grouping[:, free][:, own], tuple(names[k] for k in own)
+            T = np.linalg.lstsq(scaled[:, own], scaled, rcond=None)[0]
+            T = np.where(np.abs(T) < ROUNDING, 0.0, T) * sizes[own][:, None] / sizes
             return TorqueModel(
                 robot, friction, offset, every.names, nominal, free, combined, T, grouping, mixing, tuple(chosen)
             )
@@ -77,6 +81,24 @@ class TorqueModel:
     @property
     def base_nominal(self) -> np.ndarray:
         return np.concatenate([self.T @ self.nominal[self.free], np.zeros(self.robot.n if self.offset else 0)])
+
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        """Of the columns: what each of their unknowns is small beside."""
+        return sizes_of(self.robot, self.base_names)
+
+    @cached_property
+    def arms(self) -> np.ndarray:
+        return coordinate_scales(self.robot)
+
+    @cached_property
+    def unknown_sizes(self) -> np.ndarray:
+        return sizes_of(self.robot, self.unknowns)
+
+    @property
+    def scaled(self) -> np.ndarray:
+        """T of parameters in units of their sizes."""
+        return np.asarray(self.T * self.unknown_sizes / self.sizes[: len(self.T), None])
 
     @property
     def links(self) -> list[int]:

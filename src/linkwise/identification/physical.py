@@ -35,7 +35,7 @@ ROOT = np.where(ROWS == COLUMNS, 1.0, np.sqrt(2.0))  # entries beside the diagon
 SHRINK = 0.02  # of β, from one minimum to the next
 NEAR, AT = 0.1, 1e-7  # Newton's decrement, squared, in units of β: near a minimum on the way, and at the last one
 LOST = 1e-3  # the same: not at a minimum, not by rounding
-SILENT = 1e-12  # of the largest column: a column without effect
+SILENT = 1e-12  # of the largest column of what is free: a column without effect
 INSIDE = 0.99  # of the way to the boundary, at most, in a step
 STAGE = 60  # steps for one β, where a larger one had its minimum
 STEPS = 500  # of Newton's method, at most; some tens are usual
@@ -134,8 +134,8 @@ class Path:
         self.roots = np.sqrt(np.concatenate([np.ones(10 * links), problem.shares]))
         self.C, self.x = np.linalg.cholesky(problem.prior), problem.prior_scalars.copy()
         self.free = np.zeros(problem.sizes[2])
-        sizes = np.linalg.norm(problem.matrix, axis=0)
-        self.silent = sizes[self.cut :] <= SILENT * sizes.max(initial=0.0)  # of what is free: without rows; stays
+        sizes = np.linalg.norm(problem.matrix[:, self.cut :], axis=0)
+        self.silent = sizes <= SILENT * sizes.max(initial=0.0)  # of what is free: without rows; stays
         if self.free.size:
             self.free = np.linalg.lstsq(problem.matrix[:, self.cut :], self.residual(), rcond=None)[0]
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..api.integration import normalize
 from ..robot import Robot
+from ..robot.scales import coordinate_scales
 from .factors import Factors
 from .filtering import (
     END_SHARE,
@@ -23,13 +24,13 @@ from .filtering import (
     decimated,
 )
 from .recorded import is_number
-from .samples import Samples
+from .samples import Samples, position_scales
 from .text import percent
 
 CHUNK = 2048  # samples whose rows are in memory at a time
 INCONSISTENT = 0.1  # relative difference of recorded rates from the derivative of the positions
 TELLING = 0.3  # of the longest recording: shorter ones do not decide on cut-offs
-STILL = 1e-9  # rad or m: a joint that moves less does not move
+STILL = 1e-9  # rad, or of the robot's size: a joint that moves less does not move
 
 
 @dataclass(frozen=True)
@@ -47,12 +48,12 @@ class Filtering:
         """One row in how many, so that recordings of different rates have as many rows in a second."""
         return max(1, int(self.step * rate / self.rate + 1e-6))
 
-    def for_others(self, samples: list[Samples], quaternions: bool) -> Filtering:
+    def for_others(self, robot: Robot, samples: list[Samples]) -> Filtering:
         """The same for other recordings: with cut-offs that a faster motion needs, and that a lower rate allows."""
         if self.torque is None:
             return self
         rate = min(recording.rate for recording in samples)
-        own = filtering_of(samples, None, None, None, quaternions)
+        own = filtering_of(robot, samples, None, None, None)
         factor = max(1.0, own.band / self.band) if self.band else 1.0
         motion = None if self.motion is None else min(self.motion * factor, HIGHEST * rate)
         torque = min(self.torque * factor, HIGHEST * rate)
@@ -82,7 +83,7 @@ class Motion:
 
 
 def filtering_of(
-    samples: list[Samples], cutoff: float | None, torque_cutoff: float | None, decimate: int | None, quaternions: bool
+    robot: Robot, samples: list[Samples], cutoff: float | None, torque_cutoff: float | None, decimate: int | None
 ) -> Filtering:
     """The cut-offs, by what is given or by the band of the motion: ten and five times it.
 
@@ -96,7 +97,7 @@ def filtering_of(
         return Filtering(None, None, step, rate, 0.0, "rates and accelerations were recorded")
     longest = max(recording.dt * len(recording.q) for recording in samples)
     telling = [r for r in samples if r.dt * len(r.q) >= TELLING * longest]  # short ones have a band of their ends
-    band = max(band_of(r.qd if quaternions and r.qd is not None else r.q, r.rate) for r in telling)
+    band = max(band_in(robot, r) for r in telling)
     if cutoff is not None and torque_cutoff is not None:
         reason = "as asked for"
     else:
@@ -112,6 +113,13 @@ def filtering_of(
         torque = min(max(TORQUE_CUTOFF * band, least), HIGHEST * rate, motion or np.inf)
     step = max(1, int(rate / (2.0 * torque))) if decimate is None else int(decimate)
     return Filtering(motion, torque, step, rate, band, reason)
+
+
+def band_in(robot: Robot, samples: Samples) -> float:
+    """Of the positions, or of rates that were recorded where there are quaternions."""
+    if robot.quaternions and samples.qd is not None:
+        return band_of(samples.qd / coordinate_scales(robot), samples.rate)
+    return band_of(samples.q / position_scales(robot), samples.rate)
 
 
 def limits_in_words(cutoff: float, wished: float, least: float) -> str:
@@ -194,7 +202,7 @@ def check_torques(samples: list[Samples]) -> None:
 def check_motion(robot: Robot, motions: list[Motion]) -> None:
     """A robot that stands still tells nothing but gravity, and that for one configuration."""
     spans = np.max([np.ptp(motion.q, axis=0) for motion in motions], axis=0)
-    if (spans < STILL).all():
+    if (spans < STILL * position_scales(robot)).all():
         raise ValueError(
             "nothing moves in these data (expected a motion that excites every joint, such as lw.excitation gives; are"
             " angles in radians and times in seconds?)"
@@ -206,6 +214,12 @@ class Rows(Protocol):
 
     @property
     def base_names(self) -> list[str]: ...
+
+    @property
+    def sizes(self) -> np.ndarray: ...
+
+    @property
+    def arms(self) -> np.ndarray: ...
 
     @property
     def support(self) -> list[np.ndarray]: ...
@@ -266,8 +280,7 @@ def reduced(
 
     Those of rows in which the joint is at least as fast as `speeds` (n,), and of the slower ones.
     """
-    columns = len(model.base_names)
-    fast, slow = Factors(columns, model.support), Factors(columns, model.support)
+    fast, slow = (Factors(model.sizes, model.arms, model.support) for _ in range(2))
     total = sum(len(motion.t) for motion in motions)
     for motion in motions:
         share = max(1, round(blocks * len(motion.t) / total))

@@ -60,7 +60,7 @@ def measured_motion(
     """
     require_robot(robot)
     samples = recordings_of(robot, data, columns, dt, degrees, gains, recorded_rates, delay)
-    filtering = filtering_of(samples, cutoff, cutoff, 1, bool(robot.quaternions))
+    filtering = filtering_of(robot, samples, cutoff, cutoff, 1)
     samples, _ = without_short_parts(samples, filtering)
     longest = max(samples, key=lambda recording: len(recording.q))
     if len(samples) > 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -9,7 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..printing import Description
+from ..robot.scales import reach
 from .estimates import OF_DRIVES
+from .identifiability import SMALL
 from .payload import payload_of
 from .text import MARK, digits, table, within
 
@@ -76,8 +79,8 @@ def combinations(result: Identification) -> Description:
     """Each base parameter as the sum that it is."""
     model = result.model
     rows = []
-    for name, row in zip(model.combined, model.T, strict=True):
-        terms = [(x, unknown) for x, unknown in zip(row, model.unknowns, strict=True) if abs(x) > 1e-9]
+    for name, row, sizes in zip(model.combined, model.T, np.abs(model.scaled), strict=True):
+        terms = [(x, unknown) for x, unknown, size in zip(row, model.unknowns, sizes, strict=True) if size > SMALL]
         text = " ".join(("- " if x < 0.0 else "+ ") + factor(abs(x)) + unknown for x, unknown in terms)
         rows.append(f"{name} = " + (f"-{text[2:]}" if text.startswith("-") else text[2:]))
     return Description("\n".join(rows))
@@ -199,7 +202,8 @@ def centre(result: Identification, name: str) -> str:
     place, known = centre_of(result, name)
     if np.isnan(place).any():
         return "-"
-    return f"({', '.join(f'{x:.4f}' for x in np.round(place, 4) + 0.0)}){'' if known else MARK}"
+    places = max(0, 4 - round(math.log10(reach(result.nominal))))  # ten thousandths of the robot's size
+    return f"({', '.join(f'{x:.{places}f}' for x in np.round(place, places) + 0.0)}){'' if known else MARK}"
 
 
 def centre_of(result: Identification, name: str) -> tuple[np.ndarray, bool]:

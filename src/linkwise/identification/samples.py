@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ..robot import Robot
-from ..robot.layout import in_order
+from ..robot.layout import angles, in_order, listed, places
+from ..robot.scales import reach
 from .clock import interpolated, long_gaps, notes_on_gaps, on_grid, times, usual_period
 from .plausibility import held, held_rows, outside_limits, saturated, unmeasured, unwrapped
 from .recorded import LEAST, MASKED, Recorded, plain
@@ -82,7 +84,8 @@ def samples_of(
         given, count = {quantity: array[rows] for quantity, array in given.items()}, len(rows)
         t = (own * np.arange(rows[-1] + 1) if t is None else t)[rows]
         own = usual_period(t)
-    cuts = np.array([], dtype=int) if t is None else long_gaps(t, own, None if robot.quaternions else given["q"])
+    relative = None if robot.quaternions else given["q"] / position_scales(robot)
+    cuts = np.array([], dtype=int) if t is None else long_gaps(t, own, relative)
     given["q"], unwrapping = unwrapped(robot, given["q"], name, cuts)
     notes += [*unwrapping, *outside_limits(robot, given["q"], name)]
     if t is not None:
@@ -109,6 +112,14 @@ def samples_of(
         )
     result[0] = replace(result[0], notes=tuple(notes))
     return result
+
+
+def position_scales(robot: Robot) -> np.ndarray:
+    """Of each number of q what a motion is small beside: 1 rad, the robot's size, and 1 for those of quaternions."""
+    scales = np.where(angles(robot, "q"), 1.0, reach(robot))
+    for first in robot.quaternions:
+        scales[first : first + 4] = 1.0
+    return scales
 
 
 def one_signed(robot: Robot, q: np.ndarray) -> np.ndarray:
@@ -184,6 +195,12 @@ def checked(robot: Robot, value: Any, quantity: str, count: int, name: str) -> n
 
 
 def checked_gains(robot: Robot, gains: Any) -> np.ndarray:
+    if isinstance(gains, Mapping):
+        joints, given = places(robot, "qd"), {name: plain(gain).tolist() for name, gain in gains.items()}
+        by_place = {joints.get(name): gain for name, gain in given.items()}
+        if len(by_place) != len(given) or set(by_place) != set(range(robot.n)):
+            raise ValueError(f"gains is {given} (expected a factor for each of {listed(robot.v_names)})")
+        gains = [by_place[j] for j in range(robot.n)]
     try:
         values = np.asarray(in_order(robot, "gains", gains), dtype=float)
     except (TypeError, ValueError):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..robot import Robot
+from ..robot.scales import reach
 from .conic import solve_with_clarabel
 from .estimates import Estimates, JointErrors, parameter_units
 from .factors import Factors, triangle
@@ -71,10 +72,10 @@ def reweighted(factors: Factors, solution: Solution, x: np.ndarray) -> Solution 
     from least squares, which fits it with bodies that cannot exist.
     """
     joints = [factors.of_joint(j) for j in range(factors.joints)]
-    noise = np.maximum(noise_of(factors, joints, replace(solution, x=x), float(solution.noise.min())), solution.noise)
+    noise = noise_of(factors, joints, replace(solution, x=x), solution.noise)
     if (noise <= GROWTH * solution.noise).all():
         return None
-    return solved(whole(factors, joints, 1.0 / noise), solution.nominal, noise)
+    return solved(whole(factors, joints, 1.0 / noise), solution.nominal, noise, factors.sizes)
 
 
 def physical_problem(
@@ -89,9 +90,9 @@ def physical_problem(
     sigma = sigma_of(solution, spread, padded(inverse[size:], solution))[1]
     sigma = np.where(lost(inverse, solution)[size:], np.inf, sigma)
     plain = (inverse @ solution.x[: inverse.shape[1]])[size:]
-    evidence = Evidence(scalars, alone[size:], np.where(plain < sigma, sigma / VAGUE, sigma))
+    evidence = Evidence(matrix[:, :size], scalars, alone[size:], np.where(plain < sigma, sigma / VAGUE, sigma), target)
     bodies = start[:size].reshape(size // 10, 10)
-    prior = prior_of(model.robot, model.links, bodies, start[size:], model.unknowns[size:], evidence, target)
+    prior = prior_of(model.robot, model.links, bodies, start[size:], model.unknowns[size:], evidence)
     return PhysicalProblem(matrix, system[:, -1], prior.bodies, prior.scalars, regularization, prior.shares), prior
 
 
@@ -117,7 +118,9 @@ def split(model: TorqueModel, solution: Solution, prior: Prior) -> np.ndarray:
     inertia = np.trace(prior.bodies[:, :3, :3], axis1=1, axis2=2)
     sizes = np.stack([mass, *[np.sqrt(mass * inertia)] * 3, *[inertia] * 6], axis=-1).ravel()
     sizes = np.concatenate([sizes, prior.scalars])
-    step = np.where(T.any(axis=0), np.linalg.lstsq(T * sizes, base - T @ start, rcond=None)[0], 0.0)
+    own = model.sizes[: len(T)]
+    rest = (base - T @ start) / own
+    step = np.where(T.any(axis=0), np.linalg.lstsq(T * sizes / own[:, None], rest, rcond=None)[0], 0.0)
     return np.asarray(start + sizes * step)
 
 
@@ -154,7 +157,7 @@ def cross_validation(factors: Factors, fit: Fitted, model: TorqueModel) -> Joint
     for k in range(len(parts)):
         system = solution.seen(triangle(np.concatenate(parts[:k] + parts[k + 1 :])))
         if problem is None:
-            solutions.append(solved(system, solution.nominal, solution.scale).x)
+            solutions.append(solved(system, solution.nominal, solution.scale, factors.sizes).x)
             continue
         matrix = matrix_of(model, system)
         others = replace(problem, matrix=matrix, target=system[:, -1])
@@ -164,11 +167,12 @@ def cross_validation(factors: Factors, fit: Fitted, model: TorqueModel) -> Joint
 
 
 def certificates(robot: Robot, ten: np.ndarray) -> dict[str, Certificate]:
-    values = np.linalg.eigvalsh(pseudo_inertias(ten))
-    return {
-        name: Certificate(own, bool(own[0] >= -POSSIBLE * abs(own[-1])))
-        for name, own in zip(robot.names, values, strict=True)
-    }
+    """With the eigenvalues in SI units; whether a body is possible is decided with lengths in the robot's size."""
+    P, k = pseudo_inertias(ten), np.array([*[1.0 / reach(robot)] * 3, 1.0])
+    least, most = np.linalg.eigvalsh(P * np.outer(k, k))[:, [0, -1]].T
+    possible = least >= -POSSIBLE * np.abs(most)
+    values = np.linalg.eigvalsh(P)
+    return {name: Certificate(*own) for name, *own in zip(robot.names, values, possible.tolist(), strict=True)}
 
 
 def cost_of(solution: Solution, x: np.ndarray) -> float:

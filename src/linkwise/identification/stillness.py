@@ -13,15 +13,15 @@ from dataclasses import replace
 import numpy as np
 
 from ..robot import Robot
-from .filtering import HIGHEST, MOTION, MOTION_CUTOFF, LowPass, band_of
-from .preparing import INCONSISTENT, STILL, Filtering, Motion
-from .samples import Samples
+from .filtering import HIGHEST, MOTION, MOTION_CUTOFF, LowPass
+from .preparing import INCONSISTENT, STILL, Filtering, Motion, band_in
+from .samples import Samples, position_scales
 from .text import percent
 
 DETECTABLE = 4.0  # times the noise that passes the filter: a motion below that is not told from noise
 STEP, ALONE = 0.05, 20.0  # of a joint's travel, and times the changes beside it: a position that jumps
-NOISIEST = 0.02  # rad or m: no encoder has more noise, so that what is farther apart has moved
-SMALL, NARROW = 0.02, 0.02  # rad or m, and of the longest motion of a joint: a smaller motion tells little
+NOISIEST = 0.02  # rad, or of the robot's size: no encoder has more noise, so that what is farther apart has moved
+SMALL, NARROW = 0.02, 0.02  # rad or of the robot's size, and of the longest motion: a smaller motion tells little
 UNFILTERED = 0.1  # of the sampling rate: the cut-off where none is given
 
 
@@ -29,7 +29,7 @@ def still_joints(robot: Robot, samples: Samples, filtering: Filtering) -> np.nda
     """Which joints do not move in a recording: (n,); none of robots with quaternions."""
     if robot.quaternions:
         return np.zeros(robot.n, dtype=bool)
-    span = np.ptp(samples.q, axis=0)
+    span = np.ptp(samples.q, axis=0) / position_scales(robot)
     low_pass = LowPass.design(samples.rate, filtering.motion or UNFILTERED * samples.rate, MOTION)
     if len(samples.q) < 4 * low_pass.half:
         return np.asarray(span < STILL)
@@ -49,7 +49,7 @@ def inconsistent_accelerations(robot: Robot, samples: Samples, filtering: Filter
     """What is said where recorded accelerations are not the second derivative of positions, noise of these apart."""
     if samples.qdd is None or robot.quaternions:
         return []
-    cutoff = filtering.motion or min(MOTION_CUTOFF * band_of(samples.q, samples.rate), HIGHEST * samples.rate)
+    cutoff = filtering.motion or min(MOTION_CUTOFF * band_in(robot, samples), HIGHEST * samples.rate)
     low_pass = LowPass.design(samples.rate, cutoff, MOTION) if cutoff > 0.0 else None
     if low_pass is None or len(samples.q) < 4 * low_pass.half:
         return []
@@ -114,7 +114,8 @@ def notes_on_small_motions(robot: Robot, samples: Sequence[Samples], still: Sequ
     if robot.quaternions:
         return []
     spans = np.max([np.ptp(recording.q, axis=0) for recording in samples], axis=0)
-    little = (spans < min(SMALL, NARROW * spans.max(initial=0.0))) & ~np.all(still, axis=0)
+    relative = spans / position_scales(robot)
+    little = (relative < min(SMALL, NARROW * relative.max(initial=0.0))) & ~np.all(still, axis=0)
     if not little.any():
         return []
     units = ["m" if unit == "N" else "rad" for unit in robot.effort_units]

@@ -21,7 +21,7 @@ from ..api.functions import gravity_torque
 from ..derivatives.closed_form_derivatives import inverse_dynamics_derivatives
 from ..robot.regroup import TEN
 from .factors import Factors, blocks_for
-from .least_squares import RANK, Solution, Spread, least_squares, sigma_of, spread_of
+from .least_squares import HIDDEN, RANK, Solution, Spread, least_squares, sigma_of, spread_of
 from .preparing import reduced
 
 if TYPE_CHECKING:
@@ -36,15 +36,15 @@ MOST = 0.9  # of a sum of squares
 UNCERTAIN = 0.1  # of the gravity torques: nominal robots are seldom better known
 LIGHTEST, HEAVIEST = 0.5, 10.0  # times its nominal mass: what a link may be, with a load or made otherwise
 STATES = 200  # in which gravity is compared
-HIDDEN = 1e-8  # of a sum of unknowns: rounding
 
 
-def systematic_errors(result: Identification) -> list[str]:
-    """What the data say of gains and zeros, or else what shows beside the nominal robot."""
+def systematic_errors(result: Identification) -> tuple[list[str], list[str]]:
+    """What the data say of gains and zeros; if that is nothing, what shows beside the nominal robot."""
     if 2 * (len(result.base) + 2 * result.nominal.n) > result.rows * result.nominal.n:
-        return []  # too few rows to tell
+        return [], []  # too few rows to tell
     fit = fit_with_gains(result)
-    return on_gains(result, fit) + on_zeros(result, fit) or beside_nominal(result)
+    told = on_gains(result, fit) + on_zeros(result, fit)
+    return told, [] if told else beside_nominal(result)
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,14 @@ class RowsWithSlopes:
     @property
     def base_names(self) -> list[str]:
         return [*self.result.model.base_names, *(f"{name}.zero" for name in self.result.nominal.v_names), "known"]
+
+    @property
+    def sizes(self) -> np.ndarray:
+        return np.concatenate([self.result.model.sizes, self.arms, [1.0]])
+
+    @property
+    def arms(self) -> np.ndarray:
+        return self.result.model.arms
 
     @property
     def support(self) -> list[np.ndarray]:
@@ -83,10 +91,7 @@ class FitWithGains:
 
     def sigma(self, rows: np.ndarray) -> np.ndarray:
         """σ of rows · x, infinite where the data do not tell it."""
-        basis, undetermined = self.solution.basis, self.solution.undetermined
-        sizes = np.abs(rows) @ (np.linalg.norm(basis, axis=1) + np.linalg.norm(undetermined, axis=1))
-        told = np.linalg.norm(rows @ undetermined, axis=1) <= HIDDEN * sizes
-        return np.where(told, sigma_of(self.solution, self.spread, rows)[0], np.inf)
+        return np.where(self.solution.told(rows), sigma_of(self.solution, self.spread, rows)[0], np.inf)
 
 
 def fit_with_gains(result: Identification) -> FitWithGains:
@@ -108,7 +113,8 @@ def linearized(plain: Factors, x: np.ndarray, gains: np.ndarray) -> Factors:
     """Rows of x, of relative changes of gains, and of zeros."""
     b, n = len(x), len(gains)
     own, zeros = [columns[columns < b] for columns in plain.support], np.arange(b + n, b + 2 * n)
-    factors = Factors(b + 2 * n, [np.concatenate([k, [b + j], zeros]) for j, k in enumerate(own)])
+    sizes = np.concatenate([plain.sizes[:b], np.ones(n), plain.sizes[b : b + n]])
+    factors = Factors(sizes, plain.arms, [np.concatenate([k, [b + j], zeros]) for j, k in enumerate(own)])
     factors.counts, factors.torque = plain.counts, plain.torque
     for block in plain.triangles:
         rows = []

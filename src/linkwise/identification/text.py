@@ -9,6 +9,7 @@ import numpy as np
 
 from ..printing import aligned
 
+ROUNDING = 1e-13  # of the largest number of its kind
 MARK = "*"  # at a number that the data do not tell by itself
 FEWEST, MOST = 0, 6  # decimals of a value with its σ; beyond these both are in powers of ten
 
@@ -19,8 +20,9 @@ def percent(x: float) -> str:
     return f"{100.0 * x:.2g} %" if x < 0.995 else f"{100.0 * x:.0f} %" if x < 10.0 else "> 1000 %"
 
 
-def digits(x: float, count: int) -> str:
-    return "-" if np.isnan(x) else f"{0.0 if abs(x) < 1e-13 else x:.{count}g}"
+def digits(x: float, count: int, largest: float = 0.0) -> str:
+    """To so many digits; zero where it is rounding beside the largest number of its kind."""
+    return "-" if np.isnan(x) else f"{0.0 if abs(x) < ROUNDING * largest else x:.{count}g}"
 
 
 def share(r2: float) -> str:

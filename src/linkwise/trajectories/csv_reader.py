@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from .pieces import configurations, hermite, layout_of, with_rates
 from .profiles import spline, through
 from .trajectory import Trajectory
 
+UNIT = re.compile(r"[\[(]\D|[_ ](degs?|degrees?|rad|radians?|rpm)(?![a-z])")  # in the name of a column
 FEWEST = 20  # rows: fewer are points on the way of a motion, not samples of one
 MOVING = 0.3  # of the largest rate of any joint: what is faster at an end is not at rest there
 
@@ -100,6 +102,7 @@ def warn_of_moving_ends(file: Path, t: Floats, q: Floats, layout: Layout) -> Non
 def check_table(table: Table, names: list[str], layout: Layout | None) -> None:
     """A header that names one motion, and the rows of one."""
     if table.names:
+        check_once(table.where, table.names, names)
         check_header(table.where, names, layout)
     if "trajectory" in names:
         k = names.index("trajectory")
@@ -112,8 +115,17 @@ def check_table(table: Table, names: list[str], layout: Layout | None) -> None:
         raise FileError(f"{table.file}:{line}: ends after {count}")
 
 
+def check_once(where: str, names: Sequence[str], canonical: Sequence[str]) -> None:
+    """Each column there is once, by whatever name."""
+    for k, name in enumerate(names):
+        first = canonical.index(canonical[k])
+        if first < k:
+            other = "" if names[first] == name else f", as {names[first]!r} and as {name!r}"
+            raise FileError(f"{where}: column {(canonical[k] if other else name)!r} occurs twice{other}")
+
+
 def check_header(where: str, names: list[str], layout: Layout | None) -> None:
-    """It must name each column once, and the same joints for q, qd and qdd."""
+    """It must name the same joints for q, qd and qdd."""
     if layout is not None and layout.labelled:
         check_labels(where, names, layout)
         return
@@ -131,9 +143,12 @@ def check_header(where: str, names: list[str], layout: Layout | None) -> None:
     refuse_separator(where, names)
     for name in names:
         if name not in ("t", "trajectory", *OF_NO_JOINT) and not COLUMN.fullmatch(name):
+            if UNIT.search(name):
+                raise FileError(
+                    f"{where}: column {name!r} has a unit (expected names without, such as q1, and SI units, or"
+                    " degrees=True with robot=...)"
+                )
             raise FileError(f"{where}: column {name!r}{near_miss(name, known)} {expected}")
-        if names.count(name) > 1:
-            raise FileError(f"{where}: column {name!r} occurs twice")
     n = joints_of(names)
     if layout is not None and n != layout.n and n:
         without = [name for k, name in enumerate(layout.q_names, 1) if f"q{k}" not in names]
@@ -171,8 +186,6 @@ def check_labels(where: str, names: list[str], layout: Layout) -> None:
         motion = name.partition(".")[0] in MOTION
         if name not in known and (motion or not (name in ("trajectory", *OF_NO_JOINT) or LABELLED.fullmatch(name))):
             raise FileError(f"{where}: column {name!r}{near_miss(name, known)} (expected {', '.join(known)})")
-        if names.count(name) > 1:
-            raise FileError(f"{where}: column {name!r} occurs twice")
     missing = [name for name in wanted if name not in names]
     if missing:
         raise FileError(f"{where}: column {missing[0]!r} is missing (expected {', '.join(wanted)})")

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...api.functions import gravity_torque, inverse_dynamics
+from ...robot.scales import coordinate_scales
 from ...trajectories.limits import KINDS, UNITS, Floats, turning
 
 if TYPE_CHECKING:
     from .optimization import Excitation
 
-TRAVEL = {"N m": 0.01, "N": 0.001}  # rad, m: a joint that moves by less tells nothing
-RATE = 0.01  # rad/s, m/s: no joint is faster in a motion that tells nothing of inertias
+TRAVEL = {"N m": 0.01, "N": 0.001}  # rad, and of the robot's size: a joint that moves by less tells nothing
+RATE = 0.01  # rad or of the robot's size per second: no joint is faster in a motion that tells nothing of inertias
 INERTIAL = 0.01  # of the largest torque: what is not gravity
 SLOW = {"velocity": 0.5, "acceleration": 0.25}  # of its limits: half the joints of a slow motion use less
 HELD = 0.1  # of the limits of velocity, likewise, where those of acceleration are reached
@@ -23,10 +24,11 @@ NEAR = 0.02  # of a limit: a motion that comes so near to the margin is held bac
 
 def weaknesses(move: Excitation) -> list[str]:
     robot, (q, qd, qdd) = move.robot, (np.asarray(x) for x in move(move.times))
+    scales = coordinate_scales(robot)
     still = [
         f"{name} ({span:.2g} {'rad' if unit == 'N m' else 'm'})"
-        for name, span, unit in zip(robot.v_names, np.ptp(q, axis=0), robot.effort_units, strict=True)
-        if span < TRAVEL[unit]
+        for name, span, unit, scale in zip(robot.v_names, np.ptp(q, axis=0), robot.effort_units, scales, strict=True)
+        if span < TRAVEL[unit] * scale
     ]
     found = []
     if still:
@@ -45,7 +47,7 @@ def weaknesses(move: Excitation) -> list[str]:
             f"so slow that rates and accelerations make {100.0 * moving / all_of_it:.2g} % of the torques, the rest is"
             f" gravity: {why} {hint}"
         )
-    elif np.abs(qd).max() < RATE:
+    elif (np.abs(qd) < RATE * scales).all():
         found.append(f"so slow that no rate is above {np.abs(qd).max():.2g} rad/s or m/s: {why} {hint}")
     elif not found and (slow := slowness(move)):
         found.append(slow)
