@@ -6,7 +6,16 @@ from typing import Any
 import numpy as np
 
 import linkwise as lw
-from linkwise.comparison.rigid import FLIP, about_z, along_z, inverse, matrix, moved, parts_of, placed
+from linkwise.comparison.rigid import (
+    FLIP,
+    about_z,
+    along_z,
+    inverse,
+    make_pose,
+    mass_properties,
+    matrix,
+    transform_body,
+)
 from linkwise.comparison.skeleton import skeleton_of
 
 
@@ -40,7 +49,7 @@ def disguised(
         T[unit.index] = own_frame(unit, rng, frames) @ (FLIP if unit.index in flips else np.eye(4))
         back = unit.motion(-zeros.get(unit.index, 0.0)) if unit.kind not in ("ball", "free") else np.eye(4)
         P = inverse(T[unit.parent]) @ unit.placement @ T[unit.index] @ back
-        mass, com, inertia = parts_of(moved(unit.body, inverse(T[unit.index])))
+        mass, com, inertia = mass_properties(transform_body(unit.body, inverse(T[unit.index])))
         name = unit.link if names is None else names(unit.index)
         parent = "base" if unit.parent < 0 else rows[unit.parent]["name"]
         rows[unit.index] = {
@@ -64,11 +73,11 @@ def own_frame(unit: Any, rng: np.random.Generator, frames: bool) -> np.ndarray:
     if not frames:
         return np.eye(4)
     if unit.kind == "ball":
-        return placed(rotation(rng))
+        return make_pose(rotation(rng))
     if unit.kind == "free":
-        return placed(rotation(rng), rng.normal(size=3) * 0.2)
+        return make_pose(rotation(rng), rng.normal(size=3) * 0.2)
     T = about_z(rng.uniform(-3, 3)) @ along_z(rng.normal() * 0.2)
-    return placed(point=(*rng.normal(size=2) * 0.2, 0.0)) @ T if unit.kind == "prismatic" else T
+    return make_pose(point=(*rng.normal(size=2) * 0.2, 0.0)) @ T if unit.kind == "prismatic" else T
 
 
-__all__ = ["disguised", "matrix", "placed", "rotation"]
+__all__ = ["disguised", "make_pose", "matrix", "rotation"]

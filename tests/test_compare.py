@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
-from disguise import disguised, placed, rotation
+from disguise import disguised, make_pose, rotation
 from effort import THOROUGH, in_turn, rest_slow
 from linkwise.comparison.skeleton import skeleton_of
 
@@ -60,7 +60,7 @@ def test_the_same_robot_in_other_clothes_is_the_same(name, case):
     if case == "zeros":
         options = {"zeros": {k: float(rng.uniform(-0.5, 0.5)) for k in single}}
     if case == "base":
-        options = {"base": placed(rotation(rng), rng.normal(size=3))}
+        options = {"base": make_pose(rotation(rng), rng.normal(size=3))}
     other = disguised(robot, 5, **options, names=lambda k: f"body_{k + 1}")
     result = lw.compare(robot, other)
     assert result.same, str(result)
@@ -78,7 +78,7 @@ def test_random_robots_in_other_clothes_are_the_same(seed):
     single = [unit.index for unit in skeleton_of(robot).units if unit.kind != "ball"]
     flips = [k for k in single if rng.random() < 0.5]
     zeros = {k: float(rng.uniform(-0.5, 0.5)) for k in single if rng.random() < 0.5}
-    base = placed(rotation(rng), rng.normal(size=3)) if seed % 3 else None
+    base = make_pose(rotation(rng), rng.normal(size=3)) if seed % 3 else None
     result = lw.compare(robot, disguised(robot, seed, flips=flips, zeros=zeros, base=base))
     assert result.same, str(result)
 
@@ -143,7 +143,7 @@ def test_a_planted_difference_is_named_and_explains_everything(kind, where):
 def test_a_difference_is_found_in_another_convention_too(where):
     robot, k = general(ROBOTS[where]), CASES[where]
     other = disguised(
-        with_rows(robot, lambda rows: planted_mass(rows, k)), 2, flips=[k], base=placed(point=(0.1, 0.2, 0.3))
+        with_rows(robot, lambda rows: planted_mass(rows, k)), 2, flips=[k], base=make_pose(point=(0.1, 0.2, 0.3))
     )
     result = lw.compare(robot, other)
     body = [f for f in result.findings if f.share is not None and f.kind in ("mass", "rotor inertia", "inertia")]
@@ -173,7 +173,7 @@ def test_gravity_and_bases(where):
     assert kinds(result) == {"gravity"}
     assert not result.same
     assert result.remaining < 1e-9
-    X = placed(rotation(np.random.default_rng(3)), (0.1, 0.2, 0.3))
+    X = make_pose(rotation(np.random.default_rng(3)), (0.1, 0.2, 0.3))
     turned = lw.compare(robot, disguised(robot, frames=False, base=X))
     (base,) = [f for f in turned.findings if f.kind == "base"]
     assert turned.same

@@ -13,7 +13,7 @@ import linkwise as lw
 from effort import examples, rest_slow
 from joint_kinds import COUPLED, EVERY, TREE
 from linkwise.formats import conversion
-from linkwise.formats.screws import alternating, product
+from linkwise.formats.screws import compose, decompose
 from linkwise.spatial import Placement, Rotation, Vector
 from robots import ALL, FREE, QUICK, ids, relative
 
@@ -155,9 +155,9 @@ def test_every_placement_is_screws_in_turn(seed: int, quarters: list[int], mixed
         turn = turn.then(conversion.Screw(axis, angle).placement)
     shift = rng.normal(size=3) * rng.choice([0.0, 1.0], 3)
     place = Placement(Rotation(turn.axes.rows), Vector(*map(float, shift)))
-    screws = alternating(place, 1.0)
+    screws = decompose(place, 1.0)
     assert "".join(screw.axis for screw in screws) in ("zxz", "zxzxz")
-    assert np.abs(np.array(product(screws).matrix()) - np.array(place.matrix())).max() < 2e-11
+    assert np.abs(np.array(compose(screws).matrix()) - np.array(place.matrix())).max() < 2e-11
 
 
 def test_symbols_of_bodies_stay() -> None:
@@ -214,7 +214,7 @@ def test_a_difference_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
         conversion.to_modified(table)
         table.rows[1]["mass"] *= 1.0 + 1e-6
 
-    monkeypatch.setitem(conversion.WAYS, "modified", wrong)
+    monkeypatch.setitem(conversion.CONVERTERS, "modified", wrong)
     with pytest.raises(
         lw.errors.RobotError,
         match=r"'stanford': its table as 'modified' is not the same robot: the (torques|inertias) of",

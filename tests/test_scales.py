@@ -9,7 +9,7 @@ import pytest
 
 import linkwise as lw
 from command_line import linkwise
-from disguise import disguised, placed
+from disguise import disguised, make_pose
 from effort import rest_slow
 from joint_kinds import CHAIN, COUPLED
 from linkwise.drawing.pictures import Curve, curves_svg
@@ -172,7 +172,7 @@ OTHERS = {
     "pitch": (SCREW, changed(SCREW, 1, pitch=SLIGHTLY)),
     "convention": (SLIDING, lw.convert(SLIDING, "modified")),
     "disguised": (SLIDING, disguised(SLIDING, 1, flips=[1, 3], zeros={1: 0.03, 2: 0.4})),
-    "base": (TREE, disguised(TREE, 2, base=placed(point=(1e-3, 0.0, 2e-3)))),
+    "base": (TREE, disguised(TREE, 2, base=make_pose(point=(1e-3, 0.0, 2e-3)))),
     "ball": (BALL, disguised(BALL, 1)),
 }
 

@@ -18,7 +18,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from .candidates import Candidates
-from .rigid import EYE, FLIP, Array, about_z, angle_of, apart, inverse, moved, nearest_rotation, parts_of, placed
+from .rigid import (
+    EYE,
+    FLIP,
+    Array,
+    about_z,
+    angle_of,
+    inverse,
+    make_pose,
+    mass_properties,
+    nearest_rotation,
+    pose_difference,
+    transform_body,
+)
 from .skeleton import Skeleton, Unit
 
 TIGHT = 1e-7  # radians and lengths by the robot's size: the same but for rounding
@@ -50,12 +62,12 @@ class Alignment:
         return sum(joint.off > LOOSE for joint in self.joints)
 
 
-def aligned(a: Skeleton, b: Skeleton) -> Alignment:
+def align(a: Skeleton, b: Skeleton) -> Alignment:
     """The best alignment of two robots whose units correspond one by one.
 
     A beam search: of the ways to align the first k joints, the cheapest go on to the next.
     """
-    size = size_of(a, b)
+    size = characteristic_length(a, b)
     candidates = Candidates(a, b, size)
     as_it_is = search(candidates, [EYE])
     if as_it_is.cost == 0.0:
@@ -83,7 +95,7 @@ def search(candidates: Candidates, bases: list[Array]) -> Alignment:
     return Alignment(X, done, cost)
 
 
-def size_of(a: Skeleton, b: Skeleton) -> float:
+def characteristic_length(a: Skeleton, b: Skeleton) -> float:
     """The largest distance between joints, to measure lengths by; of robots without any, the size of their bodies."""
     units = [unit for robot in (a, b) for unit in robot.units]
     reach = max((float(np.linalg.norm(unit.placement[:3, 3])) for unit in units), default=0.0)
@@ -92,7 +104,7 @@ def size_of(a: Skeleton, b: Skeleton) -> float:
 
 
 def same_place(T: Array, U: Array, size: float) -> bool:
-    return apart(T, U, size) < TIGHT
+    return pose_difference(T, U, size) < TIGHT
 
 
 def next_joints(
@@ -106,50 +118,50 @@ def next_joints(
     one, other = a.units[k], b.units[k]
     Tp = done[one.parent].T if one.parent >= 0 else X
     raw = inverse(one.placement) @ Tp @ other.placement
-    M, sign, off = keeping_axis(one, raw, size)
+    M, sign, off = nearest_axis_motion(one, raw, size)
     cost = COSTS["place"] * (off > LOOSE) + COSTS["sign"] * (sign < 0)
     body_tells = same_invariants(one, other)
     options = []
     for C, zero, trivial in candidates.of_link(k, M):
-        T = orthogonal(M @ C)
+        T = orthonormalize(M @ C)
         options.append((T, zero, trivial))
         fits = trivial and body_tells and same_body(one, other, T, size)
-        if fits and not any(child_off(a, b, child, T, size) > TIGHT for child in a.children(k)):
+        if fits and not any(child_misalignment(a, b, child, T, size) > TIGHT for child in a.children(k)):
             break  # nothing can be better
     framed = [same_place(one.frame, T @ other.frame, size) for T, _, _ in options]
     for (T, zero, trivial), same_frame in zip(options, framed, strict=True):
         more = cost + COSTS["zero"] * (not trivial)
         more += COSTS["body"] * (body_tells and not same_body(one, other, T, size))
         more += COSTS["frame"] * (any(framed) and not same_frame)
-        more += 0.1 * COSTS["place"] * sum(child_off(a, b, c, T, size) > LOOSE for c in a.children(k))
+        more += 0.1 * COSTS["place"] * sum(child_misalignment(a, b, c, T, size) > LOOSE for c in a.children(k))
         yield more, JointAlignment(T, M, zero, sign, off)
 
 
 def same_invariants(one: Unit, other: Unit) -> bool:
     """Whether two bodies can be the same in some place: by mass and principal moments."""
-    (mass_a, _, tensor_a), (mass_b, _, tensor_b) = parts_of(one.body), parts_of(other.body)
+    (mass_a, _, tensor_a), (mass_b, _, tensor_b) = mass_properties(one.body), mass_properties(other.body)
     if mass_a <= 0.0 or abs(mass_a - mass_b) > TIGHT * mass_a:
         return False
     values_a, values_b = np.linalg.eigvalsh(tensor_a), np.linalg.eigvalsh(tensor_b)
     return bool(np.abs(values_a - values_b).max() <= 1e-6 * max(np.abs(values_a).max(), 1e-300))
 
 
-def orthogonal(T: Array) -> Array:
+def orthonormalize(T: Array) -> Array:
     """Without rounding errors in its rotation, which would grow from link to link."""
-    return placed(nearest_rotation(T[:3, :3]), T[:3, 3])
+    return make_pose(nearest_rotation(T[:3, :3]), T[:3, 3])
 
 
-def child_off(a: Skeleton, b: Skeleton, child: int, T: Array, size: float) -> float:
+def child_misalignment(a: Skeleton, b: Skeleton, child: int, T: Array, size: float) -> float:
     one, other = a.units[child], b.units[child]
-    return keeping_axis(one, inverse(one.placement) @ T @ other.placement, size)[2]
+    return nearest_axis_motion(one, inverse(one.placement) @ T @ other.placement, size)[2]
 
 
-def keeping_axis(unit: Unit, M: Array, size: float) -> tuple[Array, int, float]:
+def nearest_axis_motion(unit: Unit, M: Array, size: float) -> tuple[Array, int, float]:
     """The nearest motion that takes the joint's axis to itself or its opposite, the sign, and how far M is from it."""
     if unit.kind == "free":
-        return orthogonal(M), 1, 0.0
+        return orthonormalize(M), 1, 0.0
     if unit.kind == "ball":
-        return placed(nearest_rotation(M[:3, :3])), 1, float(np.linalg.norm(M[:3, 3])) / size
+        return make_pose(nearest_rotation(M[:3, :3])), 1, float(np.linalg.norm(M[:3, 3])) / size
     sign = 1 if M[2, 2] >= -OPPOSITE else -1
     turn = np.arctan2(M[1, 0] - sign * M[0, 1], M[0, 0] + sign * M[1, 1])  # the nearest one
     near = about_z(float(turn)) @ (EYE if sign > 0 else FLIP)
@@ -164,11 +176,13 @@ def keeping_axis(unit: Unit, M: Array, size: float) -> tuple[Array, int, float]:
 
 
 def same_body(one: Unit, other: Unit, T: Array, size: float) -> bool:
-    body = moved(other.body, T)
-    return bool(np.all(np.abs(body - one.body) <= TIGHT * np.maximum(scale(body, size), scale(one.body, size))))
+    body = transform_body(other.body, T)
+    return bool(
+        np.all(np.abs(body - one.body) <= TIGHT * np.maximum(entry_scale(body, size), entry_scale(one.body, size)))
+    )
 
 
-def scale(body: Array, size: float) -> Array:
+def entry_scale(body: Array, size: float) -> Array:
     """The size of the entries of a body: geometric means of those on the diagonal; of a point at the origin, more."""
     d = np.sqrt(np.abs(np.diag(body)))
     d[:3] = max(d[:3].max(), TIGHT * size * d[3])

@@ -12,9 +12,18 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .alignment import Alignment, size_of
-from .findings import Finding, Increment, both, number, ratio, vector
-from .rigid import Array, angle_of, body_of, inverse, moved, nearest_rotation, parts_of, steiner
+from .alignment import Alignment, characteristic_length
+from .findings import Finding, Increment, compare_values, number, ratio, vector
+from .rigid import (
+    Array,
+    angle_of,
+    inverse,
+    mass_properties,
+    nearest_rotation,
+    parallel_axis_term,
+    pseudo_inertia,
+    transform_body,
+)
 from .skeleton import Skeleton
 
 SAME = 1e-9  # relative
@@ -26,31 +35,31 @@ PRODUCTS = {"Ixy": (0, 1), "Ixz": (0, 2), "Iyz": (1, 2)}
 
 def body_increments(a: Skeleton, b: Skeleton, bodies: tuple[Array, ...], alignment: Alignment) -> Iterator[Increment]:
     """`bodies`: those of b in the frames of a's links."""
-    left = list(bodies)
+    remaining = list(bodies)
     for increment in fixed_bodies(a, b, bodies, alignment):
         yield increment
         for k, change in increment.bodies.items():
-            left[k] = left[k] - change
-    for k, body in enumerate(left):
-        yield from parts(a, b, k, body, alignment)
+            remaining[k] = remaining[k] - change
+    for k, body in enumerate(remaining):
+        yield from body_differences(a, b, k, body, alignment)
 
 
-def parts(a: Skeleton, b: Skeleton, k: int, body: Array, alignment: Alignment) -> Iterator[Increment]:
+def body_differences(a: Skeleton, b: Skeleton, k: int, body: Array, alignment: Alignment) -> Iterator[Increment]:
     """Mass, then mass centre, then tensor: each changes the body from what the others have made of it.
 
     Where all three differ, and the tensor in no way that is known, it is another body.
     """
     unit = a.units[k]
     frame = unit.frame
-    one, other = (moved(S, inverse(frame)) for S in (unit.body, body))
-    (mass_a, com_a, tensor_a), (mass_b, com_b, tensor_b) = map(parts_of, (one, other))
+    one, other = (transform_body(S, inverse(frame)) for S in (unit.body, body))
+    (mass_a, com_a, tensor_a), (mass_b, com_b, tensor_b) = map(mass_properties, (one, other))
     size = float(np.sqrt(max(np.trace(one[:3, :3]), np.trace(other[:3, :3]), 0.0) / max(mass_a, mass_b, 1e-300)))
 
     def change(before: Array, after: Array, kind: str, message: str, x: object, y: object) -> Increment:
         finding = Finding(kind, unit.link, f"{kind} of {unit.link!r}: {message}", x, y)
-        return Increment(finding, k, {k: moved(after - before, frame)})
+        return Increment(finding, k, {k: transform_body(after - before, frame)})
 
-    if np.abs(one - other).max() <= SAME * max(np.abs(one).max(), np.abs(other).max(), 1e-300) and size_same(
+    if np.abs(one - other).max() <= SAME * max(np.abs(one).max(), np.abs(other).max(), 1e-300) and same_mass_properties(
         one, other
     ):
         return
@@ -60,16 +69,16 @@ def parts(a: Skeleton, b: Skeleton, k: int, body: Array, alignment: Alignment) -
         return
     steps: list[tuple[Array, str, str, object, object]] = []
     if abs(mass_a - mass_b) > SAME * max(mass_a, mass_b):
-        text = both(mass_a, mass_b, " kg") + ratio(mass_a, mass_b)
-        steps.append((body_of(mass_b, com_a, tensor_a), "mass", text, mass_a, mass_b))
+        text = compare_values(mass_a, mass_b, " kg") + ratio(mass_a, mass_b)
+        steps.append((pseudo_inertia(mass_b, com_a, tensor_a), "mass", text, mass_a, mass_b))
     if np.abs(com_a - com_b).max() > SAME * size:
-        text = f"{both(com_a, com_b)}, m{com_hint(com_a, com_b)}"
-        after = body_of(mass_b, com_b, tensor_a)
+        text = f"{compare_values(com_a, com_b)}, m{com_hint(com_a, com_b)}"
+        after = pseudo_inertia(mass_b, com_b, tensor_a)
         steps.append((after, "centre of mass", text, tuple(com_a.tolist()), tuple(com_b.tolist())))
     reach = max(np.abs(tensor_a).max(), np.abs(tensor_b).max())
     if np.abs(tensor_a - tensor_b).max() > SAME * reach + 1e-13 * mass_b * size**2:
         to_b = inverse(b.units[k].frame) @ inverse(alignment.joints[k].T) @ frame  # table frame of a -> that of b
-        kind, text = tensor_in_words(tensor_a, tensor_b, (mass_a, com_a), (mass_b, com_b), to_b)
+        kind, text = describe_tensor_difference(tensor_a, tensor_b, (mass_a, com_a), (mass_b, com_b), to_b)
         steps.append((other, kind, text, tensor_a.tolist(), tensor_b.tolist()))
     if len(steps) == 3 and steps[2][1] == "inertia":
         parts_off = (mass_a - mass_b) / mass_b, (com_a - com_b) / size, (tensor_a - tensor_b) / reach
@@ -84,7 +93,7 @@ def parts(a: Skeleton, b: Skeleton, k: int, body: Array, alignment: Alignment) -
         one = after
 
 
-def size_same(one: Array, other: Array) -> bool:
+def same_mass_properties(one: Array, other: Array) -> bool:
     """Whether two bodies agree in each of mass, moments and second moments, not only in the largest of them."""
     groups = ((slice(3, 4), slice(3, 4)), (slice(0, 3), slice(3, 4)), (slice(0, 3), slice(0, 3)))
     scale = [np.abs(one[g]).max() + np.abs(other[g]).max() for g in groups]
@@ -92,7 +101,7 @@ def size_same(one: Array, other: Array) -> bool:
     return all(np.abs(one[g] - other[g]).max() <= SAME * s for g, s in zip(groups, scale, strict=True))
 
 
-def within(a: Array, b: Array) -> float:
+def allowed_residual(a: Array, b: Array) -> float:
     """The most that a cause may leave of the difference between a and b."""
     return float(min(ALIKE * max(np.abs(a).max(), np.abs(b).max()), LEFT * np.abs(a - b).max()))
 
@@ -100,36 +109,36 @@ def within(a: Array, b: Array) -> float:
 def com_hint(com_a: Array, com_b: Array) -> str:
     largest = int(np.argmax(np.abs(com_a)))
     times = com_b[largest] / com_a[largest] if com_a[largest] else 0.0
-    if times and np.abs(com_b - times * com_a).max() < within(com_a, com_b):
+    if times and np.abs(com_b - times * com_a).max() < allowed_residual(com_a, com_b):
         return ratio(1.0, times)
-    if np.abs(np.abs(com_a) - np.abs(com_b)).max() < within(com_a, com_b):
+    if np.abs(np.abs(com_a) - np.abs(com_b)).max() < allowed_residual(com_a, com_b):
         return " (opposite sign)"
     return ""
 
 
-def tensor_in_words(
+def describe_tensor_difference(
     a: Array, b: Array, body_a: tuple[float, Array], body_b: tuple[float, Array], to_b: Array
 ) -> tuple[str, str]:
     """The kind of difference and what it looks like. Tensors are in the table frame of a."""
-    close = within(a, b)
+    close = allowed_residual(a, b)
     R = to_b[:3, :3]
     for tensor_a, tensor_b, whose in ((a, b, "a"), (R @ a @ R.T, R @ b @ R.T, "b")):
-        reversed_ = [
+        flipped = [
             name for name, at in PRODUCTS.items() if abs(tensor_a[at] + tensor_b[at]) < close < abs(tensor_a[at])
         ]
-        mended = tensor_b.copy()
-        for name in reversed_:
+        corrected = tensor_b.copy()
+        for name in flipped:
             i, j = PRODUCTS[name]
-            mended[i, j], mended[j, i] = -mended[i, j], -mended[j, i]
-        if reversed_ and np.abs(mended - tensor_a).max() < close:
-            names = " and ".join([", ".join(reversed_[:-1]), reversed_[-1]] if reversed_[1:] else reversed_)
-            values = ", ".join(f"{name} = {number(tensor_a[PRODUCTS[name]])}" for name in reversed_)
+            corrected[i, j], corrected[j, i] = -corrected[i, j], -corrected[j, i]
+        if flipped and np.abs(corrected - tensor_a).max() < close:
+            names = " and ".join([", ".join(flipped[:-1]), flipped[-1]] if flipped[1:] else flipped)
+            values = ", ".join(f"{name} = {number(tensor_a[PRODUCTS[name]])}" for name in flipped)
             frame = "" if whose == "a" else ", in the frame of b's link"
             return "products of inertia", f"{names} with the opposite sign in b ({values} in a{frame})"
-    origin = parts_point(to_b)
+    origin = origin_of_b(to_b)
     for point, where in ((np.zeros(3), "the origin of its frame"), (origin, "the origin of b's frame")):
         for tensor, other, (mass, com), wrong, right in ((b, a, body_b, "b", "a"), (a, b, body_a, "a", "b")):
-            if np.abs(tensor - other - steiner(mass, com - point)).max() < close:
+            if np.abs(tensor - other - parallel_axis_term(mass, com - point)).max() < close:
                 text = f"that of {wrong} is that of {right} taken about {where}, not about the mass centre"
                 return "inertia about the joint", text
     largest = np.unravel_index(int(np.argmax(np.abs(a))), (3, 3))
@@ -145,75 +154,77 @@ def tensor_in_words(
         return "axes of inertia", f"the same principal moments, axes turned by {number(np.degrees(angle))} deg"
     worst = max(((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)), key=lambda at: abs(a[at] - b[at]))
     name = "I" + "xyz"[worst[0]] + "xyz"[worst[1]]
-    return "inertia", f"most in {name}: {both(float(a[worst]), float(b[worst]))}, kg m2"
+    return "inertia", f"most in {name}: {compare_values(float(a[worst]), float(b[worst]))}, kg m2"
 
 
 SIGNS = [np.array([x, y, z]) for x in (1.0, -1.0) for y in (1.0, -1.0) for z in (1.0, -1.0)]
 
 
-def parts_point(to_b: Array) -> Array:
+def origin_of_b(to_b: Array) -> Array:
     """The origin of b's table frame in that of a."""
     return np.asarray(inverse(to_b)[:3, 3])
 
 
 def fixed_bodies(a: Skeleton, b: Skeleton, bodies: tuple[Array, ...], alignment: Alignment) -> Iterator[Increment]:
     """Bodies of fixed joints that are in one robot only, or that another link carries."""
-    own = {f.name: (f.unit, moved(f.body, f.placement)) for f in a.frames if f.body is not None and f.unit >= 0}
-    theirs = {
-        f.name: (f.unit, moved(f.body, alignment.joints[f.unit].T @ f.placement))
+    in_a = {
+        f.name: (f.unit, transform_body(f.body, f.placement)) for f in a.frames if f.body is not None and f.unit >= 0
+    }
+    in_b = {
+        f.name: (f.unit, transform_body(f.body, alignment.joints[f.unit].T @ f.placement))
         for f in b.frames
         if f.body is not None and f.unit >= 0
     }
     left = [S - unit.body for S, unit in zip(bodies, a.units, strict=True)]
-    unit = np.diag([1.0 / size_of(a, b)] * 3 + [1.0])  # lengths in parts of the size: all entries in kg
+    unit = np.diag([1.0 / characteristic_length(a, b)] * 3 + [1.0])  # lengths in parts of the size: all entries in kg
     changes: dict[str, dict[int, Array]] = {}
-    for name in [*own, *(name for name in theirs if name not in own)]:
+    for name in [*in_a, *(name for name in in_b if name not in in_a)]:
         changes[name] = {}
-        for part, sign in ((own.get(name), -1.0), (theirs.get(name), 1.0)):
+        for part, sign in ((in_a.get(name), -1.0), (in_b.get(name), 1.0)):
             if part is not None:
                 changes[name][part[0]] = changes[name].get(part[0], np.zeros((4, 4))) + sign * part[1]
-    whole = [sum((change[k] for change in changes.values() if k in change), np.zeros((4, 4))) for k in range(len(left))]
-    explained = [
-        alike(*pair, unit) for pair in zip(left, whole, strict=True)
+    total = [sum((change[k] for change in changes.values() if k in change), np.zeros((4, 4))) for k in range(len(left))]
+    explained_together = [
+        explains(*pair, unit) for pair in zip(left, total, strict=True)
     ]  # by all fixed links of that link together
     for name, change in changes.items():
         change = {k: S for k, S in change.items() if largest(S, unit) > SAME * largest(a.units[k].body, unit)}
-        if not change or not all(explained[k] or alike(left[k], S, unit) for k, S in change.items()):
+        if not change or not all(explained_together[k] or explains(left[k], S, unit) for k, S in change.items()):
             continue
         for k, S in change.items():
             left[k] = left[k] - S
-        yield Increment(fixed_finding(a, b, name, own.get(name), theirs.get(name)), min(change), change)
+        yield Increment(fixed_finding(a, b, name, in_a.get(name), in_b.get(name)), min(change), change)
 
 
 def largest(body: Array, unit: Array) -> float:
-    return float(np.abs(moved(body, unit)).max())
+    return float(np.abs(transform_body(body, unit)).max())
 
 
-def alike(difference: Array, change: Array, unit: Array) -> bool:
+def explains(difference: Array, change: Array, unit: Array) -> bool:
     """Whether the change is what the bodies differ by."""
     scale = max(largest(difference, unit), largest(change, unit))
     return largest(difference - change, unit) < ALIKE * scale
 
 
 def fixed_finding(
-    a: Skeleton, b: Skeleton, name: str, own: tuple[int, Array] | None, theirs: tuple[int, Array] | None
+    a: Skeleton, b: Skeleton, name: str, in_a: tuple[int, Array] | None, in_b: tuple[int, Array] | None
 ) -> Finding:
-    masses = [None if part is None else float(part[1][3, 3]) for part in (own, theirs)]
+    masses = [None if part is None else float(part[1][3, 3]) for part in (in_a, in_b)]
     both = ", ".join(
         f"{number(mass)} kg in {side}" if mass else f"no mass in {side}"
         for mass, side in zip(masses, "ab", strict=True)
     )
-    carrier = a.units[(own or theirs or (0,))[0]].link
+    carrier = a.units[(in_a or in_b or (0,))[0]].link
     frames = [next((frame for frame in robot.frames if frame.name == name), None) for robot in (a, b)]
     what = f"link {name!r}" if any(frame is not None and frame.locked for frame in frames) else f"fixed link {name!r}"
-    if own is not None and theirs is not None and own[0] != theirs[0]:
-        text = f"{what} is carried by {carrier!r} in a, by {a.units[theirs[0]].link!r} in b"
-    elif own is not None and theirs is not None and bool(masses[0]) == bool(masses[1]):
+    if in_a is not None and in_b is not None and in_a[0] != in_b[0]:
+        text = f"{what} is carried by {carrier!r} in a, by {a.units[in_b[0]].link!r} in b"
+    elif in_a is not None and in_b is not None and bool(masses[0]) == bool(masses[1]):
         text = f"{what} on {carrier!r}: another body or place ({both})"
     elif all(frame is not None and frame.unit >= 0 for frame in frames):
         text = f"{what}: {both}"
     else:
-        there, missing, other = ("b", "a", a) if own is None else ("a", "b", b)
+        there, missing, other = ("b", "a", a) if in_a is None else ("a", "b", b)
         mass = number(masses["ab".index(there)] or 0.0)
         text = f"{what} ({mass} kg, on {carrier!r}) is in {there} only: the mass is missing in {missing}"
         if frames["ab".index(missing)] is not None:

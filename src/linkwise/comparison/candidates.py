@@ -11,7 +11,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .rigid import EYE, Array, along_z, apart, inverse, nearest_rotation, parts_of, placed, shortest_turn
+from .rigid import (
+    EYE,
+    Array,
+    along_z,
+    inverse,
+    make_pose,
+    mass_properties,
+    nearest_rotation,
+    pose_difference,
+    shortest_turn,
+)
 from .skeleton import Skeleton, Unit
 
 LEVER = 1e-6  # of the robot's size: a shorter one does not tell an angle
@@ -27,7 +37,7 @@ class Line(NamedTuple):
     slides: tuple[Array, ...] | None = ()  # along which joints in between may move it; None: joints that also turn it
 
 
-def line(unit: Unit, where: Array, slides: tuple[Array, ...] | None = ()) -> Line:
+def axis_line(unit: Unit, where: Array, slides: tuple[Array, ...] | None = ()) -> Line:
     return Line(unit.form, where[:3, 2], where[:3, 3], slides)
 
 
@@ -39,7 +49,7 @@ class Candidates:
         self.frames: dict[int, list[Array]] = {}
 
     def bases(self) -> list[Array]:
-        return different([EYE, *placements(self.a, self.b, -1, self.size)], self.size)
+        return unique_placements([EYE, *placements(self.a, self.b, -1, self.size)], self.size)
 
     def of_link(self, k: int, M: Array) -> Iterator[tuple[Array, float, bool]]:
         """J(c), c, and whether nothing differs; of ball and free joints T = M J(c) is as the frames or the axes are."""
@@ -48,36 +58,36 @@ class Candidates:
             yield from link_candidates(self.a, self.b, k, M, self.size)
             return
         if k not in self.frames:
-            self.frames[k] = different(
+            self.frames[k] = unique_placements(
                 (
-                    T if unit.form == "free" else placed(T[:3, :3])
+                    T if unit.form == "free" else make_pose(T[:3, :3])
                     for T in (EYE, *placements(self.a, self.b, k, self.size))
                 ),
                 self.size,
             )
         back = inverse(M)
         for T in (M, *self.frames[k]):
-            yield back @ T, 0.0, apart(T, EYE, self.size) < SAME or (unit.form == "ball" and T is M)
+            yield back @ T, 0.0, pose_difference(T, EYE, self.size) < SAME or (unit.form == "ball" and T is M)
 
 
-def different(candidates: Iterable[Array], size: float) -> list[Array]:
-    found: list[Array] = []
+def unique_placements(candidates: Iterable[Array], size: float) -> list[Array]:
+    unique: list[Array] = []
     for T in candidates:
-        if not any(apart(T, other, size) < SAME for other in found):
-            found.append(T)
-    return found
+        if not any(pose_difference(T, other, size) < SAME for other in unique):
+            unique.append(T)
+    return unique
 
 
 def link_candidates(a: Skeleton, b: Skeleton, k: int, M: Array, size: float) -> Iterator[tuple[Array, float, bool]]:
     """J(c) for a joint of one degree of freedom, its c, and whether that is zero."""
     unit, zeros = a.units[k], [0.0]
     pairs = [(line_in(a, child, inverse(M)), line_in(b, child, EYE)) for child in a.children(k)]
-    levers = [found for of_a, of_b in pairs for found in zeros_of(unit, of_a, of_b, size)]
+    levers = [lever for of_a, of_b in pairs for lever in zeros_from_axes(unit, of_a, of_b, size)]
     if not levers and unit.form == "slide":
-        levers = list(zeros_of_feet(a, b, k, M))
+        levers = list(zeros_from_feet(a, b, k, M))
     if not levers:
-        levers = list(zeros_of_bodies(unit, inverse(M) @ unit.body @ inverse(M).T, b.units[k].body, size))
-    for _, c in sorted(levers, key=lambda found: -found[0]):
+        levers = list(zeros_from_bodies(unit, inverse(M) @ unit.body @ inverse(M).T, b.units[k].body, size))
+    for _, c in sorted(levers, key=lambda lever: -lever[0]):
         if unit.form == "slide":
             c = c / b.units[k].travel
         else:
@@ -92,10 +102,10 @@ def link_candidates(a: Skeleton, b: Skeleton, k: int, M: Array, size: float) -> 
 
 def line_in(robot: Skeleton, child: int, frame: Array) -> Line:
     unit = robot.units[child]
-    return line(unit, frame @ unit.placement)
+    return axis_line(unit, frame @ unit.placement)
 
 
-def zeros_of(unit: Unit, of_a: Line, of_b: Line, size: float) -> Iterator[tuple[float, float]]:
+def zeros_from_axes(unit: Unit, of_a: Line, of_b: Line, size: float) -> Iterator[tuple[float, float]]:
     """Levers, and how far the joint must turn or slide to take the axis of a child in b to that in a."""
     if of_a.form == "free":
         return
@@ -113,25 +123,25 @@ def zeros_of(unit: Unit, of_a: Line, of_b: Line, size: float) -> Iterator[tuple[
         lever = float(np.hypot(*u[:2]))
         if lever > LEVER:
             for sign in (1.0, -1.0):
-                yield lever, angle(sign * w) - angle(u)
+                yield lever, planar_angle(sign * w) - planar_angle(u)
             return
     if of_a.form != "slide":
         lever = min(float(np.hypot(*x[:2])) for x in (of_a.point, of_b.point)) / size
         if lever > LEVER:
-            yield lever, angle(of_a.point) - angle(of_b.point)
+            yield lever, planar_angle(of_a.point) - planar_angle(of_b.point)
 
 
-def zeros_of_feet(a: Skeleton, b: Skeleton, k: int, M: Array) -> Iterator[tuple[float, float]]:
+def zeros_from_feet(a: Skeleton, b: Skeleton, k: int, M: Array) -> Iterator[tuple[float, float]]:
     """Of a slide that carries a joint about its own axis: by what that joint carries."""
     for of_a, of_b, _ in feet_of(a, b, [child for child in a.children(k) if a.units[child].form == "turn"]):
         yield 1.0, float((inverse(M) @ [*of_a, 1.0])[2] - of_b[2])
 
 
-def angle(x: Array) -> float:
+def planar_angle(x: Array) -> float:
     return float(np.arctan2(x[1], x[0]))
 
 
-def zeros_of_bodies(unit: Unit, of_a: Array, of_b: Array, size: float) -> Iterator[tuple[float, float]]:
+def zeros_from_bodies(unit: Unit, of_a: Array, of_b: Array, size: float) -> Iterator[tuple[float, float]]:
     """How far, for the body of b to look as that of a: by its mass centre, then by its products of inertia."""
     mass = min(of_a[3, 3], of_b[3, 3])
     if mass <= 0.0:
@@ -142,11 +152,11 @@ def zeros_of_bodies(unit: Unit, of_a: Array, of_b: Array, size: float) -> Iterat
     for column, reach in ((3, mass * size), (2, mass * size**2)):
         lever = min(float(np.hypot(*S[:2, column])) for S in (of_a, of_b)) / reach
         if lever > LEVER:
-            yield lever * (1.0 if column == 3 else 0.1), angle(of_a[:, column]) - angle(of_b[:, column])
+            yield lever * (1.0 if column == 3 else 0.1), planar_angle(of_a[:, column]) - planar_angle(of_b[:, column])
     twice = [np.array([S[0, 0] - S[1, 1], 2.0 * S[0, 1]]) for S in (of_a, of_b)]
     lever = min(map(np.linalg.norm, twice)) / (mass * size**2)
     if lever > LEVER:
-        half = (angle(twice[0]) - angle(twice[1])) / 2.0
+        half = (planar_angle(twice[0]) - planar_angle(twice[1])) / 2.0
         yield 0.01 * float(lever), half
         yield 0.01 * float(lever), half + np.pi
 
@@ -157,39 +167,39 @@ def placements(a: Skeleton, b: Skeleton, k: int, size: float) -> Iterator[Array]
     for child in children[:2]:
         yield a.units[child].placement @ inverse(b.units[child].placement)
     lines_a, lines_b = (carried_lines(robot, k) for robot in (a, b))
-    near = [(found, lines_b[index]) for index, found in lines_a.items() if found.slides is not None]
+    near = [(line, lines_b[index]) for index, line in lines_a.items() if line.slides is not None]
     for R in rotations(a, b, k, near, size):
-        yield placed(R, shift(R, near, feet_of(a, b, children)))
+        yield make_pose(R, least_translation(R, near, feet_of(a, b, children)))
     every = [(lines_a[index], lines_b[index]) for index in lines_a]
-    for R in turns_by(every):  # if all joints further out have the same zeros
-        yield placed(R, shift(R, every, []))
+    for R in rotations_from_axes(every):  # if all joints further out have the same zeros
+        yield make_pose(R, least_translation(R, every, []))
     if k >= 0:  # last: principal axes have the fewest digits
-        yield from bodies_together(a.units[k].body, b.units[k].body)
+        yield from placements_from_bodies(a.units[k].body, b.units[k].body)
 
 
-def bodies_together(of_a: Array, of_b: Array) -> Iterator[Array]:
+def placements_from_bodies(of_a: Array, of_b: Array) -> Iterator[Array]:
     """Placements that bring the mass centre and the principal axes of one body to those of another."""
     if min(of_a[3, 3], of_b[3, 3]) <= 0.0:
         return
-    (_, com_a, tensor_a), (_, com_b, tensor_b) = parts_of(of_a), parts_of(of_b)
+    (_, com_a, tensor_a), (_, com_b, tensor_b) = mass_properties(of_a), mass_properties(of_b)
     axes_a, axes_b = (np.linalg.eigh(tensor)[1] for tensor in (tensor_a, tensor_b))
     for signs in itertools.product((1.0, -1.0), repeat=3):
         R = axes_a @ np.diag(signs) @ axes_b.T
         if np.linalg.det(R) > 0.0:
-            yield placed(R, com_a - R @ com_b)
+            yield make_pose(R, com_a - R @ com_b)
 
 
 def carried_lines(robot: Skeleton, k: int) -> dict[int, Line]:
     """The axes of the next joints in the frame of link k, all at zero: those on the link itself, and six more."""
     where: dict[int, Array] = {k: EYE}
     lines: dict[int, Line] = {}
-    own = robot.children(k)
+    children = robot.children(k)
     slides: dict[int, tuple[Array, ...] | None] = {k: ()}
     for unit in robot.units:
-        if unit.parent in where and (unit.index in own or len(lines) < len(own) + 6):
+        if unit.parent in where and (unit.index in children or len(lines) < len(children) + 6):
             where[unit.index] = where[unit.parent] @ unit.placement
             before = slides[unit.parent]
-            lines[unit.index] = line(unit, where[unit.index], before)
+            lines[unit.index] = axis_line(unit, where[unit.index], before)
             sliding = before is not None and unit.form == "slide"
             slides[unit.index] = (*(before or ()), where[unit.index][:3, 2]) if sliding else None
             if unit.form in ("ball", "free"):
@@ -199,7 +209,7 @@ def carried_lines(robot: Skeleton, k: int) -> dict[int, Line]:
 
 def rotations(a: Skeleton, b: Skeleton, k: int, near: list[tuple[Line, Line]], size: float) -> Iterator[Array]:
     """Rotations that take directions of link k of b to those of a: axes on it, gravity, and where its mass is."""
-    yield from turns_by(near)
+    yield from rotations_from_axes(near)
     falls = min(map(np.linalg.norm, (a.gravity, b.gravity))) > 0.0
     axes = [pair for pair in near if pair[0].form not in ("ball", "free")]
     if not axes:
@@ -210,33 +220,33 @@ def rotations(a: Skeleton, b: Skeleton, k: int, near: list[tuple[Line, Line]], s
     for s in (1.0, -1.0):
         if k < 0 and falls:
             down_a, down_b = (robot.gravity / np.linalg.norm(robot.gravity) for robot in (a, b))
-            yield from from_pairs((of_a.direction, down_a), (s * of_b.direction, down_b))
+            yield from rotation_from_pairs((of_a.direction, down_a), (s * of_b.direction, down_b))
         if k >= 0:
-            levers = [mass_lever(robot.units[k].body, found, size) for robot, found in ((a, of_a), (b, of_b))]
+            levers = [mass_lever(robot.units[k].body, line, size) for robot, line in ((a, of_a), (b, of_b))]
             if min(map(np.linalg.norm, levers)) > 0.0:
                 unit_levers = [x / np.linalg.norm(x) for x in levers]
-                yield from from_pairs((of_a.direction, unit_levers[0]), (s * of_b.direction, unit_levers[1]))
+                yield from rotation_from_pairs((of_a.direction, unit_levers[0]), (s * of_b.direction, unit_levers[1]))
         yield shortest_turn(s * of_b.direction, of_a.direction)
 
 
-def mass_lever(body: Array, found: Line, size: float) -> Array:
+def mass_lever(body: Array, line: Line, size: float) -> Array:
     """From the axis to the mass centre, across the axis."""
     if body[3, 3] <= 0.0:
         return np.zeros(3)
-    robot = body[:3, 3] / body[3, 3] - found.point
-    robot = robot - found.direction * (found.direction @ robot)
-    return np.asarray(robot if np.linalg.norm(robot) > LEVER * size else np.zeros(3))
+    lever = body[:3, 3] / body[3, 3] - line.point
+    lever = lever - line.direction * (line.direction @ lever)
+    return np.asarray(lever if np.linalg.norm(lever) > LEVER * size else np.zeros(3))
 
 
-def turns_by(pairs: list[tuple[Line, Line]]) -> Iterator[Array]:
+def rotations_from_axes(pairs: list[tuple[Line, Line]]) -> Iterator[Array]:
     """Rotations by the directions of two axes."""
     axes = [pair for pair in pairs if pair[0].form not in ("ball", "free")]
     for (a, b), (c, d) in itertools.islice(itertools.combinations(axes, 2), 5):
         for s, t in itertools.product((1.0, -1.0), repeat=2):
-            yield from from_pairs((a.direction, c.direction), (s * b.direction, t * d.direction))
+            yield from rotation_from_pairs((a.direction, c.direction), (s * b.direction, t * d.direction))
 
 
-def from_pairs(targets: tuple[Array, Array], sources: tuple[Array, Array]) -> Iterator[Array]:
+def rotation_from_pairs(targets: tuple[Array, Array], sources: tuple[Array, Array]) -> Iterator[Array]:
     """The rotation that takes two directions to two others; none if they are parallel or at another angle."""
     if abs(targets[0] @ targets[1] - sources[0] @ sources[1]) > SAME:
         return
@@ -247,7 +257,7 @@ def from_pairs(targets: tuple[Array, Array], sources: tuple[Array, Array]) -> It
     yield nearest_rotation(A @ np.linalg.inv(B))
 
 
-def shift(R: Array, pairs: list[tuple[Line, Line]], feet: list[tuple[Array, Array, Array]]) -> Array:
+def least_translation(R: Array, pairs: list[tuple[Line, Line]], feet: list[tuple[Array, Array, Array]]) -> Array:
     """The least translation that brings points of lines, turned by R, onto the lines of a.
 
     Feet decide what the lines leave open.
@@ -256,7 +266,7 @@ def shift(R: Array, pairs: list[tuple[Line, Line]], feet: list[tuple[Array, Arra
     for of_a, of_b in pairs:
         if of_a.form == "slide" or of_a.form == "free":
             continue
-        across = across_all([*([] if of_a.form == "ball" else [of_a.direction]), *(of_a.slides or ())])
+        across = projection_across([*([] if of_a.form == "ball" else [of_a.direction]), *(of_a.slides or ())])
         rows.append(across)
         values.append(across @ (of_a.point - R @ of_b.point))
     A = np.vstack(rows)
@@ -270,13 +280,13 @@ def shift(R: Array, pairs: list[tuple[Line, Line]], feet: list[tuple[Array, Arra
     return np.asarray(t)
 
 
-def across_all(directions: list[Array]) -> Array:
+def projection_across(directions: list[Array]) -> Array:
     """The projection on what is perpendicular to all directions."""
     if not directions:
         return np.eye(3)
     U, sizes, _ = np.linalg.svd(np.column_stack(directions))
-    own = U[:, : int(np.sum(sizes > LEVER))]
-    return np.asarray(np.eye(3) - own @ own.T)
+    span = U[:, : int(np.sum(sizes > LEVER))]
+    return np.asarray(np.eye(3) - span @ span.T)
 
 
 def feet_of(a: Skeleton, b: Skeleton, children: list[int]) -> list[tuple[Array, Array, Array]]:
@@ -287,7 +297,7 @@ def feet_of(a: Skeleton, b: Skeleton, children: list[int]) -> list[tuple[Array, 
     feet = []
     for child in children:
         slides = a.units[child].form == "slide"
-        across = across_all([a.units[child].placement[:3, 2]] if slides else [])
+        across = projection_across([a.units[child].placement[:3, 2]] if slides else [])
         for after in (*a.children(child), -1):
             points = [foot(robot, child, after) for robot in (a, b)]
             if points[0] is not None and points[1] is not None:

@@ -12,10 +12,19 @@ import numpy as np
 from ..formats import load
 from ..formats.conventions import robot_of_model
 from ..robot import Robot
-from .alignment import aligned
+from .alignment import align
 from .dynamics import Quantities, StateMap, States, quantities, random_states, shared_coordinates
-from .explaining import ROUNDING, Explained, Pair, Residual, explain, in_b, largest_difference, moved_joint
-from .findings import FRICTION, LEFT, SPRINGS, Comparison, Difference, Finding, percent, quoted
+from .explaining import (
+    ROUNDING,
+    Explained,
+    Pair,
+    Residual,
+    coordinate_relation,
+    explain,
+    has_coordinate_change,
+    largest_difference,
+)
+from .findings import FRICTION, LEFT, SPRINGS, Comparison, Difference, Finding, percent, quote_names
 from .matching import Match, matchings
 from .notes import (
     base_finding,
@@ -27,7 +36,7 @@ from .notes import (
     tool_findings,
 )
 from .skeleton import WIDTHS, Skeleton, skeleton_of
-from .tables import as_they_are, other_conventions, reattached, table_difference
+from .tables import identity_alignment, other_conventions, reattach, table_difference
 
 MOVED = ("placement", "gravity")  # findings that entries of a table, or its convention, may explain better
 FEW = 2  # findings; what has more may be a table read in another convention
@@ -58,29 +67,29 @@ def compare(a: Any, b: Any, *, states: int = 20, seed: int = 0, tolerance: float
         raise ValueError(f"states is {states} (expected at least 1)")
     result = Comparison(label(whole_a), label(whole_b), states=states, seed=seed)
     elsewhere, on_other_rows = parent_findings(whole_a.robot, whole_b.robot)
-    pair, hows = best_hung(whole_a, whole_b, elsewhere, on_other_rows)
+    pair, hows = best_attachment(whole_a, whole_b, elsewhere, on_other_rows)
     if pair is None:
         verdict = "Not the same: no joint of one has the kind of a joint of the other."
         return replace(result, findings=tuple(missing_findings(whole_a, whole_b, {})), verdict=verdict)
     pairs = {i: j for i, (j, _) in hows.items()}
     sample = random_states(pair.a, pair.shared, states, seed, pair.size)
-    pair, explained = best_explained(pair, pairs, sample, tolerance)
+    pair, explained = best_explanation(pair, pairs, sample, tolerance)
     others = () if pair.elsewhere else elsewhere
     missing = [*missing_findings(pair.whole_a, whole_b, pairs), *coupling_findings(pair, pairs)]
     notes = [*base_finding(pair), *order_finding(pair, pairs), *tool_findings(pair), *drive_findings(pair)]
-    found = [*explained.findings, *others, *missing, *notes]
-    differences = compared(pair, sample)
+    findings = [*explained.findings, *others, *missing, *notes]
+    differences = quantity_differences(pair, sample)
     result = replace(
         result,
         same=not missing and max(differences[0].relative, differences[-1].relative) <= tolerance,
-        findings=tuple(sorted(found, key=lambda f: f.share is None)),
+        findings=tuple(sorted(findings, key=lambda f: f.share is None)),
         matches=tuple(Match(pair.whole_a.units[i].name, whole_b.units[j].name, how) for i, (j, how) in hows.items()),
-        coordinates=tuple(coordinate(pair, k) for k in range(len(pair.a.units))),
+        coordinates=tuple(coordinate_text(pair, k) for k in range(len(pair.a.units))),
         differences=differences,
         remaining=explained.worst,
         first=None if explained.first is None else pair.a.units[explained.first].name,
     )
-    return replace(result, verdict=verdict_of(result, tolerance))
+    return replace(result, verdict=verdict_text(result, tolerance))
 
 
 def robot_of(model: Any, which: str) -> Robot:
@@ -99,7 +108,7 @@ def label(robot: Skeleton) -> str:
     return repr(robot.robot).removeprefix("<Robot ").removesuffix(">")
 
 
-def best_hung(
+def best_attachment(
     a: Skeleton, b: Skeleton, elsewhere: tuple[Finding, ...], on_other_rows: tuple[Finding, ...]
 ) -> tuple[Pair | None, Mapping[int, tuple[int, str]]]:
     """The best pair with the links of a on their parents of b, unless the names mislead: then with a as it is.
@@ -109,16 +118,16 @@ def best_hung(
     best = best_pair(a, b)
     if best is None:
         return None, {}
-    for findings, alike in ((elsewhere, True), (on_other_rows, False)):
-        if not findings or (best[0] == (0.0, 0.0) and not alike):
+    for findings, same_rows in ((elsewhere, True), (on_other_rows, False)):
+        if not findings or (best[0] == (0.0, 0.0) and not same_rows):
             continue
-        for hung, where in reattached(a.robot, {f.where: f.value_b for f in findings}):
-            again = best_pair(skeleton_of(hung), b)
+        for attached, note in reattach(a.robot, {f.where: f.value_b for f in findings}):
+            again = best_pair(skeleton_of(attached), b)
             # With all joints matched and one in another place more can be said than with one joint left alone.
-            as_good = again is not None and (again[0][0] <= best[0][0] if alike else again[0] < best[0])
+            as_good = again is not None and (again[0][0] <= best[0][0] if same_rows else again[0] < best[0])
             if again is not None and as_good and (not best[1].elsewhere or again[0] < best[0]):
-                told = tuple(replace(f, message=f.message + where) for f in findings)
-                best = again[0], replace(again[1], given=a, elsewhere=told), again[2]
+                reported = tuple(replace(f, message=f.message + note) for f in findings)
+                best = again[0], replace(again[1], given=a, elsewhere=reported), again[2]
     return best[1:]
 
 
@@ -129,7 +138,7 @@ def best_pair(a: Skeleton, b: Skeleton) -> tuple[tuple[float, float], Pair, Mapp
         if not hows:
             continue
         hows = {i: hows[i] for i in sorted(hows)}
-        pair = aligned_pair(a, b, {i: j for i, (j, _) in hows.items()})
+        pair = align_pair(a, b, {i: j for i, (j, _) in hows.items()})
         alone = len(a.units) + len(b.units) - 2 * len(hows)
         score = 2.0 * pair.alignment.mismatches() + alone, pair.alignment.cost
         if best is None or score < best[0]:
@@ -139,27 +148,27 @@ def best_pair(a: Skeleton, b: Skeleton) -> tuple[tuple[float, float], Pair, Mapp
     return best
 
 
-def aligned_pair(a: Skeleton, b: Skeleton, pairs: Mapping[int, int]) -> Pair:
+def align_pair(a: Skeleton, b: Skeleton, pairs: Mapping[int, int]) -> Pair:
     one, other = a.kept(list(pairs)), b.kept(list(pairs.values()))
-    alignment = aligned(one, other)
+    alignment = align(one, other)
     shared = shared_coordinates(one, {i: k for k, i in enumerate(pairs)})
     to_a, to_b = StateMap(a, one.units, shared), StateMap(b, other.units, shared, alignment)
     return Pair(a, b, one, other, alignment, shared, to_a, to_b, given=a)
 
 
-def best_explained(pair: Pair, pairs: Mapping[int, int], sample: States, tolerance: float) -> tuple[Pair, Explained]:
+def best_explanation(pair: Pair, pairs: Mapping[int, int], sample: States, tolerance: float) -> tuple[Pair, Explained]:
     """What explains the difference in the fewest words: another convention, entries of tables, or what is aligned."""
     explained = explain(pair, sample)
     if not any(f.kind in MOVED for f in explained.findings):
         return pair, explained
-    table = by_table(pair, pairs, sample)
+    table = explain_by_table(pair, pairs, sample)
     if table is not None and table[1].length <= explained.length:
         pair, explained = table
     several = explained.length > (False, FEW) and not pair.elsewhere
-    return (by_convention(pair, pairs, sample, tolerance) if several else None) or (pair, explained)
+    return (explain_by_convention(pair, pairs, sample, tolerance) if several else None) or (pair, explained)
 
 
-def by_table(pair: Pair, pairs: Mapping[int, int], sample: States) -> tuple[Pair, Explained] | None:
+def explain_by_table(pair: Pair, pairs: Mapping[int, int], sample: States) -> tuple[Pair, Explained] | None:
     """By the entries that differ, if both have tables of the same rows."""
     if list(pairs.items()) != [(k, k) for k in range(max(len(pair.whole_a.units), len(pair.whole_b.units)))]:
         return None
@@ -168,17 +177,17 @@ def by_table(pair: Pair, pairs: Mapping[int, int], sample: States) -> tuple[Pair
         return None
     units = pair.b.units
     to_b = StateMap(pair.whole_b, units, pair.shared)
-    same = replace(pair, a=table.corrected, alignment=as_they_are(len(units)), to_b=to_b)
+    same = replace(pair, a=table.corrected, alignment=identity_alignment(len(units)), to_b=to_b)
     return same, explain(same, sample, table)
 
 
-def by_convention(
+def explain_by_convention(
     pair: Pair, pairs: Mapping[int, int], sample: States, tolerance: float
 ) -> tuple[Pair, Explained] | None:
     """If one of the tables, read in the other DH convention, gives the same robot, nothing else is to be said."""
     whole_a, whole_b = pair.whole_a, pair.whole_b
     for one, other, text in other_conventions(whole_a, whole_b):
-        again = aligned_pair(one, other, pairs)
+        again = align_pair(one, other, pairs)
         worst = largest_difference(again, sample)
         if worst <= tolerance:
             finding = Finding("convention", "", text, whole_a.robot.convention, whole_b.robot.convention, 1.0)
@@ -187,21 +196,21 @@ def by_convention(
     return None
 
 
-def coordinate(pair: Pair, k: int) -> str:
+def coordinate_text(pair: Pair, k: int) -> str:
     joint, unit = pair.alignment.joints[k], pair.a.units[k]
     if unit.kind not in WIDTHS:
-        return in_b(joint.sign, joint.zero)
-    return "another frame" if moved_joint(pair, k) else "q_b = q_a"
+        return coordinate_relation(joint.sign, joint.zero)
+    return "another frame" if has_coordinate_change(pair, k) else "q_b = q_a"
 
 
-def compared(pair: Pair, sample: Any) -> tuple[Difference, ...]:
-    own, theirs = (
+def quantity_differences(pair: Pair, sample: Any) -> tuple[Difference, ...]:
+    in_a, in_b = (
         quantities(robot.robot, to, sample) for robot, to in ((pair.given, pair.to_given), (pair.whole_b, pair.to_b))
     )
     names = [pair.a.units[k].name for k, at in enumerate(pair.shared.v) for _ in range(at.start, at.stop)]
     labels = [names[int(np.argmax(np.abs(column)))] for column in pair.shared.couplings.T]
     return tuple(
-        difference(what, getattr(own, key), getattr(theirs, key), labels, own, theirs, pair)
+        relative_difference(what, getattr(in_a, key), getattr(in_b, key), labels, in_a, in_b, pair)
         for what, key in (
             ("inertia matrix", "inertia"),
             ("gravity torque", "gravity"),
@@ -211,8 +220,8 @@ def compared(pair: Pair, sample: Any) -> tuple[Difference, ...]:
     )
 
 
-def difference(
-    what: str, x: Any, y: Any, labels: list[str], own: Quantities, theirs: Quantities, pair: Pair
+def relative_difference(
+    what: str, x: Any, y: Any, labels: list[str], in_a: Quantities, in_b: Quantities, pair: Pair
 ) -> Difference:
     """Relative to the largest of each joint: of an inertia matrix, to the geometric mean of its diagonal."""
     off = np.abs(x - y)
@@ -221,7 +230,7 @@ def difference(
         d = np.sqrt(np.maximum.reduce([*diagonals, pair.least_inertia, np.full(len(labels), 1e-300)]))
         scale = np.outer(d, d)
     else:
-        scale = Residual(pair, own.torque, theirs.torque).scale
+        scale = Residual(pair, in_a.torque, in_b.torque).scale
     relative = (off / scale).max(0)
     worst = np.unravel_index(int(np.argmax(relative)), relative.shape)
     where = labels[int(worst[-1])] if relative.max() > ROUNDING else ""
@@ -235,30 +244,32 @@ def coupling_hint(couplings: list[Finding]) -> str:
     return ' (lw.load(..., mimic="independent") reads them as joints of their own)'
 
 
-def verdict_of(result: Comparison, tolerance: float) -> str:
+def verdict_text(result: Comparison, tolerance: float) -> str:
     inertia, torque = result.differences[0], result.differences[-1].relative
     changed = sum(text != "q_b = q_a" for text in result.coordinates)
-    whole = len(result.coordinates)
-    under = f", with the coordinates of {changed} of {whole} joints changed as below" if changed else ""
+    count = len(result.coordinates)
+    coordinates = f", with the coordinates of {changed} of {count} joints changed as below" if changed else ""
     if result.same:
         digits = f"to {torque:.0e}" if torque else "to the last bit"
         differ = [f.kind for f in result.findings]
-        aside = [name for name, which in (("friction", FRICTION), ("springs", SPRINGS)) if set(which) & set(differ)]
-        but = f", {' and '.join(aside)} aside" if aside else ""
-        return f"The same dynamics{but}: torques agree {digits}{under}."
+        excluded = [name for name, which in (("friction", FRICTION), ("springs", SPRINGS)) if set(which) & set(differ)]
+        exception = f", {' and '.join(excluded)} aside" if excluded else ""
+        return f"The same dynamics{exception}: torques agree {digits}{coordinates}."
     effective = [f for f in result.findings if f.share is not None]
     main = max(effective, key=lambda f: f.share or 0.0, default=None)
     missing, couplings = ([f for f in result.findings if f.kind == kind] for kind in ("missing joint", "coupling"))
     parts = [f.message for f in result.findings if f.kind == "parent" and f is not main]
     if missing:
         names = dict.fromkeys(f.where for f in missing)  # once where both have one of that name, of other kinds
-        parts.append(f"joints in one of them only: {quoted(names)}")
+        parts.append(f"joints in one of them only: {quote_names(names)}")
     if couplings:
-        parts.append(f"joints coupled in another way: {quoted(f.where for f in couplings)}{coupling_hint(couplings)}")
+        parts.append(
+            f"joints coupled in another way: {quote_names(f.where for f in couplings)}{coupling_hint(couplings)}"
+        )
     if torque <= tolerance and inertia.relative > tolerance:
         parts.append(f"inertia matrices differ by {inertia.relative:.0e}, most at joint {inertia.where!r}")
     if torque <= tolerance:
-        return f"Not the same: {'; '.join(parts)}. In the joints of both, torques agree to {torque:.0e}{under}."
+        return f"Not the same: {'; '.join(parts)}. In the joints of both, torques agree to {torque:.0e}{coordinates}."
     if main is not None:
         parts.append(f"{main.message}; this explains {percent(main.share or 0.0)} of the difference in torque")
         more = sum(f is not main and f.kind != "parent" for f in effective)

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..dynamics import composite, denoc, newton_euler
-from ..formats.joint_forms import axes_of, joined, product, quaternion_of, rotated
+from ..formats.joint_forms import axes_of, concatenate, multiply_quaternions, quaternion_of, rotate
 from ..robot import Link, Robot
 from ..spatial import Placement, Rotation, Vector, Wrench
 from .alignment import Alignment, JointAlignment
-from .rigid import Array, inverse, matrix, moved
+from .rigid import Array, inverse, matrix, transform_body
 from .skeleton import WIDTHS, Skeleton, Unit, inertia_of, neutral_motion
 
 
@@ -80,7 +80,7 @@ def velocity_units(a: Skeleton, shared: SharedCoordinates, size: float) -> Array
     return units
 
 
-def own_units(a: Skeleton, shared: SharedCoordinates, size: float) -> Array:
+def independent_units(a: Skeleton, shared: SharedCoordinates, size: float) -> Array:
     """The same for each velocity of joints that move on their own."""
     followers = [shared.v[follower.unit].start for follower in shared.followers]
     return np.delete(velocity_units(a, shared, size), followers)
@@ -100,7 +100,7 @@ def random_states(a: Skeleton, shared: SharedCoordinates, count: int, seed: int,
         q[:, part] = values
     for k, leader, ratio, offset in shared.followers:
         q[:, shared.q[k]] = ratio * q[:, shared.q[leader]] + offset
-    units = own_units(a, shared, size)
+    units = independent_units(a, shared, size)
     v, acc = (rng.normal(size=(count, len(units))) * units @ shared.couplings.T for _ in range(2))
     return States(q, v, acc)
 
@@ -119,19 +119,19 @@ class StateMap:
 
     def only(self, kept: Sequence[int]) -> StateMap:
         """The map with the alignment of these units alone; of the others q_b = q_a."""
-        less = object.__new__(StateMap)
-        less.__dict__.update(self.__dict__)
-        less.joints = [joint if k in kept else None for k, joint in enumerate(self.joints)]
-        return less
+        restricted = object.__new__(StateMap)
+        restricted.__dict__.update(self.__dict__)
+        restricted.joints = [joint if k in kept else None for k, joint in enumerate(self.joints)]
+        return restricted
 
     def states(self, states: States) -> States:
         shape = states.q.shape[:-1]
         q, v, acc = np.tile(self.neutral, (*shape, 1)), np.zeros((*shape, self.n)), np.zeros((*shape, self.n))
         for k, unit in enumerate(self.units):
-            own = States(
+            shared_states = States(
                 states.q[..., self.shared.q[k]], states.v[..., self.shared.v[k]], states.a[..., self.shared.v[k]]
             )
-            mapped = joint_states(unit, self.joints[k], own)
+            mapped = joint_states(unit, self.joints[k], shared_states)
             q[..., unit.q], v[..., unit.v], acc[..., unit.v] = mapped
         return States(q, v, acc)
 
@@ -139,28 +139,30 @@ class StateMap:
         """In shared coordinates, of joints that move on their own."""
         shared = np.zeros((*tau.shape[:-1], self.shared.n))
         for k, unit in enumerate(self.units):
-            own = joint_torques(unit, self.joints[k], states.q[..., self.shared.q[k]], tau[..., unit.v])
-            shared[..., self.shared.v[k]] = own
+            joint_tau = joint_torques(unit, self.joints[k], states.q[..., self.shared.q[k]], tau[..., unit.v])
+            shared[..., self.shared.v[k]] = joint_tau
         return np.asarray(shared @ self.shared.couplings)
 
 
-def joint_states(unit: Unit, joint: JointAlignment | None, own: States) -> States:
+def joint_states(unit: Unit, joint: JointAlignment | None, shared: States) -> States:
     if joint is None:
-        return own
+        return shared
     if unit.kind not in WIDTHS:
-        return States(joint.sign * own.q + joint.zero, joint.sign * own.v, joint.sign * own.a)
+        return States(joint.sign * shared.q + joint.zero, joint.sign * shared.v, joint.sign * shared.a)
     L, T = inverse(joint.M), joint.T
-    spin, spin_rate = own.v[..., -3:], own.a[..., -3:]
-    quaternion = product(quaternion_of(L[:3, :3]), product(own.q[..., -4:], quaternion_of(T[:3, :3])))
-    turned = [x @ T[:3, :3] for x in (spin, spin_rate)]
+    spin, spin_rate = shared.v[..., -3:], shared.a[..., -3:]
+    quaternion = multiply_quaternions(
+        quaternion_of(L[:3, :3]), multiply_quaternions(shared.q[..., -4:], quaternion_of(T[:3, :3]))
+    )
+    rotated = [x @ T[:3, :3] for x in (spin, spin_rate)]
     if unit.kind == "ball":
-        return States(quaternion, *turned)
-    R, t = axes_of(own.q), T[:3, 3]
-    robot, arm_rate = np.cross(spin, t), np.cross(spin_rate, t) + np.cross(spin, np.cross(spin, t))
-    q = (own.q[..., :3] + rotated(R, t)) @ L[:3, :3].T + L[:3, 3]
-    v = (own.v[..., :3] + rotated(R, robot)) @ L[:3, :3].T
-    acc = (own.a[..., :3] + rotated(R, arm_rate)) @ L[:3, :3].T
-    return States(*(joined(*pair) for pair in zip((q, v, acc), (quaternion, *turned), strict=True)))
+        return States(quaternion, *rotated)
+    R, t = axes_of(shared.q), T[:3, 3]
+    lever_rate, lever_acceleration = np.cross(spin, t), np.cross(spin_rate, t) + np.cross(spin, np.cross(spin, t))
+    q = (shared.q[..., :3] + rotate(R, t)) @ L[:3, :3].T + L[:3, 3]
+    v = (shared.v[..., :3] + rotate(R, lever_rate)) @ L[:3, :3].T
+    acc = (shared.a[..., :3] + rotate(R, lever_acceleration)) @ L[:3, :3].T
+    return States(*(concatenate(*pair) for pair in zip((q, v, acc), (quaternion, *rotated), strict=True)))
 
 
 def joint_torques(unit: Unit, joint: JointAlignment | None, q: Array, tau: Array) -> Array:
@@ -174,12 +176,12 @@ def joint_torques(unit: Unit, joint: JointAlignment | None, q: Array, tau: Array
         return np.asarray(moment)
     force = tau[..., :3] @ L[:3, :3]
     R = axes_of(q)
-    moment = moment + np.cross(T[:3, 3], rotated(np.swapaxes(R, -1, -2), force))
-    return joined(force, moment)
+    moment = moment + np.cross(T[:3, 3], rotate(np.swapaxes(R, -1, -2), force))
+    return concatenate(force, moment)
 
 
 @dataclass(frozen=True)
-class Numbers:
+class DynamicParameters:
     """What the dynamics depends on, in the frames of robot a. Bodies and rotors may have axes, the last for states."""
 
     placements: tuple[Array, ...]
@@ -189,9 +191,9 @@ class Numbers:
     gravity: Array
 
 
-def numbers_of(a: Skeleton) -> Numbers:
+def parameters_of(a: Skeleton) -> DynamicParameters:
     units = a.units
-    return Numbers(
+    return DynamicParameters(
         tuple(unit.placement for unit in units),
         tuple(unit.body for unit in units),
         tuple(unit.joint.rotor_inertia for unit in units),
@@ -200,18 +202,18 @@ def numbers_of(a: Skeleton) -> Numbers:
     )
 
 
-def numbers_seen(a: Skeleton, b: Skeleton, alignment: Alignment) -> Numbers:
+def parameters_of_b(a: Skeleton, b: Skeleton, alignment: Alignment) -> DynamicParameters:
     """The numbers of b in the frames of a."""
     placements, bodies = [], []
     for one, other, joint in zip(a.units, b.units, alignment.joints, strict=True):
         Tp = alignment.joints[one.parent].T if one.parent >= 0 else alignment.base
         placements.append(Tp @ other.placement @ inverse(joint.M))
-        bodies.append(moved(other.body, joint.T))
+        bodies.append(transform_body(other.body, joint.T))
     rotors, of_joints = tuple(unit.joint.rotor_inertia for unit in b.units), tuple(unit.numbers for unit in b.units)
-    return Numbers(tuple(placements), tuple(bodies), rotors, of_joints, alignment.base[:3, :3] @ b.gravity)
+    return DynamicParameters(tuple(placements), tuple(bodies), rotors, of_joints, alignment.base[:3, :3] @ b.gravity)
 
 
-def model(a: Skeleton, numbers: Numbers) -> Robot:
+def model_robot(a: Skeleton, parameters: DynamicParameters) -> Robot:
     """A robot of the shared joints with these numbers."""
     links: list[Link] = []
     last: dict[int, int] = {-1: -1}
@@ -220,11 +222,11 @@ def model(a: Skeleton, numbers: Numbers) -> Robot:
         rest = np.eye(4)
         for x, link in enumerate(originals):
             rest = rest @ (matrix(link.placement) if x else np.eye(4)) @ neutral_motion(link.joint)
-        first = numbers.placements[k] @ inverse(rest)
+        first = parameters.placements[k] @ inverse(rest)
         for x, link in enumerate(originals):
-            changed: dict[str, Any] = {"rotor_inertia": numbers.rotors[k], **numbers.of_joints[k]}
+            changed: dict[str, Any] = {"rotor_inertia": parameters.rotors[k], **parameters.of_joints[k]}
             joint = replace(link.joint, **changed)
-            own = link is originals[-1]
+            last_link = link is originals[-1]
             links.append(
                 replace(
                     link,
@@ -232,12 +234,12 @@ def model(a: Skeleton, numbers: Numbers) -> Robot:
                     parent=last[unit.parent] if x == 0 else len(links) - 1,
                     joint=joint,
                     placement=placement(first) if x == 0 else link.placement,
-                    grouped=inertia_of(numbers.bodies[k]) if own else inertia_of(np.zeros((4, 4))),
-                    virtual=not own,
+                    grouped=inertia_of(parameters.bodies[k]) if last_link else inertia_of(np.zeros((4, 4))),
+                    virtual=not last_link,
                 )
             )
         last[k] = len(links) - 1
-    gravity = tuple(numbers.gravity[..., k] for k in range(3))
+    gravity = tuple(parameters.gravity[..., k] for k in range(3))
     return Robot(a.robot.name, tuple(links), (), gravity, (), "frames")  # type: ignore[arg-type]
 
 
@@ -245,17 +247,17 @@ def placement(T: Array) -> Placement:
     return Placement(Rotation(T[:3, :3].tolist()), Vector(*T[:3, 3].tolist()))
 
 
-def model_torques(a: Skeleton, shared: SharedCoordinates, numbers: Numbers, states: States) -> Array:
+def model_torques(a: Skeleton, shared: SharedCoordinates, parameters: DynamicParameters, states: States) -> Array:
     """(..., states, n), the axes in front those of the numbers."""
-    front = [np.shape(body)[:-2] for body in numbers.bodies] + [np.shape(rotor) for rotor in numbers.rotors]
+    front = [np.shape(body)[:-2] for body in parameters.bodies] + [np.shape(rotor) for rotor in parameters.rotors]
     shape = np.broadcast_shapes(*front, states.q.shape[:-1])
-    return np.asarray(stacked(scalar_torques(model(a, numbers), states), shape) @ shared.couplings)
+    return np.asarray(stack(scalar_torques(model_robot(a, parameters), states), shape) @ shared.couplings)
 
 
-def stacked(scalars: Any, shape: tuple[int, ...]) -> Array:
+def stack(scalars: Any, shape: tuple[int, ...]) -> Array:
     """Scalars, or lists of them, as one array: (*shape, ...)."""
     if isinstance(scalars, list):
-        return np.stack([stacked(x, shape) for x in scalars], axis=len(shape))
+        return np.stack([stack(x, shape) for x in scalars], axis=len(shape))
     return np.broadcast_to(scalars, shape)
 
 
@@ -277,7 +279,7 @@ def scalar_torques(robot: Robot, states: States) -> list[Any]:
 def torques(robot: Robot, to: StateMap, states: States) -> Array:
     """Of a whole robot, in shared coordinates."""
     tau = scalar_torques(robot.uncoupled, to.states(states))
-    return to.torques(states, stacked(tau, states.q.shape[:-1]))
+    return to.torques(states, stack(tau, states.q.shape[:-1]))
 
 
 @dataclass(frozen=True)
@@ -296,15 +298,15 @@ def quantities(robot: Robot, to: StateMap, states: States) -> Quantities:
     positions = whole.coordinates.positions(columns(to.states(states).q))
     tau = torques(robot, to, states)
     weights = newton_euler.inverse_dynamics(whole, positions, zeros, zeros, [Wrench.zero()] * len(zeros))
-    gravity = to.torques(states, stacked(weights, count))
+    gravity = to.torques(states, stack(weights, count))
     still = States(states.q, states.v, np.zeros_like(states.a))
     bias = torques(robot, to, still)
-    M = stacked(composite.inertia_matrix(whole, positions), count)
-    half = projected(M, to, states)
-    return Quantities(projected(np.swapaxes(half, -1, -2), to, states), gravity, bias - gravity, tau)
+    M = stack(composite.inertia_matrix(whole, positions), count)
+    half = project(M, to, states)
+    return Quantities(project(np.swapaxes(half, -1, -2), to, states), gravity, bias - gravity, tau)
 
 
-def projected(M: Array, to: StateMap, states: States) -> Array:
+def project(M: Array, to: StateMap, states: States) -> Array:
     """Λᵀ M, the columns of M as torques."""
     columns = [to.torques(states, M[..., k]) for k in range(M.shape[-1])]
     return np.stack(columns, axis=-1)

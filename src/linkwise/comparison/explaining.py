@@ -9,21 +9,21 @@ import numpy as np
 
 from ..lazy import cached_property
 from ..robot.link import own_numbers
-from .alignment import LOOSE, Alignment, size_of
+from .alignment import LOOSE, Alignment, characteristic_length
 from .bodies import body_increments
 from .dynamics import (
-    Numbers,
+    DynamicParameters,
     SharedCoordinates,
     StateMap,
     States,
+    independent_units,
     model_torques,
-    numbers_of,
-    numbers_seen,
-    own_units,
+    parameters_of,
+    parameters_of_b,
     torques,
 )
-from .findings import Finding, Increment, both, moved_in_words, number, turn
-from .rigid import EYE, Array, angle_of, apart, inverse
+from .findings import Finding, Increment, compare_values, displacement_text, number, placement_text
+from .rigid import EYE, Array, angle_of, inverse, pose_difference
 from .skeleton import WIDTHS, Skeleton
 from .tables import TableDifference, unit_of
 
@@ -58,12 +58,12 @@ class Pair:
     @cached_property
     def size(self) -> float:
         """To measure lengths by."""
-        return size_of(self.a, self.b)
+        return characteristic_length(self.a, self.b)
 
     @cached_property
     def units(self) -> Array:
         """What torques are multiplied by to be in N m: 1, or for forces the size."""
-        return own_units(self.a, self.shared, self.size)
+        return independent_units(self.a, self.shared, self.size)
 
     @cached_property
     def masses(self) -> Array:
@@ -121,45 +121,45 @@ class Explained:
 def explain(pair: Pair, states: States, table: TableDifference | None = None) -> Explained:
     """Where the tables have the same rows, `table` has the entries that differ, and `pair.a` the places of b."""
     target = torques(pair.whole_b.robot, pair.to_b, states)
-    own = torques(pair.whole_a.robot, pair.to_a, states)
+    torques_a = torques(pair.whole_a.robot, pair.to_a, states)
     given = torques(pair.given.robot, pair.to_given, states)
-    norm = Residual(pair, target, own, given)
-    level = float(norm(target - own))
+    norm = Residual(pair, target, torques_a, given)
+    level = float(norm(target - torques_a))
     plain = torques(pair.whole_b.robot, pair.to_b.only([]), states)  # q_b = q_a
-    start, before = (float(norm(plain - tau)) for tau in (given, own))
+    start, before = (float(norm(plain - tau)) for tau in (given, torques_a))
     total = max(start, before, level) or 1.0
     count, effective = len(pair.elsewhere), abs(start - before) > ROUNDING
     findings = [
         (unit_of(pair.a, f.where), with_share(f, (start - before) / total / count, effective)) for f in pair.elsewhere
     ]
-    findings += coordinate_findings(pair, states, own, norm, before, total)
-    numbers, seen = numbers_of(pair.a), numbers_seen(pair.a, pair.b, pair.alignment)
-    numbers = numbers if table is None else table.start
+    findings += coordinate_findings(pair, states, torques_a, norm, before, total)
+    parameters, of_b = parameters_of(pair.a), parameters_of_b(pair.a, pair.b, pair.alignment)
+    parameters = parameters if table is None else table.start
 
-    def measured(trial: Numbers) -> float:
+    def residual_of(trial: DynamicParameters) -> float:
         return float(norm(target - model_torques(pair.a, pair.shared, trial, states)))
 
-    for unit, finding, trial in corrections(pair, numbers, seen, table):
-        now = measured(trial)
+    for unit, finding, trial in corrections(pair, parameters, of_b, table):
+        now = residual_of(trial)
         findings.append((unit, with_share(finding, (level - now) / total, abs(level - now) > ROUNDING)))
-        numbers, level = trial, now
-    increments = [*body_increments(pair.a, pair.b, seen.bodies, pair.alignment), *rotor_increments(pair)]
-    chosen, numbers, level = greedy(pair, states, target, norm, numbers, increments, total)
+        parameters, level = trial, now
+    increments = [*body_increments(pair.a, pair.b, of_b.bodies, pair.alignment), *rotor_increments(pair)]
+    chosen, parameters, level = explain_greedily(pair, states, target, norm, parameters, increments, total)
     findings += chosen
-    rest = target - model_torques(pair.a, pair.shared, numbers, states)
+    rest = target - model_torques(pair.a, pair.shared, parameters, states)
     worst = float(np.max(np.abs(rest) / norm.scale, initial=0.0))
-    findings = in_order(findings, total)
+    findings = rank_findings(findings, total)
     first = min((unit for unit, finding in findings if finding.share is not None and unit >= 0), default=None)
     return Explained(tuple(f for _, f in findings), worst, first)
 
 
 def largest_difference(pair: Pair, states: States) -> float:
     """Of any torque in shared coordinates, relative."""
-    target, own = torques(pair.whole_b.robot, pair.to_b, states), torques(pair.whole_a.robot, pair.to_a, states)
-    return float(np.max(np.abs(target - own) / Residual(pair, target, own).scale, initial=0.0))
+    target, torques_a = torques(pair.whole_b.robot, pair.to_b, states), torques(pair.whole_a.robot, pair.to_a, states)
+    return float(np.max(np.abs(target - torques_a) / Residual(pair, target, torques_a).scale, initial=0.0))
 
 
-def in_order(findings: list[tuple[int, Finding]], total: float) -> list[tuple[int, Finding]]:
+def rank_findings(findings: list[tuple[int, Finding]], total: float) -> list[tuple[int, Finding]]:
     """Those with the largest shares first.
 
     What helps only together with the next corrections, and alone makes the difference larger, shares with them what
@@ -168,20 +168,20 @@ def in_order(findings: list[tuple[int, Finding]], total: float) -> list[tuple[in
     groups: list[list[tuple[int, Finding]]] = []
     for finding in (f for f in findings if f[1].share is not None):
         groups.append([finding])
-        while len(groups) > 1 and brought(groups[-2]) * total < -ROUNDING:
+        while len(groups) > 1 and total_share(groups[-2]) * total < -ROUNDING:
             groups[-2:] = [groups[-2] + groups[-1]]
-    while len(groups) > 1 and brought(groups[-1]) * total < -ROUNDING:
+    while len(groups) > 1 and total_share(groups[-1]) * total < -ROUNDING:
         groups[-2:] = [groups[-2] + groups[-1]]
     effective, idle = [], [f for f in findings if f[1].share is None]
     for group in groups:
-        if brought(group) * total > ROUNDING:
-            effective += [(unit, replace(f, share=brought(group) / len(group))) for unit, f in group]
+        if total_share(group) * total > ROUNDING:
+            effective += [(unit, replace(f, share=total_share(group) / len(group))) for unit, f in group]
         else:
             idle += [(unit, replace(f, message=f.message + TOGETHER, share=None)) for unit, f in group]
     return [*sorted(effective, key=lambda f: -(f[1].share or 0.0)), *idle]
 
 
-def brought(group: list[tuple[int, Finding]]) -> float:
+def total_share(group: list[tuple[int, Finding]]) -> float:
     return sum(f.share or 0.0 for _, f in group)
 
 
@@ -190,47 +190,45 @@ def with_share(finding: Finding, share: float, effective: bool) -> Finding:
 
 
 def coordinate_findings(
-    pair: Pair, states: States, own: Array, norm: Residual, before: float, total: float
+    pair: Pair, states: States, torques_a: Array, norm: Residual, before: float, total: float
 ) -> list[tuple[int, Finding]]:
     """Joints that count the other way or from another zero, each with what its correction alone brings."""
-    changed = [k for k in range(len(pair.a.units)) if moved_joint(pair, k)]
+    changed = [k for k in range(len(pair.a.units)) if has_coordinate_change(pair, k)]
 
     def level(kept: Sequence[int]) -> float:
-        return float(norm(torques(pair.whole_b.robot, pair.to_b.only(kept), states) - own))
+        return float(norm(torques(pair.whole_b.robot, pair.to_b.only(kept), states) - torques_a))
 
     now = before
     kept: list[int] = []
-    found = []
+    findings = []
     while len(kept) < len(changed):
         rest = [k for k in changed if k not in kept]
         options = [(level([*kept, k]), k) for k in (rest if len(changed) <= MOST_GREEDY else rest[:1])]
         after, k = min(options)
         kept.append(k)
         effective = abs(now - after) > ROUNDING
-        found.append((k, with_share(coordinate_finding(pair, k), (now - after) / total, effective)))
+        findings.append((k, with_share(coordinate_finding(pair, k), (now - after) / total, effective)))
         now = after
-    return found
+    return findings
 
 
-def moved_joint(pair: Pair, k: int) -> bool:
+def has_coordinate_change(pair: Pair, k: int) -> bool:
     joint, unit = pair.alignment.joints[k], pair.a.units[k]
     if unit.kind not in WIDTHS:
         return joint.sign < 0 or joint.zero != 0.0
-    return max(apart(joint.M, EYE, pair.size), apart(joint.T, EYE, pair.size)) > SAME
+    return max(pose_difference(joint.M, EYE, pair.size), pose_difference(joint.T, EYE, pair.size)) > SAME
 
 
 def coordinate_finding(pair: Pair, k: int) -> Finding:
     joint, unit = pair.alignment.joints[k], pair.a.units[k]
     if unit.kind in WIDTHS:
-        text = (
-            f"{unit.kind} joint {unit.name!r}: the frame of b's body is {turn(joint.T, pair.size)}, seen from that of a"
-        )
-        if apart(joint.T, EYE, pair.size) <= SAME:
-            text = (
-                f"{unit.kind} joint {unit.name!r}: q of b is measured from a frame that is {turn(joint.M, pair.size)}"
-            )
+        where = placement_text(joint.T, pair.size)
+        text = f"{unit.kind} joint {unit.name!r}: the frame of b's body is {where}, seen from that of a"
+        if pose_difference(joint.T, EYE, pair.size) <= SAME:
+            where = placement_text(joint.M, pair.size)
+            text = f"{unit.kind} joint {unit.name!r}: q of b is measured from a frame that is {where}"
         return Finding("frame", unit.name, text, None, joint.T.tolist())
-    text = in_b(joint.sign, joint.zero)
+    text = coordinate_relation(joint.sign, joint.zero)
     if joint.sign < 0:
         what = "moves the other way" if unit.form == "slide" else "turns the other way"
         return Finding("sign", unit.name, f"joint {unit.name!r} {what}: {text}", 1, -1)
@@ -240,22 +238,22 @@ def coordinate_finding(pair: Pair, k: int) -> Finding:
     return Finding("zero", unit.name, message, 0.0, joint.zero)
 
 
-def in_b(sign: int, zero: float) -> str:
+def coordinate_relation(sign: int, zero: float) -> str:
     """q_b = -q_a + 0.5"""
     shift = "" if zero == 0.0 else f" {'-' if zero < 0 else '+'} {number(abs(zero))}"
     return f"q_b = {'-' if sign < 0 else ''}q_a{shift}"
 
 
 def corrections(
-    pair: Pair, numbers: Numbers, seen: Numbers, table: TableDifference | None
-) -> Iterator[tuple[int, Finding, Numbers]]:
+    pair: Pair, parameters: DynamicParameters, of_b: DynamicParameters, table: TableDifference | None
+) -> Iterator[tuple[int, Finding, DynamicParameters]]:
     """Places of joints, their own numbers and gravity, each with the numbers after it."""
     if table is None:
-        steps = list(place_corrections(pair, numbers, seen))
+        steps = list(place_corrections(pair, parameters, of_b))
     else:
         steps = [(step.unit, step.finding, step.numbers) for step in table.steps]
     yield from ((unit, with_both_parents(pair, finding), after) for unit, finding, after in steps)
-    yield from other_corrections(pair, steps[-1][2] if steps else numbers, seen)
+    yield from other_corrections(pair, steps[-1][2] if steps else parameters, of_b)
 
 
 def with_both_parents(pair: Pair, finding: Finding) -> Finding:
@@ -268,31 +266,33 @@ def with_both_parents(pair: Pair, finding: Finding) -> Finding:
     return finding
 
 
-def place_corrections(pair: Pair, numbers: Numbers, seen: Numbers) -> Iterator[tuple[int, Finding, Numbers]]:
+def place_corrections(
+    pair: Pair, parameters: DynamicParameters, of_b: DynamicParameters
+) -> Iterator[tuple[int, Finding, DynamicParameters]]:
     """Placements, in the frames of a's links."""
-    offs = [inverse(P) @ Q for P, Q in zip(numbers.placements, seen.placements, strict=True)]
+    offs = [inverse(P) @ Q for P, Q in zip(parameters.placements, of_b.placements, strict=True)]
     far = [max(angle_of(T), float(np.abs(T[:3, 3]).max()) / pair.size) for T in offs]
-    placements, numbers_before = list(numbers.placements), numbers
+    placements, before = list(parameters.placements), parameters
     small = [k for k, off in enumerate(far) if 1e-10 < off <= LOOSE]
     large = [k for k, off in enumerate(far) if off > LOOSE]
     if len(small) > 2:  # numbers of few digits: one finding for all
         for k in small:
-            placements[k] = seen.placements[k]
-        numbers = replace(numbers, placements=tuple(placements))
+            placements[k] = of_b.placements[k]
+        parameters = replace(parameters, placements=tuple(placements))
         worst = max(small, key=lambda k: far[k])
         name = pair.a.units[worst].name
-        where = in_parent(pair, worst, numbers_before.placements[worst], seen.placements[worst])
+        where = place_in_parent(pair, worst, before.placements[worst], of_b.placements[worst])
         text = f"joints stand in slightly different places, most {name!r}, which is {where}: few digits?"
-        yield small[0], Finding("placement", name, text), numbers
+        yield small[0], Finding("placement", name, text), parameters
         small = []
     for k in sorted([*small, *large]):
-        placements[k] = seen.placements[k]
-        numbers = replace(numbers, placements=tuple(placements))
+        placements[k] = of_b.placements[k]
+        parameters = replace(parameters, placements=tuple(placements))
         unit = pair.a.units[k]
-        own = numbers_before.placements[k], seen.placements[k]
-        text = f"joint {unit.name!r} stands in another place in b: {in_parent(pair, k, *own)}"
+        places = before.placements[k], of_b.placements[k]
+        text = f"joint {unit.name!r} stands in another place in b: {place_in_parent(pair, k, *places)}"
         frame = inverse(parent_frame(pair, k))
-        yield k, Finding("placement", unit.name, text, *((frame @ P).tolist() for P in own)), numbers
+        yield k, Finding("placement", unit.name, text, *((frame @ P).tolist() for P in places)), parameters
 
 
 def parent_frame(pair: Pair, k: int) -> Array:
@@ -301,28 +301,32 @@ def parent_frame(pair: Pair, k: int) -> Array:
     return EYE if parent < 0 else pair.a.units[parent].frame
 
 
-def in_parent(pair: Pair, k: int, P: Array, Q: Array) -> str:
+def place_in_parent(pair: Pair, k: int, P: Array, Q: Array) -> str:
     """How far Q is from P, both the place of a joint, in the frame of the link that carries it."""
     frame, parent = inverse(parent_frame(pair, k)), pair.a.units[k].parent
     name = "the base frame" if parent < 0 else f"the frame of {pair.a.units[parent].link!r}"
-    return f"{moved_in_words(frame @ P, frame @ Q, pair.size)}, in {name}"
+    return f"{displacement_text(frame @ P, frame @ Q, pair.size)}, in {name}"
 
 
-def other_corrections(pair: Pair, numbers: Numbers, seen: Numbers) -> Iterator[tuple[int, Finding, Numbers]]:
+def other_corrections(
+    pair: Pair, parameters: DynamicParameters, of_b: DynamicParameters
+) -> Iterator[tuple[int, Finding, DynamicParameters]]:
     """Numbers of joints, such as pitches, and gravity."""
-    for k, (unit, of_b) in enumerate(zip(pair.a.units, seen.of_joints, strict=True)):
+    for k, (unit, joint_b) in enumerate(zip(pair.a.units, of_b.of_joints, strict=True)):
         for key, (unit_text, _, lengths) in own_numbers(type(unit.joint)).items():
-            p, r = numbers.of_joints[k][key], of_b[key]
+            p, r = parameters.of_joints[k][key], joint_b[key]
             if abs(p - r) > ROUNDING * pair.size**lengths:
-                changed = numbers.of_joints[k] | {key: r}
-                numbers = replace(numbers, of_joints=(*numbers.of_joints[:k], changed, *numbers.of_joints[k + 1 :]))
-                text = f"{key} of {unit.name!r}: {both(p, r, f' {unit_text}')}"
-                yield k, Finding(key, unit.name, text, p, r), numbers
-    g, h = numbers.gravity, seen.gravity
+                changed = parameters.of_joints[k] | {key: r}
+                parameters = replace(
+                    parameters, of_joints=(*parameters.of_joints[:k], changed, *parameters.of_joints[k + 1 :])
+                )
+                text = f"{key} of {unit.name!r}: {compare_values(p, r, f' {unit_text}')}"
+                yield k, Finding(key, unit.name, text, p, r), parameters
+    g, h = parameters.gravity, of_b.gravity
     if np.abs(g - h).max() > 1e-10 * max(np.abs(g).max(), np.abs(h).max()):
-        numbers = replace(numbers, gravity=h)
-        text = f"gravity: {both(g, h, ' m/s2')}, in the base frame of a"
-        yield -1, Finding("gravity", "", text, tuple(g.tolist()), tuple(h.tolist())), numbers
+        parameters = replace(parameters, gravity=h)
+        text = f"gravity: {compare_values(g, h, ' m/s2')}, in the base frame of a"
+        yield -1, Finding("gravity", "", text, tuple(g.tolist()), tuple(h.tolist())), parameters
 
 
 def rotor_increments(pair: Pair) -> Iterator[Increment]:
@@ -330,58 +334,58 @@ def rotor_increments(pair: Pair) -> Iterator[Increment]:
         x, y = one.joint.rotor_inertia, other.joint.rotor_inertia
         if abs(x - y) > 1e-12 * max(x, y):
             unit = "kg m2" if one.joint.angular else "kg"
-            text = f"rotor inertia (armature) of {one.name!r}: {both(x, y, zero='none')}, {unit}"
+            text = f"rotor inertia (armature) of {one.name!r}: {compare_values(x, y, zero='none')}, {unit}"
             yield Increment(Finding("rotor inertia", one.name, text, x, y), k, rotor=y - x)
 
 
-def greedy(
+def explain_greedily(
     pair: Pair,
     states: States,
     target: Array,
     norm: Residual,
-    numbers: Numbers,
+    parameters: DynamicParameters,
     increments: list[Increment],
     total: float,
-) -> tuple[list[tuple[int, Finding]], Numbers, float]:
+) -> tuple[list[tuple[int, Finding]], DynamicParameters, float]:
     """The increments in the order in which they explain most; those that are left have no effect.
 
     Torques are linear in bodies and rotors, so that the effect of each is computed once, with all others as they are.
     """
-    start = model_torques(pair.a, pair.shared, numbers, states)
+    start = model_torques(pair.a, pair.shared, parameters, states)
     level = float(norm(target - start))
-    found: list[tuple[int, Finding]] = []
+    findings: list[tuple[int, Finding]] = []
     if not increments:
-        return found, numbers, level
-    effects = model_torques(pair.a, pair.shared, one_by_one(numbers, increments), states) - start
-    rest, left = target - start, list(range(len(increments)))
+        return findings, parameters, level
+    effects = model_torques(pair.a, pair.shared, apply_each(parameters, increments), states) - start
+    rest, remaining = target - start, list(range(len(increments)))
     sizes = norm(effects)
-    idle = [k for k in left if sizes[k] <= ROUNDING]
-    left = [k for k in left if k not in idle]
-    while left and level > ROUNDING:
-        after = norm(rest - effects[left])
+    idle = [k for k in remaining if sizes[k] <= ROUNDING]
+    remaining = [k for k in remaining if k not in idle]
+    while remaining and level > ROUNDING:
+        after = norm(rest - effects[remaining])
         best = int(np.argmin(after))
-        k = left.pop(best)
+        k = remaining.pop(best)
         share, level, rest = (level - float(after[best])) / total, float(after[best]), rest - effects[k]
-        found.append((increments[k].unit, replace(increments[k].finding, share=share)))
-        numbers = corrected(numbers, increments[k])
-    for k in sorted([*left, *idle]):
+        findings.append((increments[k].unit, replace(increments[k].finding, share=share)))
+        parameters = apply_increment(parameters, increments[k])
+    for k in sorted([*remaining, *idle]):
         together = "" if k in idle else TOGETHER
         finding = increments[k].finding
-        found.append((increments[k].unit, replace(finding, message=finding.message + together)))
-    return found, numbers, level
+        findings.append((increments[k].unit, replace(finding, message=finding.message + together)))
+    return findings, parameters, level
 
 
-def one_by_one(numbers: Numbers, increments: list[Increment]) -> Numbers:
+def apply_each(parameters: DynamicParameters, increments: list[Increment]) -> DynamicParameters:
     """The numbers with each of the increments alone, along an axis in front of one for the states."""
-    each = [corrected(numbers, increment) for increment in increments]
+    each = [apply_increment(parameters, increment) for increment in increments]
     bodies = tuple(np.stack(of_all)[:, None] for of_all in zip(*(one.bodies for one in each), strict=True))
     rotors = tuple(np.stack(of_all)[:, None] for of_all in zip(*(one.rotors for one in each), strict=True))
-    return replace(numbers, bodies=bodies, rotors=rotors)
+    return replace(parameters, bodies=bodies, rotors=rotors)
 
 
-def corrected(numbers: Numbers, increment: Increment) -> Numbers:
-    bodies, rotors = list(numbers.bodies), list(numbers.rotors)
+def apply_increment(parameters: DynamicParameters, increment: Increment) -> DynamicParameters:
+    bodies, rotors = list(parameters.bodies), list(parameters.rotors)
     for k, change in increment.bodies.items():
         bodies[k] = bodies[k] + change
     rotors[increment.unit] = rotors[increment.unit] + increment.rotor
-    return replace(numbers, bodies=tuple(bodies), rotors=tuple(rotors))
+    return replace(parameters, bodies=tuple(bodies), rotors=tuple(rotors))

@@ -13,7 +13,7 @@ import numpy as np
 from ..robot.description import grid
 from ..robot.layout import listed
 from .matching import Match
-from .rigid import Array, angle_of, axis_of, placed
+from .rigid import Array, angle_of, axis_of, make_pose
 
 WIDTH = 100
 MOST = 12  # findings with effect that are written out
@@ -79,18 +79,18 @@ def vector(x: Any) -> str:
     return "(" + ", ".join(number(0.0 if abs(v) < 1e-9 * largest else float(v)) for v in np.asarray(x)) + ")"
 
 
-def sides(shown: Sequence[str], off: float, unit: str = "", most: str = "") -> str:
+def in_both(shown: Sequence[str], off: float, unit: str = "", most: str = "") -> str:
     """ "0.3 kg in a, 0.4 kg in b"; where the two look the same, also by how much they differ (`most`: "at most")."""
     by = f" (they differ by {most}{off:.2g}{unit})" if shown[0] == shown[1] else ""
     return f"{shown[0]}{unit} in a, {shown[1]}{unit} in b{by}"
 
 
-def both(x: Any, y: Any, unit: str = "", zero: str = "") -> str:
+def compare_values(x: Any, y: Any, unit: str = "", zero: str = "") -> str:
     """The same of two numbers, or of vectors by their components; `zero` is the word for none, and for 0."""
     many = np.ndim(x) > 0
     shown = [vector(v) if many else number(v) if v or not zero else zero for v in (x, y)]
     off = np.abs(np.subtract(x, y)).max() if many else abs((x or 0.0) - (y or 0.0))
-    return sides(shown, float(off), unit, "at most " if many else "")
+    return in_both(shown, float(off), unit, "at most " if many else "")
 
 
 def ratio(a: float, b: float) -> str:
@@ -104,7 +104,7 @@ def ratio(a: float, b: float) -> str:
     return ""
 
 
-def turn(T: Array, size: float) -> str:
+def placement_text(T: Array, size: float) -> str:
     """A placement in words: "turned by 90 deg about (0, 0, 1), shifted by (0, 0, 0.1) m"; `size` is the robot's."""
     parts = []
     angle = angle_of(T)
@@ -115,12 +115,12 @@ def turn(T: Array, size: float) -> str:
     return ", ".join(parts) or "in the same place"
 
 
-def moved_in_words(P: Array, Q: Array, size: float) -> str:
+def displacement_text(P: Array, Q: Array, size: float) -> str:
     """How Q stands to P, both seen from one frame, in the axes of that frame."""
-    return turn(placed(Q[:3, :3] @ P[:3, :3].T, Q[:3, 3] - P[:3, 3]), size)
+    return placement_text(make_pose(Q[:3, :3] @ P[:3, :3].T, Q[:3, 3] - P[:3, 3]), size)
 
 
-def quoted(names: Iterable[object]) -> str:
+def quote_names(names: Iterable[object]) -> str:
     return listed(map(repr, names), 6)
 
 
@@ -180,7 +180,7 @@ class Comparison:
 
     def text(self, width: int = WIDTH) -> str:
         """What `print` shows, with sentences broken at a width; tables keep theirs."""
-        lines = [f"a: {self.a}", f"b: {self.b}", *wrapped(self.verdict, "", width), ""]
+        lines = [f"a: {self.a}", f"b: {self.b}", *wrap(self.verdict, "", width), ""]
         if self.matches:
             lines += ["joints", *match_lines(self, width), ""]
         lines += finding_lines(self.findings, width)
@@ -195,8 +195,8 @@ def match_lines(result: Comparison, width: int) -> list[str]:
     rows = [[m.a, m.b, c, m.how] for m, c in zip(result.matches, result.coordinates, strict=True)]
     if all(m.a == m.b and c == "q_b = q_a" for m, c in zip(result.matches, result.coordinates, strict=True)):
         names = ", ".join(m.a for m in result.matches)
-        return wrapped(f"{len(rows)} in both, by the same names, with q_b = q_a: {names}", "  ", width)
-    return indented(head, rows)
+        return wrap(f"{len(rows)} in both, by the same names, with q_b = q_a: {names}", "  ", width)
+    return indent_table(head, rows)
 
 
 def finding_lines(findings: tuple[Finding, ...], width: int) -> list[str]:
@@ -205,11 +205,11 @@ def finding_lines(findings: tuple[Finding, ...], width: int) -> list[str]:
     if effective:
         lines += ["findings, with the share of the difference in torque that each explains"]
         for f in effective[:MOST]:
-            lines += wrapped(f.message, f"{percent(f.share or 0.0):>8}  ", width)
+            lines += wrap(f.message, f"{percent(f.share or 0.0):>8}  ", width)
         if effective[MOST:]:
             rest = sum(f.share or 0.0 for f in effective[MOST:])
             where = ", ".join(f"{f.kind} of {f.where!r}" for f in effective[MOST:])
-            lines += wrapped(f"{len(effective) - MOST} more, together: {where}", f"{percent(rest):>8}  ", width)
+            lines += wrap(f"{len(effective) - MOST} more, together: {where}", f"{percent(rest):>8}  ", width)
         lines += [""]
     structure = [f for f in findings if f.share is None and f.kind in STRUCTURE]
     aside = [f for f in findings if f.share is None and f.kind in ASIDE]
@@ -220,11 +220,11 @@ def finding_lines(findings: tuple[Finding, ...], width: int) -> list[str]:
         ("without effect on torques", others),
     ):
         if group:
-            lines += [title, *(line for text in by_kind(group) for line in wrapped(text, "       -  ", width)), ""]
+            lines += [title, *(line for text in merge_messages(group) for line in wrap(text, "       -  ", width)), ""]
     return lines
 
 
-def by_kind(findings: list[Finding]) -> list[str]:
+def merge_messages(findings: list[Finding]) -> list[str]:
     """The messages, those of one kind that are many as one."""
     texts, kinds = [], list(dict.fromkeys(f.kind for f in findings))
     for kind in kinds:
@@ -241,15 +241,15 @@ def difference_lines(result: Comparison) -> list[str]:
     rows = [[d.quantity, f"{d.largest:.2g}", f"{d.relative:.1e}", d.where] for d in result.differences]
     if result.findings:
         rows.append(["torque, findings corrected", "", f"{result.remaining:.1e}", ""])
-    return indented(head, rows)
+    return indent_table(head, rows)
 
 
-def wrapped(text: str, indent: str, width: int) -> list[str]:
+def wrap(text: str, indent: str, width: int) -> list[str]:
     return textwrap.wrap(
         text, max(width, len(indent) + 20), initial_indent=indent, subsequent_indent=" " * len(indent)
     ) or [""]
 
 
-def indented(head: list[str], rows: list[list[str]]) -> list[str]:
+def indent_table(head: list[str], rows: list[list[str]]) -> list[str]:
     first, _, *others = grid(head, rows)
     return [f"  {line}".rstrip() for line in (first, *others)]

@@ -29,20 +29,20 @@ Key = Callable[[Unit], object]
 
 def matchings(a: Skeleton, b: Skeleton) -> list[dict[int, tuple[int, str]]]:
     """Candidates: unit of a -> unit of b, and how. Names first, the rest by place; then by place alone."""
-    named = by_names(a, b)
-    found: list[dict[int, tuple[int, str]]] = []
-    for start in (named, {}):
+    by_name = match_by_name(a, b)
+    candidates: list[dict[int, tuple[int, str]]] = []
+    for start in (by_name, {}):
         for nearest in (True, False):
-            pairs = by_place(a, b, start, nearest)
+            pairs = match_by_place(a, b, start, nearest)
             if not any(
-                {i: j for i, (j, _) in pairs.items()} == {i: j for i, (j, _) in other.items()} for other in found
+                {i: j for i, (j, _) in pairs.items()} == {i: j for i, (j, _) in other.items()} for other in candidates
             ):
-                found.append(pairs)
-    return found
+                candidates.append(pairs)
+    return candidates
 
 
-def by_names(a: Skeleton, b: Skeleton) -> dict[int, tuple[int, str]]:
-    short_a, short_b = shortened(a), shortened(b)
+def match_by_name(a: Skeleton, b: Skeleton) -> dict[int, tuple[int, str]]:
+    short_a, short_b = distinctive_names(a), distinctive_names(b)
     rules: list[tuple[str, Key, Key]] = [
         ("same name", lambda u: u.name, lambda u: u.name),
         ("same link", lambda u: u.link, lambda u: u.link),
@@ -62,7 +62,7 @@ def by_names(a: Skeleton, b: Skeleton) -> dict[int, tuple[int, str]]:
             other = right.get(key)
             if other is not None and other.kind == unit.kind:
                 pairs[unit.index] = other.index, how
-    return consistent(a, b, pairs)
+    return drop_contradictions(a, b, pairs)
 
 
 def unique(keyed: Iterable[tuple[Unit, object]]) -> dict[object, Unit]:
@@ -72,7 +72,7 @@ def unique(keyed: Iterable[tuple[Unit, object]]) -> dict[object, Unit]:
     return {key: unit for unit, key in pairs if counts[key] == 1}
 
 
-def shortened(robot: Skeleton) -> dict[str, tuple[str, ...]]:
+def distinctive_names(robot: Skeleton) -> dict[str, tuple[str, ...]]:
     """Names without what all have in common and without words such as "joint": panda_joint1 is ("1",)."""
     short = {}
     for names in zip(*(unit.names for unit in robot.units), strict=True):
@@ -85,12 +85,12 @@ def shortened(robot: Skeleton) -> dict[str, tuple[str, ...]]:
     return short
 
 
-def consistent(a: Skeleton, b: Skeleton, pairs: dict[int, tuple[int, str]]) -> dict[int, tuple[int, str]]:
+def drop_contradictions(a: Skeleton, b: Skeleton, pairs: dict[int, tuple[int, str]]) -> dict[int, tuple[int, str]]:
     """Without the pairs that stand in other places of the two trees: those that contradict most others go first."""
     pairs = dict(pairs)
     while pairs:
         against = {
-            i: sum(contradict(a, b, (i, j), (k, m)) for k, (m, _) in pairs.items()) for i, (j, _) in pairs.items()
+            i: sum(contradicts(a, b, (i, j), (k, m)) for k, (m, _) in pairs.items()) for i, (j, _) in pairs.items()
         }
         worst = max(against, key=lambda i: against[i])
         if not against[worst]:
@@ -99,15 +99,17 @@ def consistent(a: Skeleton, b: Skeleton, pairs: dict[int, tuple[int, str]]) -> d
     return pairs
 
 
-def contradict(a: Skeleton, b: Skeleton, one: tuple[int, int], other: tuple[int, int]) -> bool:
+def contradicts(a: Skeleton, b: Skeleton, one: tuple[int, int], other: tuple[int, int]) -> bool:
     """Whether one carries the other in one robot and not in the other."""
     (i, j), (k, m) = one, other
     return (i in a.ancestors(k)) != (j in b.ancestors(m)) or (k in a.ancestors(i)) != (m in b.ancestors(j))
 
 
-def by_place(a: Skeleton, b: Skeleton, named: dict[int, tuple[int, str]], nearest: bool) -> dict[int, tuple[int, str]]:
+def match_by_place(
+    a: Skeleton, b: Skeleton, start: dict[int, tuple[int, str]], nearest: bool
+) -> dict[int, tuple[int, str]]:
     """The pairs, and those that the tree gives: of the same kind on the same parent, nearest axes or first in order."""
-    pairs = dict(named)
+    pairs = dict(start)
     poses_a, poses_b = a.zero_poses(), b.zero_poses()
     for unit in a.units:
         if unit.index in pairs:
@@ -120,24 +122,24 @@ def by_place(a: Skeleton, b: Skeleton, named: dict[int, tuple[int, str]], neares
             if other.index not in taken
             and other.kind == unit.kind
             and next((k for k in b.ancestors(other.index) if k in taken), -1) == above
-            and not any(contradict(a, b, (unit.index, other.index), (k, m)) for k, (m, _) in pairs.items())
+            and not any(contradicts(a, b, (unit.index, other.index), (k, m)) for k, (m, _) in pairs.items())
         ]
         if candidates:
-            apart = {j: unlikeness(a, b, unit.index, j, poses_a, poses_b) for j in candidates}
+            apart = {j: dissimilarity(a, b, unit.index, j, poses_a, poses_b) for j in candidates}
             best = min(candidates, key=lambda j: (*apart[j][: 3 if nearest else 2], j))
             pairs[unit.index] = best, "place in the tree"
     return pairs
 
 
-def unlikeness(
+def dissimilarity(
     a: Skeleton, b: Skeleton, i: int, j: int, poses_a: list[Array], poses_b: list[Array]
 ) -> tuple[float, ...]:
     """Joints in between, the kinds of joints further out, and how far the axes are apart at q = 0."""
     deeper = abs(len(a.ancestors(i)) - len(b.ancestors(j)))
-    shape = float(carried(a, i) != carried(b, j))
+    shape = float(subtree_kinds(a, i) != subtree_kinds(b, j))
     apart = np.abs(poses_a[i][:3, 3] - poses_b[j][:3, 3]).max() + 1.0 - abs(poses_a[i][:3, 2] @ poses_b[j][:3, 2])
     return deeper, shape, round(float(apart), 6)
 
 
-def carried(robot: Skeleton, index: int) -> list[str]:
+def subtree_kinds(robot: Skeleton, index: int) -> list[str]:
     return sorted(unit.kind for unit in robot.units if index in robot.ancestors(unit.index))

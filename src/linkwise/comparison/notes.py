@@ -11,8 +11,8 @@ from ..robot import Robot
 from ..robot.tables import RATINGS
 from .dynamics import coordinate_unit
 from .explaining import Pair
-from .findings import Finding, both, number, quoted, sides, turn
-from .rigid import EYE, Array, apart, inverse
+from .findings import Finding, compare_values, in_both, number, placement_text, quote_names
+from .rigid import EYE, Array, inverse, pose_difference
 from .skeleton import Skeleton
 
 SAME = 1e-9  # radians, of the robot's size, and relative
@@ -44,20 +44,20 @@ def parent_findings(a: Robot, b: Robot) -> tuple[tuple[Finding, ...], tuple[Find
     shared = {"", *tables[0]} & {"", *tables[1]}
     bodies, rows = [], []
     for name in (name for name in tables[0] if name in tables[1]):
-        in_a = above(name, a, tables[0], shared)
-        in_b = above(name, b, tables[1], shared, in_a)
-        parents = [above(name, a, tables[0], shared, in_b), in_b]
+        in_a = shared_parent(name, a, tables[0], shared)
+        in_b = shared_parent(name, b, tables[1], shared, in_a)
+        parents = [shared_parent(name, a, tables[0], shared, in_b), in_b]
         if parents[0] == parents[1]:
             continue
         on = [repr(parent) if parent else "the base" for parent in parents]
         text = f"link {name!r} hangs on {on[0]} in a and on {on[1]} in b"
         rows.append(Finding("parent", name, text, parents[0], parents[1]))
-        if all(len({body_with(robot, parent) for parent in parents}) > 1 for robot in (a, b)):
+        if all(len({body_of_row(robot, parent) for parent in parents}) > 1 for robot in (a, b)):
             bodies.append(rows[-1])
     return tuple(bodies), tuple(rows)
 
 
-def above(name: str, robot: Robot, parents: Mapping[str, str], shared: Set[str], other: str = "") -> str:
+def shared_parent(name: str, robot: Robot, parents: Mapping[str, str], shared: Set[str], other: str = "") -> str:
     """The nearest row before it that both tables have; "" is the base.
 
     `other` is that of the other robot: it counts where it is on the body of a row that is passed over, as links
@@ -65,13 +65,13 @@ def above(name: str, robot: Robot, parents: Mapping[str, str], shared: Set[str],
     """
     parent = parents[name]
     while parent not in shared:
-        if other and parent in parents and body_with(robot, other) == body_with(robot, parent):
+        if other and parent in parents and body_of_row(robot, other) == body_of_row(robot, parent):
             return other
         parent = parents.get(parent, "")
     return parent
 
 
-def body_with(robot: Robot, name: str) -> str:
+def body_of_row(robot: Robot, name: str) -> str:
     """The link that a row is part of; "" is the base."""
     frame = robot.frame(name) if name else None
     return "" if frame is None or frame.on_base else robot.names[frame.link]
@@ -82,14 +82,14 @@ def order_finding(pair: Pair, pairs: Mapping[int, int]) -> Iterator[Finding]:
     order = [pairs[k] for k in sorted(pairs, key=lambda k: names_a.index(pair.whole_a.units[k].name))]
     if order != sorted(order):
         names = [pair.whole_b.units[j].name for j in sorted(order)]
-        text = f"the joints stand in another order in b: {quoted(names)}"
+        text = f"the joints stand in another order in b: {quote_names(names)}"
         yield Finding("order", "", text, [u.name for u in pair.a.units], names)
 
 
 def base_finding(pair: Pair) -> Iterator[Finding]:
     X = pair.alignment.base
-    if apart(X, EYE, pair.size) > SAME:
-        text = f"the base frame of b is {turn(X, pair.size)}, seen from that of a"
+    if pose_difference(X, EYE, pair.size) > SAME:
+        text = f"the base frame of b is {placement_text(X, pair.size)}, seen from that of a"
         yield Finding("base", "", text, None, X.tolist())
 
 
@@ -100,17 +100,17 @@ def tool_findings(pair: Pair) -> Iterator[Finding]:
     for frame in pair.a.frames:
         other = named.get(frame.name)
         if other is not None and other.unit == frame.unit and not (frame.locked or other.locked):
-            offset = inverse(frame.placement) @ seen(pair, other.unit, other.placement)
+            offset = inverse(frame.placement) @ frame_in_a(pair, other.unit, other.placement)
             shown.add(frame.unit)
-            yield from tool(frame.name, frame.name, offset, pair.size)
+            yield from tool_finding(frame.name, frame.name, offset, pair.size)
     for k in range(len(pair.a.units)):
         if not pair.a.children(k) and k not in shown:
             (name_a, end_a), (name_b, end_b) = end_frame(pair.a, k), end_frame(pair.b, k)
-            offset = inverse(end_a) @ seen(pair, k, end_b)
-            yield from tool(name_a, name_b, offset, pair.size, owner_of_end(pair, name_a, name_b))
+            offset = inverse(end_a) @ frame_in_a(pair, k, end_b)
+            yield from tool_finding(name_a, name_b, offset, pair.size, owner_of_end(pair, name_a, name_b))
 
 
-def seen(pair: Pair, unit: int, placement: Array) -> Array:
+def frame_in_a(pair: Pair, unit: int, placement: Array) -> Array:
     return np.asarray((pair.alignment.joints[unit].T if unit >= 0 else pair.alignment.base) @ placement)
 
 
@@ -129,31 +129,31 @@ def owner_of_end(pair: Pair, name_a: str, name_b: str) -> str:
     return "a" if lone_a else "b"
 
 
-def tool(name_a: str, name_b: str, offset: Array, size: float, owner: str = "") -> Iterator[Finding]:
-    if apart(offset, EYE, size) > SAME:
+def tool_finding(name_a: str, name_b: str, offset: Array, size: float, owner: str = "") -> Iterator[Finding]:
+    if pose_difference(offset, EYE, size) > SAME:
         ends = f"frame {name_a!r}" if name_a == name_b else f"end frame ({name_a!r} in a, {name_b!r} in b)"
         if owner:
             ends = f"frame {name_a if owner == 'a' else name_b!r} is in {owner} only; {ends}"
-        yield Finding("tool", name_a, f"{ends}: in b it is {turn(offset, size)}", None, offset.tolist())
+        yield Finding("tool", name_a, f"{ends}: in b it is {placement_text(offset, size)}", None, offset.tolist())
 
 
 def drive_findings(pair: Pair) -> Iterator[Finding]:
     for k, (one, other) in enumerate(zip(pair.a.units, pair.b.units, strict=True)):
         for key, what in (("viscous_friction", "viscous friction"), ("coulomb_friction", "Coulomb friction")):
-            yield from entry(one.name, what, getattr(one.joint, key), getattr(other.joint, key))
-        joint, own, limits = pair.alignment.joints[k], one.joint.limits, other.joint.limits
-        if limits is not None:
-            lower, upper = sorted(joint.sign * (x - joint.zero) for x in limits)
-            limits = lower, upper
-        if own is None or limits is None:
-            if own is not limits:
-                text = f"limits of {one.name!r}: {pair_of(own)} in a, {pair_of(limits)} in b"
+            yield from entry_finding(one.name, what, getattr(one.joint, key), getattr(other.joint, key))
+        joint, limits_a, limits_b = pair.alignment.joints[k], one.joint.limits, other.joint.limits
+        if limits_b is not None:
+            lower, upper = sorted(joint.sign * (x - joint.zero) for x in limits_b)
+            limits_b = lower, upper
+        if limits_a is None or limits_b is None:
+            if limits_a is not limits_b:
+                text = f"limits of {one.name!r}: {limits_text(limits_a)} in a, {limits_text(limits_b)} in b"
                 yield Finding("limits", one.name, text)
             continue
-        off = float(np.abs(np.subtract(own, limits)).max())
+        off = float(np.abs(np.subtract(limits_a, limits_b)).max())
         if off > SAME_LIMIT * coordinate_unit(one, pair.size):
-            text = f"limits of {one.name!r}: {sides([pair_of(own), pair_of(limits)], off)}, in q of a"
-            yield Finding("limits", one.name, text, own, limits)
+            text = f"limits of {one.name!r}: {in_both([limits_text(limits_a), limits_text(limits_b)], off)}, in q of a"
+            yield Finding("limits", one.name, text, limits_a, limits_b)
     yield from rating_findings(pair)
 
 
@@ -164,15 +164,15 @@ def rating_findings(pair: Pair) -> Iterator[Finding]:
         for key in RATINGS:
             x, y = row_a.get(key), row_b.get(key)
             if isinstance(x, float) or isinstance(y, float):
-                yield from entry(one.name, key.replace("_", " "), x, y)
+                yield from entry_finding(one.name, key.replace("_", " "), x, y)
 
 
-def entry(where: str, what: str, x: Any, y: Any) -> Iterator[Finding]:
+def entry_finding(where: str, what: str, x: Any, y: Any) -> Iterator[Finding]:
     if abs((x or 0.0) - (y or 0.0)) > SAME * max(abs(x or 0.0), abs(y or 0.0)):
-        yield Finding(what, where, f"{what} of {where!r}: {both(x, y, zero='none')}", x, y)
+        yield Finding(what, where, f"{what} of {where!r}: {compare_values(x, y, zero='none')}", x, y)
 
 
-def pair_of(limits: tuple[float, float] | None) -> str:
+def limits_text(limits: tuple[float, float] | None) -> str:
     return "none" if limits is None else f"[{number(limits[0])}, {number(limits[1])}]"
 
 
@@ -181,33 +181,33 @@ def coupling_findings(pair: Pair, pairs: Mapping[int, int]) -> Iterator[Finding]
     places = {i: k for k, i in enumerate(pairs)}
     places_b = {j: k for k, j in enumerate(pairs.values())}
     for k, (one, other) in enumerate(zip(pair.a.units, pair.b.units, strict=True)):
-        own = one.coupling and (places.get(one.coupling[0]), *one.coupling[1:])
-        theirs = other.coupling and (places_b.get(other.coupling[0]), *other.coupling[1:])
-        if theirs and theirs[0] is not None:
-            follower, leader = pair.alignment.joints[k], pair.alignment.joints[theirs[0]]
-            _, ratio, offset = theirs
-            theirs = (
-                theirs[0],
+        in_a = one.coupling and (places.get(one.coupling[0]), *one.coupling[1:])
+        in_b = other.coupling and (places_b.get(other.coupling[0]), *other.coupling[1:])
+        if in_b and in_b[0] is not None:
+            follower, leader = pair.alignment.joints[k], pair.alignment.joints[in_b[0]]
+            _, ratio, offset = in_b
+            in_b = (
+                in_b[0],
                 ratio * leader.sign * follower.sign,
                 follower.sign * (offset + ratio * leader.zero - follower.zero),
             )
-        if own is None and theirs is None:
+        if in_a is None and in_b is None:
             continue
-        if own is None or theirs is None or own[0] != theirs[0] or not same_coupling(pair, k, own, theirs):
-            shown = [coupled(pair, x) for x in (own, theirs)]
+        if in_a is None or in_b is None or in_a[0] != in_b[0] or not same_coupling(pair, k, in_a, in_b):
+            shown = [coupling_text(pair, x) for x in (in_a, in_b)]
             text = f"joint {one.name!r} moves {shown[0]} in a, {shown[1]} in b"
-            yield Finding("coupling", one.name, text, own, theirs)
+            yield Finding("coupling", one.name, text, in_a, in_b)
 
 
-def same_coupling(pair: Pair, k: int, own: Any, theirs: Any) -> bool:
+def same_coupling(pair: Pair, k: int, in_a: Any, in_b: Any) -> bool:
     unit = coordinate_unit(pair.a.units[k], pair.size)
-    leader = 1.0 if own[0] is None else coordinate_unit(pair.a.units[own[0]], pair.size)
-    (ratio, offset), (other, another) = own[1:], theirs[1:]
+    leader = 1.0 if in_a[0] is None else coordinate_unit(pair.a.units[in_a[0]], pair.size)
+    (ratio, offset), (other, another) = in_a[1:], in_b[1:]
     allowed = SAME * max(abs(ratio), unit / leader), SAME * max(abs(offset), unit)
     return bool(abs(ratio - other) <= allowed[0] and abs(offset - another) <= allowed[1])
 
 
-def coupled(pair: Pair, coupling: Any) -> str:
+def coupling_text(pair: Pair, coupling: Any) -> str:
     if coupling is None:
         return "on its own"
     leader, ratio, offset = coupling

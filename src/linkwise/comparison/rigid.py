@@ -22,7 +22,7 @@ def matrix(placement: Placement) -> Array:
     return np.array([[float(x) for x in row] for row in placement.matrix()])
 
 
-def placed(rotation: Any = None, point: Any = None) -> Array:
+def make_pose(rotation: Any = None, point: Any = None) -> Array:
     T = np.eye(4)
     if rotation is not None:
         T[:3, :3] = rotation
@@ -33,21 +33,21 @@ def placed(rotation: Any = None, point: Any = None) -> Array:
 
 def inverse(T: Array) -> Array:
     R = T[:3, :3].T
-    return placed(R, -R @ T[:3, 3])
+    return make_pose(R, -R @ T[:3, 3])
 
 
-def apart(T: Array, U: Array, size: float) -> float:
+def pose_difference(T: Array, U: Array, size: float) -> float:
     """The largest difference of two placements: of their rotations, and of their points in parts of a length."""
     return float(max(np.abs(T[:3, :3] - U[:3, :3]).max(), np.abs(T[:3, 3] - U[:3, 3]).max() / size))
 
 
 def about_z(angle: float) -> Array:
     c, s = np.cos(angle), np.sin(angle)
-    return placed([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+    return make_pose([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
 def along_z(distance: float) -> Array:
-    return placed(point=(0.0, 0.0, distance))
+    return make_pose(point=(0.0, 0.0, distance))
 
 
 def angle_of(R: Array) -> float:
@@ -84,7 +84,7 @@ def nearest_rotation(R: Array) -> Array:
     return np.asarray(U @ np.diag([1.0, 1.0, np.sign(np.linalg.det(U @ V))]) @ V)
 
 
-def body_of(mass: float, com: Any, inertia: Any) -> Array:
+def pseudo_inertia(mass: float, com: Any, inertia: Any) -> Array:
     """Of mass, mass centre and tensor about the mass centre."""
     c, inertia = np.asarray(com, dtype=float), np.asarray(inertia, dtype=float)
     S = np.zeros((4, 4))
@@ -94,7 +94,7 @@ def body_of(mass: float, com: Any, inertia: Any) -> Array:
     return S
 
 
-def parts_of(body: Array) -> tuple[float, Array, Array]:
+def mass_properties(body: Array) -> tuple[float, Array, Array]:
     """Mass, mass centre (the origin if there is no mass) and tensor about it."""
     mass = float(body[3, 3])
     com = body[:3, 3] / mass if mass else np.zeros(3)
@@ -102,10 +102,10 @@ def parts_of(body: Array) -> tuple[float, Array, Array]:
     return mass, com, np.asarray(np.trace(second) * np.eye(3) - second)
 
 
-def moved(body: Array, T: Array) -> Array:
+def transform_body(body: Array, T: Array) -> Array:
     return np.asarray(T @ body @ T.T)
 
 
-def steiner(mass: float, com: Array) -> Array:
+def parallel_axis_term(mass: float, com: Array) -> Array:
     """What a tensor about the origin has more than that about the mass centre."""
     return np.asarray(mass * (com @ com * np.eye(3) - np.outer(com, com)))

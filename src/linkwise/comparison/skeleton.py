@@ -12,7 +12,7 @@ from ..errors import RobotError
 from ..robot import Joint, Robot
 from ..robot.link import own_numbers
 from ..spatial import RigidInertia, Symmetric, Vector
-from .rigid import EYE, Array, body_of, inverse, matrix, moved
+from .rigid import EYE, Array, inverse, matrix, pseudo_inertia, transform_body
 
 WIDTHS = {"ball": (4, 3), "free": (7, 6)}  # of q and of v; others have one each
 
@@ -118,7 +118,7 @@ class Skeleton:
                 bodies[k] = bodies[k] + unit.body
             else:
                 at[unit.index] = parent, where @ unit.placement
-                bodies[parent] = bodies[parent] + moved(unit.body, at[unit.index][1])
+                bodies[parent] = bodies[parent] + transform_body(unit.body, at[unit.index][1])
         units = []
         for k, index in enumerate(order):
             parent, placement = parents[k]
@@ -131,7 +131,7 @@ class Skeleton:
         for unit in self.units:
             if unit.index not in place:
                 k, where = at[unit.index]
-                body = moved(unit.body, inverse(unit.frame))
+                body = transform_body(unit.body, inverse(unit.frame))
                 frames.append(FixedFrame(unit.link, k, where @ unit.frame, body, locked=True))
         return replace(self, units=tuple(units), frames=tuple(frames))
 
@@ -140,15 +140,17 @@ def skeleton_of(robot: Robot) -> Skeleton:
     if robot.symbolic:
         raise RobotError(f"robot {robot.name!r} has symbols (expected numbers: lw.bind puts them in)")
     robot = robot.mapped(float)
-    whole = robot.uncoupled
+    uncoupled = robot.uncoupled
     units: list[Unit] = []
     unit_of: dict[int, int] = {-1: -1}
-    for joint in whole.moving:
+    for joint in uncoupled.moving:
         free_or_ball = joint.kind.name in WIDTHS
         spans = [(joint.first, joint.link)] if free_or_ball else [(k, k) for k in range(joint.first, joint.link + 1)]
         for part, (first, last) in enumerate(spans):
             name = joint.joint + (f".{joint.kind.v_labels[part]}" if len(spans) > 1 else "")
-            units.append(unit(whole, name, joint.kind.name if free_or_ball else "", first, last, unit_of, len(units)))
+            units.append(
+                make_unit(uncoupled, name, joint.kind.name if free_or_ball else "", first, last, unit_of, len(units))
+            )
             unit_of |= dict.fromkeys(range(first, last + 1), len(units) - 1)
     for coupling in robot.couplings:
         k = unit_of[coupling.link]
@@ -163,7 +165,7 @@ def skeleton_of(robot: Robot) -> Skeleton:
     return Skeleton(robot, tuple(units), frames, np.array(robot.gravity, dtype=float))
 
 
-def unit(robot: Robot, name: str, kind: str, first: int, last: int, unit_of: dict[int, int], index: int) -> Unit:
+def make_unit(robot: Robot, name: str, kind: str, first: int, last: int, unit_of: dict[int, int], index: int) -> Unit:
     links = robot.links[first : last + 1]
     placement, slots = np.eye(4), robot.slots
     for link in links:
@@ -179,7 +181,7 @@ def unit(robot: Robot, name: str, kind: str, first: int, last: int, unit_of: dic
         kind=kind or joint.kind,
         parent=unit_of[links[0].parent],
         placement=placement,
-        body=body_of(float(body.mass), [float(x) for x in body.com], body.inertia.rows),
+        body=pseudo_inertia(float(body.mass), [float(x) for x in body.com], body.inertia.rows),
         joint=joint,
         q=q,
         v=v,
@@ -197,7 +199,7 @@ def body_in_row(row: Any) -> Array | None:
     """The body of a fixed row, in its own frame. A row may have a tensor and no mass."""
     if row is None or not (row.get("mass") or np.any(row.get("inertia", 0.0))):
         return None
-    return body_of(float(row["mass"]), row["com"], row["inertia"])
+    return pseudo_inertia(float(row["mass"]), row["com"], row["inertia"])
 
 
 def inertia_of(body: Array) -> RigidInertia:

@@ -16,9 +16,9 @@ import numpy as np
 from ..errors import RobotError
 from ..robot import Robot, from_table
 from .alignment import Alignment, JointAlignment
-from .dynamics import Numbers, numbers_of
-from .findings import Finding, both, moved_in_words
-from .rigid import EYE, Array, apart, inverse, placed
+from .dynamics import DynamicParameters, parameters_of
+from .findings import Finding, compare_values, displacement_text
+from .rigid import EYE, Array, inverse, make_pose, pose_difference
 from .skeleton import Skeleton, skeleton_of
 
 DH = {"a": "a", "b": "d", "alpha": "alpha", "theta": "theta"}  # keys of rows, and what they are called
@@ -34,39 +34,41 @@ class Step:
 
     unit: int
     finding: Finding
-    numbers: Numbers
+    numbers: DynamicParameters
 
 
 @dataclass(frozen=True)
 class TableDifference:
-    start: Numbers
+    start: DynamicParameters
     steps: tuple[Step, ...]
     corrected: Skeleton  # a with the places of b
 
 
 def table_difference(a: Skeleton, b: Skeleton, order: list[int], size: float) -> TableDifference | None:
     """The entries by which the places of joints differ; None if the tables are not of the same rows."""
-    own, theirs = a.robot, b.robot
-    rows_a, rows_b = ([dict(row) for row in robot.rows] for robot in (own, theirs))
-    if own.convention != theirs.convention or structure(rows_a) != structure(rows_b):
+    robot_a, robot_b = a.robot, b.robot
+    rows_a, rows_b = ([dict(row) for row in robot.rows] for robot in (robot_a, robot_b))
+    if robot_a.convention != robot_b.convention or structure(rows_a) != structure(rows_b):
         return None
-    changes = [(k, *change) for k in range(len(rows_a)) for change in row_changes(own, rows_a[k], rows_b[k], size)]
+    changes = [
+        (k, *change) for k in range(len(rows_a)) for change in row_differences(robot_a, rows_a[k], rows_b[k], size)
+    ]
     if not 0 < len(changes) <= MOST:
         return None
     steps, corrected = [], a
     for k, message, kind, keys in changes:
         link = str(rows_a[k]["name"])
         where = link if kind == "DH parameter" else str(rows_a[k].get("joint_name", link))
-        values = [place_in(row).tolist() if len(keys) > 1 else row.get(keys[0]) for row in (rows_a[k], rows_b[k])]
+        values = [row_placement(row).tolist() if len(keys) > 1 else row.get(keys[0]) for row in (rows_a[k], rows_b[k])]
         rows_a[k] = {key: x for key, x in rows_a[k].items() if key not in keys}
         rows_a[k] |= {key: rows_b[k][key] for key in keys if key in rows_b[k]}
         try:
-            corrected = skeleton_of(read_again(own, rows_a, own.convention))
+            corrected = skeleton_of(rebuild(robot_a, rows_a, robot_a.convention))
         except RobotError:
             return None  # entries that depend on each other
         finding = Finding(kind, where, message, *values)
-        steps.append(Step(unit_of(a, link), finding, numbers_of(corrected.kept(order))))
-    return TableDifference(numbers_of(a.kept(order)), tuple(steps), corrected.kept(order))
+        steps.append(Step(unit_of(a, link), finding, parameters_of(corrected.kept(order))))
+    return TableDifference(parameters_of(a.kept(order)), tuple(steps), corrected.kept(order))
 
 
 def structure(rows: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
@@ -75,12 +77,12 @@ def structure(rows: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
     return [(row["joint"], index.get(row["parent"]), index.get(row.get("coupled_to"))) for row in rows]
 
 
-def place_in(row: Mapping[str, Any]) -> Array:
+def row_placement(row: Mapping[str, Any]) -> Array:
     """The placement that a row of frames has."""
-    return placed(row.get("rotation", np.eye(3)), row.get("translation", np.zeros(3)))
+    return make_pose(row.get("rotation", np.eye(3)), row.get("translation", np.zeros(3)))
 
 
-def row_changes(
+def row_differences(
     robot: Robot, one: Mapping[str, Any], other: Mapping[str, Any], size: float
 ) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     """Of each difference in the place of a joint: the message, its kind, and the keys of the row."""
@@ -90,20 +92,20 @@ def row_changes(
             x, y = float(one.get(key, 0.0)), float(other.get(key, 0.0))
             if abs(x - y) > SAME * (1.0 if key in ANGLES else size):
                 unit, times = (" deg", np.degrees(1.0)) if key in ANGLES else (" m", 1.0)
-                yield f"{word} of {name!r}: {both(x * times, y * times, unit)}", "DH parameter", (key,)
+                yield f"{word} of {name!r}: {compare_values(x * times, y * times, unit)}", "DH parameter", (key,)
         return
-    place, there = place_in(one), place_in(other)
+    place, other_place = row_placement(one), row_placement(other)
     joint = one.get("joint_name", name)
-    if apart(place, there, size) > SAME:
+    if pose_difference(place, other_place, size) > SAME:
         on_link = any(row["name"] == one["parent"] for row in robot.rows)
         frame = f"the frame of {one['parent']!r}" if on_link else "the base frame"
         what = f"frame {name!r}" if one["joint"] == "fixed" else f"joint {joint!r}"
-        text = f"{what} stands in another place in b: {moved_in_words(place, there, size)}, in {frame}"
+        text = f"{what} stands in another place in b: {displacement_text(place, other_place, size)}, in {frame}"
         yield text, "placement", ("translation", "rotation")
     for key, default, scale in (("axis", (0.0, 0.0, 1.0), 1.0), ("anchor", (0.0, 0.0, 0.0), size)):
         lines = [np.array(row.get(key, default), dtype=float) for row in (one, other)]
         if np.abs(lines[0] - lines[1]).max() > SAME * scale:
-            yield f"{key} of joint {joint!r}: {both(lines[0], lines[1])}", key, (key,)
+            yield f"{key} of joint {joint!r}: {compare_values(lines[0], lines[1])}", key, (key,)
 
 
 def unit_of(a: Skeleton, link: str) -> int:
@@ -114,49 +116,49 @@ def unit_of(a: Skeleton, link: str) -> int:
     return next((frame.unit for frame in a.frames if frame.name == link), -1)
 
 
-def as_they_are(count: int) -> Alignment:
+def identity_alignment(count: int) -> Alignment:
     """The alignment of tables with the same frames: q_b = q_a."""
     return Alignment(EYE, tuple(JointAlignment(EYE, EYE, 0.0, 1, 0.0) for _ in range(count)), 0.0)
 
 
-def read_again(robot: Robot, rows: list[dict[str, Any]], convention: str) -> Robot:
+def rebuild(robot: Robot, rows: list[dict[str, Any]], convention: str) -> Robot:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of bodies that cannot exist: they are the robot's
         return from_table(rows, convention, robot.gravity, robot.name, unphysical="warn")
 
 
-def reattached(robot: Robot, parents: Mapping[str, str]) -> Iterator[tuple[Robot, str]]:
+def reattach(robot: Robot, parents: Mapping[str, str]) -> Iterator[tuple[Robot, str]]:
     """The robot with some links on other parents, and words: each with its own row, then each where it is at q = 0.
 
     Nothing, if that is no tree; the second for tables of frames alone.
     """
     left = [{**row, "parent": parents.get(row["name"], row["parent"])} for row in robot.rows]
-    rows = in_tree_order(left)
+    rows = sort_parents_first(left)
     if rows is None:
         return
-    yield read_again(robot, rows, robot.convention), ""
+    yield rebuild(robot, rows, robot.convention), ""
     if robot.convention != "frames":
         return
     poses = {"": EYE}
     for row in robot.rows:
-        poses[row["name"]] = poses.get(row["parent"], EYE) @ place_in(row)
+        poses[row["name"]] = poses.get(row["parent"], EYE) @ row_placement(row)
     for k, row in enumerate(rows):
         if row["name"] in parents:
             place = inverse(poses.get(row["parent"], EYE)) @ poses[row["name"]]
             rows[k] = {**row, "translation": place[:3, 3].tolist(), "rotation": place[:3, :3].tolist()}
-    yield read_again(robot, rows, robot.convention), ", at the same place at q = 0"
+    yield rebuild(robot, rows, robot.convention), ", at the same place at q = 0"
 
 
-def in_tree_order(left: list[dict[str, Any]]) -> list[dict[str, Any]] | None:
+def sort_parents_first(remaining: list[dict[str, Any]]) -> list[dict[str, Any]] | None:
     """The rows with parents first; None where some carry each other."""
-    left = list(left)
+    remaining = list(remaining)
     rows: list[dict[str, Any]] = []
-    while left:
-        names = {row["name"] for row in left}
-        ready = next((row for row in left if row["parent"] not in names), None)
+    while remaining:
+        names = {row["name"] for row in remaining}
+        ready = next((row for row in remaining if row["parent"] not in names), None)
         if ready is None:
             return None
-        left.remove(ready)
+        remaining.remove(ready)
         rows.append(ready)
     return rows
 
@@ -168,11 +170,11 @@ def other_conventions(a: Skeleton, b: Skeleton) -> Iterator[tuple[Skeleton, Skel
         if convention not in OTHER:
             continue
         try:
-            again = skeleton_of(read_again(robot.robot, [dict(row) for row in robot.robot.rows], OTHER[convention]))
+            reread = skeleton_of(rebuild(robot.robot, [dict(row) for row in robot.robot.rows], OTHER[convention]))
         except RobotError:
             continue
-        right, other = ("b", b) if which == "a" else ("a", a)
-        text = f"the DH table of {which} is read as {convention}; read as {OTHER[convention]} it is the robot {right}"
+        same_as, other = ("b", b) if which == "a" else ("a", a)
+        text = f"the DH table of {which} is read as {convention}; read as {OTHER[convention]} it is the robot {same_as}"
         if other.robot.convention == OTHER[convention]:
             text = f"one DH table, read as {a.robot.convention} in a and as {b.robot.convention} in b"
-        yield (again, b, text) if which == "a" else (a, again, text)
+        yield (reread, b, text) if which == "a" else (a, reread, text)

@@ -28,7 +28,7 @@ def require_agreement(robot: Robot, other: Robot, offsets: Mapping[str, Placemen
     """
     names = symbols_of(robot) if robot.symbolic else ()
     values = dict(zip(names, np.linspace(0.7, 1.3, len(names)).tolist(), strict=True))
-    problem = difference(numeric(robot, values), numeric(other, values), offsets)
+    problem = first_difference(with_numbers(robot, values), with_numbers(other, values), offsets)
     if problem:
         raise RobotError(
             f"robot {robot.name!r}: {what} is not the same robot: {problem} (expected no difference beyond rounding;"
@@ -36,7 +36,7 @@ def require_agreement(robot: Robot, other: Robot, offsets: Mapping[str, Placemen
         )
 
 
-def difference(robot: Robot, other: Robot, offsets: Mapping[str, Placement]) -> str:
+def first_difference(robot: Robot, other: Robot, offsets: Mapping[str, Placement]) -> str:
     """What is not the same, in words; otherwise nothing."""
     for a, b in ((robot.q_names, other.q_names), (robot.v_names, other.v_names)):
         if sorted(a) != sorted(b):
@@ -44,7 +44,7 @@ def difference(robot: Robot, other: Robot, offsets: Mapping[str, Placement]) -> 
             return f"{odd[0]!r} is a coordinate of one of them alone"
     if robot.gravity != other.gravity:
         return f"gravity is {other.gravity} for {robot.gravity}"
-    drives, others = drives_of(robot), drives_of(other)
+    drives, others = drive_entries(robot), drive_entries(other)
     for label, drive in drives.items():
         if others.get(label) != drive:
             return f"the drive of {label!r} has {others.get(label)} for {drive}"
@@ -53,27 +53,29 @@ def difference(robot: Robot, other: Robot, offsets: Mapping[str, Placement]) -> 
     in_q = [robot.q_names.index(name) for name in other.q_names]
     in_v = [other.v_names.index(name) for name in robot.v_names]
     back = [robot.v_names.index(name) for name in other.v_names]
-    moved = q[:, in_q], qd[:, back], qdd[:, back]
+    mapped = q[:, in_q], qd[:, back], qdd[:, back]
     return (
-        of_frames(frames_of(robot, q), frames_of(other, moved[0]), offsets)
-        or of_numbers("torques", robot, torques(robot, q, qd, qdd), torques(other, *moved)[:, in_v])
-        or of_numbers("inertias", robot, inertias(robot, q), inertias(other, moved[0])[:, in_v][:, :, in_v])
+        frame_difference(frames_of(robot, q), frames_of(other, mapped[0]), offsets)
+        or array_difference("torques", robot, torques(robot, q, qd, qdd), torques(other, *mapped)[:, in_v])
+        or array_difference("inertias", robot, inertias(robot, q), inertias(other, mapped[0])[:, in_v][:, :, in_v])
     )
 
 
-def of_frames(first: dict[str, np.ndarray], second: dict[str, np.ndarray], offsets: Mapping[str, Placement]) -> str:
+def frame_difference(
+    first: dict[str, np.ndarray], second: dict[str, np.ndarray], offsets: Mapping[str, Placement]
+) -> str:
     poses = [*first.values(), *second.values()]
     size = max((float(np.abs(pose[:, :3, 3]).max(initial=0.0)) for pose in poses), default=0.0) or 1.0
     for name, pose in first.items():
         if name not in second:
             return f"the frame {name!r} is missing"
-        far = apart(pose, second[name] @ np.array(offsets[name].matrix(), dtype=float), size)
+        far = pose_difference(pose, second[name] @ np.array(offsets[name].matrix(), dtype=float), size)
         if not far <= SLACK:
             return f"the frame {name!r} is off by {far:.1e}"
     return ""
 
 
-def of_numbers(what: str, robot: Robot, a: np.ndarray, b: np.ndarray) -> str:
+def array_difference(what: str, robot: Robot, a: np.ndarray, b: np.ndarray) -> str:
     """Of arrays (states, joints, ...)."""
     scale = np.maximum(np.abs(a).max(axis=0), max(SMALL * np.abs(a).max(initial=0.0), 1e-300))
     far = np.abs(a - b).max(axis=0) / scale
@@ -84,7 +86,7 @@ def of_numbers(what: str, robot: Robot, a: np.ndarray, b: np.ndarray) -> str:
     return f"the {what} of {robot.v_names[worst]!r} differ by {far[worst]:.1e} of their size"
 
 
-def numeric(robot: Robot, values: Mapping[str, float]) -> Robot:
+def with_numbers(robot: Robot, values: Mapping[str, float]) -> Robot:
     """The robot with numbers for its symbols, and floats for numbers of many digits."""
     if robot.symbolic:
         robot = unchecked(robot, values)
@@ -95,14 +97,14 @@ def numeric(robot: Robot, values: Mapping[str, float]) -> Robot:
     return robot.mapped(float) if robot.non_floats else robot
 
 
-def drives_of(robot: Robot) -> dict[str, tuple[Any, ...]]:
+def drive_entries(robot: Robot) -> dict[str, tuple[Any, ...]]:
     """Rotor, friction, limits and ratings of each degree of freedom, by its name."""
     drives = {}
     ratings = zip(robot.velocity_limits, robot.effort_limits, strict=True)
     for (link, slot), most in zip(robot.driving, ratings, strict=True):
         joint = link.joint
-        own = joint.rotor_inertia, joint.viscous_friction, joint.coulomb_friction, joint.limits
-        drives[robot.v_names[slot.v]] = (*own, *map(float, most))
+        entries = joint.rotor_inertia, joint.viscous_friction, joint.coulomb_friction, joint.limits
+        drives[robot.v_names[slot.v]] = (*entries, *map(float, most))
     return drives
 
 
@@ -112,7 +114,7 @@ def frames_of(robot: Robot, q: np.ndarray) -> dict[str, np.ndarray]:
     return dict(zip(names, np.moveaxis(poses(robot, q, frames=names), 1, 0), strict=True))
 
 
-def apart(a: np.ndarray, b: np.ndarray, size: float) -> float:
+def pose_difference(a: np.ndarray, b: np.ndarray, size: float) -> float:
     """The largest difference of two poses: of their rotations, and of their points in parts of the size."""
     off = np.abs(a - b)
     return float(max(off[:, :3, :3].max(), off[:, :3, 3].max() / size))

@@ -21,12 +21,12 @@ from .joint_forms import (
     TITLES,
     Follower,
     Forms,
+    JointPlace,
     ModelJoint,
     PerDegree,
-    Place,
     SameNumbers,
-    Side,
-    with_unit_quaternion,
+    StateLayout,
+    normalize_quaternion,
 )
 from .mujoco_model import from_mujoco, mujoco_joints
 from .pinocchio_model import from_pinocchio, pinocchio_joints
@@ -79,7 +79,7 @@ def convert_state(
     if a is not None and v is None:
         raise ValueError("a is given without v (expected both: accelerations depend on the velocities)")
     rates = {name: x for name, x in (("v", v), ("a", a)) if x is not None}
-    return converted(robot, q, rates, *libraries(source, target), check)
+    return convert_arrays(robot, q, rates, *source_and_target(source, target), check)
 
 
 def convert_force(
@@ -100,49 +100,49 @@ def convert_force(
     >>> lw.convert_force(ball, [1, 0, 0, 1], [1, 2, 3], target="drake")    # into the parent's axes
     array([-2.,  1.,  3.])
     """
-    return converted(robot, q, {"tau": tau}, *libraries(source, target), check)[1]
+    return convert_arrays(robot, q, {"tau": tau}, *source_and_target(source, target), check)[1]
 
 
-def libraries(source: Library, target: Library) -> tuple[Library, Library]:
+def source_and_target(source: Library, target: Library) -> tuple[Library, Library]:
     """From which library, and to which: one that is not given is Linkwise."""
     if source is None and target is None:
         raise TypeError("neither source nor target is given (expected one of them: source='pinocchio')")
     return "linkwise" if source is None else source, "linkwise" if target is None else target
 
 
-def converted(robot: Robot, q: Array, rates: dict[str, Any], source: Library, target: Library, check: bool) -> Any:
+def convert_arrays(robot: Robot, q: Array, rates: dict[str, Any], source: Library, target: Library, check: bool) -> Any:
     """q, velocities, accelerations and torques in the numbers of the target."""
     require_robot(robot)
-    old, new = side_of(robot, source, "source"), side_of(robot, target, "target")
-    states, q, rates = checked_arrays(robot, q, rates, old, check)
+    old, new = state_layout(robot, source, "source"), state_layout(robot, target, "target")
+    states, q, rates = check_arrays(robot, q, rates, old, check)
     good = states.finite()
-    own_q, results_q = (np.zeros((*q.shape[:-1], size), q.dtype) for size in (robot.nq, new.nq))
-    own, results = ({key: np.zeros((*q.shape[:-1], size), q.dtype) for key in rates} for size in (robot.n, new.nv))
+    our_q, results_q = (np.zeros((*q.shape[:-1], size), q.dtype) for size in (robot.nq, new.nq))
+    ours, results = ({key: np.zeros((*q.shape[:-1], size), q.dtype) for key in rates} for size in (robot.n, new.nv))
     with np.errstate(all="ignore"):
         for joint, (form, at_q, at_v) in zip(robot.driving_joints, old.places, strict=True):
             q_j = form.ours(q[..., at_q])
-            q_j = q_j if joint.kind.bounded else with_unit_quaternion(q_j)
+            q_j = q_j if joint.kind.bounded else normalize_quaternion(q_j)
             good = good & np.isfinite(q_j).all(axis=-1)
-            own_q[..., joint.q] = q_j
+            our_q[..., joint.q] = q_j
             for key, x in rates.items():
-                drift = form.drift(q_j, own["v"][..., joint.v]) if key == "a" else 0.0
-                own[key][..., joint.v] = form.to_ours(q_j, x[..., at_v] - drift)
+                drift = form.drift(q_j, ours["v"][..., joint.v]) if key == "a" else 0.0
+                ours[key][..., joint.v] = form.to_ours(q_j, x[..., at_v] - drift)
         if "tau" in rates:
-            old.add_torques(own["tau"], rates["tau"])
+            old.add_torques(ours["tau"], rates["tau"])
         for joint, (form, at_q, at_v) in zip(robot.driving_joints, new.places, strict=True):
-            q_j = own_q[..., joint.q]
+            q_j = our_q[..., joint.q]
             results_q[..., at_q] = form.theirs(q_j)
-            for key, x in own.items():
-                drift = form.drift(q_j, own["v"][..., joint.v]) if key == "a" else 0.0
+            for key, x in ours.items():
+                drift = form.drift(q_j, ours["v"][..., joint.v]) if key == "a" else 0.0
                 results[key][..., at_v] = form.to_theirs(q_j, x[..., joint.v]) + drift
         everything = {"q": results_q, **results}
-        new.fill(everything, own_q, own)
-    found = [np.where(good[..., None], x, np.nan).astype(q.dtype, copy=False) for x in everything.values()]
-    return found[0] if len(found) == 1 else tuple(found)
+        new.fill(everything, our_q, ours)
+    arrays = [np.where(good[..., None], x, np.nan).astype(q.dtype, copy=False) for x in everything.values()]
+    return arrays[0] if len(arrays) == 1 else tuple(arrays)
 
 
-def checked_arrays(
-    robot: Robot, q: Any, rates: dict[str, Any], old: Side, check: bool
+def check_arrays(
+    robot: Robot, q: Any, rates: dict[str, Any], old: StateLayout, check: bool
 ) -> tuple[States, np.ndarray, dict[str, np.ndarray]]:
     """The arrays, of real numbers, of one dtype and batch shape."""
     if old.title == "Linkwise":
@@ -157,18 +157,18 @@ def checked_arrays(
     return states, states.rows(names["q"], (old.nq,)), {key: states.rows(names[key], (old.nv,)) for key in rates}
 
 
-def side_of(robot: Robot, library: Library, which: str) -> Side:
+def state_layout(robot: Robot, library: Library, which: str) -> StateLayout:
     """Where the numbers of each joint are in a library, or in a model object of one."""
     if not isinstance(library, str):
-        return side_of_model(robot, library, which)
+        return model_layout(robot, library, which)
     one_of(library, CONVENTIONS, which)
     refuse_foreign_joints(robot, library)
     places, q = [], 0
     for joint in robot.driving_joints:
         form = form_of(robot, joint, CONVENTIONS[library])
-        places.append(Place(form, list(range(q, q + form.size)), list(range(robot.n))[joint.v]))
+        places.append(JointPlace(form, list(range(q, q + form.size)), list(range(robot.n))[joint.v]))
         q += form.size
-    return Side(TITLES[library], q, robot.n, tuple(places))
+    return StateLayout(TITLES[library], q, robot.n, tuple(places))
 
 
 def form_of(robot: Robot, joint: MovingJoint, forms: Forms) -> SameNumbers:
@@ -205,7 +205,7 @@ def robot_of_model(model: Any) -> Robot | None:
     return MODELS[library].robot(model) if library else None
 
 
-def side_of_model(robot: Robot, model: Any, which: str) -> Side:
+def model_layout(robot: Robot, model: Any, which: str) -> StateLayout:
     """The joints of a robot in a model: by the names of joints, then of links; free joints also where one is left."""
     library = library_of(model)
     if not library:
@@ -213,48 +213,50 @@ def side_of_model(robot: Robot, model: Any, which: str) -> Side:
         expected = "'linkwise', 'pinocchio', 'mujoco', 'drake', a pinocchio.Model or a mujoco.MjModel"
         raise TypeError(f"{which} is a {kind} (expected {expected})")
     joints = list(MODELS[library].joints(model))
-    found = matched(robot, joints)
+    matches = match_joints(robot, joints)
     title = f"the {TITLES[library]} model"
-    used = {part for parts in found.values() for part in parts}
-    refuse_others(robot, [part for part in joints if part not in used and part.value is None], found, title)
+    used = {part for parts in matches.values() for part in parts}
+    refuse_unmatched(robot, [part for part in joints if part not in used and part.value is None], matches, title)
     forms = CONVENTIONS[library]
     places = {
-        joint.link: place_of(robot, joint, found[joint.link], forms) for joint in robot.moving if joint.link in found
+        joint.link: joint_place(robot, joint, matches[joint.link], forms)
+        for joint in robot.moving
+        if joint.link in matches
     }
     followers = []
     for joint in robot.moving:
         if joint.coupling is not None and joint.link in places:
             slot = robot.slots[joint.link]
             followers.append(Follower(places[joint.link], slot.q, slot.v, float(slot.ratio), float(slot.offset)))
-    standing = [(part.q[0], part.value) for part in joints if part not in used and part.value is not None]
-    own = tuple(places[joint.link] for joint in robot.driving_joints)
-    return Side(title, int(model.nq), int(model.nv), own, tuple(followers), tuple(standing))
+    locked = [(part.q[0], part.value) for part in joints if part not in used and part.value is not None]
+    independent = tuple(places[joint.link] for joint in robot.driving_joints)
+    return StateLayout(title, int(model.nq), int(model.nv), independent, tuple(followers), tuple(locked))
 
 
-def matched(robot: Robot, joints: Sequence[ModelJoint]) -> dict[int, list[ModelJoint]]:
+def match_joints(robot: Robot, joints: Sequence[ModelJoint]) -> dict[int, list[ModelJoint]]:
     """The joints of the model that each joint of the robot is, by its link."""
-    found: dict[int, list[ModelJoint]] = {}
+    matches: dict[int, list[ModelJoint]] = {}
     left = list(joints)
     for label in ("joint", "name"):
         for joint in robot.moving:
-            parts = [] if joint.link in found else parts_named(joint, getattr(joint, label), left)
+            parts = [] if joint.link in matches else joints_with_label(joint, getattr(joint, label), left)
             if parts:
-                found[joint.link] = parts
+                matches[joint.link] = parts
                 left = [part for part in left if part not in parts]
-    free = [joint for joint in robot.moving if joint.kind.name == "free" and joint.link not in found]
+    free = [joint for joint in robot.moving if joint.kind.name == "free" and joint.link not in matches]
     spare = [part for part in left if part.kind == "free"]
     if len(free) == len(spare) == 1:  # the base: "root_joint" in Pinocchio
-        found[free[0].link] = spare
-    return found
+        matches[free[0].link] = spare
+    return matches
 
 
-def parts_named(joint: MovingJoint, label: str, joints: Sequence[ModelJoint]) -> list[ModelJoint]:
+def joints_with_label(joint: MovingJoint, label: str, joints: Sequence[ModelJoint]) -> list[ModelJoint]:
     """The joints of a model that a joint of this name is: one of its kind, or one for each degree of freedom."""
     kind, degrees = joint.kind.name, joint.kind.v_labels
     separate = [link.kind for link in joint.kind.links] if joint.kind.bounded and joint.kind.degrees > 1 else []
-    whole = [part for part in joints if part.whole == label]
-    if whole and [part.kind for part in whole] in ([kind], separate):
-        return whole
+    complete = [part for part in joints if part.whole == label]
+    if complete and [part.kind for part in complete] in ([kind], separate):
+        return complete
     for key in ("name", "link"):
         one = [part for part in joints if getattr(part, key) == label and part.kind == kind]
         if len(one) == 1:
@@ -265,18 +267,20 @@ def parts_named(joint: MovingJoint, label: str, joints: Sequence[ModelJoint]) ->
     return several if [part.kind for part in several] == separate else []
 
 
-def place_of(robot: Robot, joint: MovingJoint, parts: Sequence[ModelJoint], forms: Forms) -> Place:
+def joint_place(robot: Robot, joint: MovingJoint, parts: Sequence[ModelJoint], forms: Forms) -> JointPlace:
     q, v = ([index for part in parts for index in getattr(part, key)] for key in ("q", "v"))
     whole = parts[0].kind in ("ball", "free", "planar")
-    return Place(form_of(robot, joint, forms) if whole else PerDegree([part.unbounded for part in parts]), q, v)
+    return JointPlace(form_of(robot, joint, forms) if whole else PerDegree([part.unbounded for part in parts]), q, v)
 
 
-def refuse_others(robot: Robot, left: Sequence[ModelJoint], found: Mapping[int, list[ModelJoint]], title: str) -> None:
+def refuse_unmatched(
+    robot: Robot, left: Sequence[ModelJoint], matches: Mapping[int, list[ModelJoint]], title: str
+) -> None:
     """Raise an error that names the joints that only one of the two has, or that are of another kind there.
 
     `left` are the joints of the model that are none of the robot's.
     """
-    missing = [joint for joint in robot.driving_joints if joint.link not in found]
+    missing = [joint for joint in robot.driving_joints if joint.link not in matches]
     kinds = {part.name: part.kind for part in left}
     for joint in missing:
         if joint.joint in kinds:
@@ -286,15 +290,15 @@ def refuse_others(robot: Robot, left: Sequence[ModelJoint], found: Mapping[int, 
             )
     if missing:
         raise RobotError(
-            f"robot {robot.name!r} has joints for which {title} has no numbers: {quoted(x.joint for x in missing)}"
-            f" (expected joints of the same names; it has {quoted(part.name for part in left) or 'no others'})"
+            f"robot {robot.name!r} has joints for which {title} has no numbers: {quote_names(x.joint for x in missing)}"
+            f" (expected joints of the same names; it has {quote_names(part.name for part in left) or 'no others'})"
         )
     if left:
         raise RobotError(
-            f"{title} has joints that robot {robot.name!r} does not have: {quoted(part.name for part in left)}"
+            f"{title} has joints that robot {robot.name!r} does not have: {quote_names(part.name for part in left)}"
             " (expected the same joints)"
         )
 
 
-def quoted(names: Iterable[str]) -> str:
+def quote_names(names: Iterable[str]) -> str:
     return listed(map(repr, names), 8)

@@ -31,10 +31,10 @@ from ..robot.kinds import STAYS
 from ..robot.tables import CONVENTIONS, DH, FRAMES, NO_TENSOR, Z, free_name, size_of
 from ..spatial import Placement, Rotation, Scalar, Symmetric, Vector, is_zero
 from .agreement import require_agreement
-from .screws import Screw, alternating, clean, exact, product
+from .screws import Screw, compose, decompose, snap_length, snap_placement
 
 GEOMETRY = (*DH, *FRAMES)
-NONE_Z, NONE_X = Screw("z"), Screw("x")
+IDENTITY_Z, IDENTITY_X = Screw("z"), Screw("x")
 Pair = tuple[Screw, Screw]  # Z and X of a row
 
 
@@ -95,10 +95,10 @@ class Table:
         """The new row: `seat` is S, where its frame sits in the joint frame; `parent` the row that it stands on."""
         part = self.parts[index]
         offset = STAYS if part.fixed else seat.inverse().then(part.after)
-        self.offsets[index] = offset = exact(offset, self.size)
-        kept = {key: entry for key, entry in part.row.items() if key not in GEOMETRY}
-        body = moved_body(part.row, offset, self.size) if "mass" in part.row else {}
-        self.rows.append({**kept, **body, **geometry, "parent": parent})
+        self.offsets[index] = offset = snap_placement(offset, self.size)
+        others = {key: entry for key, entry in part.row.items() if key not in GEOMETRY}
+        body = transform_body(part.row, offset, self.size) if "mass" in part.row else {}
+        self.rows.append({**others, **body, **geometry, "parent": parent})
 
     def add_fixed(self, index: int, geometry: Mapping[str, Any], parent: str | None) -> str:
         """A fixed row on the way to a row; its name."""
@@ -115,7 +115,7 @@ class Table:
         """Screws are found by arithmetic on floats."""
         for part in self.parts:
             for key in keys:
-                for value in flat(part.row.get(key, ())):
+                for value in flatten(part.row.get(key, ())):
                     if type(value) is not float:
                         raise RobotError(
                             f"robot {self.robot.name!r}, link {part.name!r}: {key} is {value!r}, and a table of the"
@@ -124,30 +124,30 @@ class Table:
                         )
 
 
-def flat(entry: Any) -> list[Any]:
-    return [x for part in entry for x in flat(part)] if isinstance(entry, (tuple, list)) else [entry]
+def flatten(entry: Any) -> list[Any]:
+    return [x for part in entry for x in flatten(part)] if isinstance(entry, (tuple, list)) else [entry]
 
 
-def moved_body(row: Mapping[str, Any], offset: Placement, size: float) -> dict[str, Any]:
+def transform_body(row: Mapping[str, Any], offset: Placement, size: float) -> dict[str, Any]:
     """`com` and `inertia` in another frame of the link; to the last bit where the frame stays."""
     com, tensor = row.get("com", (0.0,) * 3), row.get("inertia", NO_TENSOR)
     if is_identity(offset):
         return {"com": com, "inertia": tensor}
-    centre = tuple(cleaned(x, size) for x in offset.point(Vector(*com)))
+    centre = tuple(snap_scalar(x, size) for x in offset.point(Vector(*com)))
     if offset.axes == Rotation.identity():
         return {"com": centre, "inertia": tensor}
     upper = Symmetric.from_upper(lambda i, j: tensor[i][j])
-    turned = offset.axes.turned(upper).rows
+    rotated = offset.axes.turned(upper).rows
     largest = max((abs(x) for line in tensor for x in line if type(x) is float), default=0.0)
-    return {"com": centre, "inertia": tuple(tuple(cleaned(x, largest) for x in line) for line in turned)}
+    return {"com": centre, "inertia": tuple(tuple(snap_scalar(x, largest) for x in line) for line in rotated)}
 
 
 def is_identity(place: Placement) -> bool:
     return place.axes == Rotation.identity() and all(map(is_zero, place.translation))
 
 
-def cleaned(x: Scalar, size: float) -> Scalar:
-    return clean(x, size) if type(x) is float else x
+def snap_scalar(x: Scalar, size: float) -> Scalar:
+    return snap_length(x, size) if type(x) is float else x
 
 
 def convert(robot: Robot, convention: str) -> Robot:
@@ -171,11 +171,11 @@ def convert(robot: Robot, convention: str) -> Robot:
     if convention == robot.convention:
         return robot
     table = Table.of(robot)
-    WAYS[convention](table)
-    return checked_robot(table, convention)
+    CONVERTERS[convention](table)
+    return build_robot(table, convention)
 
 
-def checked_robot(table: Table, convention: str) -> Robot:
+def build_robot(table: Table, convention: str) -> Robot:
     """The robot of the new rows, after it was compared with the old one."""
     robot = table.robot
     converted = replace(from_table(table.rows, convention, robot.gravity, robot.name), about=robot.about)
@@ -192,54 +192,54 @@ def to_standard(table: Table) -> None:
     to_dh(table, "standard", 2)
 
 
-def to_dh(table: Table, convention: str, own: int) -> None:
+def to_dh(table: Table, convention: str, count: int) -> None:
     """`own` says how many screws, of Z, X, Z, ... from its joint on, lead to the frame of a link."""
     table.refuse_symbols(convention)
-    waiting: dict[int, list[Screw]] = {}  # from the frame of the parent to the joint of a row, where known
+    pending: dict[int, list[Screw]] = {}  # from the frame of the parent to the joint of a row, where known
     for index, part in enumerate(table.parts):
-        lead = waiting.pop(index, None) or alternating(table.joint_frame(index), table.size)
-        tail, child, rest = seat(table, index, own)
+        lead = pending.pop(index, None) or decompose(table.joint_frame(index), table.size)
+        tail, child, rest = seat_screws(table, index, count)
         if child is not None:
-            waiting[child] = rest
-        pairs = modified_pairs(lead, tail) if own == 1 else standard_pairs(part, lead, tail)
+            pending[child] = rest
+        pairs = modified_pairs(lead, tail) if count == 1 else standard_pairs(part, lead, tail)
         parent = table.parent_name(index)
         for pair in pairs[:-1]:
-            parent = table.add_fixed(index, entries(pair), parent)
-        table.add(index, entries(pairs[-1]), product(tail), parent)
+            parent = table.add_fixed(index, dh_entries(pair), parent)
+        table.add(index, dh_entries(pairs[-1]), compose(tail), parent)
 
 
-def seat(table: Table, index: int, own: int) -> tuple[list[Screw], int | None, list[Screw]]:
+def seat_screws(table: Table, index: int, count: int) -> tuple[list[Screw], int | None, list[Screw]]:
     """The screws from the joint of a row to its frame; a child that they lead toward, and the screws that are left."""
     part = table.parts[index]
-    if part.fixed or (own == 1 and not part.on_a_line):
+    if part.fixed or (count == 1 and not part.on_a_line):
         return [], None, []
     children = table.children(index)
     moving = [k for k in children if not table.parts[k].fixed]
     if not moving:
-        kept = whole(alternating(part.after, table.size), own)
-        if kept is not None or not children:
-            return kept or [], None, []
+        screws_to_frame = fit_screws(decompose(part.after, table.size), count)
+        if screws_to_frame is not None or not children:
+            return screws_to_frame or [], None, []
     child = (moving or children)[0]
     inner = table.parts[child]
     there = part.after.then(inner.before)
-    screws = alternating(there.then(inner.after) if inner.fixed else there, table.size)
-    return screws[:own], child, screws[own:]
+    screws = decompose(there.then(inner.after) if inner.fixed else there, table.size)
+    return screws[:count], child, screws[count:]
 
 
-def whole(screws: list[Screw], own: int) -> list[Screw] | None:
+def fit_screws(screws: list[Screw], count: int) -> list[Screw] | None:
     """All of these as `own` screws, where they are no more; otherwise None."""
     z, x, last, *more = screws
     if x.identity:
-        z, last = z.and_then(last), NONE_Z
-    if more or not last.identity or (own == 1 and not x.identity):
+        z, last = z.and_then(last), IDENTITY_Z
+    if more or not last.identity or (count == 1 and not x.identity):
         return None
-    return [z, x][:own]
+    return [z, x][:count]
 
 
 def modified_pairs(lead: list[Screw], tail: list[Screw]) -> list[Pair]:
     """X, Z, X, Z, ...: one pair for each row. The joint moves along the last Z."""
     if lead[0].axis == "z":
-        lead = lead[1:] if lead[0].identity else [NONE_X, *lead]
+        lead = lead[1:] if lead[0].identity else [IDENTITY_X, *lead]
     pairs = [(z, x) for x, z in zip(lead[::2], lead[1::2], strict=True)]
     if tail:
         pairs[-1] = (pairs[-1][0].and_then(tail[0]), pairs[-1][1])
@@ -250,17 +250,17 @@ def standard_pairs(part: PlacedRow, lead: list[Screw], tail: list[Screw]) -> lis
     """Z, X, Z, X, ...: one pair for each row. A joint on a line moves along the last Z, others in front of it."""
     *before, last = lead
     pairs = [(z, x) for z, x in zip(before[::2], before[1::2], strict=True) if not (z.identity and x.identity)]
-    own_z, own_x = (tail[0], tail[1]) if tail else (NONE_Z, NONE_X)
+    own_z, own_x = (tail[0], tail[1]) if tail else (IDENTITY_Z, IDENTITY_X)
     if part.on_a_line:
         return [*pairs, (last.and_then(own_z), own_x)]
     if not last.identity:
-        pairs.append((last, NONE_X))
+        pairs.append((last, IDENTITY_X))
     if part.fixed:
-        return pairs or [(NONE_Z, NONE_X)]
+        return pairs or [(IDENTITY_Z, IDENTITY_X)]
     return [*pairs, (own_z, own_x)]
 
 
-def entries(pair: Pair) -> dict[str, float]:
+def dh_entries(pair: Pair) -> dict[str, float]:
     z, x = pair
     return {"a": x.shift, "b": z.shift, "alpha": x.turn, "theta": z.turn}
 
@@ -269,7 +269,7 @@ def to_frames(table: Table, anchored: bool = True) -> None:
     """Frames stay where they are; without anchors those that turn beside their joint's axis move to it."""
     table.refuse_symbols("frames", ("alpha", "theta"))  # a rotation is of numbers; lengths may be symbols
     for index, part in enumerate(table.parts):
-        frame = exact(part.after, table.size) if part.on_a_line or part.fixed else STAYS
+        frame = snap_placement(part.after, table.size) if part.on_a_line or part.fixed else STAYS
         anchor = frame.inverse().translation
         if not anchored and part.on_a_line:
             anchor = Vector.zero()
@@ -281,11 +281,11 @@ def to_frames(table: Table, anchored: bool = True) -> None:
 def frame_entries(table: Table, index: int, frame: Placement, anchor: Vector) -> dict[str, Any]:
     part = table.parts[index]
     place = table.joint_frame(index)
-    place = exact(place if part.fixed else place.then(frame), table.size)
+    place = snap_placement(place if part.fixed else place.then(frame), table.size)
     geometry: dict[str, Any] = {"translation": tuple(place.translation), "rotation": place.axes.rows}
     if part.on_a_line:
         geometry["axis"] = tuple(frame.axes.T @ Vector(*Z))
-    stays = part.fixed or is_identity(exact(frame.inverse().then(part.after), table.size))
+    stays = part.fixed or is_identity(snap_placement(frame.inverse().then(part.after), table.size))
     if table.robot.convention == "frames" and stays and is_identity(table.offsets[part.parent]):
         geometry = {key: part.row.get(key, entry) for key, entry in geometry.items()}  # to the last bit
     if part.on_a_line and any(not is_zero(x) for x in anchor):
@@ -293,4 +293,4 @@ def frame_entries(table: Table, index: int, frame: Placement, anchor: Vector) ->
     return geometry
 
 
-WAYS: dict[str, Callable[[Table], None]] = {"standard": to_standard, "modified": to_modified, "frames": to_frames}
+CONVERTERS: dict[str, Callable[[Table], None]] = {"standard": to_standard, "modified": to_modified, "frames": to_frames}

@@ -65,20 +65,20 @@ class OtherOrder(SameNumbers):
 
     def to_theirs(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
         linear, angular = x[..., :-3], x[..., -3:]
-        linear = turned_back(q, linear) if self.linear_in_body else linear
-        angular = turned(q, angular) if self.angular_in_parent else angular
-        return joined(angular, linear) if self.angular_first else joined(linear, angular)
+        linear = to_body_axes(q, linear) if self.linear_in_body else linear
+        angular = to_parent_axes(q, angular) if self.angular_in_parent else angular
+        return concatenate(angular, linear) if self.angular_first else concatenate(linear, angular)
 
     def to_ours(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
         angular, linear = (x[..., :3], x[..., 3:]) if self.angular_first else (x[..., -3:], x[..., :-3])
-        linear = turned(q, linear) if self.linear_in_body else linear
-        return joined(linear, turned_back(q, angular) if self.angular_in_parent else angular)
+        linear = to_parent_axes(q, linear) if self.linear_in_body else linear
+        return concatenate(linear, to_body_axes(q, angular) if self.angular_in_parent else angular)
 
     def drift(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Of a linear velocity in the body's axes, -ω × v."""
         if not self.linear_in_body:
             return np.zeros_like(v)
-        return joined(np.cross(turned_back(q, v[..., :3]), v[..., 3:]), np.zeros_like(v[..., 3:]))
+        return concatenate(np.cross(to_body_axes(q, v[..., :3]), v[..., 3:]), np.zeros_like(v[..., 3:]))
 
 
 class PinocchioBall(OtherOrder):
@@ -100,19 +100,19 @@ class PinocchioPlanar(SameNumbers):
     size_there = 4
 
     def theirs(self, q: np.ndarray) -> np.ndarray:
-        return joined(q[..., :2], np.cos(q[..., 2:]), np.sin(q[..., 2:]))
+        return concatenate(q[..., :2], np.cos(q[..., 2:]), np.sin(q[..., 2:]))
 
     def ours(self, q: np.ndarray) -> np.ndarray:
-        return joined(q[..., :2], angle(q[..., 2:3], q[..., 3:4]))
+        return concatenate(q[..., :2], angle(q[..., 2:3], q[..., 3:4]))
 
     def to_theirs(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
-        return in_plane(-q[..., 2], x)
+        return rotate_in_plane(-q[..., 2], x)
 
     def to_ours(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
-        return in_plane(q[..., 2], x)
+        return rotate_in_plane(q[..., 2], x)
 
     def drift(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        x, y, w = np.moveaxis(in_plane(-q[..., 2], v), -1, 0)
+        x, y, w = np.moveaxis(rotate_in_plane(-q[..., 2], v), -1, 0)
         return np.stack([w * y, -w * x, np.zeros_like(w)], axis=-1)
 
 
@@ -127,19 +127,19 @@ class MujocoFree(SameNumbers):
         self.quaternion = quaternion_of(self.axes)
 
     def theirs(self, q: np.ndarray) -> np.ndarray:
-        position = self.origin + rotated(self.axes, q[..., :3])
-        return joined(position, product(self.quaternion, q[..., 3:]))
+        position = self.origin + rotate(self.axes, q[..., :3])
+        return concatenate(position, multiply_quaternions(self.quaternion, q[..., 3:]))
 
     def ours(self, q: np.ndarray) -> np.ndarray:
         back = self.quaternion * (1.0, -1.0, -1.0, -1.0)
-        position = rotated(self.axes.T, q[..., :3] - self.origin)
-        return joined(position, product(back, q[..., 3:]))
+        position = rotate(self.axes.T, q[..., :3] - self.origin)
+        return concatenate(position, multiply_quaternions(back, q[..., 3:]))
 
     def to_theirs(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
-        return joined(rotated(self.axes, x[..., :3]), x[..., 3:])
+        return concatenate(rotate(self.axes, x[..., :3]), x[..., 3:])
 
     def to_ours(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
-        return joined(rotated(self.axes.T, x[..., :3]), x[..., 3:])
+        return concatenate(rotate(self.axes.T, x[..., :3]), x[..., 3:])
 
 
 def mujoco_free(robot: Robot, joint: MovingJoint) -> SameNumbers:
@@ -162,7 +162,9 @@ class DrakeBall(OtherOrder):
         w, x, y, z = np.moveaxis(q, -1, 0)
         half_sum, half_difference = np.arctan2(x + z, w - y), np.arctan2(z - x, w + y)
         pitch = 2.0 * np.arctan2(np.hypot(z - x, w + y), np.hypot(x + z, w - y)) - math.pi / 2.0
-        return np.stack([wrapped(half_sum - half_difference), pitch, wrapped(half_sum + half_difference)], axis=-1)
+        return np.stack(
+            [wrap_angle(half_sum - half_difference), pitch, wrap_angle(half_sum + half_difference)], axis=-1
+        )
 
     def ours(self, q: np.ndarray) -> np.ndarray:
         (cr, cp, cy), (sr, sp, sy) = (np.moveaxis(f(0.5 * q), -1, 0) for f in (np.cos, np.sin))
@@ -187,7 +189,7 @@ class PerDegree(SameNumbers):
     def theirs(self, q: np.ndarray) -> np.ndarray:
         parts = [q[..., k : k + 1] for k in range(len(self.unbounded))]
         pairs = zip(parts, self.unbounded, strict=True)
-        return joined(*(joined(np.cos(x), np.sin(x)) if turning else x for x, turning in pairs))
+        return concatenate(*(concatenate(np.cos(x), np.sin(x)) if turning else x for x, turning in pairs))
 
     def ours(self, q: np.ndarray) -> np.ndarray:
         parts, begin = [], 0
@@ -195,7 +197,7 @@ class PerDegree(SameNumbers):
             x = q[..., begin : begin + 1 + turning]
             parts.append(angle(x[..., :1], x[..., 1:]) if turning else x)
             begin += 1 + turning
-        return joined(*parts)
+        return concatenate(*parts)
 
 
 @dataclass(frozen=True)
@@ -216,7 +218,7 @@ class ModelJoint:
         return self.kind == "revolute" and len(self.q) == 2
 
 
-class Place(NamedTuple):
+class JointPlace(NamedTuple):
     """The form of a joint, and the indices of its numbers."""
 
     form: SameNumbers
@@ -227,7 +229,7 @@ class Place(NamedTuple):
 class Follower(NamedTuple):
     """A joint that the robot couples to another, and that has numbers of its own in the model."""
 
-    place: Place
+    place: JointPlace
     q: int  # of its leader, in the robot's q and v
     v: int
     ratio: float
@@ -235,28 +237,28 @@ class Follower(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Side:
+class StateLayout:
     """All numbers of a state in a library: `places` has one entry for each joint of the robot that moves on its own."""
 
     title: str
     nq: int
     nv: int
-    places: tuple[Place, ...]
+    places: tuple[JointPlace, ...]
     followers: tuple[Follower, ...] = ()
     standing: tuple[tuple[int, float], ...] = ()  # numbers of q of joints that are fixed in the robot
 
-    def add_torques(self, own: np.ndarray, given: np.ndarray) -> None:
+    def add_torques(self, ours: np.ndarray, given: np.ndarray) -> None:
         """Torques of joints that follow others act on these, by the ratio."""
         for place, _, v, ratio, _ in self.followers:
-            own[..., v] += ratio * given[..., place.v[0]]
+            ours[..., v] += ratio * given[..., place.v[0]]
 
-    def fill(self, results: Mapping[str, np.ndarray], own_q: np.ndarray, own: Mapping[str, np.ndarray]) -> None:
+    def fill(self, results: Mapping[str, np.ndarray], our_q: np.ndarray, ours: Mapping[str, np.ndarray]) -> None:
         """The numbers of joints that follow others, and of those that stand; torques are the leader's alone."""
         for index, value in self.standing:
             results["q"][..., index] = value
         for place, q, v, ratio, offset in self.followers:
-            results["q"][..., place.q] = place.form.theirs(ratio * own_q[..., q : q + 1] + offset)
-            for name, x in own.items():
+            results["q"][..., place.q] = place.form.theirs(ratio * our_q[..., q : q + 1] + offset)
+            for name, x in ours.items():
                 if name != "tau":
                     results[name][..., place.v] = ratio * x[..., v : v + 1]
 
@@ -277,34 +279,34 @@ def angle(cosine: np.ndarray, sine: np.ndarray) -> np.ndarray:
     return np.where(nowhere, np.nan, np.arctan2(sine, cosine))
 
 
-def with_unit_quaternion(q: np.ndarray) -> np.ndarray:
+def normalize_quaternion(q: np.ndarray) -> np.ndarray:
     """The last four numbers with length one; NaN where they have none."""
     quaternion = q[..., -QUATERNION:]
     square = (quaternion**2).sum(axis=-1, keepdims=True)
-    good = np.isfinite(square) & np.isfinite(1.0 / square)
-    return joined(q[..., :-QUATERNION], np.where(good, quaternion / np.sqrt(square), np.nan))
+    valid = np.isfinite(square) & np.isfinite(1.0 / square)
+    return concatenate(q[..., :-QUATERNION], np.where(valid, quaternion / np.sqrt(square), np.nan))
 
 
-def joined(*parts: np.ndarray) -> np.ndarray:
+def concatenate(*parts: np.ndarray) -> np.ndarray:
     return np.concatenate(parts, axis=-1)
 
 
-def product(p: np.ndarray, q: np.ndarray) -> np.ndarray:
+def multiply_quaternions(p: np.ndarray, q: np.ndarray) -> np.ndarray:
     """Of quaternions (..., 4)."""
     return np.stack(quaternion_product(*(list(np.moveaxis(x, -1, 0)) for x in np.broadcast_arrays(p, q))), axis=-1)
 
 
-def rotated(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
+def rotate(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
     return np.asarray((matrix @ vector[..., None])[..., 0])
 
 
-def turned(q: np.ndarray, vector: np.ndarray) -> np.ndarray:
+def to_parent_axes(q: np.ndarray, vector: np.ndarray) -> np.ndarray:
     """From the body's axes into the parent's, by the quaternion at the end of q."""
-    return rotated(axes_of(q), vector)
+    return rotate(axes_of(q), vector)
 
 
-def turned_back(q: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    return rotated(np.swapaxes(axes_of(q), -1, -2), vector)
+def to_body_axes(q: np.ndarray, vector: np.ndarray) -> np.ndarray:
+    return rotate(np.swapaxes(axes_of(q), -1, -2), vector)
 
 
 def axes_of(q: np.ndarray) -> np.ndarray:
@@ -312,14 +314,14 @@ def axes_of(q: np.ndarray) -> np.ndarray:
     return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
 
-def in_plane(turn: np.ndarray, vector: np.ndarray) -> np.ndarray:
+def rotate_in_plane(turn: np.ndarray, vector: np.ndarray) -> np.ndarray:
     """The first two numbers turned by the angle."""
     x, y, w = np.moveaxis(vector, -1, 0)
     c, s = np.cos(turn), np.sin(turn)
     return np.stack([c * x - s * y, s * x + c * y, w], axis=-1)
 
 
-def wrapped(angle: np.ndarray) -> np.ndarray:
+def wrap_angle(angle: np.ndarray) -> np.ndarray:
     """The same angle in [-π, π]."""
     return np.asarray(angle - 2.0 * math.pi * np.round(angle / (2.0 * math.pi)))
 

@@ -18,7 +18,7 @@ from ..robot.tables import NO_BODY, new_name
 from ..spatial import rotation_of
 from .joint_forms import ModelJoint
 
-OF_TYPE = ("free", "ball", "prismatic", "revolute")  # our kinds, by mjtJoint
+JOINT_KINDS = ("free", "ball", "prismatic", "revolute")  # our kinds, by mjtJoint
 Row = dict[str, Any]
 FLAGS = ("constraint", "equality", "frictionloss", "spring", "damper", "gravity")
 JOINT_EQUALITY = 2
@@ -32,7 +32,7 @@ NAMES = {  # of the parts of a model, by their kind
     "site": "name_siteadr",
     "tendon": "name_tendonadr",
 }
-TIED = {0: "between bodies (a closed loop)", 1: "between bodies (a closed loop)", 3: "between tendons"}
+EQUALITY_KINDS = {0: "between bodies (a closed loop)", 1: "between bodies (a closed loop)", 3: "between tendons"}
 Part = tuple[str, int]
 TENDON_FORCES = ("stiffness", "damping", "armature", "frictionloss", "stiffnesspoly", "dampingpoly")
 
@@ -50,7 +50,7 @@ def from_mujoco(model: Any) -> Robot:
     """
     if type(model).__module__.partition(".")[0] != "mujoco" or not hasattr(model, "body_parentid"):
         raise TypeError(f"the model is a {type(model).__name__} (expected a mujoco.MjModel)")
-    reading = Reading(model)
+    reading = ModelReader(model)
     return Robot.from_frames(reading.rows, gravity=reading.gravity, name=model_name(model), unphysical="warn")
 
 
@@ -60,13 +60,14 @@ def model_name(model: Any) -> str:
 
 def mujoco_joints(model: Any) -> Iterator[ModelJoint]:
     """The joints of a model; those that an equality holds have a value."""
-    names, held = Names(model), held_joints(model, disabled_flags(model))
+    names, locked = Names(model), locked_joints(model, disabled_flags(model))
     for joint in range(model.njnt):
-        kind, q, v = OF_TYPE[int(model.jnt_type[joint])], int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
+        kind = JOINT_KINDS[int(model.jnt_type[joint])]
+        q, v = int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
         nq, nv = KINDS[kind].sizes
         link = names.link_of[joint]
         name = names.joint_name(joint).get("joint_name", link)
-        yield ModelJoint(name, name, link, kind, range(q, q + nq), range(v, v + nv), held.get(joint))
+        yield ModelJoint(name, name, link, kind, range(q, q + nq), range(v, v + nv), locked.get(joint))
 
 
 class Names:
@@ -82,8 +83,8 @@ class Names:
             self.bodies.append(self.own_bodies[body] or new_name(f"body{body}", self.links))
             first, count = int(model.body_jntadr[body]), int(model.body_jntnum[body])
             for k in range(count):
-                own = self.own_joints[first + k] or f"{self.bodies[body]}_joint{k + 1}"
-                self.link_of.append(new_name(own, self.links) if k < count - 1 else str(self.bodies[body]))
+                name = self.own_joints[first + k] or f"{self.bodies[body]}_joint{k + 1}"
+                self.link_of.append(new_name(name, self.links) if k < count - 1 else str(self.bodies[body]))
 
     def joint_name(self, joint: int) -> Row:
         name, link = self.own_joints[joint], self.link_of[joint]
@@ -92,14 +93,14 @@ class Names:
         return {"joint_name": new_name(f"{link}_joint", self.joints)} if link in self.joints else {}
 
 
-class Reading(Names):
+class ModelReader(Names):
     """The rows of a model, and the part of the model that each is of."""
 
     def __init__(self, model: Any) -> None:
         super().__init__(model)
         self.model, self.off = model, disabled_flags(model)
-        refuse_unknown(model, self.off)
-        self.ties, self.drives = ties(model, self.off), drives(model, self.off)
+        refuse_unsupported(model, self.off)
+        self.ties, self.drives = joint_equalities(model, self.off), actuator_drives(model, self.off)
         self.gravity = np.zeros(3) if "gravity" in self.off else np.array(model.opt.gravity)
         self.rows: list[Row] = []
         self.parts: list[Part] = []
@@ -138,7 +139,7 @@ class Reading(Names):
 
     def joint_entries(self, joint: int, where: Row) -> Row:
         """Place, axis and drive of a joint; of one that an equality fixes, its place."""
-        model, kind, tie = self.model, OF_TYPE[int(self.model.jnt_type[joint])], self.ties.get(joint)
+        model, kind, tie = self.model, JOINT_KINDS[int(self.model.jnt_type[joint])], self.ties.get(joint)
         anchor, axis = np.array(model.jnt_pos[joint]), np.array(model.jnt_axis[joint])
         row: Row = {"joint": kind, **where}
         if kind == "free":  # its qpos is the pose in the world, not that in the body's own place
@@ -198,7 +199,7 @@ class Reading(Names):
             refuse(self.model, kind, index, f"has the quaternion {quaternion}", "one of a rotation")
         return rotation(quaternion)
 
-    def coupling(self, tie: Tie | None) -> Row:
+    def coupling(self, tie: JointEquality | None) -> Row:
         if tie is None or tie.leader is None:
             return {}
         return {"coupled_to": self.link_of[tie.leader], "ratio": tie.ratio, "offset": tie.offset}
@@ -232,7 +233,7 @@ def rotation(quaternion: Any) -> np.ndarray:
     return np.array(rotation_of([float(x) for x in quaternion]).rows, dtype=float)
 
 
-class Tie(NamedTuple):
+class JointEquality(NamedTuple):
     """What an equality does to a joint: it follows another, or stands where `offset` says; in numbers of qpos."""
 
     leader: int | None
@@ -289,7 +290,7 @@ def disabled_flags(model: Any) -> set[str]:
     return off | ({"spring", "damper"} if given & passive else set())
 
 
-def refuse_unknown(model: Any, off: set[str]) -> None:
+def refuse_unsupported(model: Any, off: set[str]) -> None:
     """What changes the smooth dynamics and is not in a robot."""
     if float(model.opt.density) or float(model.opt.viscosity):
         refuse(model, "option", 0, "has a fluid, option density or viscosity", ignore="fluid")
@@ -300,28 +301,28 @@ def refuse_unknown(model: Any, off: set[str]) -> None:
     if model.nplugin:
         refuse(model, "option", 0, "has plugins")
     for what in TENDON_FORCES:
-        for tendon in rows_with(model, f"tendon_{what}"):
+        for tendon in nonzero_rows(model, f"tendon_{what}"):
             refuse(model, "tendon", tendon, f"has {what}, which acts on the joints", ignore="tendon")
-    refuse_curved(model, off)
+    refuse_nonlinear(model, off)
 
 
-def refuse_curved(model: Any, off: set[str]) -> None:
+def refuse_nonlinear(model: Any, off: set[str]) -> None:
     """Springs and dampers that are not linear."""
     linear = "only the first, linear one"
     if "damper" not in off:
-        for dof in rows_with(model, "dof_dampingpoly"):
+        for dof in nonzero_rows(model, "dof_dampingpoly"):
             refuse(model, "joint", int(model.dof_jntid[dof]), "has damping of higher powers", linear)
-        for actuator in rows_with(model, "actuator_dampingpoly"):
+        for actuator in nonzero_rows(model, "actuator_dampingpoly"):
             refuse(model, "actuator", actuator, "has damping of higher powers", linear)
     if "spring" not in off:
-        for joint in rows_with(model, "jnt_stiffnesspoly"):
+        for joint in nonzero_rows(model, "jnt_stiffnesspoly"):
             refuse(model, "joint", joint, "has stiffness of higher powers", linear)
-        for joint in rows_with(model, "jnt_springyield"):
+        for joint in nonzero_rows(model, "jnt_springyield"):
             if float(model.jnt_stiffness[joint]):
                 refuse(model, "joint", joint, "has a spring that yields", ignore="spring")
 
 
-def rows_with(model: Any, key: str) -> list[int]:
+def nonzero_rows(model: Any, key: str) -> list[int]:
     """The indices at which an array of the model has something else than zero; older versions do not have them all."""
     values = np.array(getattr(model, key, ()))
     return [
@@ -329,10 +330,10 @@ def rows_with(model: Any, key: str) -> list[int]:
     ]
 
 
-def drives(model: Any, off: set[str]) -> dict[int, Drive]:
+def actuator_drives(model: Any, off: set[str]) -> dict[int, Drive]:
     """What actuators add to their joints: armature and damping, times the square of the gear ratio."""
-    found: dict[int, Drive] = {}
-    for actuator in sorted({*rows_with(model, "actuator_armature"), *rows_with(model, "actuator_damping")}):
+    drives: dict[int, Drive] = {}
+    for actuator in sorted({*nonzero_rows(model, "actuator_armature"), *nonzero_rows(model, "actuator_damping")}):
         joint = int(model.actuator_trnid[actuator][0])
         on_joint = int(model.actuator_trntype[actuator]) in ON_JOINTS
         if not on_joint or int(model.jnt_type[joint]) not in HINGE_OR_SLIDE:
@@ -340,48 +341,49 @@ def drives(model: Any, off: set[str]) -> dict[int, Drive]:
             refuse(model, "actuator", actuator, problem, ignore="actuator")
         square = float(model.actuator_gear[actuator][0]) ** 2
         armature, damping = float(model.actuator_armature[actuator]), float(model.actuator_damping[actuator])
-        before = found.get(joint, Drive())
+        before = drives.get(joint, Drive())
         damping = 0.0 if "damper" in off else damping
-        found[joint] = Drive(before.armature + armature * square, before.damping + damping * square)
-    return found
+        drives[joint] = Drive(before.armature + armature * square, before.damping + damping * square)
+    return drives
 
 
-def ties(model: Any, off: set[str]) -> dict[int, Tie]:
+def joint_equalities(model: Any, off: set[str]) -> dict[int, JointEquality]:
     """What equalities do to joints."""
-    found: dict[int, Tie] = {}
+    equalities: dict[int, JointEquality] = {}
     for k in active_equalities(model, off):
         if int(model.eq_type[k]) != JOINT_EQUALITY:
-            tied = TIED.get(int(model.eq_type[k]), "of flexible bodies")
+            tied = EQUALITY_KINDS.get(int(model.eq_type[k]), "of flexible bodies")
             problem = f"the model has an equality constraint {tied}, which Linkwise cannot represent"
             refuse(model, "equality", k, problem, "", "equality")
-        joint, tie = tie_of(model, k)
-        if joint in found:
+        joint, equality = equality_of(model, k)
+        if joint in equalities:
             name = name_of(model, model.name_jntadr, joint)
             refuse(model, "equality", k, f"ties joint {name!r} a second time", "once", "equality")
-        if not tie.linear:
+        if not equality.linear:
             refuse(model, "equality", k, "is not a straight line", "polycoef of two numbers", "equality")
-        found[joint] = tie
-    return found
+        equalities[joint] = equality
+    return equalities
 
 
-def held_joints(model: Any, off: set[str]) -> dict[int, float]:
+def locked_joints(model: Any, off: set[str]) -> dict[int, float]:
     """The joints that an equality fixes, and where, in numbers of qpos."""
     of_joints = (k for k in active_equalities(model, off) if int(model.eq_type[k]) == JOINT_EQUALITY)
-    found = (tie_of(model, k) for k in of_joints)
-    return {joint: tie.offset for joint, tie in found if tie.leader is None and tie.linear}
+    equalities = (equality_of(model, k) for k in of_joints)
+    return {joint: equality.offset for joint, equality in equalities if equality.leader is None and equality.linear}
 
 
 def active_equalities(model: Any, off: set[str]) -> list[int]:
     return [] if off & {"equality", "constraint"} else [k for k in range(model.neq) if bool(model.eq_active0[k])]
 
 
-def tie_of(model: Any, k: int) -> tuple[int, Tie]:
+def equality_of(model: Any, k: int) -> tuple[int, JointEquality]:
     """A joint and what an equality does to it: y - y0 = c0 + c1 (x - x0), with y0 and x0 the numbers of qpos0."""
     joint, leader = int(model.eq_obj1id[k]), int(model.eq_obj2id[k])
     c0, c1, *higher = (float(x) for x in model.eq_data[k][:5])
     offset = float(model.qpos0[model.jnt_qposadr[joint]]) + c0
     if leader < 0:
-        return joint, Tie(None, 0.0, offset, k, True)
+        return joint, JointEquality(None, 0.0, offset, k, True)
     if c1 == 0.0:
-        return joint, Tie(None, 0.0, offset, k, not any(higher))
-    return joint, Tie(leader, c1, offset - c1 * float(model.qpos0[model.jnt_qposadr[leader]]), k, not any(higher))
+        return joint, JointEquality(None, 0.0, offset, k, not any(higher))
+    offset -= c1 * float(model.qpos0[model.jnt_qposadr[leader]])
+    return joint, JointEquality(leader, c1, offset, k, not any(higher))

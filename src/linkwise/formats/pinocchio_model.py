@@ -20,7 +20,7 @@ UNALIGNED = {
     "PrismaticUnaligned": "prismatic",
     "HelicalUnaligned": "screw",
 }
-WHOLE = {"Spherical": "ball", "FreeFlyer": "free", "Planar": "planar"}
+MULTI_DEGREE = {"Spherical": "ball", "FreeFlyer": "free", "Planar": "planar"}
 UNBOUNDED = 1e10  # Pinocchio's limits of what has none are infinite or the largest number
 Part = dict[str, Any]
 
@@ -73,15 +73,15 @@ def joint_parts(model: Any) -> Iterator[JointPart]:
     taken = {str(name) for name in model.names}
     for index in range(1, model.njoints):
         name, joint = str(model.names[index]), model.joints[index]
-        parts = list(parts_of(joint, model, name))
+        parts = list(expand_joint(joint, model, name))
         q, v, placement = int(joint.idx_q), int(joint.idx_v), model.jointPlacements[index]
         for k, entries in enumerate(parts):
             last = k == len(parts) - 1
             where = placement * entries.pop("placement") if "placement" in entries else placement
-            own = name if last else new_name(f"{name}-{k + 1}", taken)
+            part_name = name if last else new_name(f"{name}-{k + 1}", taken)
             nq, nv = (0, 0) if "coupled_to" in entries else KINDS[entries["joint"]].sizes
             nq += entries.pop("unbounded", 0) + (entries["joint"] == "planar")  # cosine and sine of an angle
-            yield JointPart(index, own, entries, where, last, range(q, q + nq), range(v, v + nv))
+            yield JointPart(index, part_name, entries, where, last, range(q, q + nq), range(v, v + nv))
             q, v, placement = q + nq, v + nv, where.Identity()
 
 
@@ -96,33 +96,33 @@ def refuse(name: str, message: str) -> NoReturn:
     raise RobotError(f"Pinocchio model, joint {name!r}: {message}")
 
 
-def parts_of(joint: Any, model: Any, name: str) -> Iterator[Part]:
+def expand_joint(joint: Any, model: Any, name: str) -> Iterator[Part]:
     """The joints of Linkwise that a joint is."""
-    own = joint.extract() if hasattr(joint, "extract") else joint
-    kind = own.shortname().removeprefix("JointModel")
+    derived = joint.extract() if hasattr(joint, "extract") else joint
+    kind = derived.shortname().removeprefix("JointModel")
     endless = {"unbounded": 1} if "Unbounded" in kind or kind.startswith("RUB") else {}
     if kind[-1:] in AXES and kind[:-1] in ALIGNED:
-        yield with_pitch({"joint": ALIGNED[kind[:-1]], "axis": AXES[kind[-1]]} | endless, own)
+        yield with_pitch({"joint": ALIGNED[kind[:-1]], "axis": AXES[kind[-1]]} | endless, derived)
     elif kind in UNALIGNED:
-        yield with_pitch({"joint": UNALIGNED[kind], "axis": axis_of(own)} | endless, own)
-    elif kind in WHOLE:
-        yield {"joint": WHOLE[kind]}
+        yield with_pitch({"joint": UNALIGNED[kind], "axis": axis_of(derived)} | endless, derived)
+    elif kind in MULTI_DEGREE:
+        yield {"joint": MULTI_DEGREE[kind]}
     elif kind == "Translation":
         yield from ({"joint": "prismatic", "axis": axis} for axis in AXES.values())
     elif kind == "SphericalZYX":
         yield from ({"joint": "revolute", "axis": AXES[axis]} for axis in "ZYX")
     elif kind == "Universal":
-        yield from ({"joint": "revolute", "axis": np.array(axis).ravel()} for axis in (own.axis1, own.axis2))
+        yield from ({"joint": "revolute", "axis": np.array(axis).ravel()} for axis in (derived.axis1, derived.axis2))
     elif kind == "Composite":
-        if not len(own.joints):
+        if not len(derived.joints):
             refuse(name, "is a JointModelComposite without joints (expected some)")
-        for inner, placement in zip(own.joints, own.jointPlacements, strict=True):
-            for k, part in enumerate(parts_of(inner, model, name)):
+        for inner, placement in zip(derived.joints, derived.jointPlacements, strict=True):
+            for k, part in enumerate(expand_joint(inner, model, name)):
                 if k == 0:
                     part["placement"] = placement * part["placement"] if "placement" in part else placement
                 yield part
     elif kind.startswith("Mimic"):
-        yield from mimic(own, model, name)
+        yield from mimic(derived, model, name)
     else:
         refuse(name, f"is a {joint.shortname()}, which Linkwise does not have")
 

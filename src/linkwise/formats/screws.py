@@ -40,75 +40,75 @@ class Screw(NamedTuple):
 
     def and_then(self, other: Screw) -> Screw:
         """Both together, where both have the same axis."""
-        return Screw(self.axis, wrapped(self.turn + other.turn), self.shift + other.shift)
+        return Screw(self.axis, wrap_angle(self.turn + other.turn), self.shift + other.shift)
 
 
-def product(screws: Iterable[Screw]) -> Placement:
+def compose(screws: Iterable[Screw]) -> Placement:
     placement = Placement.identity()
     for screw in screws:
         placement = placement.then(screw.placement)
     return placement
 
 
-def alternating(placement: Placement, size: float) -> list[Screw]:
+def decompose(placement: Placement, size: float) -> list[Screw]:
     """Z X Z, or Z X Z X Z where the axes are nearly parallel. `size` is the largest length of the robot."""
     turn = nearest_rotation(placement.axes)
     ((r00, _, r02), (r10, _, r12), (r20, _, r22)) = (tuple(map(float, row)) for row in turn.rows)
-    x, y, z = (clean(float(p), size) for p in placement.translation)
+    x, y, z = (snap_length(float(p), size) for p in placement.translation)
     slope = math.hypot(r02, r12)
     if slope == 0.0:
-        around, far = polar(x, y)
-        first, total = clean_angle(around), math.atan2(r10, r00)
+        around, far = signed_polar(x, y)
+        first, total = snap_angle(around), math.atan2(r10, r00)
         second = total - first if r22 > 0.0 else first - total
         tilt = 0.0 if r22 > 0.0 else math.pi
-        return [Screw("z", first), Screw("x", tilt, far), Screw("z", wrapped(second), z if r22 > 0.0 else -z)]
-    first, slope = half_turn(math.atan2(r02, -r12), slope)
-    tilt = clean_angle(math.atan2(slope, r22))
+        return [Screw("z", first), Screw("x", tilt, far), Screw("z", wrap_angle(second), z if r22 > 0.0 else -z)]
+    first, slope = within_quarter_turn(math.atan2(r02, -r12), slope)
+    tilt = snap_angle(math.atan2(slope, r22))
     (c, _, _), (s, _, _), _ = turn_z(first).rows
     _, (_, ct, _), (_, st, _) = turn_x(
         tilt
     ).rows  # what the first two leave of the rotation: sure also for small slopes
-    second = clean_angle(math.atan2(ct * (c * r10 - s * r00) + st * r20, c * r00 + s * r10))
+    second = snap_angle(math.atan2(ct * (c * r10 - s * r00) + st * r20, c * r00 + s * r10))
     if abs(slope) < NEARLY_PARALLEL:
-        around, far = polar(x, y)
-        around = clean_angle(around)
+        around, far = signed_polar(x, y)
+        around = snap_angle(around)
         there = [Screw("z", around, z), Screw("x", 0.0, far)] if far else [Screw("z", 0.0, z), Screw("x")]
-        return [*there, Screw("z", wrapped(first - there[0].turn)), Screw("x", tilt), Screw("z", second)]
-    rise = clean((s * x - c * y) / slope, size)
-    far = clean(c * x + s * y, size)
-    return [Screw("z", first, clean(z - r22 * rise, size)), Screw("x", tilt, far), Screw("z", second, rise)]
+        return [*there, Screw("z", wrap_angle(first - there[0].turn)), Screw("x", tilt), Screw("z", second)]
+    rise = snap_length((s * x - c * y) / slope, size)
+    far = snap_length(c * x + s * y, size)
+    return [Screw("z", first, snap_length(z - r22 * rise, size)), Screw("x", tilt, far), Screw("z", second, rise)]
 
 
-def polar(x: float, y: float) -> tuple[float, float]:
+def signed_polar(x: float, y: float) -> tuple[float, float]:
     """Angle, between quarter turns, and distance, which may be negative."""
-    return half_turn(math.atan2(y, x), math.hypot(x, y))
+    return within_quarter_turn(math.atan2(y, x), math.hypot(x, y))
 
 
-def half_turn(angle: float, length: float) -> tuple[float, float]:
+def within_quarter_turn(angle: float, length: float) -> tuple[float, float]:
     """The same direction and length, with an angle of at most a quarter turn: by half a turn, the other way."""
-    angle = clean_angle(angle)
+    angle = snap_angle(angle)
     if abs(angle) > QUARTER:
-        return clean_angle(angle - math.copysign(math.pi, angle)), -length
+        return snap_angle(angle - math.copysign(math.pi, angle)), -length
     return angle, length
 
 
-def clean(length: float, size: float) -> float:
+def snap_length(length: float, size: float) -> float:
     return 0.0 if abs(length) <= LENGTH * size else length
 
 
-def clean_angle(angle: float) -> float:
+def snap_angle(angle: float) -> float:
     quarters = round(angle / QUARTER)
     return quarters * QUARTER if abs(angle - quarters * QUARTER) < ANGLE else angle
 
 
-def wrapped(angle: float) -> float:
+def wrap_angle(angle: float) -> float:
     """Between -π and π."""
-    return clean_angle(math.remainder(angle, 2.0 * math.pi))
+    return snap_angle(math.remainder(angle, 2.0 * math.pi))
 
 
-def exact(placement: Placement, size: float) -> Placement:
+def snap_placement(placement: Placement, size: float) -> Placement:
     """The same placement without rounding residue: zeros, ones and right angles are exact."""
-    x, y, z = (clean(p, size) if type(p) is float else p for p in placement.translation)
+    x, y, z = (snap_length(p, size) if type(p) is float else p for p in placement.translation)
     axes = placement.axes
     plain = all(type(entry) is float for row in axes.rows for entry in row)
     return Placement(nearest_rotation(Rotation(axes.rows)) if plain else axes, Vector(x, y, z))

@@ -58,8 +58,8 @@ class Element:
     @property
     def label(self) -> str:
         """The tag and the name, as in the file: <link name="arm">."""
-        name = f' name="{shortened(self.attributes["name"])}"' if "name" in self.attributes else ""
-        return f"<{shortened(self.tag)}{name}>"
+        name = f' name="{shorten(self.attributes["name"])}"' if "name" in self.attributes else ""
+        return f"<{shorten(self.tag)}{name}>"
 
     @property
     def place(self) -> str:
@@ -78,10 +78,10 @@ class Element:
 
     def only(self, tag: str) -> Element | None:
         """The child of that tag, of which there may be one at most."""
-        found = self.all(tag)
-        if len(found) > 1:
-            found[1].fail(f"is given twice in {self.label} (line {found[0].line} has the first; expected one)")
-        return found[0] if found else None
+        matches = self.all(tag)
+        if len(matches) > 1:
+            matches[1].fail(f"is given twice in {self.label} (line {matches[0].line} has the first; expected one)")
+        return matches[0] if matches else None
 
     def walk(self) -> Iterator[Element]:
         """This element and all below it, in the order of the file."""
@@ -118,7 +118,7 @@ class Element:
         words = BLANKS.split(text.strip(SPACE)) if text.strip(SPACE) else []
         if count is not None and len(words) != count:
             plural = "s" * (len(words) != 1)
-            self.fail(f'{key} is "{shortened(text)}", {len(words)} number{plural} (expected {count})')
+            self.fail(f'{key} is "{shorten(text)}", {len(words)} number{plural} (expected {count})')
         return tuple(self._float(key, word, expected) for word in words)
 
     def word(self, key: str, allowed: Sequence[str], default: Any = NOTHING) -> Any:
@@ -126,19 +126,19 @@ class Element:
         known = ", ".join(allowed)
         word = self.get(key, default, f"one of {known}")
         if key in self.attributes and word not in allowed:
-            self.fail(f'{key} is "{shortened(word)}"{near_miss(word, allowed)} (expected one of {known})')
+            self.fail(f'{key} is "{shorten(word)}"{near_miss(word, allowed)} (expected one of {known})')
         return word
 
     def _float(self, key: str, word: str, expected: str) -> float:
         if len(word) > DIGITS or not NUMBER.fullmatch(word):
-            self.fail(f'{key} is "{shortened(self.attributes[key])}" (expected {expected})')
+            self.fail(f'{key} is "{shorten(self.attributes[key])}" (expected {expected})')
         value = float(word)
         if math.isinf(value):
-            self.fail(f'{key} is "{shortened(word)}", which is too large (expected {expected}, below 1.8e308)')
+            self.fail(f'{key} is "{shorten(word)}", which is too large (expected {expected}, below 1.8e308)')
         return value
 
 
-def shortened(text: str) -> str:
+def shorten(text: str) -> str:
     """A value of a file as one line of a message."""
     line = text if len(text) <= SHOWN else text[:SHOWN] + "..."
     return line if line.isprintable() else line.encode("unicode_escape").decode("ascii")
@@ -158,12 +158,12 @@ def parse(content: bytes, path: Path) -> Element:
     """The root element of a file's content; errors name it by the path."""
     if len(content) > BYTES:
         raise FileError(f"{path}:1: is larger than {BYTES // 2**20} MiB (expected a robot's description)")
-    text = decoded(content, path)
+    text = decode(content, path)
     refuse_document_type(text, path)
     return Parser(path).parse(text)
 
 
-def decoded(content: bytes, path: Path) -> str:
+def decode(content: bytes, path: Path) -> str:
     """The text of a file: UTF-8, UTF-16, or the encoding that it declares."""
     if not content.strip():
         raise FileError(f"{path}:1: is empty (expected XML)")
@@ -174,7 +174,7 @@ def decoded(content: bytes, path: Path) -> str:
         name = declared[1].decode("latin-1") if declared else "utf-8"
         encoding = ENCODINGS.get(name.lower(), "")
         if not encoding:
-            raise FileError(f'{path}:1: has the encoding "{shortened(name)}" (expected UTF-8: save it as such)')
+            raise FileError(f'{path}:1: has the encoding "{shorten(name)}" (expected UTF-8: save it as such)')
     try:
         return content[len(mark) :].decode(encoding)
     except UnicodeDecodeError as problem:
@@ -257,7 +257,7 @@ class Parser:
 
     def instruction(self, target: str, _: str) -> None:
         if target not in FOR_EDITORS:
-            self.refuse(f"has the processing instruction <?{shortened(target)}?>")
+            self.refuse(f"has the processing instruction <?{shorten(target)}?>")
 
     def refuse(self, what: str) -> NoReturn:
         fail_at(self.path, self.expat.CurrentLineNumber, what)

@@ -12,7 +12,7 @@ from xml.sax.saxutils import quoteattr
 from ...errors import FileError, near_miss
 from ...notices import warn
 from .. import xml
-from ..xml import DEPTH, ELEMENTS, Element, shortened
+from ..xml import DEPTH, ELEMENTS, Element, shorten
 
 COPIES = 5_000  # of elements, by <replicate>
 IGNORABLE = ("actuator", "equality", "flex", "fluid", "gravcomp", "spring", "springdamper", "tendon")
@@ -138,7 +138,7 @@ class Document:
         """Of an element, without those for the eye and for editors."""
         for key, value in element.attributes.items():
             if key not in NAMES and any(map(NOT_FINITE.fullmatch, value.split())):
-                element.fail(f'{key} is "{shortened(value)}" (expected finite numbers)')
+                element.fail(f'{key} is "{shorten(value)}" (expected finite numbers)')
         kept = {key: value for key, value in element.attributes.items() if not key.startswith(("xmlns", "xsi:"))}
         for key in ("material", *(("plugin", "instance") if element.tag == "plugin" else ())):
             kept.pop(key, None)
@@ -180,7 +180,7 @@ class Includes:
         if include.children:
             include.fail("has elements of its own (expected none)")
         name = include.get("file", expected="the name of an MJCF file")
-        file = inside(name, (self.folder, include.path.parent), self.folder, include, "file")
+        file = resolve_file(name, (self.folder, include.path.parent), self.folder, include, "file")
         if file in self.files:
             include.fail(f'file is "{name}", which is a part of the model already (expected each file once)')
         shown = self.folder / name if (self.folder / name).is_file() else include.path.parent / name
@@ -188,26 +188,26 @@ class Includes:
         root = xml.read(shown)
         if not root.children:
             include.fail(f'file is "{name}", which has no elements (expected at least one)')
-        found = []
+        elements = []
         for child in root.children:
-            found += self.parts(child, depth + 1) if child.tag == "include" else [child]
-        return found
+            elements += self.parts(child, depth + 1) if child.tag == "include" else [child]
+        return elements
 
 
-def inside(path: str, folders: tuple[Path, ...], top: Path, element: Element, what: str) -> Path:
+def resolve_file(path: str, folders: tuple[Path, ...], top: Path, element: Element, what: str) -> Path:
     """The file of that name in the first of the folders that has it; it must lie below the top folder."""
     if PurePosixPath(path).is_absolute() or PureWindowsPath(path).drive or path.startswith("\\"):
         element.fail(f'{what} is "{path}", an absolute path (expected one that starts in the model\'s folder)')
     try:
-        found = [file for file in ((folder / path).resolve() for folder in folders) if file.is_file()]
-        within = [file for file in found if file.is_relative_to(top.resolve())]
+        files = [file for file in ((folder / path).resolve() for folder in folders) if file.is_file()]
+        allowed = [file for file in files if file.is_relative_to(top.resolve())]
     except (OSError, RuntimeError, ValueError) as problem:
-        element.fail(f'{what} is "{shortened(path)}", which cannot be read ({problem})')
-    if not found:
-        element.fail(f'{what} is "{shortened(path)}", and there is no such file in {folders[0].resolve()}')
-    if found[0] not in within:
+        element.fail(f'{what} is "{shorten(path)}", which cannot be read ({problem})')
+    if not files:
+        element.fail(f'{what} is "{shorten(path)}", and there is no such file in {folders[0].resolve()}')
+    if files[0] not in allowed:
         element.fail(
             f'{what} is "{path}", which lies outside the model\'s folder, {top} (nothing is read outside; copy'
             " it into the folder)"
         )
-    return found[0]
+    return files[0]

@@ -18,10 +18,10 @@ from ...extras import imported
 from ...robot import Robot, from_table
 from .. import xml
 from ..files import Options
-from ..mujoco_model import ModelError, Part, Reading
+from ..mujoco_model import ModelError, ModelReader, Part
 from ..urdf import reader as urdf
-from ..xml import Element, shortened
-from .document import BODIES, Document, inside
+from ..xml import Element, shorten
+from .document import BODIES, Document, resolve_file
 
 BYTES = 64 * 2**20  # of a mesh file
 MESHES = ("stl", "obj", "msh")
@@ -166,20 +166,20 @@ class Model:
         """Give children of the world a free joint, or take it away, where that is asked."""
         base, bodies = self.options.base, list(self.spec.worldbody.bodies)
         roots = {body.name: body for body in bodies}
-        asked = dict(base) if isinstance(base, Mapping) else dict.fromkeys(roots, base) if base else {}
-        for name in asked:
+        requested = dict(base) if isinstance(base, Mapping) else dict.fromkeys(roots, base) if base else {}
+        for name in requested:
             if name not in roots:
                 known = ", ".join(sorted(filter(None, roots))[:10])
                 close = near_miss(name, roots)
                 self.root.fail(f"base names {name!r}, which is no child of the world{close} ({known})")
         if base == "free":
-            asked = {} if any(map(self.free_joints, bodies)) else {self.only(bodies).name: "free"}
+            requested = {} if any(map(self.free_joints, bodies)) else {self.only(bodies).name: "free"}
         for body in bodies:
             free = self.free_joints(body)
-            if asked.get(body.name) == "fixed":
+            if requested.get(body.name) == "fixed":
                 for joint in free:
                     self.spec.delete(joint)
-            elif asked.get(body.name) == "free" and not free:
+            elif requested.get(body.name) == "free" and not free:
                 if len(body.joints):
                     self.element(body).fail(
                         "is to be a free base, but moves by joints of its own (expected a body without joints;"
@@ -193,7 +193,7 @@ class Model:
     def only(self, bodies: list[Any]) -> Any:
         """The one child of the world."""
         if len(bodies) != 1:
-            names = ", ".join(shortened(body.name) or "one without a name" for body in bodies[:10])
+            names = ", ".join(shorten(body.name) or "one without a name" for body in bodies[:10])
             self.root.fail(
                 f'has {len(bodies)} children of the world ({names}); base="free" does not say which is the base'
                 ' (expected base={name: "free"})'
@@ -245,7 +245,8 @@ class Model:
         name = PurePosixPath(name).name if self.spec.strippath else name
         folder = self.spec.meshdir.replace("\\", "/")
         full = str(PurePosixPath(folder) / name) if folder else name
-        path = inside(full, (self.path.parent,), self.path.parent, element, f"file (in {folder})" if folder else "file")
+        what = f"file (in {folder})" if folder else "file"
+        path = resolve_file(full, (self.path.parent,), self.path.parent, element, what)
         kind = mesh.content_type.rpartition("/")[2].removeprefix("vnd.mujoco.") or path.suffix[1:].lower()
         if kind not in MESHES:
             element.fail(f'file is "{path.name}", which is not read here (expected {", ".join(MESHES)})')
@@ -263,7 +264,7 @@ class Model:
 
         The table says what is wrong with them, or uses them as they are.
         """
-        compiler, found = self.spec.compiler, []
+        compiler, replaced = self.spec.compiler, []
         for body in self.spec.bodies:
             if not body.explicitinertial or self.counted_geoms(body):
                 continue
@@ -284,8 +285,8 @@ class Model:
                     body.fullinertia[0] = np.nan
                     self.mujoco.mju_mat2Quat(body.iquat, axes.ravel())
                 body.inertia = np.full(3, moments.mean())
-                found.append((body, moments))
-        return found
+                replaced.append((body, moments))
+        return replaced
 
     def note_skipped(self, model: Any) -> None:
         if model.jnt_limited[model.jnt_type == int(self.mujoco.mjtJoint.mjJNT_BALL)].any():
@@ -298,7 +299,7 @@ class Model:
     def robot_of(self, model: Any) -> Robot:
         name = self.root.get("model", "") or self.path.stem
         try:
-            reading = Reading(model)
+            reading = ModelReader(model)
         except ModelError as problem:
             self.element_of(problem.part).fail(problem.without_part)
         if all(row["joint"] == "fixed" for row in reading.rows):
@@ -320,7 +321,7 @@ class Model:
         (item,) = (item for item in getattr(self.spec, PARTS[kind]) if item.id == index)
         return self.element(item if item.info or kind != "joint" else item.parent)  # a joint of `base` has no line
 
-    def element_of_entry(self, model: Any, reading: Reading, problem: RowError) -> Element:
+    def element_of_entry(self, model: Any, reading: ModelReader, problem: RowError) -> Element:
         """Where in the file an entry of a row stands."""
         (kind, index), key = reading.parts[problem.row], problem.key or "name"
         if kind == "joint" and key in OF_THE_EQUALITY:

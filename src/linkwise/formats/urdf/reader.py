@@ -14,12 +14,12 @@ from ...robot.layout import listed
 from ...robot.tables import new_name
 from .. import xml
 from ..files import Options
-from ..xml import Element, shortened
-from .rows import Branch, branches, known_name, line_of, one_degree, row_of
+from ..xml import Element, shorten
+from .rows import Branch, branches, line_of, resolve_name, row_of, single_axis_types
 from .transmissions import read_rotors
 
 EARTH = (0.0, 0.0, -9.81)
-NAMED = 100  # roots in the warning
+MOST_ROOTS = 100  # roots in the warning
 READ = {  # the elements that are read in each element
     "robot": ("link", "joint"),
     "link": ("inertial",),
@@ -46,7 +46,7 @@ REFUSED = {"loop_joint": "closes a kinematic loop"}  # elements that change the 
 LIKELY = 0.7  # how near a word must be to one that is read to be taken for a slip of the pen
 SLIP = 0.85  # likewise of attributes: gear_velocity is one of its own, dampening is not
 LINES = 8  # lines of each skipped element in the warning
-MEANT = {"min": "lower", "max": "upper"}
+SYNONYMS = {"min": "lower", "max": "upper"}
 WITHOUT_MIMIC = 'mimic="independent" reads the file without mimic'
 XACRO = ("${", "$(")
 
@@ -84,19 +84,19 @@ def robot_of(root: Element, options: Options) -> Robot:
 
 def warn_of_roots(root: Element, roots: list[Branch]) -> None:
     if len(roots) > 1:
-        names = listed((f'"{shortened(branch.name)}" (line {branch.link.line})' for branch in roots), NAMED)
+        names = listed((f'"{shorten(branch.name)}" (line {branch.link.line})' for branch in roots), MOST_ROOTS)
         warn(f"{root.path}: {len(roots)} links are moved by no joint: {names}; each stands on the base, at its origin")
 
 
 def bases_of(root: Element, roots: list[Branch], base: Any) -> dict[str, str]:
     """How each root stands: fixed, unless it is asked to be free."""
     names = [branch.name for branch in roots]
-    asked = base if isinstance(base, Mapping) else dict.fromkeys(names, base or "fixed")
-    for name in asked:
+    requested = base if isinstance(base, Mapping) else dict.fromkeys(names, base or "fixed")
+    for name in requested:
         if name not in names:
-            known = ", ".join(map(repr, names[:NAMED]))
+            known = ", ".join(map(repr, names[:MOST_ROOTS]))
             root.fail(f"base names {name!r}, which is no root of the tree{near_miss(name, names)} (expected {known})")
-    return dict(asked)
+    return dict(requested)
 
 
 def place_roots(order: list[Branch], rows: list[dict[str, Any]], bases: Mapping[str, str]) -> None:
@@ -125,7 +125,7 @@ def refuse_second_free_joint(branch: Branch, row: dict[str, Any], joints: list[E
     """A free root without mass that carries only floating joints would move without any resistance."""
     if row["mass"] == 0.0 and joints and all(joint.attributes["type"] == "floating" for joint in joints):
         joints[0].fail(
-            f'is floating, and base="free" would free its parent "{shortened(branch.name)}" as well, which has no mass'
+            f'is floating, and base="free" would free its parent "{shorten(branch.name)}" as well, which has no mass'
             ' (expected base="fixed")'
         )
 
@@ -137,13 +137,13 @@ def couple(order: list[Branch], rows: list[dict[str, Any]]) -> None:
         mimic = branch.joint.only("mimic") if branch.joint is not None else None
         if mimic is None or branch.joint is None or row["joint"] == "fixed":
             continue
-        name = known_name(mimic, "joint", "joint", link_of, f" ({WITHOUT_MIMIC})")
+        name = resolve_name(mimic, "joint", "joint", link_of, f" ({WITHOUT_MIMIC})")
         leader = link_of[name]
         for joint in (branch.joint, leader.joint):
-            if joint is not None and joint.attributes["type"] not in one_degree():
+            if joint is not None and joint.attributes["type"] not in single_axis_types():
                 mimic.fail(
-                    f'joint "{shortened(joint.attributes["name"])}" is {joint.attributes["type"]} (expected'
-                    f" {', '.join(one_degree())}; {WITHOUT_MIMIC})"
+                    f'joint "{shorten(joint.attributes["name"])}" is {joint.attributes["type"]} (expected'
+                    f" {', '.join(single_axis_types())}; {WITHOUT_MIMIC})"
                 )
         row |= {
             "coupled_to": leader.name,
@@ -155,24 +155,24 @@ def couple(order: list[Branch], rows: list[dict[str, Any]]) -> None:
 def check_content(root: Element, ignore: Collection[str] = ()) -> None:
     """Refuse what may change the dynamics and is not understood; warn of what is skipped, in one warning."""
     skipped: dict[str, list[int]] = {}
-    waiting, ignored = [root], set()
-    while waiting:
-        element = waiting.pop()
+    pending, ignored = [root], set()
+    while pending:
+        element = pending.pop()
         check_attributes(element, skipped)
         if element.tag not in READ:
             refuse_text(element)
             continue
-        read, quiet = READ[element.tag], SKIPPED[element.tag]
-        waiting.extend(child for child in reversed(element.children) if child.tag in read)
+        known, silent = READ[element.tag], SKIPPED[element.tag]
+        pending.extend(child for child in reversed(element.children) if child.tag in known)
         for child in element.children:
-            if child.tag in read:
+            if child.tag in known:
                 continue
             if child.tag in ignore:
                 ignored.add(child.tag)
                 continue
-            if child.tag not in quiet:
-                refuse_if_it_matters(child, element, read)
-                skipped.setdefault(f"<{shortened(child.tag)}>", []).append(child.line)
+            if child.tag not in silent:
+                refuse_unknown_element(child, element, known)
+                skipped.setdefault(f"<{shorten(child.tag)}>", []).append(child.line)
             elif child.tag == "gazebo" and child.find("joint") is not None:
                 skipped.setdefault("<joint> in <gazebo>", []).append(child.line)
     for name in ignore:
@@ -185,7 +185,7 @@ def refuse_text(element: Element) -> None:
     """Numbers between tags, where URDF has attributes: <mass>2.5</mass>."""
     if element.tag in ATTRIBUTES and element.text.strip():
         known = " ".join(f'{key}="..."' for key in ATTRIBUTES[element.tag])
-        element.fail(f'has the text "{shortened(element.text.strip())}" (expected <{element.tag} {known}/>)')
+        element.fail(f'has the text "{shorten(element.text.strip())}" (expected <{element.tag} {known}/>)')
 
 
 def check_attributes(element: Element, skipped: dict[str, list[int]]) -> None:
@@ -193,19 +193,19 @@ def check_attributes(element: Element, skipped: dict[str, list[int]]) -> None:
     others = OTHER_ATTRIBUTES.get(element.tag)
     for key, value in element.attributes.items():
         if "$" in value and any(sign in value for sign in XACRO):
-            element.fail(f'{key} is "{shortened(value)}", of xacro (expected plain URDF: run xacro on the file first)')
+            element.fail(f'{key} is "{shorten(value)}", of xacro (expected plain URDF: run xacro on the file first)')
         if known is not None and key not in known:
             element.fail(
-                f"{shortened(key)} is not one of its attributes{near_miss(key, known)} (expected {', '.join(known)})"
+                f"{shorten(key)} is not one of its attributes{near_miss(key, known)} (expected {', '.join(known)})"
             )
         if others is not None and key not in others:
-            meant = MEANT.get(key) or next(iter(difflib.get_close_matches(key, others, n=1, cutoff=SLIP)), "")
+            meant = SYNONYMS.get(key) or next(iter(difflib.get_close_matches(key, others, n=1, cutoff=SLIP)), "")
             if meant:
                 element.fail(f"{key} is not one of its attributes, did you mean {meant!r}? ({', '.join(others)})")
-            skipped.setdefault(f"{shortened(key)} of <{element.tag}>", []).append(element.line)
+            skipped.setdefault(f"{shorten(key)} of <{element.tag}>", []).append(element.line)
 
 
-def refuse_if_it_matters(child: Element, element: Element, read: tuple[str, ...]) -> None:
+def refuse_unknown_element(child: Element, element: Element, read: tuple[str, ...]) -> None:
     if child.tag.startswith("xacro:"):
         child.fail("is a macro of xacro (expected plain URDF: run xacro on the file first)")
     if child.tag in REFUSED:
@@ -220,9 +220,9 @@ def refuse_if_it_matters(child: Element, element: Element, read: tuple[str, ...]
 def warn_of_skipped(root: Element, skipped: dict[str, list[int]]) -> None:
     if not skipped:
         return
-    texts = [f"{what} ({lines_in_words(lines)})" for what, lines in skipped.items()]
+    texts = [f"{what} ({line_numbers_text(lines)})" for what, lines in skipped.items()]
     warn(f"{root.path}: skipped, as URDF does not define it: {', '.join(texts)}")
 
 
-def lines_in_words(lines: list[int]) -> str:
+def line_numbers_text(lines: list[int]) -> str:
     return f"{'line' if len(lines) == 1 else 'lines'} {listed(map(str, sorted(lines)), LINES)}"

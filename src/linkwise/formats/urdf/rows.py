@@ -16,9 +16,9 @@ from ...robot import KINDS
 from ...robot.entries import TURNS
 from ...robot.kinds import of_one_degree
 from ...robot.tables import NO_BODY, ORIGIN
-from ..xml import Element, shortened
+from ..xml import Element, shorten
 
-LISTED = 20  # names in a message
+MOST_NAMES = 20  # names in a message
 HINTS = 1000  # names that a wrong one is compared with
 Matrix = tuple[tuple[float, ...], ...]
 UNBOUNDED = 1e308  # written for a limit that there is none of
@@ -48,16 +48,16 @@ class Branch(NamedTuple):
 
 def branches(robot: Element) -> list[Branch]:
     """All links: depth first, and otherwise in the order in which the joints stand in the file."""
-    links, joints = named(robot, "link"), named(robot, "joint")
+    links, joints = elements_by_name(robot, "link"), elements_by_name(robot, "joint")
     if not links:
         robot.fail('has no links (expected <link name="..."> elements)')
     joint_of: dict[str, Element] = {}  # by the name of the child
     children: dict[str, list[str]] = {name: [] for name in links}
     second: list[tuple[str, Element]] = []  # joints that move a link that another moves
     for joint in joints.values():
-        parent, child = end_of(joint, "parent", links), end_of(joint, "child", links)
+        parent, child = link_of(joint, "parent", links), link_of(joint, "child", links)
         if parent == child:
-            joint.fail(f'joins link "{shortened(parent)}" to itself (expected two links)')
+            joint.fail(f'joins link "{shorten(parent)}" to itself (expected two links)')
         if child in joint_of:
             second.append((child, joint))
             continue
@@ -78,31 +78,31 @@ def branches(robot: Element) -> list[Branch]:
     return order
 
 
-def named(robot: Element, tag: str) -> dict[str, Element]:
+def elements_by_name(robot: Element, tag: str) -> dict[str, Element]:
     """The elements of that tag by their names."""
-    known: dict[str, Element] = {}
+    elements: dict[str, Element] = {}
     for element in robot.all(tag):
         name = element.get("name", expected=f"the name of the {tag}")
-        if name in known:
-            element.fail(f"line {known[name].line} has a {tag} of that name already (expected another name)")
-        known[name] = element
-    return known
+        if name in elements:
+            element.fail(f"line {elements[name].line} has a {tag} of that name already (expected another name)")
+        elements[name] = element
+    return elements
 
 
-def end_of(joint: Element, tag: str, links: dict[str, Element]) -> str:
+def link_of(joint: Element, tag: str, links: dict[str, Element]) -> str:
     """The name of a joint's parent or child."""
     end = joint.only(tag)
     if end is None:
         joint.fail(f'has no <{tag}> (expected <{tag} link="..."/>)')
-    return known_name(end, "link", "link", links)
+    return resolve_name(end, "link", "link", links)
 
 
-def known_name(element: Element, key: str, kind: str, known: Collection[str], otherwise: str = "") -> str:
+def resolve_name(element: Element, key: str, kind: str, known: Collection[str], otherwise: str = "") -> str:
     """An attribute that is the name of a link or of a joint."""
     name: str = element.get(key, expected=f"the name of a {kind}")
     if name not in known:
         hint = near_miss(name, list(known)[:HINTS])
-        element.fail(f'{key} is "{shortened(name)}", which no {kind} has as its name{hint}{otherwise}')
+        element.fail(f'{key} is "{shorten(name)}", which no {kind} has as its name{hint}{otherwise}')
     return name
 
 
@@ -131,12 +131,12 @@ def refuse_second_parent(child: str, first: Element, second: Element, joint_of: 
     below = next((path for path in (other, one) if child in path), None)
     meeting = next((name for name in one if name in others), None)
     if below is not None:
-        loop = f", which closes the loop {listed([*reversed(below[: below.index(child) + 1]), child])}"
+        loop = f", which closes the loop {join_path([*reversed(below[: below.index(child) + 1]), child])}"
     elif meeting is not None:
         down = [*reversed(one[: one.index(meeting) + 1]), child, *other[: other.index(meeting) + 1]]
-        loop = f", which closes the loop {listed(down)}"
+        loop = f", which closes the loop {join_path(down)}"
     second.fail(
-        f'moves link "{shortened(child)}", which {first.label} of line {first.line} moves already{loop} (expected a'
+        f'moves link "{shorten(child)}", which {first.label} of line {first.line} moves already{loop} (expected a'
         " tree: one joint for each link)"
     )
 
@@ -145,27 +145,27 @@ def refuse_cycle(name: str, joint_of: dict[str, Element]) -> NoReturn:
     """Links that hang below each other, and below no root."""
     path = path_up(name, joint_of)
     cycle = path[path.index(path[-1]) :]
-    joints = [f'"{shortened(joint_of[link].attributes["name"])}"' for link in reversed(cycle[:-1])]
-    more = f" and {len(joints) - LISTED} more" if len(joints) > LISTED else ""
+    joints = [f'"{shorten(joint_of[link].attributes["name"])}"' for link in reversed(cycle[:-1])]
+    more = f" and {len(joints) - MOST_NAMES} more" if len(joints) > MOST_NAMES else ""
     joint_of[cycle[0]].fail(
-        f"closes the loop {listed(cycle[::-1])}, by the joints {', '.join(joints[:LISTED])}{more} (expected a tree that"
-        " grows from a root link)"
+        f"closes the loop {join_path(cycle[::-1])}, by the joints {', '.join(joints[:MOST_NAMES])}{more}"
+        " (expected a tree that grows from a root link)"
     )
 
 
-def listed(names: list[str]) -> str:
-    shown = names if len(names) <= LISTED else [*names[: LISTED - 2], "...", names[-1]]
-    return " -> ".join(shortened(name) for name in shown)
+def join_path(names: list[str]) -> str:
+    shown = names if len(names) <= MOST_NAMES else [*names[: MOST_NAMES - 2], "...", names[-1]]
+    return " -> ".join(shorten(name) for name in shown)
 
 
 def joint_types() -> dict[str, str]:
     """The kinds of joints by their types in URDF."""
-    own = {kind.urdf: kind.name for kind in KINDS.values() if kind.urdf}
+    kinds = {kind.urdf: kind.name for kind in KINDS.values() if kind.urdf}
     order = dict.fromkeys(("revolute", "continuous", "prismatic", "fixed", "floating", "planar"), "")
-    return order | own | {"continuous": "revolute", "fixed": "fixed", "planar": "planar"}
+    return order | kinds | {"continuous": "revolute", "fixed": "fixed", "planar": "planar"}
 
 
-def one_degree() -> list[str]:
+def single_axis_types() -> list[str]:
     """The types of joints of one degree of freedom."""
     return [word for word, kind in joint_types().items() if kind in of_one_degree()]
 
@@ -177,15 +177,15 @@ def row_of(branch: Branch) -> dict[str, Any]:
     if joint is None:
         return {**row, "joint": "fixed", "translation": ORIGIN, **body(link)}
     kinds = joint_types()
-    written = joint.word("type", tuple(kinds))
+    urdf_type = joint.word("type", tuple(kinds))
     translation, rotation = placement(joint)
-    row |= {"joint": kinds[written], "joint_name": joint.attributes["name"], "translation": translation}
+    row |= {"joint": kinds[urdf_type], "joint_name": joint.attributes["name"], "translation": translation}
     if rotation is not None:
         row["rotation"] = rotation
-    single = written in one_degree()
-    if single or written == "planar":
+    single = urdf_type in single_axis_types()
+    if single or urdf_type == "planar":
         row["axis"] = axis(joint)
-    return {**row, **(drive(joint, written) if single else {}), **body(link)}
+    return {**row, **(drive(joint, urdf_type) if single else {}), **body(link)}
 
 
 def placement(element: Element) -> tuple[tuple[float, ...], Matrix | None]:
@@ -227,14 +227,14 @@ def axis(joint: Element) -> tuple[float, ...]:
     return tuple(x / length for x in scaled)
 
 
-def drive(joint: Element, written: str) -> dict[str, Any]:
+def drive(joint: Element, urdf_type: str) -> dict[str, Any]:
     """Limits and friction of a joint of one degree of freedom."""
     row: dict[str, Any] = {}
     limit, dynamics = joint.only("limit"), joint.only("dynamics")
     if limit is not None:
         lower, upper = limit.number("lower", None), limit.number("upper", None)
         bounded = min(-(lower or 0.0), upper or 0.0) < NO_LIMIT
-        if written != "continuous" and (lower, upper) != (None, None) and bounded:
+        if urdf_type != "continuous" and (lower, upper) != (None, None) and bounded:
             row["limits"] = (lower or 0.0, upper or 0.0)  # URDF's default for one that is left out is 0
         for key, rating in (("velocity_limit", "velocity"), ("effort_limit", "effort")):
             most = limit.number(rating, None)
@@ -250,21 +250,24 @@ def body(link: Element) -> dict[str, Any]:
     inertial = link.only("inertial")
     if inertial is None:
         return dict(NO_BODY)
-    mass, inertia = needed(inertial, "mass", 'value="..."'), needed(inertial, "inertia", 'ixx="..." ... izz="..."')
+    mass, inertia = (
+        require_child(inertial, "mass", 'value="..."'),
+        require_child(inertial, "inertia", 'ixx="..." ... izz="..."'),
+    )
     com, rotation = placement(inertial)
     xx, xy, xz, yy, yz, zz = (inertia.number(key) for key in MOMENTS)
     tensor = ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
-    return {"mass": mass.number("value"), "com": com, "inertia": turned(tensor, rotation)}
+    return {"mass": mass.number("value"), "com": com, "inertia": rotate_tensor(tensor, rotation)}
 
 
-def needed(inertial: Element, tag: str, attributes: str) -> Element:
+def require_child(inertial: Element, tag: str, attributes: str) -> Element:
     element = inertial.only(tag)
     if element is None:
         inertial.fail(f"has no <{tag}> (expected <{tag} {attributes}/>)")
     return element
 
 
-def turned(tensor: Matrix, rotation: Matrix | None) -> Matrix:
+def rotate_tensor(tensor: Matrix, rotation: Matrix | None) -> Matrix:
     """R I Rᵀ, exactly symmetric."""
     if rotation is None:
         return tensor

@@ -18,7 +18,7 @@ from typing import Any
 from ...robot import KINDS, Robot
 from ...spatial import is_zero
 from ..xml import Element
-from .rows import Branch, known_name, one_degree
+from .rows import Branch, resolve_name, single_axis_types
 
 NAMESPACE = "http://drake.mit.edu"
 ROTOR, GEAR, SIMPLE = "drake:rotor_inertia", "drake:gear_ratio", "SimpleTransmission"
@@ -43,14 +43,14 @@ def read_rotors(root: Element, order: list[Branch], rows: list[dict[str, Any]]) 
 def joint_of(transmission: Element, rotor: Element, joints: Mapping[str, int], order: list[Branch]) -> int:
     """The row of the joint that a transmission drives."""
     kind = transmission.find("type")
-    written = "" if kind is None else kind.text.strip() or kind.attributes.get("name", "")
+    transmission_type = "" if kind is None else kind.text.strip() or kind.attributes.get("name", "")
     driven = transmission.all("joint")
-    if SIMPLE not in (written or transmission.attributes.get("type", SIMPLE)) or len(driven) != 1:
+    if SIMPLE not in (transmission_type or transmission.attributes.get("type", SIMPLE)) or len(driven) != 1:
         rotor.fail(f"stands in a transmission that is not simple (expected a {SIMPLE} of one joint) {LEFT_OUT}")
-    name = known_name(driven[0], "name", "joint", joints, f" {LEFT_OUT}")
+    name = resolve_name(driven[0], "name", "joint", joints, f" {LEFT_OUT}")
     joint = order[joints[name]].joint
-    if joint is not None and joint.attributes["type"] not in one_degree():
-        rotor.fail(f"its joint is {joint.attributes['type']} (expected {', '.join(one_degree())}) {LEFT_OUT}")
+    if joint is not None and joint.attributes["type"] not in single_axis_types():
+        rotor.fail(f"its joint is {joint.attributes['type']} (expected {', '.join(single_axis_types())}) {LEFT_OUT}")
     return joints[name]
 
 
@@ -64,7 +64,7 @@ def rotors_of(robot: Robot) -> list[tuple[str, float, str]]:
     ]
 
 
-def in_words(rotors: list[tuple[str, float, str]]) -> str:
+def rotor_text(rotors: list[tuple[str, float, str]]) -> str:
     return ", ".join(f"{name} {inertia!r} {unit}" for name, inertia, unit in rotors)
 
 

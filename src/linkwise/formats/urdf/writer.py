@@ -25,11 +25,11 @@ from ...robot.joint_space import label
 from ...robot.tables import ORIGIN, WARN, Z, free_name
 from ...spatial import is_zero
 from ..agreement import require_agreement
-from ..conversion import Table, flat, to_frames
+from ..conversion import Table, flatten, to_frames
 from ..files import Options
 from .reader import EARTH, read
 from .rows import UNBOUNDED
-from .transmissions import NAMESPACE, in_words, rotors_of, transmission
+from .transmissions import NAMESPACE, rotor_text, rotors_of, transmission
 
 FLOATING = "floating"
 NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -44,14 +44,14 @@ REFUSED = ("stiffness", "rest")
 def write(robot: Robot, path: Path, rotors: str = "refuse") -> None:
     """`rotors` is what becomes of rotor inertias: "refuse", "transmission" or "drop"."""
     remark = ""
-    if found := rotors_of(robot):
+    if rotor_list := rotors_of(robot):
         if rotors == "refuse":
-            refuse_rotors(robot, path, found)
-        remark = f"{IN_TRANSMISSIONS if rotors == 'transmission' else DROPPED} {in_words(found)}."
+            refuse_rotors(robot, path, rotor_list)
+        remark = f"{IN_TRANSMISSIONS if rotors == 'transmission' else DROPPED} {rotor_text(rotor_list)}."
         robot = robot.without_rotors() if rotors == "drop" else robot
-    table = checked_table(robot, path)
+    table = frames_table(robot, path)
     text = Writer(table, remark).text()
-    require_same(table, text, path)
+    verify_text(table, text, path)
     with saving(path) as file:
         file.write(text.encode())
 
@@ -66,7 +66,7 @@ def refuse_rotors(robot: Robot, path: Path, rotors: list[tuple[str, float, str]]
     )
 
 
-def checked_table(robot: Robot, path: Path) -> Table:
+def frames_table(robot: Robot, path: Path) -> Table:
     """The rows as frames at the joints; an error where URDF cannot express them."""
     if robot.non_floats:
         raise FileError(
@@ -88,24 +88,26 @@ def checked_table(robot: Robot, path: Path) -> Table:
                     f"{where} {key} is {row[key]!r}, and URDF has none (expected none: {DROP}; or a .toml file)"
                 )
         if types_of(row["joint"]) == (FLOATING,) and (
-            lost := [key for key in DYNAMICS if not is_zero(row.get(key, 0.0))]
+            unsupported := [key for key in DYNAMICS if not is_zero(row.get(key, 0.0))]
         ):
-            raise FileError(f"{where} {lost[0]} of a {row['joint']} joint has no place in URDF (expected none: {DROP})")
+            raise FileError(
+                f"{where} {unsupported[0]} of a {row['joint']} joint has no place in URDF (expected none: {DROP})"
+            )
     table = Table.of(robot)
     to_frames(table, anchored=False)
     return table
 
 
-def require_same(table: Table, text: str, path: Path) -> None:
+def verify_text(table: Table, text: str, path: Path) -> None:
     """Read the text as `load` does, and compare."""
     offsets = {part.name: table.offsets[index] for index, part in enumerate(table.parts)}
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of bodies that cannot exist: they come from the robot
         copy = Path(folder) / "copy.urdf"
         copy.write_text(text, encoding="utf-8")
-        again = read(copy, Options(unphysical=WARN))
+        result = read(copy, Options(unphysical=WARN))
     try:
-        require_agreement(table.robot, again, offsets, f"what {path} would hold")
+        require_agreement(table.robot, result, offsets, f"what {path} would hold")
     except RobotError as problem:
         raise FileError(f"{path}: not written: {problem}") from None
 
@@ -130,11 +132,11 @@ class Writer:
             *comment(self.remark),
             f"<robot name={quoteattr(self.robot.name)}{namespace}>",
         ]
-        standing = [row for row in rows if row["parent"] is None]
-        if len(standing) == 1 and is_root(standing[0]):
-            root = standing[0]["name"]
-            self.link(root, standing[0])
-            rows.remove(standing[0])
+        roots = [row for row in rows if row["parent"] is None]
+        if len(roots) == 1 and is_root(roots[0]):
+            root = roots[0]["name"]
+            self.link(root, roots[0])
+            rows.remove(roots[0])
         else:
             root = self.new_name("base" if "base" not in self.taken else "world", self.taken)
             self.link(root, {})
@@ -148,26 +150,26 @@ class Writer:
         place = row["translation"], row["rotation"]
         if types in (("fixed",), (FLOATING,)):
             self.link(row["name"], row)
-            own = self.new_name(name, self.joint_names) if types == ("fixed",) else name
-            self.joint(own, types[0], parent, row["name"], place)
+            joint_name = self.new_name(name, self.joint_names) if types == ("fixed",) else name
+            self.joint(joint_name, types[0], parent, row["name"], place)
             return
         kind = KINDS[row["joint"]]
         directions = [row.get("axis", Z)] * kind.degrees if kind.on_z else kind.directions
-        for k, (part, written, direction) in enumerate(zip(kind.q_labels, types, directions, strict=True)):
+        for k, (part, urdf_type, direction) in enumerate(zip(kind.q_labels, types, directions, strict=True)):
             last = k == kind.degrees - 1
             link = row["name"] if last else self.new_name(f"{row['name']}.{part}", self.taken)
             limits = row.get("limits")
             limits = limits[k] if limits and kind.degrees > 1 else limits
             self.link(link, row if last else {})
-            inner = [f"<axis xyz={numbers(direction)}/>", *self.mimic(row), *drive(row, written, limits)]
+            inner = [f"<axis xyz={numbers(direction)}/>", *self.mimic(row), *drive(row, urdf_type, limits)]
             joint = label(name, part)
-            self.joint(joint, type_of(written, limits), parent, link, place, inner)
+            self.joint(joint, type_of(urdf_type, limits), parent, link, place, inner)
             self.rotor(joint, row)
             parent, place = link, (ORIGIN, None)
 
     def link(self, name: str, row: Mapping[str, Any]) -> None:
         mass, tensor = row.get("mass", 0.0), row.get("inertia", ())
-        if is_zero(mass) and all(map(is_zero, flat(tensor))):
+        if is_zero(mass) and all(map(is_zero, flatten(tensor))):
             self.lines.append(f"  <link name={quoteattr(name)}/>")
             return
         (xx, xy, xz), (_, yy, yz), (_, _, zz) = tensor
