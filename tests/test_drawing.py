@@ -16,7 +16,7 @@ from effort import rest_slow
 from joint_kinds import COUPLED, EVERY, EVERY_KIND, TREE
 from linkwise.drawing.camera import VIEWS, Mesh, camera_of
 from linkwise.drawing.pictures import poses_at, robot_svg
-from linkwise.drawing.scene import Shown, scene_of, world
+from linkwise.drawing.scene import SceneOptions, scene_of, to_base
 from linkwise.drawing.skeleton import Point, skeleton_of
 from linkwise.robot import KINDS
 from robots import CHAINS, FREE, TEXTBOOK, TREES, ids
@@ -63,7 +63,7 @@ def test_joints_are_drawn_where_they_are(robot: lw.Robot) -> None:
 def test_symbols_of_joints_are_around_their_places(robot: lw.Robot) -> None:
     poses = poses_at(robot, configuration(robot)[None])
     skeleton = skeleton_of(robot)
-    scene = scene_of(skeleton, poses, Shown(False, False, False, False))
+    scene = scene_of(skeleton, poses, SceneOptions(False, False, False, False))
     colours = {name: kind.colour for name, kind in KINDS.items()}
     coloured = [part for part in scene.parts if part.colour in colours.values()]
     for joint in skeleton.joints:
@@ -71,7 +71,7 @@ def test_symbols_of_joints_are_around_their_places(robot: lw.Robot) -> None:
         if joint.kind == "free":
             continue
         own = [part for part in coloured if part.colour == colours[joint.kind]]
-        middles = [world(tuple(Point(p.frame, x) for x in p.solid.points), poses)[0].mean(axis=0) for p in own]
+        middles = [to_base(tuple(Point(p.frame, x) for x in p.solid.points), poses)[0].mean(axis=0) for p in own]
         for place in places if joint.symbol in ("screw", "cylindrical", "planar") else places[-1:]:
             if joint.symbol == "prismatic":
                 place = places[0]
@@ -83,12 +83,12 @@ def test_every_link_hangs_together_with_what_carries_it(robot: lw.Robot) -> None
     poses = poses_at(robot, configuration(robot, 1)[None])
     skeleton = skeleton_of(robot)
     scene = scene_of(skeleton, poses)
-    ends = world(tuple(point for tube in scene.tubes for point in tube[:2]), poses)[0].reshape(-1, 2, 3)
+    ends = to_base(tuple(point for tube in scene.tubes for point in tube[:2]), poses)[0].reshape(-1, 2, 3)
     for joint in skeleton.joints:
         if joint.kind == "free":
             continue
         hub = np.zeros(3) if joint.parent == 0 else skeleton.joints[joint.parent - 1].after[:3, 3]
-        start = world((Point(joint.parent, hub),), poses)[0, 0]
+        start = to_base((Point(joint.parent, hub),), poses)[0, 0]
         goal = (poses[0, joint.frame] @ joint.after)[:3, 3]
         reached, waiting = [start], [start]
         while waiting:
@@ -128,7 +128,7 @@ def test_faces_are_those_of_the_scene_seen_from_the_camera(robot: lw.Robot) -> N
     """Closed solids show a face on every line of sight: front faces alone have the whole outline."""
     poses = poses_at(robot, configuration(robot)[None])
     skeleton = skeleton_of(robot)
-    mesh = Mesh(scene_of(skeleton, poses, Shown(bodies=False)))
+    mesh = Mesh(scene_of(skeleton, poses, SceneOptions(bodies=False)))
     camera = camera_of((20.0, 30.0), skeleton, poses[0], np.zeros((1, 3)))
     faces = mesh.seen_by(camera, poses[0])
     corners = np.concatenate(faces.polygons)
@@ -176,8 +176,8 @@ def test_the_view_suits_the_robot() -> None:
     def view(robot: lw.Robot, q: np.ndarray | None = None) -> tuple[str, np.ndarray]:
         skeleton = skeleton_of(robot)
         poses = poses_at(robot, (lw.neutral(robot) if q is None else q)[None])
-        camera = camera_of(None, skeleton, poses[0], world(skeleton.points(), poses)[0])
-        return camera.name, camera.project(world(skeleton.points(), poses)[0])[0]
+        camera = camera_of(None, skeleton, poses[0], to_base(skeleton.points(), poses)[0])
+        return camera.name, camera.project(to_base(skeleton.points(), poses)[0])[0]
 
     assert view(lw.load("planar3"))[0] == "plane"
     for name in ("stanford", "puma560", "gantry", "humanoid", "satellite"):
@@ -237,7 +237,7 @@ def test_earlier_configurations_are_paler() -> None:
 def test_what_is_shown_can_be_chosen() -> None:
     robot = lw.load("stanford")
     poses, skeleton = poses_at(robot, lw.neutral(robot)[None]), skeleton_of(robot)
-    bare, full = (scene_of(skeleton, poses, Shown(*[yes] * 4)) for yes in (False, True))
+    bare, full = (scene_of(skeleton, poses, SceneOptions(*[yes] * 4)) for yes in (False, True))
     assert (bare.labels, bare.centres) == ((), ())
     assert len(full.centres) == 6
     assert len(full.parts) == len(bare.parts) + 6 * 3 + sum(body.half.max() > full.radius for body in skeleton.bodies)

@@ -8,7 +8,7 @@ from typing import Any
 
 import linkwise as lw
 
-from ..trajectories.limits import Passed, known_limits, of_limits, outside_travel, passed_limits, zero_limits
+from ..trajectories.limits import PassedLimit, effort_shares, limit_kinds, outside_travel, passed_limits, zero_limits
 from .screen import Cell, number, sentence, table, warn
 
 UNITS = {  # of a joint that turns, and of one that slides
@@ -21,7 +21,7 @@ OF_LIMIT = "of limit (%)"
 
 def with_shares(robot: lw.Robot, head: list[str], rows: Sequence[Sequence[Cell]], tau: Any) -> None:
     """A table of torques, with a column of what they take of the drives' limits, if there are some."""
-    shares = of_limits(robot, tau)
+    shares = effort_shares(robot, tau)
     if shares is None:
         table(head, rows)
         return
@@ -31,7 +31,7 @@ def with_shares(robot: lw.Robot, head: list[str], rows: Sequence[Sequence[Cell]]
 
 def show_limits(robot: lw.Robot, q: Any, qd: Any, tau: Any, where: Sequence[float] | None, heading: str) -> None:
     """Which limits are passed; `where` has the time or row of each sample, which `heading` names."""
-    known, found = known_limits(robot), list(passed_limits(robot, q, qd, tau))
+    known, found = limit_kinds(robot), list(passed_limits(robot, q, qd, tau))
     if known and not found:
         sentence(f"Within the robot's limits of {', '.join(known[:-1])}{' and ' if known[1:] else ''}{known[-1]}.")
     if found:
@@ -56,23 +56,23 @@ def warn_of_start(robot: lw.Robot, q: Any) -> None:
              f" {'it leaves its' if len(said) == 1 else 'they leave their'} travel again")  # fmt: skip
 
 
-def row_of(passed: Passed) -> list[Cell]:
+def row_of(passed: PassedLimit) -> list[Cell]:
     share = passed.share
     return [passed.joint, passed.what, limit_text(passed), f"{shown(passed, passed.largest)} {unit_of(passed)}",
             None if share is None else 100.0 * share]  # fmt: skip
 
 
-def limit_text(passed: Passed) -> str:
+def limit_text(passed: PassedLimit) -> str:
     low, high = passed.limits
     ends = f"{shown(passed, low)} to " if passed.what == "travel" else ""
     return f"{ends}{shown(passed, high)} {unit_of(passed)}"
 
 
-def unit_of(passed: Passed) -> str:
+def unit_of(passed: PassedLimit) -> str:
     return UNITS[passed.what][passed.slides]
 
 
-def shown(passed: Passed, x: float) -> str:
+def shown(passed: PassedLimit, x: float) -> str:
     return number(math.degrees(x) if unit_of(passed) == "deg" else x)
 
 

@@ -1,8 +1,8 @@
 """Pictures of robots, still and moving."""
 
-from .film import Animation, animated
+from .film import Animation, animate
 from .motion import Motion
 from .pictures import draw
-from .scene import Shown
+from .scene import SceneOptions
 
-__all__ = ["Animation", "Motion", "Shown", "animated", "draw"]
+__all__ = ["Animation", "Motion", "SceneOptions", "animate", "draw"]

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import near_miss
-from .scene import Scene, up_of, world
+from .scene import Scene, to_base, up_of
 from .skeleton import Floats, Skeleton
 
 VIEWS = ("3d", "front", "side", "top", "plane")
@@ -60,7 +60,7 @@ class Camera(NamedTuple):
         return self.axes is not None and self.name != "3d"
 
 
-def unit(vector: Floats) -> Floats:
+def normalize(vector: Floats) -> Floats:
     result: Floats = vector / np.linalg.norm(vector)
     return result
 
@@ -68,20 +68,20 @@ def unit(vector: Floats) -> Floats:
 def level_axes(up: Floats) -> tuple[Floats, Floats]:
     """Two horizontal directions, x of the base (or y) and the one to the left of it."""
     helper = np.eye(3)[0 if abs(up[0]) < 0.9 else 1]
-    ahead = unit(helper - (helper @ up) * up)
+    ahead = normalize(helper - (helper @ up) * up)
     return ahead, np.cross(up, ahead)
 
 
-def orbit(up: Floats, azimuth: float, elevation: float) -> Camera:
+def orbit_view(up: Floats, azimuth: float, elevation: float) -> Camera:
     """Angles in degrees: azimuth from x of the base, elevation from the horizon."""
     ahead, left = level_axes(up)
     a, e = math.radians(azimuth), math.radians(min(max(elevation, -89.99), 89.99))
     toward = math.cos(e) * (math.cos(a) * ahead + math.sin(a) * left) + math.sin(e) * up
-    right = unit(np.cross(up, toward))
+    right = normalize(np.cross(up, toward))
     return Camera("3d", right, np.cross(toward, right), toward)
 
 
-def straight(up: Floats, name: str) -> Camera:
+def axis_view(up: Floats, name: str) -> Camera:
     ahead, left = level_axes(up)
     if name == "front":
         return Camera(name, ahead, up, -left)
@@ -108,18 +108,18 @@ def plane_normal(skeleton: Skeleton, poses: Floats) -> Floats | None:
         across = [vector for vector in crossed if np.linalg.norm(vector) > ALIGNED]
         if not across:
             return None
-        normal = unit(across[0])
+        normal = normalize(across[0])
     flat = all(np.linalg.norm(np.cross(normal, axis)) < ALIGNED for axis in turning)
     return normal if flat and all(abs(normal @ axis) < ALIGNED for axis in sliding) else None
 
 
-def facing(normal: Floats, up: Floats) -> Camera:
+def plane_view(normal: Floats, up: Floats) -> Camera:
     """Perpendicular to a plane, with up upward if the plane is not level."""
     upward = up - (up @ normal) * normal
     if np.linalg.norm(upward) < 1e-6:
         ahead, left = level_axes(up)
         return Camera("plane", ahead, left, up)
-    upward = unit(upward)
+    upward = normalize(upward)
     right = np.cross(upward, normal)
     sign = math.copysign(1.0, right[int(np.argmax(np.abs(right)))])
     return Camera("plane", sign * right, upward, sign * normal)
@@ -127,7 +127,7 @@ def facing(normal: Floats, up: Floats) -> Camera:
 
 def best_orbit(up: Floats, points: Floats) -> Camera:
     """An oblique view in which the points do not fall on a line, if there is one."""
-    cameras = [orbit(up, azimuth, ELEVATION) for azimuth in AZIMUTHS]
+    cameras = [orbit_view(up, azimuth, ELEVATION) for azimuth in AZIMUTHS]
     flat = [camera.project(points - points.mean(axis=0))[0] for camera in cameras]
     widths = [float(np.linalg.svd(part, compute_uv=False)[-1]) if len(points) > 1 else 0.0 for part in flat]
     best = int(np.argmax(widths))
@@ -154,19 +154,19 @@ def camera_of(view: Any, skeleton: Skeleton, poses: Floats, points: Floats) -> C
     if isinstance(view, np.ndarray):
         view = tuple(view.tolist())
     if isinstance(view, (tuple, list)) and len(view) == 2 and all(map(is_angle, view)):
-        return orbit(up, float(view[0]), float(view[1]))
+        return orbit_view(up, float(view[0]), float(view[1]))
     if view is not None and view not in VIEWS:
         known = ", ".join(map(repr, VIEWS))
         hint = near_miss(view, VIEWS)
         raise ValueError(f"view is {view!r}{hint} (expected one of {known}, or azimuth and elevation in degrees)")
     if view in ("front", "side", "top"):
-        return straight(up, str(view))
+        return axis_view(up, str(view))
     normal = None if view == "3d" else plane_normal(skeleton, poses)
     if view is None and normal is not None and np.ptp(points @ normal) > FLAT * np.ptp(points, axis=0).max():
         normal = None  # it moves in a plane, but is not flat
     if view == "plane" and normal is None:
         raise ValueError(f"view is 'plane', but robot {skeleton.robot.name!r} does not move in one (expected '3d')")
-    return best_orbit(up, points) if normal is None else facing(normal, up)
+    return best_orbit(up, points) if normal is None else plane_view(normal, up)
 
 
 class Faces(NamedTuple):
@@ -201,7 +201,7 @@ class Mesh:
         if not self.scene.tubes:
             return []
         starts, ends = zip(*((tube.start, tube.end) for tube in self.scene.tubes), strict=True)
-        a, b = world(starts, poses[None])[0], world(ends, poses[None])[0]
+        a, b = to_base(starts, poses[None])[0], to_base(ends, poses[None])[0]
         lengths = np.linalg.norm(b - a, axis=-1)
         there = lengths > 1e-9 * self.scene.size
         a, b, lengths = a[there], b[there], lengths[there]
@@ -256,6 +256,6 @@ def rgb(colour: str) -> list[float]:
     return [part / 255.0 for part in bytes.fromhex(colour[1:])]
 
 
-def paleness(k: int, count: int) -> float:
+def ghost_paleness(k: int, count: int) -> float:
     """Of configuration k of several, of which the last is drawn in full."""
     return PALEST - 0.35 * k / max(1, count - 1)

@@ -29,7 +29,7 @@ from .motion import MOST_TRAILS, Framing, Motion, frame_count, framing_of
 from .page import page_of
 from .painter import INK, Painter, show_window, window_of
 from .pictures import heading, legend, poses_at, seen_corners
-from .scene import Scene, Shown, scene_of, world
+from .scene import Scene, SceneOptions, scene_of, to_base
 from .skeleton import Floats, Point, skeleton_of
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class Film:
         window = window_of(framing.limited(corners, camera), 3.0 * scene.radius, not measured)
         inches = width / DPI
         height = float(np.clip(inches * window.height / window.width, 0.4 * inches, 1.1 * inches)) + ROOM
-        self.figure = new_figure(inches, even(height * DPI) / DPI)
+        self.figure = new_figure(inches, even_pixels(height * DPI) / DPI)
         self.figure.set_dpi(DPI)
         self.figure.set_facecolor("white")
         axes = self.figure.add_subplot()
@@ -107,8 +107,8 @@ class Film:
         self.clock = self.figure.text(0.985, 0.985, "", ha="right", va="top", fontsize=10, color=INK)
         legend(self.figure, scene)
         tips = scene.skeleton.tips
-        wanted = len(tips) <= MOST_TRAILS if trail is None else trail
-        self.pieces, points = trail_points(motion, self.times, tips if wanted else ())
+        has_trails = len(tips) <= MOST_TRAILS if trail is None else trail
+        self.pieces, points = trail_points(motion, self.times, tips if has_trails else ())
         self.paths = camera.project(points)[0]
         self.shift = camera.project(framing.shift)[0]
         self.moving = (self.painter.trails, self.painter.solids, self.painter.centres, self.clock)
@@ -148,10 +148,10 @@ def trail_points(motion: Motion, times: Floats, tips: tuple[Point, ...]) -> tupl
     steps = max(len(times) - 1, 1)
     pieces = max(1, min(PIECES, MOST_POINTS // steps))
     between = np.interp(np.arange(len(times) * pieces - pieces + 1) / pieces, np.arange(len(times)), times)
-    return pieces, world(tips, poses_at(motion.robot, motion.at(between)))
+    return pieces, to_base(tips, poses_at(motion.robot, motion.at(between)))
 
 
-def even(length: float) -> int:
+def even_pixels(length: float) -> int:
     """Pixels, a number that video formats can halve."""
     return 2 * round(length / 2)
 
@@ -168,13 +168,13 @@ def write_gif(file: BinaryIO, film: Film, images: Iterator[Image], seconds: Floa
         raise ValueError(f"{what} (expected at most {LONGEST:g} s in a GIF: a larger fps, or a shorter pause)")
     count = len(seconds)
     typical = [np.asarray(film.image(k)) for k in sorted({0, count // 2, count - 1})]
-    palette = with_white(Image.fromarray(np.concatenate(typical)).quantize(COLOURS))
+    palette = whiten_palette(Image.fromarray(np.concatenate(typical)).quantize(COLOURS))
     flat = (image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images)
     first = next(flat)
     first.save(file, "GIF", save_all=True, append_images=flat, duration=shown_for, loop=0, optimize=False, disposal=1)
 
 
-def with_white(palette: Image) -> Image:
+def whiten_palette(palette: Image) -> Image:
     """The same palette with pure white for all that is nearly white: Pillow finds colours only up to a few steps."""
     colours = np.array(palette.getpalette()).reshape(-1, 3)
     far = (255 - colours).max(axis=-1)
@@ -200,12 +200,12 @@ def encoder() -> str:
 def write_mp4(file: BinaryIO, film: Film, images: Iterator[Image], fps: float, pause: float) -> None:
     """Frames go to ffmpeg as they are drawn. It needs a file that it can go back in, so it gets one of its own."""
     width, height = (2 * (side // 2) for side in film.canvas.get_width_height())
-    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as said:
-        made = Path(folder) / "film.mp4"
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as log:
+        output = Path(folder) / "film.mp4"
         command = [encoder(), "-loglevel", "error", "-y", "-f", "rawvideo", "-pix_fmt", "rgb24"]
         command += ["-video_size", f"{width}x{height}", "-framerate", f"{fps:g}", "-i", "-", "-an"]
-        command += ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", "20", "-movflags", "+faststart", str(made)]
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=said)
+        command += ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", "20", "-movflags", "+faststart", str(output)]
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=log)
         try:
             assert process.stdin is not None
             for image in images:
@@ -221,14 +221,14 @@ def write_mp4(file: BinaryIO, film: Film, images: Iterator[Image], fps: float, p
             raise
         finally:
             code = process.wait()
-        said.seek(0)
+        log.seek(0)
         if code != 0:
-            raise FileError(f"ffmpeg could not make an MP4: {said.read().decode(errors='replace').strip()}")
-        with open(made, "rb") as source:
+            raise FileError(f"ffmpeg could not make an MP4: {log.read().decode(errors='replace').strip()}")
+        with open(output, "rb") as source:
             shutil.copyfileobj(source, file)
 
 
-def animated(
+def animate(
     motion: Motion,
     path: str | os.PathLike[str] | None,
     *,
@@ -238,12 +238,12 @@ def animated(
     width: int,
     pause: float,
     trail: bool | None,
-    shown: Shown,
+    options: SceneOptions,
     progress: bool | None,
 ) -> Animation:
     target = None if path is None else Path(path)
     ending = check_film(target, motion.duration, fps, speed)
-    checked(width=width)
+    check_positive(width=width)
     if not NARROWEST <= width <= WIDEST:
         raise ValueError(f"width is {width!r} (expected from {NARROWEST} to {WIDEST} pixels)")
     if not (np.isfinite(pause) and pause >= 0.0):
@@ -251,10 +251,10 @@ def animated(
     skeleton = skeleton_of(motion.robot)
     times = motion.frame_times(fps, speed)
     poses = poses_at(motion.robot, motion.at(times))
-    scene = scene_of(skeleton, poses[:1], shown)
+    scene = scene_of(skeleton, poses[:1], options)
     framing = framing_of(scene, poses)
     sampled = framing.of(poses)[np.unique(np.linspace(0, len(poses) - 1, SAMPLED).astype(int))]
-    points = world(skeleton.points(), sampled).reshape(-1, 3)
+    points = to_base(skeleton.points(), sampled).reshape(-1, 3)
     camera = camera_of(view, skeleton, poses[0], points)
     result = Animation(motion, scene, camera, times, poses, framing, fps, speed, target)
     if target is None:
@@ -264,7 +264,7 @@ def animated(
             file.write(result.html.encode())
             return result
         film = Film(result, sampled, width, trail)
-        images = shown_progress(film, len(times), target.name, progress)
+        images = with_progress(film, len(times), target.name, progress)
         if ending == ".gif":
             write_gif(file, film, images, times / speed, fps, pause)
         else:
@@ -280,12 +280,12 @@ def check_film(target: Path | None, duration: float, fps: float, speed: float) -
         raise FileError(f"{target}: cannot write {given} (expected {', '.join(ENDINGS)})")
     if ending == ".mp4":
         encoder()
-    checked(fps=fps, speed=speed)
+    check_positive(fps=fps, speed=speed)
     frame_count(duration, fps, speed)
     return ending
 
 
-def checked(**values: float) -> None:
+def check_positive(**values: float) -> None:
     for name, value in values.items():
         if not is_real(value):
             raise TypeError(f"{name} is {value!r} (expected a number)")
@@ -293,7 +293,7 @@ def checked(**values: float) -> None:
             raise ValueError(f"{name} is {value!r} (expected a number above zero)")
 
 
-def shown_progress(film: Film, count: int, name: str, shown: bool | None) -> Iterator[Any]:
+def with_progress(film: Film, count: int, name: str, shown: bool | None) -> Iterator[Any]:
     """The images of a film, one after the other; long work says on stderr how far it is."""
     with ProgressDisplay.of_long_work(shown) as display:
         for k in range(count):

@@ -13,10 +13,10 @@ import numpy as np
 
 from ..robot import Robot
 from ..robot.layout import Layout
-from ..trajectories.pieces import configurations, hermite, with_rates
-from ..trajectories.profiles import through
+from ..trajectories.pieces import check_configurations, coordinate_derivatives, hermite
+from ..trajectories.profiles import trajectory_through
 from .camera import Camera
-from .scene import Scene, world
+from .scene import Scene, to_base
 from .skeleton import Floats, Skeleton
 
 MOST_FRAMES = 20_000
@@ -60,8 +60,10 @@ class Motion:
         """Configurations at these times: cubic polynomials between samples that have their positions and rates."""
         if len(self.t) == 1:
             return np.repeat(self.q, len(times), axis=0)
-        points = with_rates(Layout.of(self.robot), configurations(self.q, "q", self.robot, dims=2), self.qd)
-        curve = through(self.robot, hermite(self.t - self.t[0], points), self.title)
+        points = coordinate_derivatives(
+            Layout.of(self.robot), check_configurations(self.q, "q", self.robot, dims=2), self.qd
+        )
+        curve = trajectory_through(self.robot, hermite(self.t - self.t[0], points), self.title)
         return np.asarray(curve(times - self.t[0]).q)
 
 
@@ -97,7 +99,7 @@ class Framing(NamedTuple):
 def framing_of(scene: Scene, poses: Floats) -> Framing:
     """For a motion, (frames, 1 + links, 4, 4)."""
     skeleton = scene.skeleton
-    far = FAR * max(scene.size, longest(skeleton, poses[0]))
+    far = FAR * max(scene.size, longest_reach(skeleton, poses[0]))
     if not skeleton.floating:
         return Framing(np.zeros((len(poses), 3)), poses[0, 0, :3, 3], far)
     anchors = poses[:, sorted(skeleton.floating)][..., :3, 3].mean(axis=1)
@@ -108,21 +110,21 @@ def framing_of(scene: Scene, poses: Floats) -> Framing:
     return Framing(shift, anchors[0], far)
 
 
-def longest(skeleton: Skeleton, poses: Floats) -> float:
+def longest_reach(skeleton: Skeleton, poses: Floats) -> float:
     """The longest way along the links, from the base or from what floats to a tip; slides as far as limits let them."""
     hubs, ways = [poses[0, :3, 3]], [0.0]
     for joint in skeleton.joints:  # parents come first
         hubs.append((poses[joint.frame] @ joint.after)[:3, 3])
-        way = float(np.linalg.norm(hubs[-1] - hubs[joint.parent])) + travel_of(skeleton, joint.frame)
+        way = float(np.linalg.norm(hubs[-1] - hubs[joint.parent])) + slide_travel(skeleton, joint.frame)
         ways.append(0.0 if joint.frame in skeleton.floating else ways[joint.parent] + way)
     points = skeleton.points()
-    ends = zip(points, world(points, poses[None])[0], strict=True)
+    ends = zip(points, to_base(points, poses[None])[0], strict=True)
     return max((ways[point.frame] + float(np.linalg.norm(at - hubs[point.frame])) for point, at in ends), default=0.0)
 
 
-def travel_of(skeleton: Skeleton, frame: int) -> float:
+def slide_travel(skeleton: Skeleton, frame: int) -> float:
     """How far a joint can slide, where the table says it."""
     joint = skeleton.robot.moving[frame - 1]
-    own = [link.joint for link in skeleton.robot.links[joint.first : joint.link + 1]]
-    slides = [joint for joint in own if joint.slides and not joint.turns]
+    link_joints = [link.joint for link in skeleton.robot.links[joint.first : joint.link + 1]]
+    slides = [joint for joint in link_joints if joint.slides and not joint.turns]
     return sum(abs(float(x.axis.linear.z)) * (float(x.limits[1]) - float(x.limits[0])) for x in slides if x.limits)

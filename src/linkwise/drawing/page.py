@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..robot import KINDS
-from .camera import orbit, plane_normal, straight
+from .camera import axis_view, orbit_view, plane_normal
 from .motion import MOST_TRAILS
-from .scene import up_of, world
+from .scene import to_base, up_of
 from .skeleton import Floats, Point
 
 if TYPE_CHECKING:
@@ -45,13 +45,13 @@ def scene_data(animation: Animation) -> dict[str, Any]:
     skeleton, size = scene.skeleton, scene.size
     boxes = [Point(part.frame, corner) for part in scene.parts if part.clear for corner in part.solid.points]
     outline = (*skeleton.points(), *boxes)  # what the picture has room for: bodies too, by the corners of their boxes
-    points = world(outline, poses).reshape(-1, 3)
+    points = to_base(outline, poses).reshape(-1, 3)
     centre = (points.min(axis=0) + points.max(axis=0)) / 2
     up = up_of(skeleton)
     normal = plane_normal(skeleton, poses[0])
-    views = [animation.camera] + [straight(up, name) for name in ("front", "side", "top")]
+    views = [animation.camera] + [axis_view(up, name) for name in ("front", "side", "top")]
     if normal is not None and animation.camera.name == "plane":
-        views.append(orbit(up, -60.0, 22.0))
+        views.append(orbit_view(up, -60.0, 22.0))
     return {
         "robot": skeleton.robot.name,
         "links": list(skeleton.robot.names),
@@ -59,24 +59,24 @@ def scene_data(animation: Animation) -> dict[str, Any]:
         "times": animation.times.tolist(),
         "speed": animation.speed,
         "centre": centre.tolist(),
-        "radius": number(scene.radius, size),
-        "outline": [spot(point, size) for point in outline],
+        "radius": round_number(scene.radius, size),
+        "outline": [point_entry(point, size) for point in outline],
         "size": size,
         "up": up.tolist(),
         "gravity": [float(x) for x in skeleton.robot.gravity],
         "views": [[view.name, *(axis.tolist() for axis in view[1:])] for view in views],
         "kinds": [[kind, KINDS[kind].colour] for kind in scene.kinds],
         "solids": [
-            [part.frame, part.colour, int(part.clear), rounded(part.solid.points, size), list(part.solid.faces)]
+            [part.frame, part.colour, int(part.clear), round_list(part.solid.points, size), list(part.solid.faces)]
             for part in scene.parts
         ],
         "tubes": [
-            [*spot(tube.start, size), *spot(tube.end, size), number(tube.radius, size), tube.colour]
+            [*point_entry(tube.start, size), *point_entry(tube.end, size), round_number(tube.radius, size), tube.colour]
             for tube in scene.tubes
         ],
-        "centres": [[*spot(each.point, size), number(each.radius, size)] for each in scene.centres],
-        "trails": [spot(tip, size) for tip in skeleton.tips] if len(skeleton.tips) <= MOST_TRAILS else [],
-        "follow": rounded(framing.shift, size) if framing.follows else [],
+        "centres": [[*point_entry(each.point, size), round_number(each.radius, size)] for each in scene.centres],
+        "trails": [point_entry(tip, size) for tip in skeleton.tips] if len(skeleton.tips) <= MOST_TRAILS else [],
+        "follow": round_list(framing.shift, size) if framing.follows else [],
         "middle": (framing.middle - centre).tolist(),
         "reach": framing.reach,
         "poses": packed_poses(poses[:, 1:], centre),
@@ -107,13 +107,13 @@ def quaternions(rotations: Floats) -> Floats:
     return unit
 
 
-def number(x: float, size: float) -> float:
+def round_number(x: float, size: float) -> float:
     return float(f"{round(x / size, DIGITS) * size:.{DIGITS + 2}g}")
 
 
-def rounded(points: Floats, size: float) -> list[float]:
-    return [number(float(x), size) for x in points.ravel()]
+def round_list(points: Floats, size: float) -> list[float]:
+    return [round_number(float(x), size) for x in points.ravel()]
 
 
-def spot(point: Point, size: float) -> list[float]:
-    return [point.frame, *rounded(point.at, size)]
+def point_entry(point: Point, size: float) -> list[float]:
+    return [point.frame, *round_list(point.at, size)]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .camera import Camera, Faces, Mesh
-from .scene import AXES, Scene, up_of, world
+from .scene import AXES, Scene, to_base, up_of
 from .skeleton import Floats
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ class Painter:
     def quarters(self, poses: Floats) -> tuple[list[Floats], list[str]]:
         """Mass centres: circles with quarters in black and white."""
         centres = self.scene.centres
-        flat, near = self.camera.project(world(tuple(centre.point for centre in centres), poses[None])[0])
+        flat, near = self.camera.project(to_base(tuple(centre.point for centre in centres), poses[None])[0])
         wedges: list[Floats] = []
         for k in np.argsort(near):
             for quarter in range(4):
@@ -138,11 +138,11 @@ class Painter:
     def label(self, poses: Floats, corners: Floats, window: Window, points_per_metre: float) -> None:
         """The links' names beside their joints, where they cover least of what was drawn."""
         labels = self.scene.labels
-        spots, _ = self.camera.project(world(tuple(label.point for label in labels), poses[None])[0])
+        spots, _ = self.camera.project(to_base(tuple(label.point for label in labels), poses[None])[0])
         ends = [point for tube in self.scene.tubes for point in (tube.start, tube.end)]
-        lines = self.camera.project(world(tuple(ends), poses[None])[0])[0].reshape(-1, 2, 2)
+        lines = self.camera.project(to_base(tuple(ends), poses[None])[0])[0].reshape(-1, 2, 2)
         texts = [label.text for label in labels]
-        places = placed_labels(spots, texts, corners, lines, window, points_per_metre, 4.0 * self.scene.radius)
+        places = place_labels(spots, texts, corners, lines, window, points_per_metre, 4.0 * self.scene.radius)
         for (x, y, align, distance), text, spot in zip(places, texts, spots, strict=True):
             if distance > FAR:
                 self.axes.plot([spot[0], x], [spot[1], y], color=PALE, linewidth=0.6, zorder=4.5)
@@ -204,7 +204,7 @@ def nice_length(about: float) -> tuple[float, str]:
     return length, f"{length / factor:.4g} {unit}"
 
 
-def placed_labels(
+def place_labels(
     spots: Floats,
     texts: Sequence[str],
     corners: Floats,
@@ -225,8 +225,8 @@ def placed_labels(
         low = spot + (gap * distances)[:, None] * directions
         low -= np.stack([side * size[0] / 2, size[1] / 2 - 0.5 * size[1] * directions[:, 1]], axis=-1)
         high = low + size
-        near = crowd[inside(crowd, low.min(axis=0) - slack, high.max(axis=0) + slack)]
-        covered = inside(near, low[:, None] - slack, high[:, None] + slack).sum(axis=-1)
+        near = crowd[in_rectangle(crowd, low.min(axis=0) - slack, high.max(axis=0) + slack)]
+        covered = in_rectangle(near, low[:, None] - slack, high[:, None] + slack).sum(axis=-1)
         overlaps = ((low[:, None] < taken[:, 1]) & (high[:, None] > taken[:, 0])).all(axis=-1).sum(axis=-1)
         out_of_sight = (low < (window.left, window.bottom)) | (high > (window.right, window.top))
         costs = 2.0 * np.minimum(covered, 5) + 12.0 * overlaps + 20.0 * out_of_sight.any(axis=-1) + 2.5 * distances
@@ -237,6 +237,6 @@ def placed_labels(
     return places
 
 
-def inside(points: Floats, low: Floats, high: Floats) -> np.ndarray:
+def in_rectangle(points: Floats, low: Floats, high: Floats) -> np.ndarray:
     """Which points are in a rectangle."""
     return np.asarray(((points > low) & (points < high)).all(axis=-1))

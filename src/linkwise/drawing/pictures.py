@@ -16,9 +16,9 @@ from ..robot import KINDS, Robot, require_robot
 from ..robot.configurations import neutral
 from ..robot.layout import in_order, no_orientation
 from ..robot.named_arrays import refuse_gradients
-from .camera import SEEN_THROUGH, Camera, Mesh, camera_of, cameras_of, paleness
+from .camera import SEEN_THROUGH, Camera, Mesh, camera_of, cameras_of, ghost_paleness
 from .painter import INK, Painter, show_window, window_of
-from .scene import Scene, Shown, scene_of, world
+from .scene import Scene, SceneOptions, scene_of, to_base
 from .skeleton import Floats, skeleton_of
 
 if TYPE_CHECKING:
@@ -65,14 +65,14 @@ def draw(
     """
     require_robot(robot)
     skeleton = skeleton_of(robot)
-    poses = poses_at(robot, configurations(robot, q))
-    scene = scene_of(skeleton, poses, Shown(frames, centres, labels, bodies))
-    points = world(skeleton.points(), poses).reshape(-1, 3)
+    poses = poses_at(robot, check_configurations(robot, q))
+    scene = scene_of(skeleton, poses, SceneOptions(frames, centres, labels, bodies))
+    points = to_base(skeleton.points(), poses).reshape(-1, 3)
     cameras = cameras_of(view, views, skeleton, poses[-1], points)
     return save_figure(picture(scene, poses, cameras, robot.name if title is None else title), path)
 
 
-def numbers(q: Any) -> Floats:
+def check_array(q: Any) -> Floats:
     if isinstance(q, (str, os.PathLike)):
         raise TypeError(f"q is {os.fspath(q)!r} (expected numbers; the name of a picture comes after them: path=...)")
     refuse_gradients("q", q)
@@ -85,9 +85,9 @@ def numbers(q: Any) -> Floats:
         raise TypeError(f"q is not an array of numbers: {problem} (expected such as [0.1, 0.2])") from None
 
 
-def configurations(robot: Robot, q: Any) -> Floats:
+def check_configurations(robot: Robot, q: Any) -> Floats:
     """(k, nq), of finite numbers."""
-    values = numbers(neutral(robot) if q is None else in_order(robot, "q", q))
+    values = check_array(neutral(robot) if q is None else in_order(robot, "q", q))
     if values.ndim not in (1, 2) or values.shape[-1] != robot.nq or values.size == 0:
         expected = f"(expected {robot.nq} numbers, or (k, {robot.nq}) for several configurations)"
         raise ValueError(f"q has the shape {values.shape} {expected}")
@@ -129,7 +129,7 @@ def picture(scene: Scene, poses: Floats, cameras: Sequence[Camera], title: str) 
         show_window(axes, window, camera, scene.size, camera.measures)
         painter = Painter(axes, scene, mesh, camera)
         for k, pose in enumerate(poses[:-1]):
-            painter.ghost(pose, paleness(k, len(poses)))
+            painter.ghost(pose, ghost_paleness(k, len(poses)))
         drawn = painter.paint(poses[-1])
         inches = min(0.93 * width, 0.93 * height * window.width / window.height)
         painter.label(poses[-1], drawn, window, 72.0 * inches / window.width)
@@ -176,10 +176,10 @@ def robot_svg(robot: Robot, q: Floats) -> str:
     width, height = ROBOT
     skeleton = skeleton_of(robot)
     poses = poses_at(robot, q)
-    scene = scene_of(skeleton, poses, Shown(labels=False))
+    scene = scene_of(skeleton, poses, SceneOptions(labels=False))
     mesh = Mesh(scene)
-    camera = camera_of(None, skeleton, poses[-1], world(skeleton.points(), poses).reshape(-1, 3))
-    pale = [*(paleness(k, len(poses)) for k in range(len(poses) - 1)), 0.0]
+    camera = camera_of(None, skeleton, poses[-1], to_base(skeleton.points(), poses).reshape(-1, 3))
+    pale = [*(ghost_paleness(k, len(poses)) for k in range(len(poses) - 1)), 0.0]
     layers = [mesh.seen_by(camera, pose, each) for pose, each in zip(poses, pale, strict=True)]
     corners = np.concatenate([polygon for layer in layers for polygon in layer.polygons])
     low, high = corners.min(axis=0), corners.max(axis=0)
@@ -193,16 +193,16 @@ def robot_svg(robot: Robot, q: Floats) -> str:
     parts = []
     for layer in layers:
         for polygon, colour, clear in zip(layer.polygons, layer.colours, layer.clear, strict=True):
-            fill = hexadecimal(colour)
+            fill = hex_colour(colour)
             seen = f' fill-opacity="{SEEN_THROUGH}"' if clear else ""
-            parts.append(f'<path d="M{path(pixels(polygon))}Z" fill="{fill}" stroke="{fill}"{seen}/>')
+            parts.append(f'<path d="M{svg_path(pixels(polygon))}Z" fill="{fill}" stroke="{fill}"{seen}/>')
     for centre in scene.centres:
-        flat, _ = camera.project(world((centre.point,), poses[-1:])[0, 0])
-        parts.append(quartered(pixels(flat), centre.radius * scale))
+        flat, _ = camera.project(to_base((centre.point,), poses[-1:])[0, 0])
+        parts.append(mass_centre_svg(pixels(flat), centre.radius * scale))
     return svg(width, height, f'<g stroke-width=".5" stroke-linejoin="round">{"".join(parts)}</g>', robot.name)
 
 
-def quartered(middle: Floats, radius: float) -> str:
+def mass_centre_svg(middle: Floats, radius: float) -> str:
     """A mass centre: two quarters black and two white."""
     (x, y), r = middle, max(radius, 1.5)
     arc = f"a{r:.1f} {r:.1f} 0 0 1"
@@ -227,7 +227,7 @@ def curves_svg(t: Floats, curves: Sequence[Curve], unit: str, size: float = 1.0)
         y = top + (height - top - bottom) * (high - curve.values) / (high - low)
         seen = np.isfinite(y)
         if seen.any():
-            line = path(np.stack([x[seen], y[seen]], axis=-1))
+            line = svg_path(np.stack([x[seen], y[seen]], axis=-1))
             title = f"<title>{escape(curve.label)}</title>"
             parts.append(f'<path d="M{line}" fill="none" stroke="{curve.colour}" stroke-width="1.4">{title}</path>')
     ends = [0.0 if abs(x) < 1e-9 * (high - low) else x for x in (high, low)]  # zero where it is zero but for rounding
@@ -248,9 +248,9 @@ def svg(width: float, height: float, content: str, label: str) -> str:
     return f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{escape(label)}" {size}>{content}</svg>'
 
 
-def path(points: Floats) -> str:
+def svg_path(points: Floats) -> str:
     return "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
 
 
-def hexadecimal(colour: Floats) -> str:
+def hex_colour(colour: Floats) -> str:
     return "#" + "".join(f"{round(255 * part):02x}" for part in np.clip(colour[:3], 0.0, 1.0))

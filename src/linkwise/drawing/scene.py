@@ -79,7 +79,7 @@ class Scene:
         return tuple(kind for kind in KINDS if kind in present)
 
 
-class Shown(NamedTuple):
+class SceneOptions(NamedTuple):
     """What is to be drawn besides links and joints; None: as suits the robot."""
 
     frames: bool | None = None
@@ -88,22 +88,22 @@ class Shown(NamedTuple):
     bodies: bool | None = None
 
 
-AS_SUITS = Shown()
+DEFAULT_OPTIONS = SceneOptions()
 
 
-def scene_of(skeleton: Skeleton, poses: Floats, shown: Shown = AS_SUITS) -> Scene:
+def scene_of(skeleton: Skeleton, poses: Floats, options: SceneOptions = DEFAULT_OPTIONS) -> Scene:
     """The scene of a robot. Its symbols have the size that suits it at these poses, (k, frames, 4, 4)."""
     size, radius = sizes(skeleton, poses)
     few = len(skeleton.joints) <= MOST_NAMED
-    frames = few if shown.frames is None else shown.frames
-    centres = len(skeleton.joints) <= MOST_CENTRES if shown.centres is None else shown.centres
+    frames = few if options.frames is None else options.frames
+    centres = len(skeleton.joints) <= MOST_CENTRES if options.centres is None else options.centres
     parts = [*base_parts(skeleton, radius), *joint_parts(skeleton, poses[-1], size, radius)]
-    if shown.bodies is not False:
-        parts += body_parts(skeleton, radius, everything=shown.bodies is True)
+    if options.bodies is not False:
+        parts += body_parts(skeleton, radius, everything=options.bodies is True)
     if frames:  # free joints have theirs as their symbol
         others = [joint.frame for joint in skeleton.joints if joint.kind != "free"]
         parts += [part for frame in others for part in frame_parts(frame, radius)]
-    named = labels_of(skeleton, poses[-1], size) if few or shown.labels else ()
+    named = labels_of(skeleton, poses[-1], size) if few or options.labels else ()
     return Scene(
         skeleton,
         size,
@@ -111,11 +111,11 @@ def scene_of(skeleton: Skeleton, poses: Floats, shown: Shown = AS_SUITS) -> Scen
         tuple(parts),
         tubes_of(skeleton, radius) + (threads_of(skeleton, radius) if centres else ()),
         centres_of(skeleton, radius) if centres else (),
-        () if shown.labels is False else named,
+        () if options.labels is False else named,
     )
 
 
-def world(points: tuple[Point, ...], poses: Floats) -> Floats:
+def to_base(points: tuple[Point, ...], poses: Floats) -> Floats:
     """Points in the base frame: (k, points, 3)."""
     if not points:
         return np.empty((len(poses), 0, 3))
@@ -127,12 +127,12 @@ def world(points: tuple[Point, ...], poses: Floats) -> Floats:
 
 def sizes(skeleton: Skeleton, poses: Floats) -> tuple[float, float]:
     """The size of the robot, the largest of these poses, and the radius of its links."""
-    points = world(skeleton.points(), poses)
+    points = to_base(skeleton.points(), poses)
     size = float(np.linalg.norm(np.ptp(points, axis=1), axis=-1).max(initial=0.0))
     largest = max((float(2.0 * body.half.max()) for body in skeleton.bodies), default=0.0)
     size = max(size, largest) or 1.0
     starts, ends = tuple(rod.start for rod in skeleton.rods), tuple(rod.end for rod in skeleton.rods)
-    lengths = np.linalg.norm(world(ends, poses[-1:])[0] - world(starts, poses[-1:])[0], axis=-1)
+    lengths = np.linalg.norm(to_base(ends, poses[-1:])[0] - to_base(starts, poses[-1:])[0], axis=-1)
     lengths = lengths[lengths > 1e-3 * size]
     typical = float(np.median(lengths)) if len(lengths) else size
     return size, float(np.clip(0.09 * typical, 0.005 * size, 0.02 * size))
@@ -155,9 +155,9 @@ def threads_of(skeleton: Skeleton, radius: float) -> tuple[Tube, ...]:
     """Thin lines from the links to mass centres that lie apart from them."""
     threads = []
     for body in skeleton.bodies:
-        own = [rod for rod in skeleton.rods if rod.start.frame == rod.end.frame == body.frame]
+        rods = [rod for rod in skeleton.rods if rod.start.frame == rod.end.frame == body.frame]
         hub = skeleton.joints[body.frame - 1].after[:3, 3]
-        spots = [hub] + [nearest_on(rod.start.at, rod.end.at, body.com) for rod in own]
+        spots = [hub] + [nearest_on(rod.start.at, rod.end.at, body.com) for rod in rods]
         nearest = min(spots, key=lambda spot: float(np.linalg.norm(spot - body.com)))
         if body.mass > 0.0 and np.linalg.norm(nearest - body.com) > 2.0 * radius:
             start, end = Point(body.frame, nearest), Point(body.frame, body.com)
@@ -181,11 +181,11 @@ def joint_parts(skeleton: Skeleton, poses: Floats, size: float, radius: float) -
         place = (poses[joint.parent] @ joint.before)[:3, 3]
         stacked = sum(bool(np.linalg.norm(place - other) < COINCIDENT * size) for other in places)
         places.append(place)
-        parts += symbol(joint, radius, min(stacked, 4))
+        parts += symbol_parts(joint, radius, min(stacked, 4))
     return parts
 
 
-def symbol(joint: DrawnJoint, r: float, stacked: int) -> list[Part]:
+def symbol_parts(joint: DrawnJoint, r: float, stacked: int) -> list[Part]:
     """The symbol of a joint, what is on its parent and what is on its link; a frame where there is none."""
     wide, long = 1.9 * r * 0.78**stacked, 4.2 * r * 1.22**stacked
     below, above = None, None
@@ -201,7 +201,7 @@ def symbol(joint: DrawnJoint, r: float, stacked: int) -> list[Part]:
         case "ball":
             above = ball(wide * 1.15)
         case "universal":
-            below, above = cylinder(wide * 0.62, long).placed(along(np.eye(3)[0])), cylinder(wide * 0.62, long)
+            below, above = cylinder(wide * 0.62, long).placed(pose_along(np.eye(3)[0])), cylinder(wide * 0.62, long)
         case "planar":
             below, above = box(4.5 * r, 4.5 * r, 0.25 * r), cylinder(wide, r)
         case _:
@@ -212,7 +212,7 @@ def symbol(joint: DrawnJoint, r: float, stacked: int) -> list[Part]:
 
 
 def frame_parts(frame: int, radius: float) -> list[Part]:
-    arrows = (arrow(4.6 * radius, 0.17 * radius).placed(along(axis)) for axis in np.eye(3))
+    arrows = (arrow(4.6 * radius, 0.17 * radius).placed(pose_along(axis)) for axis in np.eye(3))
     return [Part(frame, solid, colour) for solid, colour in zip(arrows, AXES, strict=True)]
 
 
@@ -223,7 +223,7 @@ def base_parts(skeleton: Skeleton, radius: float) -> list[Part]:
         return []
     up = up_of(skeleton)
     plate = box(4.5 * radius, 4.5 * radius, 0.5 * radius)
-    return [Part(0, plate.placed(along(up, -0.5 * radius * up)), BASE)]
+    return [Part(0, plate.placed(pose_along(up, -0.5 * radius * up)), BASE)]
 
 
 def up_of(skeleton: Skeleton) -> Floats:
@@ -261,7 +261,7 @@ def labels_of(skeleton: Skeleton, poses: Floats, size: float) -> tuple[Label, ..
     places: list[Floats] = []
     for joint, name in zip(skeleton.joints, skeleton.robot.names, strict=True):
         point = Point(joint.frame, joint.after[:3, 3])
-        place = world((point,), poses[None])[0, 0]
+        place = to_base((point,), poses[None])[0, 0]
         near = [k for k, other in enumerate(places) if np.linalg.norm(place - other) < COINCIDENT * size]
         short = name if len(name) <= 24 else f"{name[:23]}…"
         if near:
@@ -272,7 +272,7 @@ def labels_of(skeleton: Skeleton, poses: Floats, size: float) -> tuple[Label, ..
     return tuple(labels)
 
 
-def joined(solids: Iterable[Solid]) -> Solid:
+def join_solids(solids: Iterable[Solid]) -> Solid:
     points, faces, count = [np.empty((0, 3))], [], 0
     for solid in solids:
         points.append(solid.points)
@@ -321,7 +321,7 @@ def thread(radius: float, length: float) -> Solid:
     count = 2 * TURNS + 1
     step = length / count
     places = [(k + 0.5) * step - length / 2 for k in range(count)]
-    return joined(cylinder(radius * (0.72 if k % 2 else 1.0), step, centre=at) for k, at in enumerate(places))
+    return join_solids(cylinder(radius * (0.72 if k % 2 else 1.0), step, centre=at) for k, at in enumerate(places))
 
 
 def arrow(length: float, radius: float, sides: int = 8) -> Solid:
@@ -330,10 +330,10 @@ def arrow(length: float, radius: float, sides: int = 8) -> Solid:
     shaft = cylinder(radius, length - head, sides, centre=(length - head) / 2)
     base = circle(2.2 * radius, length - head, sides)
     faces = tuple(range(sides))[::-1], *((k, (k + 1) % sides, sides) for k in range(sides))
-    return joined([shaft, Solid(np.concatenate([base, [[0.0, 0.0, length]]]), faces)])
+    return join_solids([shaft, Solid(np.concatenate([base, [[0.0, 0.0, length]]]), faces)])
 
 
-def along(direction: Floats, at: Floats | None = None) -> Floats:
+def pose_along(direction: Floats, at: Floats | None = None) -> Floats:
     """A pose whose z has a direction."""
     z = np.asarray(direction, float) / np.linalg.norm(direction)
     helper = np.eye(3)[int(np.argmin(np.abs(z)))]

@@ -148,12 +148,12 @@ def leaf_end(hub: Floats, body: Body) -> Floats:
     The box of the same mass and inertia tells how far that is; it counts up to the distance of the mass centre.
     """
     size = float(np.linalg.norm(hub))
-    robot = body.com - hub
-    distance = float(np.linalg.norm(robot))
+    lever = body.com - hub
+    distance = float(np.linalg.norm(lever))
     near = NEAR * max(size, distance, float(body.half.max()))
     if size > near or distance <= near or body.mass <= 0.0:
         return np.zeros(3)
-    direction = robot / distance
+    direction = lever / distance
     reach = float(np.abs(body.axes.T @ direction) @ body.half)
     end: Floats = body.com + direction * min(reach, distance)
     return end

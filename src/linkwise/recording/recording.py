@@ -274,10 +274,10 @@ class Recording:
         `trail` is False; `frames`, `centres` and `bodies` are as in `lw.draw`. Long work shows its progress on a
         terminal, or where `progress` is True.
         """
-        from ..drawing import Shown, animated
+        from ..drawing import SceneOptions, animate
         from .one_trajectory import motion_of
 
-        return animated(
+        return animate(
             motion_of(self, trajectory),
             path,
             fps=fps,
@@ -286,7 +286,7 @@ class Recording:
             width=width,
             pause=pause,
             trail=trail,
-            shown=Shown(frames, centres, False, bodies),
+            options=SceneOptions(frames, centres, False, bodies),
             progress=progress,
         )
 

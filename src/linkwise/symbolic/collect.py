@@ -50,7 +50,7 @@ class Collector(Algebra):
         value = rules.function(x.op, operands[0]) if as_it_is else rules.OPERATIONS[x.op](*operands)
         if rules.is_number(value) or any(value is operand for operand in operands):
             return self.polynomial(value)
-        inside = f"({', '.join(self.text(part, exact) for part in parts)})"
+        inside = f"({', '.join(self.text(part, all_digits) for part in parts)})"
         atom = self.atom(f"{x.op}{inside}", value)
         if x.op == "sin":
             self.cosine[atom] = self.atom(f"cos{inside}", rules.cos(value.args[0]))
@@ -66,7 +66,7 @@ class Collector(Algebra):
 
     def over(self, a: Polynomial, b: Polynomial) -> Polynomial:
         if len(b) != 1:
-            return self.times(a, power(self.atom(f"({self.text(b, exact)})", self.built(b)), -1))
+            return self.times(a, power(self.atom(f"({self.text(b, all_digits)})", self.built(b)), -1))
         ((key, factor),) = b.items()
         return self.times(a, {tuple((atom, -exponent) for atom, exponent in key): 1 / factor})
 
@@ -100,17 +100,17 @@ class Collector(Algebra):
         terms = []
         for key, factor in self.ordered(x):
             number = digits(size(factor))
-            above = [raised(self.names[atom], exponent) for atom, exponent in key if exponent > 0]
-            below = [raised(self.names[atom], -exponent) for atom, exponent in key if exponent < 0]
+            above = [power_text(self.names[atom], exponent) for atom, exponent in key if exponent > 0]
+            below = [power_text(self.names[atom], -exponent) for atom, exponent in key if exponent < 0]
             terms.append((factor < 0, quotient_text(above if above and number == "1" else [number, *above], below)))
         return sum_text(terms)
 
 
-def brief(x: float) -> str:
+def six_digits(x: float) -> str:
     return f"{x:.6g}"
 
 
-def exact(x: float) -> str:
+def all_digits(x: float) -> str:
     """All digits: for the names of atoms, which must differ where the atoms do."""
     return repr(x).removesuffix(".0")
 
@@ -125,11 +125,11 @@ def quotient_text(above: list[str], below: list[str]) -> str:
     return "*".join(above or ["1"]) + "".join(f"/{factor}" for factor in below)
 
 
-def raised(text: str, exponent: int) -> str:
+def power_text(text: str, exponent: int) -> str:
     return text if exponent == 1 else f"{text}**{exponent}"
 
 
 def collected_text(x: Any) -> str:
     """An expression or a number as text, multiplied out."""
     collector = Collector()
-    return collector.text(collector.polynomial(x), brief)
+    return collector.text(collector.polynomial(x), six_digits)

@@ -11,10 +11,10 @@ from ..graph.assignments import assignments, free_letter
 from ..graph.cancel import cancelled
 from ..graph.polynomial import Key, Number, Polynomial, TooManyTermsError
 from ..graph.text import call_text, expression
-from .collect import quotient_text, raised, sum_text
+from .collect import power_text, quotient_text, sum_text
 from .latex.closed_form import CLOSED, ClosedForm
 from .latex.format import SIMPLE
-from .latex.program import PATIENCE, Writer, displayed
+from .latex.program import PATIENCE, Writer, display_equations
 from .sympy_expressions import sympy_expressions
 
 
@@ -59,11 +59,13 @@ class Expressions:
         """Display equations of the names, in order, and the LaTeX of each node."""
         if self.form is not None:
             *equations, _ = self.form.equations()
-            return displayed(equations, None), [self.form.cell(polynomial) for polynomial in self.form.results[0]]
+            return display_equations(equations, None), [
+                self.form.cell(polynomial) for polynomial in self.form.results[0]
+            ]
         program = cancelled(self.program)
         writer = Writer(program, self.digits)
         *equations, _ = writer.equations()
-        return displayed(equations, None), [writer.text(node) for node in program.results[0]]
+        return display_equations(equations, None), [writer.text(node) for node in program.results[0]]
 
 
 def without_noise(flat: Sequence[Polynomial], noise: float) -> list[Polynomial]:
@@ -82,7 +84,7 @@ def closed_texts(form: ClosedForm, letter: str) -> tuple[list[tuple[str, str]], 
     def product(x: Number, key: Key) -> str:
         above, below = coefficient(x, form.digits)
         for atom, exponent in sorted(key, key=lambda power: form.rank(power[0])):
-            (above if exponent > 0 else below).append(raised(atom_text(atom), abs(exponent)))
+            (above if exponent > 0 else below).append(power_text(atom_text(atom), abs(exponent)))
         return quotient_text(above, below)
 
     def atom_text(atom: int) -> str:
@@ -101,7 +103,7 @@ def closed_texts(form: ClosedForm, letter: str) -> tuple[list[tuple[str, str]], 
         if kind.op == "call":
             return call_text(kind.payload[0], [total(part) for part in form.calls[atom]])
         text = f"({total(above)})" if below and len(above) > 1 else total(above)
-        return text + "".join(f"/{raised(atom_text(x), exponent)}" for x, exponent in below)
+        return text + "".join(f"/{power_text(atom_text(x), exponent)}" for x, exponent in below)
 
     lines = [(names[atom], definition(atom)) for atom in form.definitions]
     return lines, [total(polynomial) for polynomial in form.results[0]]

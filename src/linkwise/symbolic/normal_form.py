@@ -199,10 +199,10 @@ class Normal(Algebra):
 Waves = dict[tuple[int, ...], Number]  # coefficients of exp(i k·q) by k
 
 
-def shortened(normal: Normal, polynomial: Polynomial) -> Polynomial:
+def shorten(normal: Normal, polynomial: Polynomial) -> Polynomial:
     """The same value, with atoms for the sines and cosines of sums where that is shorter."""
     while True:
-        options = [in_waves(normal, polynomial, run) for run in runs(normal, polynomial)]
+        options = [fourier_form(normal, polynomial, run) for run in runs(normal, polynomial)]
         best = min(options, key=lambda p: length(normal, p), default=polynomial)
         if length(normal, best) >= length(normal, polynomial):
             return normal.with_squared_sines(polynomial)
@@ -225,7 +225,7 @@ def runs(normal: Normal, polynomial: Polynomial) -> Iterable[list[int]]:
     """
     cosines = sorted(normal.cosine.values(), key=lambda c: normal.atoms[c].payload)
     bound = [c for c in cosines if any(x in (c, c + 1) for key in polynomial for x, _ in key)]
-    links = [joined(normal, polynomial, a, b) for a, b in pairwise(bound)]
+    links = [shows_angle_sum(normal, polynomial, a, b) for a, b in pairwise(bound)]
     for i, c in enumerate(bound):
         if any(x == c and e > 1 for key in polynomial for x, e in key):
             yield [c]
@@ -235,7 +235,7 @@ def runs(normal: Normal, polynomial: Polynomial) -> Iterable[list[int]]:
             yield bound[i : j + 1]
 
 
-def joined(normal: Normal, polynomial: Polynomial, a: int, b: int) -> bool:
+def shows_angle_sum(normal: Normal, polynomial: Polynomial, a: int, b: int) -> bool:
     """Whether some x c_a c_b stands beside an equal x s_a s_b, or x s_a c_b beside x c_a s_b."""
     for key, x in polynomial.items():
         powers = dict(key)
@@ -247,7 +247,7 @@ def joined(normal: Normal, polynomial: Polynomial, a: int, b: int) -> bool:
     return False
 
 
-def in_waves(normal: Normal, polynomial: Polynomial, run: list[int]) -> Polynomial:
+def fourier_form(normal: Normal, polynomial: Polynomial, run: list[int]) -> Polynomial:
     """With the angles of the run in Fourier form, where that is shorter."""
     inside = {atom for c in run for atom in (c, c + 1)}
     groups: dict[Key, Polynomial] = {}
@@ -268,7 +268,7 @@ def fourier(normal: Normal, rest: Key, group: Polynomial, run: list[int]) -> Pol
         powers = dict(key)
         waves: Waves = {(): x}
         for c in run:
-            step = single(powers.get(c, 0), powers.get(c + 1, 0))
+            step = wave_coefficients(powers.get(c, 0), powers.get(c + 1, 0))
             waves = {(*k, turns): y * z for k, y in waves.items() for turns, z in step}
         sines = sum(powers.get(c + 1, 0) for c in run)
         for k, y in waves.items():
@@ -279,19 +279,19 @@ def fourier(normal: Normal, rest: Key, group: Polynomial, run: list[int]) -> Pol
             of = tuple((angle, turns) for angle, turns in zip(angles, k, strict=True) if turns)
             if of or sines % 2 == 0:
                 atom = ((normal.atom("sin" if sines % 2 else "cos", of), 1),) if of else ()
-                whole = tuple(sorted((*rest, *atom)))
-                total[whole] = total.get(whole, 0) + sign * y
+                product = tuple(sorted((*rest, *atom)))
+                total[product] = total.get(product, 0) + sign * y
     return cleaned(without_zeros(total))
 
 
 @cache
-def single(cosines: int, sines: int) -> tuple[tuple[int, Fraction], ...]:
+def wave_coefficients(cosines: int, sines: int) -> tuple[tuple[int, Fraction], ...]:
     """cᵐ (i s)ⁿ of one angle in exp(i k q)."""
     waves: dict[int, Fraction] = {0: Fraction(1)}
     for sign in (*(1,) * cosines, *(-1,) * sines):
-        turned: dict[int, Fraction] = {}
+        raised: dict[int, Fraction] = {}
         for k, x in waves.items():
-            turned[k + 1] = turned.get(k + 1, Fraction(0)) + x / 2
-            turned[k - 1] = turned.get(k - 1, Fraction(0)) + sign * x / 2
-        waves = turned
+            raised[k + 1] = raised.get(k + 1, Fraction(0)) + x / 2
+            raised[k - 1] = raised.get(k - 1, Fraction(0)) + sign * x / 2
+        waves = raised
     return tuple((k, x) for k, x in waves.items() if x)

@@ -11,7 +11,7 @@ from ..extras import imported
 from ..graph import Node, Port, Program
 from ..graph.assignments import free_letter
 from ..graph.polynomial import Number, Polynomial, constant
-from .normal_form import DEFINED, Normal, shortened
+from .normal_form import DEFINED, Normal, shorten
 
 SAME = ("sin", "cos", "sqrt", "sign", "exp", "log", "tanh", "asin", "acos", "atan2")  # called so in SymPy too
 Components = Mapping[str, Sequence[str]] | None  # names of the numbers of some inputs
@@ -43,7 +43,7 @@ def sympy_expressions(
             expression = name
         value[node.index] = expression
     results = [[value[node.index] for node in flat] for flat in program.results]
-    return intermediates, [shaped(sympy, *output) for output in zip(program.outputs, results, strict=True)]
+    return intermediates, [shape_output(sympy, *output) for output in zip(program.outputs, results, strict=True)]
 
 
 def normal_expressions(
@@ -67,7 +67,7 @@ def normal_expressions(
         return value[index]
 
     def expression(polynomial: Polynomial) -> Any:
-        terms = shortened(normal, polynomial).items()
+        terms = shorten(normal, polynomial).items()
         return sympy.Add(*(sympy.Mul(number(sympy, x), *(factor(a) ** e for a, e in key)) for key, x in terms))
 
     def built(index: int) -> Any:
@@ -85,7 +85,7 @@ def normal_expressions(
         return functions_of(sympy)[atom.payload[0]](definition) if atom.op == "function" else definition
 
     results = [[expression(polynomial) for polynomial in flat] for flat in normal.results]
-    return intermediates, [shaped(sympy, *output) for output in zip(program.outputs, results, strict=True)]
+    return intermediates, [shape_output(sympy, *output) for output in zip(program.outputs, results, strict=True)]
 
 
 def functions_of(sympy: Any) -> dict[str, Any]:
@@ -97,8 +97,8 @@ def functions_of(sympy: Any) -> dict[str, Any]:
 
     arithmetic = {"neg": op.neg, "add": op.add, "sub": op.sub, "mul": op.mul, "div": op.truediv, "select": select}
     choices = {"where_lt": where(sympy.Lt), "where_le": where(sympy.Le), "where_eq": where(sympy.Eq)}
-    own = {"abs": sympy.Abs, "min": sympy.Min, "max": sympy.Max}
-    return arithmetic | choices | own | {name: getattr(sympy, name) for name in SAME}
+    others = {"abs": sympy.Abs, "min": sympy.Min, "max": sympy.Max}
+    return arithmetic | choices | others | {name: getattr(sympy, name) for name in SAME}
 
 
 def number(sympy: Any, x: Number) -> Any:
@@ -116,17 +116,17 @@ def input_symbols(
     names = {(port.name, 0): port.name for port in program.inputs if not port.shape}
     for port in program.inputs:
         if port.shape:
-            base, own = port.name, (components or {}).get(port.name, ())
-            wanted = list(own) or [f"{base}{k + 1}" for k in range(port.size)]
-            while not set(wanted).isdisjoint(names.values()):
+            base, given = port.name, (components or {}).get(port.name, ())
+            labels = list(given) or [f"{base}{k + 1}" for k in range(port.size)]
+            while not set(labels).isdisjoint(names.values()):
                 base += "_"
-                wanted = [f"{name}_" for name in wanted] if own else [f"{base}{k + 1}" for k in range(port.size)]
-            names |= {(port.name, k): name for k, name in enumerate(wanted)}
+                labels = [f"{name}_" for name in labels] if given else [f"{base}{k + 1}" for k in range(port.size)]
+            names |= {(port.name, k): name for k, name in enumerate(labels)}
     letter = free_letter(names.values())
     return {key: sympy.Symbol(name, real=True) for key, name in names.items()}, letter
 
 
-def shaped(sympy: Any, port: Port, numbers: list[Any]) -> Any:
+def shape_output(sympy: Any, port: Port, numbers: list[Any]) -> Any:
     if len(port.shape) > 2:
         return sympy.ImmutableDenseNDimArray(numbers, port.shape)
     if not port.shape:

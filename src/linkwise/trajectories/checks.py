@@ -15,8 +15,8 @@ Floats = NDArray[np.float64]
 ROUNDING = 1e-12  # of a duration: an end that lies so far behind a sample is at it
 
 
-def both_ends(start: Any, end: Any) -> tuple[Floats, Floats]:
-    first, last = numbers(start, "start"), numbers(end, "end")
+def end_points(start: Any, end: Any) -> tuple[Floats, Floats]:
+    first, last = joint_numbers(start, "start"), joint_numbers(end, "end")
     if len(first) != len(last):
         raise ValueError(
             f"start has {len(first)} and end has {len(last)} number{'s' * (len(last) != 1)} (expected the same: one for"
@@ -25,31 +25,31 @@ def both_ends(start: Any, end: Any) -> tuple[Floats, Floats]:
     return first, last
 
 
-def numbers(value: Any, name: str, dims: int = 1) -> Floats:
+def joint_numbers(value: Any, name: str, dims: int = 1) -> Floats:
     """A frozen array of finite numbers with one axis for joints, or with one for times before it."""
-    array = np.atleast_1d(plain_numbers(name, value, NUMBERS[dims], "; or robot=..., the robot that has them"))
+    array = np.atleast_1d(plain_numbers(name, value, EXPECTED[dims], "; or robot=..., the robot that has them"))
     if array.ndim == 1 and dims == 2:
         array = array[:, None]  # one joint needs no brackets
     if array.ndim != dims or 0 in array.shape:
-        raise ValueError(f"{name} has shape {array.shape} (expected {NUMBERS[dims]})")
+        raise ValueError(f"{name} has shape {array.shape} (expected {EXPECTED[dims]})")
     if not np.isfinite(array).all():
         index = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         raise ValueError(f"{name}{list(index)} is {array[index]} (expected finite numbers)")
-    return frozen(array)
+    return frozen_array(array)
 
 
-NUMBERS = {1: "one number for each joint", 2: "a row for each time, of one number for each joint"}
+EXPECTED = {1: "one number for each joint", 2: "a row for each time, of one number for each joint"}
 
 
-def spread(value: Any, n: int, name: str) -> Floats:
+def broadcast_to_joints(value: Any, n: int, name: str) -> Floats:
     """One number for all joints, or one for each."""
-    array = numbers(value, name)
+    array = joint_numbers(value, name)
     if len(array) not in (1, n):
         raise ValueError(f"{name} has {len(array)} numbers (expected one, or {n}: one for each joint)")
     return np.broadcast_to(array, (n,))
 
 
-def positive(value: Any, name: str) -> float:
+def positive_number(value: Any, name: str) -> float:
     try:
         x = float(value)
     except (TypeError, ValueError):
@@ -59,20 +59,20 @@ def positive(value: Any, name: str) -> float:
     return x
 
 
-def frozen(values: Any) -> Floats:
+def frozen_array(values: Any) -> Floats:
     array = np.array(values, dtype=np.float64)
     array.setflags(write=False)
     return array
 
 
-def counted(n: int) -> str:
+def joint_count_text(n: int) -> str:
     return f"{n} joint" + ("s" if n != 1 else "")
 
 
 def even_times(duration: float, samples: Any, rate: Any = None) -> Floats:
     """So many times from 0 to the duration; or with a rate, k / rate for k = 0, 1, ... until the end is reached."""
     if rate is not None:
-        count = math.ceil(duration * positive(rate, "rate") * (1.0 - ROUNDING))
+        count = math.ceil(duration * positive_number(rate, "rate") * (1.0 - ROUNDING))
         return np.asarray(np.arange(count + 1) / float(rate))
     if not is_integer(samples) or samples < 2:
         raise ValueError(f"samples is {samples!r} (expected a whole number of at least 2, both ends among them)")

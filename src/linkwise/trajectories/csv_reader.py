@@ -14,9 +14,9 @@ from ..notices import warn
 from ..robot import Robot
 from ..robot.layout import COLUMN, LABELLED, MOTION, OF_NO_JOINT, Layout, angles, canonical_names, refuse_degrees
 from ..tables import Table, read_table, refuse_separator
-from .checks import Floats, counted
-from .pieces import configurations, hermite, layout_of, with_rates
-from .profiles import spline, through
+from .checks import Floats, joint_count_text
+from .pieces import check_configurations, coordinate_derivatives, hermite, layout_of
+from .profiles import spline, trajectory_through
 from .trajectory import Trajectory
 
 UNIT = re.compile(r"[\[(]\D|[_ ](degs?|degrees?|rad|radians?|rpm)(?![a-z])")  # in the name of a column
@@ -68,13 +68,13 @@ def read_csv(
                 warn_of_moving_ends(file, columns["t"], q, layout)
             curve = spline(columns["t"], q, ends="clamped" if ends is None else ends, robot=robot)
             return Trajectory(curve.pieces, f"{curve.name} of {printable(file.name)}", curve.layout)
-        points = q if robot is None else configurations(q, "q", robot, dims=2)
+        points = q if robot is None else check_configurations(q, "q", robot, dims=2)
     except ValueError as error:
         raise FileError(f"{file}: {error}") from None
     if ends is not None:
         raise ValueError(f"ends is {ends!r}, but {file} gives the rates, which say how the motion begins and ends")
     name = f"polynomials of degree {2 * len(rates) + 1} through {len(table.rows)} rows of {printable(file.name)}"
-    return through(robot, hermite(columns["t"], with_rates(layout, points, *rates)), name)
+    return trajectory_through(robot, hermite(columns["t"], coordinate_derivatives(layout, points, *rates)), name)
 
 
 def warn_of_moving_ends(file: Path, t: Floats, q: Floats, layout: Layout) -> None:
@@ -153,7 +153,7 @@ def check_header(where: str, names: list[str], layout: Layout | None) -> None:
     if layout is not None and n != layout.n and n:
         without = [name for k, name in enumerate(layout.q_names, 1) if f"q{k}" not in names]
         lacking = f"; there is no position of {', '.join(without)}" if without else ""
-        raise FileError(f"{where}: has {counted(n)} (expected {layout.n}, those of the robot{lacking})")
+        raise FileError(f"{where}: has {joint_count_text(n)} (expected {layout.n}, those of the robot{lacking})")
     words = {word for word in ("qd", "qdd") if any(re.fullmatch(rf"{word}\d+", name) for name in names)}
     if words:
         words.add("qd")  # without which accelerations are of no use
@@ -162,7 +162,8 @@ def check_header(where: str, names: list[str], layout: Layout | None) -> None:
     missing = [name for name in wanted if name not in names]
     if missing:
         raise FileError(
-            f"{where}: column {missing[0]!r}{also_called(missing[0], layout)} is missing, of {counted(n)} {expected}"
+            f"{where}: column {missing[0]!r}{also_called(missing[0], layout)} is missing, of {joint_count_text(n)}"
+            f" {expected}"
         )
     more = [name for name in names if name.startswith("q") and name not in wanted]
     if more:

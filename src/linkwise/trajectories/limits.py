@@ -60,18 +60,18 @@ class MotionLimits:
             raise TypeError(f"limits is {given!r} (expected a mapping such as {example})")
         for key in given:
             one_of(key, KINDS, "a key of limits")
-        own = own_limits(robot)
+        own = robot_limits(robot)
         pairs = per_joint(robot, given.get("position"), "position", own["position"])
         sizes = [per_joint(robot, given.get(kind), kind, own[kind])[:, 0] for kind in KINDS[1:]]
         limits = MotionLimits(robot.v_names, pairs[:, 0], pairs[:, 1], *sizes)
         if complete:
-            limits.refuse_missing(robot, said(robot, given.get("position")))
+            limits.refuse_missing(robot, given_joints(robot, given.get("position")))
         return limits
 
     def refuse_missing(self, robot: Robot, said: list[bool]) -> None:
         """Rates are needed, and travel unless it was said to be infinite. These two bound the motion."""
         for k, name in enumerate(robot.v_names):
-            joint, turns = f"joint {name!r} of robot {robot.name!r}", turning(robot, k)
+            joint, turns = f"joint {name!r} of robot {robot.name!r}", is_angular(robot, k)
             ends = np.isfinite([self.lower[k], self.upper[k]])
             if not ends.all() and not (said[k] and turns and not ends.any()):
                 endless = ", or (-np.inf, np.inf) if it turns without end" if turns else ""
@@ -108,7 +108,7 @@ class MotionLimits:
         return MotionLimits(self.joints, middle - half, middle + half, *rest)
 
 
-def own_limits(robot: Robot) -> dict[str, Floats]:
+def robot_limits(robot: Robot) -> dict[str, Floats]:
     """Of the robot's table, a row for each degree of freedom.
 
     A rating of zero is none; coupled joints limit their leaders.
@@ -138,26 +138,26 @@ def own_limits(robot: Robot) -> dict[str, Floats]:
     }
 
 
-def per_joint(robot: Robot, value: Any, kind: str, own: Floats) -> Floats:
+def per_joint(robot: Robot, value: Any, kind: str, default: Floats) -> Floats:
     """The limits of one kind, a row for each joint: one for all joints, one for each, or by the names of some."""
     if value is None:
-        return own
-    name, width = f"limits[{kind!r}]", own.shape[1]
+        return default
+    name, width = f"limits[{kind!r}]", default.shape[1]
     if isinstance(value, Mapping):
-        where, table = places(robot, "qd"), np.array(own)
+        index_of, table = places(robot, "qd"), np.array(default)
         for joint, x in value.items():
-            one_of(joint, where, f"a joint of {name}")
-            table[where[joint]] = numbers(x, f"{name}[{joint!r}]", width, 1)[0]
+            one_of(joint, index_of, f"a joint of {name}")
+            table[index_of[joint]] = limit_rows(x, f"{name}[{joint!r}]", width, 1)[0]
     else:
-        table = np.array(np.broadcast_to(numbers(value, name, width, robot.n), (robot.n, width)))
-    good = table[:, 0] < table[:, 1] if width == 2 else table[:, 0] > 0.0
-    for k in np.flatnonzero(~good & np.array(said(robot, value))).tolist():
+        table = np.array(np.broadcast_to(limit_rows(value, name, width, robot.n), (robot.n, width)))
+    valid = table[:, 0] < table[:, 1] if width == 2 else table[:, 0] > 0.0
+    for k in np.flatnonzero(~valid & np.array(given_joints(robot, value))).tolist():
         expected = "(lower, upper), lower first" if width == 2 else "a positive number"
         raise ValueError(f"{name} of joint {robot.v_names[k]!r} is {table[k].tolist()} (expected {expected})")
     return table
 
 
-def said(robot: Robot, value: Any) -> list[bool]:
+def given_joints(robot: Robot, value: Any) -> list[bool]:
     """For which joints limits of a kind were given."""
     if isinstance(value, Mapping):
         where = places(robot, "qd")
@@ -165,7 +165,7 @@ def said(robot: Robot, value: Any) -> list[bool]:
     return [value is not None] * robot.n
 
 
-def numbers(value: Any, name: str, width: int, n: int) -> Floats:
+def limit_rows(value: Any, name: str, width: int, n: int) -> Floats:
     """Rows of `width` numbers, one or n; infinite ones are allowed, NaN is not."""
     each = "a pair (lower, upper)" if width == 2 else "a number"
     expected = f"{each}{f' for all joints, or one for each of {n}' if n > 1 else ''}"
@@ -176,7 +176,7 @@ def numbers(value: Any, name: str, width: int, n: int) -> Floats:
     return rows
 
 
-def turning(robot: Robot, k: int) -> bool:
+def is_angular(robot: Robot, k: int) -> bool:
     return robot.effort_units[k] != "N"
 
 
@@ -209,7 +209,7 @@ class Margins:
 
 
 @dataclass(frozen=True)
-class Passed:
+class PassedLimit:
     """A limit that is passed: whose, which, the limit or both ends of travel, the first sample, and the largest."""
 
     joint: str
@@ -225,7 +225,7 @@ class Passed:
         return None if self.what == "travel" else abs(self.largest) / self.limits[1]
 
 
-def ends_of(robot: Robot) -> dict[str, tuple[Floats, Floats]]:
+def limit_ends(robot: Robot) -> dict[str, tuple[Floats, Floats]]:
     """Of efforts, velocities and travel the lower and the upper ends; those that are zero are infinite."""
     both = {}
     for what, ratings in (("effort", robot.effort_limits), ("velocity", robot.velocity_limits)):
@@ -235,41 +235,41 @@ def ends_of(robot: Robot) -> dict[str, tuple[Floats, Floats]]:
     return both | {"travel": (travel[:, 0], travel[:, 1])}
 
 
-def of_limits(robot: Robot, tau: Any) -> list[float | None] | None:
+def effort_shares(robot: Robot, tau: Any) -> list[float | None] | None:
     """The share of each drive's effort limit that torques (n,) take; None where there is no limit at all."""
-    upper = ends_of(robot)["effort"][1]
+    upper = limit_ends(robot)["effort"][1]
     if not np.isfinite(upper).any():
         return None
     return [float(abs(x) / end) if np.isfinite(end) else None for x, end in zip(tau, upper, strict=True)]
 
 
-def known_limits(robot: Robot) -> list[str]:
+def limit_kinds(robot: Robot) -> list[str]:
     """Which kinds of limits the robot has."""
-    return [what for what, ends in ends_of(robot).items() if np.isfinite(ends).any()]
+    return [what for what, ends in limit_ends(robot).items() if np.isfinite(ends).any()]
 
 
 def zero_limits(robot: Robot) -> dict[str, list[str]]:
     """Joints whose limit is zero, as programs write it where none was given: they are not compared."""
     ratings = {"effort": robot.effort_limits, "velocity": robot.velocity_limits}
-    found = {what: [robot.v_names[k] for k, x in enumerate(limits) if x == 0.0] for what, limits in ratings.items()}
-    return {what: names for what, names in found.items() if names}
+    zeros = {what: [robot.v_names[k] for k, x in enumerate(limits) if x == 0.0] for what, limits in ratings.items()}
+    return {what: names for what, names in zeros.items() if names}
 
 
-def outside_travel(robot: Robot, q: Any) -> list[Passed]:
+def outside_travel(robot: Robot, q: Any) -> list[PassedLimit]:
     """Joints that configurations, (nq,) or (rows, nq), put outside their travel."""
     rows = np.atleast_2d(np.asarray(q, dtype=float))
     still = np.zeros((len(rows), robot.n))
     return [each for each in passed_limits(robot, rows, still, still) if each.what == "travel"]
 
 
-def passed_limits(robot: Robot, q: Any, qd: Any, tau: Any) -> Iterator[Passed]:
+def passed_limits(robot: Robot, q: Any, qd: Any, tau: Any) -> Iterator[PassedLimit]:
     """The limits that samples pass: q (samples, nq), qd and tau (samples, n), joint by joint."""
     slides, names = {}, {}
     for what, word in zip(WORDS, ("qd", "qd", "q"), strict=True):
         slides[what] = [not turns for turns in angles(robot, word)]
         names[what] = robot.q_names if word == "q" else robot.v_names
     values = dict(zip(WORDS, (tau, qd, q), strict=True))
-    for what, (low, high) in ends_of(robot).items():
+    for what, (low, high) in limit_ends(robot).items():
         for k, name in enumerate(names[what]):
             x, below, above = np.asarray(values[what])[:, k], float(low[k]), float(high[k])
             finite = [abs(end) for end in (below, above) if np.isfinite(end)]
@@ -279,4 +279,4 @@ def passed_limits(robot: Robot, q: Any, qd: Any, tau: Any) -> Iterator[Passed]:
             out = beyond > SLACK * max(finite)
             if out.any():
                 largest = float(x[int(np.argmax(beyond))])
-                yield Passed(name, what, (below, above), int(np.argmax(out)), largest, slides[what][k])
+                yield PassedLimit(name, what, (below, above), int(np.argmax(out)), largest, slides[what][k])

@@ -16,7 +16,7 @@ from ..robot.description import grid
 from ..robot.layout import Layout
 from ..robot.symbols import refuse_symbols
 from ..tables import save_table
-from .checks import Floats, counted, even_times
+from .checks import Floats, even_times, joint_count_text
 from .trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -53,22 +53,22 @@ class Peaks:
     def __repr__(self) -> str:
         head = ["joint", "unit", "|tau|", "at (s)", "rms tau", "power (W)"]
         drives = [
-            [joint, unit, *(shown(x[k]) for x in (self.tau, self.when, self.rms, self.power))]
+            [joint, unit, *(format_number(x[k]) for x in (self.tau, self.when, self.rms, self.power))]
             for k, (joint, unit) in enumerate(zip(self.joints, self.units, strict=True))
         ]
         if self.loads is None:
             return "\n".join([self.title, *grid(head, drives)])
         names = [*(f"|{name}|" for name in COMPONENTS), *BEARING]
         bearings = np.column_stack([getattr(self, name) for name in BEARING])
-        borne = [
-            [*map(shown, row), *("-" if np.isnan(x) else shown(x) for x in own)]
-            for row, own in zip(self.loads, bearings, strict=True)
+        load_rows = [
+            [*map(format_number, row), *("-" if np.isnan(x) else format_number(x) for x in bearing_loads)]
+            for row, bearing_loads in zip(self.loads, bearings, strict=True)
         ]
         if self.links == self.joints:
-            both = [[*drive, *loads] for drive, loads in zip(drives, borne, strict=True)]
+            both = [[*drive, *loads] for drive, loads in zip(drives, load_rows, strict=True)]
             return "\n".join([self.title, *grid([*head, *names], both)])
-        named = [[link, *loads] for link, loads in zip(self.links, borne, strict=True)]
-        return "\n".join([self.title, *grid(head, drives), "", *grid(["link", *names], named)])
+        labelled_rows = [[link, *loads] for link, loads in zip(self.links, load_rows, strict=True)]
+        return "\n".join([self.title, *grid(head, drives), "", *grid(["link", *names], labelled_rows)])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -176,7 +176,7 @@ class Loads:
                 label = f"${name[0]}_{name[1]}$ ({'N m' if name[0] == 'm' else 'N'})"
                 self._draw(axes, curves, label, self.joints, self._link_styles())
             if several:  # otherwise the legends above name both
-                look = legend_look(len(self.joints), rows=24)
+                look = legend_style(len(self.joints), rows=24)
                 below.legend(*axes.get_legend_handles_labels(), title="loads of", loc="outside right upper", **look)
         else:
             panels = list(figure.subplots(len(drives), 1, squeeze=False).flat)
@@ -184,7 +184,7 @@ class Loads:
             curves = np.where(np.array(self.units)[:, None] == unit, self.tau.T, np.nan)
             label = f"{'torque' if unit == 'N m' else 'force'} of the drive ({unit})"
             self._draw(axes, curves, label, self.robot.v_names, [joint_style(k) for k in range(self.robot.n)])
-            look = legend_look(self.units.count(unit) if several else 0, rows=12 if loads else 16)
+            look = legend_style(self.units.count(unit) if several else 0, rows=12 if loads else 16)
             axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), **look)
         frame = f"; loads in the {FRAMES[self.axes]} frame" if loads else ""
         figure.suptitle(f"{plain(self.robot.name)}: what the trajectory asks of its joints{frame}")
@@ -192,12 +192,12 @@ class Loads:
 
     def _link_styles(self) -> list[dict[str, Any]]:
         """Of the loads of each link: as its joint's torque, or grey where that has several or none; greys are few."""
-        one = [
+        first_dof = [
             joint.v.start if joint.kind.degrees == 1 and joint.coupling is None else -1 for joint in self.robot.moving
         ]
-        if one.count(-1) > MOST_GREYS:
-            return [joint_style(k) for k in range(len(one))]
-        return [joint_style(v) if v >= 0 else grey_style(one[:k].count(-1)) for k, v in enumerate(one)]
+        if first_dof.count(-1) > MOST_GREYS:
+            return [joint_style(k) for k in range(len(first_dof))]
+        return [joint_style(v) if v >= 0 else grey_style(first_dof[:k].count(-1)) for k, v in enumerate(first_dof)]
 
     def _draw(
         self, axes: Axes, curves: Floats, label: str, names: tuple[str, ...], styles: list[dict[str, Any]]
@@ -253,8 +253,8 @@ def torque_along(
     tau = inverse_dynamics(robot, *motion, wrench, point=point, friction=friction)
     if not loads:
         return Loads(robot, t, *motion, tau, None, axes, None)
-    asked, bearings = loads_at(robot, motion, axes, wrench, point)
-    return Loads(robot, t, *motion, tau, asked, axes, bearings)
+    link_loads, bearings = loads_at(robot, motion, axes, wrench, point)
+    return Loads(robot, t, *motion, tau, link_loads, axes, bearings)
 
 
 def check_joints(robot: Robot, trajectory: Trajectory) -> None:
@@ -263,7 +263,7 @@ def check_joints(robot: Robot, trajectory: Trajectory) -> None:
         names = ", ".join(robot.v_names)
         hint = f" (expected one made with robot=..., of {robot.nq} coordinates)" if robot.quaternions else ""
         raise ValueError(
-            f"the trajectory has {counted(trajectory.n)}, robot {robot.name!r} has {robot.n}: {names}{hint}"
+            f"the trajectory has {joint_count_text(trajectory.n)}, robot {robot.name!r} has {robot.n}: {names}{hint}"
         )
 
 
@@ -273,12 +273,12 @@ def loads_at(
     """Of states (q, qd, qdd): the loads (..., m, 6) along these axes, and those of the bearings (..., m, 3)."""
     one_of(axes, AXES, "axes")
     q, qd, qdd = motion
-    borne = joint_wrenches(robot, q, qd, qdd, wrench, point=point, axes="frame")
-    asked = borne if axes == "frame" else joint_wrenches(robot, q, qd, qdd, wrench, point=point, axes=axes)
-    mx, my, _, fx, fy, fz = np.moveaxis(borne, -1, 0)
+    in_joint_frame = joint_wrenches(robot, q, qd, qdd, wrench, point=point, axes="frame")
+    in_axes = in_joint_frame if axes == "frame" else joint_wrenches(robot, q, qd, qdd, wrench, point=point, axes=axes)
+    mx, my, _, fx, fy, fz = np.moveaxis(in_joint_frame, -1, 0)
     bearings = np.stack([np.hypot(fx, fy), fz, np.hypot(mx, my)], axis=-1)  # across z, along z, moment across z
     bearings[..., [joint.kind.degrees > 1 for joint in robot.moving], :] = np.nan
-    return asked, bearings
+    return in_axes, bearings
 
 
 def load_columns(robot: Robot, loads: Floats, bearings: Floats) -> dict[str, Floats]:
@@ -298,10 +298,10 @@ def units_of(robot: Robot) -> tuple[str, ...]:
     return robot.effort_units
 
 
-def legend_look(count: int, rows: int) -> dict[str, Any]:
+def legend_style(count: int, rows: int) -> dict[str, Any]:
     """Of a legend beside panels: small and in columns where it is long."""
     return {"frameon": False} | ({"fontsize": "x-small", "ncols": 1 + (count - 1) // rows} if count > rows else {})
 
 
-def shown(x: float) -> str:
+def format_number(x: float) -> str:
     return f"{float(x) + 0.0:.4g}"

@@ -34,7 +34,7 @@ from ..graph import rules
 from ..robot import Robot, require_robot
 from ..robot.layout import Layout, in_order, no_orientation
 from ..spatial import cos, dot_product, quaternion_product, quaternion_rate, sin, sqrt
-from .checks import Floats, both_ends, frozen, numbers
+from .checks import Floats, end_points, frozen_array, joint_numbers
 
 AT_REST = "at rest: for another motion give points or a table with rates"
 
@@ -125,7 +125,7 @@ class Polynomials:
     def at(self, t: Any) -> JointMotion:
         """Horner's scheme, for the value and at once for its first derivative and half its second."""
         begin, width, coefficients = (
-            at_knots(t, self.knots, values)
+            interval_values(t, self.knots, values)
             for values in (self.knots[:-1, None], np.diff(self.knots)[:, None], self.coefficients)
         )
         s = (t[..., None] - begin) / width
@@ -136,25 +136,25 @@ class Polynomials:
         return JointMotion(value, rate / width, 2.0 * half / width**2)
 
 
-def at_knots(t: Any, knots: Floats, values: Floats) -> Any:
+def interval_values(t: Any, knots: Floats, values: Floats) -> Any:
     """Of values (m, ...), those between the knots around each time: (..., ...). Before and after, the outermost."""
     last = len(values) - 1
     if t.dtype != object or last == 0:
         j = 0 if last == 0 else np.clip(np.searchsorted(knots, t, side="right") - 1, 0, last)
         return values[j]
-    chosen: Any = values[0]
+    value: Any = values[0]
     inner = t[(..., *[None] * (values.ndim - 1))]
     for knot, later in zip(knots[1:-1], values[1:], strict=True):
-        chosen = choice(inner - knot, later, chosen)
-    return chosen
+        value = select_by_sign(inner - knot, later, value)
+    return value
 
 
-CHOICE = np.frompyfunc(rules.select, 3, 1)
+SELECT = np.frompyfunc(rules.select, 3, 1)
 
 
-def choice(x: Any, a: Any, b: Any) -> Any:
+def select_by_sign(x: Any, a: Any, b: Any) -> Any:
     """a where x ≥ 0, otherwise b, also where x has no value yet."""
-    return CHOICE(x, a, b) if x.dtype == object else np.where(x >= 0.0, a, b)
+    return SELECT(x, a, b) if x.dtype == object else np.where(x >= 0.0, a, b)
 
 
 def hermite(knots: Floats, derivatives: Floats) -> Polynomials:
@@ -167,10 +167,10 @@ def hermite(knots: Floats, derivatives: Floats) -> Polynomials:
         known += [left, right]
     lower = [row / math.factorial(k) for k, row in enumerate(begin)]
     upper = [sum(factor * x for factor, x in zip(row, known, strict=True)) for row in HERMITE[count]]
-    return Polynomials(frozen(knots), frozen(np.stack([*lower, *upper], axis=1)))
+    return Polynomials(frozen_array(knots), frozen_array(np.stack([*lower, *upper], axis=1)))
 
 
-class Way(NamedTuple):
+class StraightLine(NamedTuple):
     """From one configuration to another, in coordinates in which that is a straight line."""
 
     first: Floats
@@ -181,23 +181,23 @@ class Way(NamedTuple):
     axes: tuple[Floats, ...] = ()
 
     @staticmethod
-    def between(start: Any, end: Any, robot: Robot | None) -> Way:
+    def between(start: Any, end: Any, robot: Robot | None) -> StraightLine:
         if robot is not None:
             start, end = in_order(robot, "start", start), in_order(robot, "end", end)
-        first, last = both_ends(start, end)
+        first, last = end_points(start, end)
         if robot is None:
-            return Way(first, last, last - first)
+            return StraightLine(first, last, last - first)
         layout = layout_of(robot)
-        first, last = (configurations(x, name, robot) for x, name in ((first, "start"), (last, "end")))
+        first, last = (check_configurations(x, name, robot) for x, name in ((first, "start"), (last, "end")))
         if not layout.quaternions:
-            return Way(first, last, last - first, layout)
+            return StraightLine(first, last, last - first, layout)
         places, change = [p for p, _ in layout.plain], difference(robot, first, last)
         turns = [change[v : v + 3] for _, v in layout.quaternions]
         angles = [math.hypot(*turn) for turn in turns]
-        axes = tuple(frozen(turn / (angle or 1.0)) for turn, angle in zip(turns, angles, strict=True))
-        starts = tuple(frozen(first[p : p + 4]) for p, _ in layout.quaternions)
+        axes = tuple(frozen_array(turn / (angle or 1.0)) for turn, angle in zip(turns, angles, strict=True))
+        starts = tuple(frozen_array(first[p : p + 4]) for p, _ in layout.quaternions)
         begin, until = [*first[places], *(0.0 for _ in angles)], [*last[places], *angles]
-        return Way(frozen(begin), frozen(until), change, layout, starts, axes)
+        return StraightLine(frozen_array(begin), frozen_array(until), change, layout, starts, axes)
 
     def at_ends(self, values: Floats, name: str) -> Floats:
         """Rates and the like at an end, given for each degree of freedom, in these coordinates."""
@@ -210,11 +210,11 @@ class Way(NamedTuple):
         return np.array([*(values[v] for _, v in self.layout.plain), *(0.0 for _ in self.starts)])
 
     def piece(self, straight: Piece) -> Piece:
-        return Turning(straight, self.layout, self.starts, self.axes) if self.starts and self.layout else straight
+        return RotationPiece(straight, self.layout, self.starts, self.axes) if self.starts and self.layout else straight
 
 
 @dataclass(frozen=True, eq=False)
-class Carried:
+class RobotPiece:
     """A piece that follows another one, in a robot's coordinates."""
 
     line: Piece
@@ -234,7 +234,7 @@ class Carried:
 
 
 @dataclass(frozen=True, eq=False)
-class Turning(Carried):
+class RotationPiece(RobotPiece):
     """About a fixed axis each: the last coordinates of the motion along the line are angles."""
 
     starts: tuple[Floats, ...]
@@ -242,35 +242,35 @@ class Turning(Carried):
 
     def at(self, t: Any) -> JointMotion:
         line = self.line.at(t)
-        parts = Parts(self.layout, line, range(len(self.layout.plain)))
+        parts = MotionColumns(self.layout, line, range(len(self.layout.plain)))
         for k, (p, v) in enumerate(self.layout.quaternions, len(self.layout.plain)):
             start, axis = (x[k - len(self.layout.plain)].tolist() for x in (self.starts, self.axes))
             half = 0.5 * line.q[..., k]
             cosine, sine = cos(half), sin(half)
-            turned = quaternion_product(start, (cosine, *(a * sine for a in axis)))
-            parts.put(p, v, turned, *([a * x[..., k] for a in axis] for x in (line.qd, line.qdd)))
+            orientation = quaternion_product(start, (cosine, *(a * sine for a in axis)))
+            parts.put(p, v, orientation, *([a * x[..., k] for a in axis] for x in (line.qd, line.qdd)))
         return parts.motion()
 
 
-class Normalized(Carried):
+class QuaternionPiece(RobotPiece):
     """Along polynomials for all numbers of q; quaternions are divided by their lengths."""
 
     def at(self, t: Any) -> JointMotion:
         curve = self.line.at(t)
-        parts = Parts(self.layout, curve, [p for p, _ in self.layout.plain])
+        parts = MotionColumns(self.layout, curve, [p for p, _ in self.layout.plain])
         for p, v in self.layout.quaternions:
             Q, rate, acceleration = ([x[..., p + i] for i in range(4)] for x in curve)
             conjugate = (Q[0], -Q[1], -Q[2], -Q[3])
             square = dot_product(Q, Q)
             spin = [2.0 * x / square for x in quaternion_product(conjugate, rate)[1:]]
-            faster = [2.0 * x / square for x in quaternion_product(conjugate, acceleration)[1:]]
+            spin_rate = [2.0 * x / square for x in quaternion_product(conjugate, acceleration)[1:]]
             growth = 2.0 * dot_product(Q, rate) / square
             unit = [x / sqrt(square) for x in Q]
-            parts.put(p, v, unit, spin, [x - growth * w for x, w in zip(faster, spin, strict=True)])
+            parts.put(p, v, unit, spin, [x - growth * w for x, w in zip(spin_rate, spin, strict=True)])
         return parts.motion()
 
 
-class Parts:
+class MotionColumns:
     """The columns of a motion, put together; plain coordinates are those of another motion, at these places."""
 
     def __init__(self, layout: Layout, motion: JointMotion, places: Sequence[int]) -> None:
@@ -293,9 +293,9 @@ def layout_of(robot: Any) -> Layout:
     return Layout.of(robot)
 
 
-def configurations(values: Any, name: str, robot: Robot, dims: int = 1) -> Floats:
+def check_configurations(values: Any, name: str, robot: Robot, dims: int = 1) -> Floats:
     """Configurations of the robot, (nq,) or (m, nq); quaternions of unit length, near to those of the row before."""
-    array = np.array(numbers(in_order(robot, name, values), name, dims))
+    array = np.array(joint_numbers(in_order(robot, name, values), name, dims))
     if array.shape[-1] != robot.nq:
         expected = f"{robot.nq} for robot {robot.name!r}: {', '.join(robot.q_names)}"
         raise ValueError(f"{name} has {array.shape[-1]} numbers (expected {expected})")
@@ -308,10 +308,10 @@ def configurations(values: Any, name: str, robot: Robot, dims: int = 1) -> Float
         part /= length
         if dims == 2:
             part[1:] *= np.cumprod(np.where((part[1:] * part[:-1]).sum(axis=-1) < 0.0, -1.0, 1.0))[:, None]
-    return frozen(array)
+    return frozen_array(array)
 
 
-def with_rates(layout: Layout, q: Floats, *rates: Floats) -> Floats:
+def coordinate_derivatives(layout: Layout, q: Floats, *rates: Floats) -> Floats:
     """q, q̇ and q̈ from configurations (m, nq), rates and accelerations (m, n), as far as they are given."""
     derivatives = np.zeros((1 + len(rates), *q.shape))
     derivatives[0] = q
@@ -320,10 +320,10 @@ def with_rates(layout: Layout, q: Floats, *rates: Floats) -> Floats:
             derivatives[k, :, p] = x[:, v]
     for p, v in layout.quaternions:
         Q = list(q[:, p : p + 4].T)
-        spin, *faster = ([x[:, v + i] for i in range(3)] for x in rates)
+        spin, *accelerations = ([x[:, v + i] for i in range(3)] for x in rates)
         first = quaternion_rate(Q, spin)
         derivatives[1, :, p : p + 4] = np.transpose(first)
-        for own in faster:
-            both = zip(quaternion_rate(first, spin), quaternion_rate(Q, own), strict=True)
+        for rate in accelerations:
+            both = zip(quaternion_rate(first, spin), quaternion_rate(Q, rate), strict=True)
             derivatives[2, :, p : p + 4] = np.transpose([a + b for a, b in both])
     return derivatives

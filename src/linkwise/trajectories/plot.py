@@ -12,7 +12,7 @@ from ..figures import joint_style, new_figure, plain, themed, tidy
 from ..robot import Friction, Robot
 from ..robot.layout import Layout
 from .checks import Floats, even_times
-from .limits import UNITS, MotionLimits, turning
+from .limits import UNITS, MotionLimits, is_angular
 from .loads import check_joints
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def quantity(kind: str, curves: Floats, robot: Robot | None, limits: MotionLimit
     n = curves.shape[1]
     upper = np.full(n, np.inf) if limits is None else getattr(limits, "upper" if kind == "position" else kind)
     lower = limits.lower if limits is not None and kind == "position" else -upper
-    turns = [robot is None or turning(robot, k) for k in range(n)]
+    turns = [robot is None or is_angular(robot, k) for k in range(n)]
     angle, length = UNITS[kind]
     if robot is None:
         return Quantity(kind, curves, lower, upper, (f"{angle}, {length}",) * n)

@@ -24,11 +24,20 @@ import numpy as np
 from ..errors import one_of
 from ..robot import Robot
 from ..robot.layout import Layout
-from .checks import Floats, frozen, numbers, positive, spread
-from .pieces import Cycloid, JointMotion, Normalized, Polynomials, Way, configurations, hermite, layout_of
+from .checks import Floats, broadcast_to_joints, frozen_array, joint_numbers, positive_number
+from .pieces import (
+    Cycloid,
+    JointMotion,
+    Polynomials,
+    QuaternionPiece,
+    StraightLine,
+    check_configurations,
+    hermite,
+    layout_of,
+)
 from .trajectory import SLACK, Trajectory
 
-NOTHING = 1e-100  # a distance that counts as none
+SMALLEST = 1e-100  # a distance that counts as none
 SIDES = ("start", "end")
 ENDS = ("clamped", "natural", "periodic")
 ALIKE = 1e-12  # how far apart, relative to the largest, the ends of a periodic spline may be: rounding
@@ -45,9 +54,9 @@ def cycloid(start: Any, end: Any, duration: float, *, robot: Robot | None = None
     >>> cycloid(0, np.pi, duration=10)(5.0).q.round(6)
     array([1.570796])
     """
-    way = Way.between(start, end, robot)
-    piece = Cycloid(way.first, frozen(way.last - way.first), positive(duration, "duration"))
-    return Trajectory((way.piece(piece),), "cycloid", way.layout)
+    line = StraightLine.between(start, end, robot)
+    piece = Cycloid(line.first, frozen_array(line.last - line.first), positive_number(duration, "duration"))
+    return Trajectory((line.piece(piece),), "cycloid", line.layout)
 
 
 def cubic(
@@ -107,13 +116,13 @@ def septic(
 def two_point(
     name: str, start: Any, end: Any, duration: float, ends: list[tuple[str, Any, Any]], robot: Robot | None
 ) -> Trajectory:
-    way = Way.between(start, end, robot)
-    knots = frozen([0.0, positive(duration, "duration")])
-    derivatives = [[way.first, way.last]]
+    line = StraightLine.between(start, end, robot)
+    knots = frozen_array([0.0, positive_number(duration, "duration")])
+    derivatives = [[line.first, line.last]]
     for word, *pair in ends:
-        named = [(f"{side}_{word}", x) for side, x in zip(SIDES, pair, strict=True)]
-        derivatives.append([way.at_ends(spread(x, len(way.change), side), side) for side, x in named])
-    return Trajectory((way.piece(hermite(knots, np.array(derivatives))),), name, way.layout)
+        rates = [(f"{side}_{word}", x) for side, x in zip(SIDES, pair, strict=True)]
+        derivatives.append([line.at_ends(broadcast_to_joints(x, len(line.change), side), side) for side, x in rates])
+    return Trajectory((line.piece(hermite(knots, np.array(derivatives))),), name, line.layout)
 
 
 def trapezoid(
@@ -141,8 +150,8 @@ def trapezoid(
     >>> trapezoid([0, 0], [1, 2], speed=1.0, acceleration=2.0)
     <Trajectory of 2 joints: trapezoid, 2.5 s>
     """
-    way = Way.between(start, end, robot)
-    first, last, change = way.first, way.last, way.last - way.first
+    line = StraightLine.between(start, end, robot)
+    first, last, change = line.first, line.last, line.last - line.first
     limits = {"duration": duration, "speed": speed, "acceleration": acceleration}
     names = [name for name, value in limits.items() if value is not None]
     if len(names) != 2:
@@ -150,16 +159,16 @@ def trapezoid(
         raise ValueError(
             f"trapezoid: {state} by {', '.join(names) or 'nothing'} (expected two of duration, speed and acceleration)"
         )
-    T = None if duration is None else positive(duration, "duration")
+    T = None if duration is None else positive_number(duration, "duration")
     v, a = (
-        None if value is None else per_unit(value, way.change, name)
+        None if value is None else unit_limit(value, line.change, name)
         for name, value in (("speed", speed), ("acceleration", acceleration))
     )
-    if np.abs(change).max() < NOTHING:
+    if np.abs(change).max() < SMALLEST:
         if T is None:
             raise ValueError("trapezoid: start and end are the same (expected a duration, for which to stand there)")
-        standing = hermite(frozen([0.0, T]), np.array([[first, last], [change, change]]))
-        return Trajectory((way.piece(standing),), "trapezoid", way.layout)
+        standing = hermite(frozen_array([0.0, T]), np.array([[first, last], [change, change]]))
+        return Trajectory((line.piece(standing),), "trapezoid", line.layout)
     T, blend = unit_profile(T, v, a)
     rate = change / (T - blend)
     part = rate * blend / 2.0  # of the change, made while accelerating, and again while slowing down
@@ -169,18 +178,20 @@ def trapezoid(
         (blend, brake, [first + part, rate * (brake - blend), zero]),
         (brake, T, [last - part, 2.0 * part, -part]),
     ]
-    kept = [row for row in rows if row[1] - row[0] > SLACK * T]
-    knots = frozen([*(begin for begin, _, _ in kept), T])
-    return Trajectory((way.piece(Polynomials(knots, frozen([c for _, _, c in kept]))),), "trapezoid", way.layout)
+    phases = [row for row in rows if row[1] - row[0] > SLACK * T]
+    knots = frozen_array([*(begin for begin, _, _ in phases), T])
+    return Trajectory(
+        (line.piece(Polynomials(knots, frozen_array([c for _, _, c in phases]))),), "trapezoid", line.layout
+    )
 
 
-def per_unit(limits: Any, change: Floats, name: str) -> float:
+def unit_limit(limits: Any, change: Floats, name: str) -> float:
     """The largest speed or acceleration of a motion from 0 to 1 that keeps every joint within its limit."""
-    limit = spread(limits, len(change), name)
+    limit = broadcast_to_joints(limits, len(change), name)
     if not (limit > 0.0).all():
         k = int(np.argmin(limit > 0.0))
         raise ValueError(f"{name} of joint {k + 1} is {limit[k]:g} (expected a positive number in both directions)")
-    return 1.0 / max(float(np.max(np.abs(change) / limit)), NOTHING)
+    return 1.0 / max(float(np.max(np.abs(change) / limit)), SMALLEST)
 
 
 def unit_profile(T: float | None, v: float | None, a: float | None) -> tuple[float, float]:
@@ -240,22 +251,22 @@ def fourier(offset: Any, sines: Any, cosines: Any, duration: float, *, robot: Ro
     >>> wave([0.0, 0.25, 2.0]).q.round(6)[:, 0]
     array([1.2     , 1.641421, 1.2     ])
     """
-    middle = numbers(offset, "offset")
-    s, c = numbers(sines, "sines", dims=2), numbers(cosines, "cosines", dims=2)
+    middle = joint_numbers(offset, "offset")
+    s, c = joint_numbers(sines, "sines", dims=2), joint_numbers(cosines, "cosines", dims=2)
     shape = (len(s), len(middle))
     for x, name in ((s, "sines"), (c, "cosines")):
         if x.shape != shape:
             expected = f"{shape}: a row for each harmonic, of a number for each joint"
             raise ValueError(f"{name} has shape {x.shape} (expected {expected})")
-    piece = Fourier(middle, s, c, positive(duration, "duration"))
-    return Trajectory((piece,), series_name(len(s)), None if robot is None else checked_layout(robot, len(middle)))
+    piece = Fourier(middle, s, c, positive_number(duration, "duration"))
+    return Trajectory((piece,), series_name(len(s)), None if robot is None else scalar_layout(robot, len(middle)))
 
 
 def series_name(harmonics: int) -> str:
     return f"Fourier series of {harmonics} harmonic{'s' * (harmonics != 1)}"
 
 
-def checked_layout(robot: Robot, n: int) -> Layout:
+def scalar_layout(robot: Robot, n: int) -> Layout:
     layout = layout_of(robot)
     if layout.quaternions:
         raise ValueError(f"robot {robot.name!r} has quaternions (expected joints that a number each describes)")
@@ -280,22 +291,26 @@ def spline(times: Any, points: Any, *, ends: str = "clamped", robot: Robot | Non
            [0., 0.]])
     """
     one_of(ends, ENDS, "ends")
-    knots = numbers(times, "times")
-    values = numbers(points, "points", dims=2) if robot is None else configurations(points, "points", robot, dims=2)
+    knots = joint_numbers(times, "times")
+    values = (
+        joint_numbers(points, "points", dims=2)
+        if robot is None
+        else check_configurations(points, "points", robot, dims=2)
+    )
     if len(knots) != len(values):
         raise ValueError(f"times has {len(knots)} numbers and points has {len(values)} rows (expected a row each)")
     check_times(knots)
     if ends == "periodic":
         check_periodic(values, () if robot is None else robot.quaternions)
     name = f"{ends} spline through {len(knots)} points"
-    return through(robot, hermite(knots, np.stack([values, rates_at_knots(knots, values, ends)])), name)
+    return trajectory_through(robot, hermite(knots, np.stack([values, rates_at_knots(knots, values, ends)])), name)
 
 
-def through(robot: Robot | None, curve: Polynomials, name: str) -> Trajectory:
+def trajectory_through(robot: Robot | None, curve: Polynomials, name: str) -> Trajectory:
     """The trajectory of polynomials for all numbers of q."""
     layout = None if robot is None else layout_of(robot)
     turning = layout is not None and bool(layout.quaternions)
-    return Trajectory((Normalized(curve, layout) if layout and turning else curve,), name, layout)
+    return Trajectory((QuaternionPiece(curve, layout) if layout and turning else curve,), name, layout)
 
 
 def check_times(knots: Floats) -> None:

@@ -18,9 +18,9 @@ from ..robot import Friction, Robot
 from ..robot.layout import Layout, angles
 from ..robot.named_arrays import refuse_gradients
 from ..tables import save_table
-from .checks import counted, even_times
+from .checks import even_times, joint_count_text
 from .limits import MotionLimits
-from .pieces import JointMotion, Piece, choice
+from .pieces import JointMotion, Piece, select_by_sign
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -52,10 +52,10 @@ class Trajectory:
 
     def __eq__(self, other: object) -> bool:
         """Whether both have the same numbers: laws that follow equal trajectories are compiled once."""
-        return isinstance(other, Trajectory) and (self is other or contents(self) == contents(other))
+        return isinstance(other, Trajectory) and (self is other or exact_contents(self) == exact_contents(other))
 
     def __hash__(self) -> int:
-        return hash(contents(self))
+        return hash(exact_contents(self))
 
     def __repr__(self) -> str:
         return f"<Trajectory of {self._moved}: {self.name}, {self.duration:g} s>"
@@ -67,7 +67,7 @@ class Trajectory:
     @property
     def _moved(self) -> str:
         several = self.layout is not None and self.layout.labelled
-        return f"{self.n} degrees of freedom" if several else counted(self.n)
+        return f"{self.n} degrees of freedom" if several else joint_count_text(self.n)
 
     @property
     def duration(self) -> float:
@@ -109,9 +109,11 @@ class Trajectory:
         end, slack = self.duration, SLACK * self.duration
         first, last = self._at(np.array([0.0, end])).q
         motion, column = self._at(t if t.dtype == object else np.clip(t, 0.0, end)), t[:, None]
-        inside = choice(column + slack, (end + slack) - column, -1.0)
-        standing = JointMotion(choice(column - end, last, choice(-column, first, column)), 0.0, 0.0)  # NaN stays NaN
-        return JointMotion(*(choice(inside, *both) for both in zip(motion, standing, strict=True)))
+        inside = select_by_sign(column + slack, (end + slack) - column, -1.0)
+        standing = JointMotion(
+            select_by_sign(column - end, last, select_by_sign(-column, first, column)), 0.0, 0.0
+        )  # NaN stays NaN
+        return JointMotion(*(select_by_sign(inside, *both) for both in zip(motion, standing, strict=True)))
 
     def _at(self, t: Any) -> JointMotion:
         """By the formula of the piece in which each time lies; before and after, of the first and the last."""
@@ -119,7 +121,9 @@ class Trajectory:
         for before, piece in itertools.pairwise(self.pieces):
             begin += before.duration
             past = (t - begin)[:, None]
-            motion = JointMotion(*(choice(past, *both) for both in zip(piece.at(t - begin), motion, strict=True)))
+            motion = JointMotion(
+                *(select_by_sign(past, *both) for both in zip(piece.at(t - begin), motion, strict=True))
+            )
         return motion
 
     def then(self, following: Trajectory) -> Trajectory:
@@ -144,7 +148,7 @@ class Trajectory:
             joint = f"{self.layout.q_names[k]!r}" if self.layout and self.layout.labelled else f"joint {k + 1}"
             raise ValueError(f"{joint} would jump from {end[k]:.9g}, where one ends, to {start[k]:.9g}")
         name = f"{self.name}, then {following.name}"
-        robot, limits = common(self.robot, following.robot), common(self.limits, following.limits)
+        robot, limits = shared_value(self.robot, following.robot), shared_value(self.limits, following.limits)
         layout = self.layout or following.layout
         return Trajectory(self.pieces + following.pieces, name, layout, robot=robot, limits=limits)
 
@@ -168,14 +172,16 @@ class Trajectory:
         t, layout = even_times(self.duration, samples, rate), self.layout or Layout.numbered(self.n)
         columns = layout.table(t, **self(t)._asdict())
         for word in JointMotion._fields:
-            own = layout.columns(word)
+            labels = layout.columns(word)
             if degrees:
                 turning = angles(self._known_arm("degrees=True"), word)
-                columns |= {name: np.degrees(columns[name]) for name, turns in zip(own, turning, strict=True) if turns}
+                columns |= {
+                    name: np.degrees(columns[name]) for name, turns in zip(labels, turning, strict=True) if turns
+                }
             if names and not layout.labelled:
                 joints = self._known_arm("names=True").v_names if self.layout is None else layout.v_names
-                longer = {name: f"{word}_{joint}" for name, joint in zip(own, joints, strict=True)}
-                columns = {longer.get(name, name): values for name, values in columns.items()}
+                renamed = {name: f"{word}_{joint}" for name, joint in zip(labels, joints, strict=True)}
+                columns = {renamed.get(name, name): values for name, values in columns.items()}
         save_table(path, columns)
 
     def _known_arm(self, what: str) -> Robot:
@@ -202,31 +208,31 @@ class Trajectory:
         from ..figures import plain, save_figure
         from .plot import draw_motion
 
-        known = self.limits if robot is None and limits is None else None
+        shown_limits = self.limits if robot is None and limits is None else None
         robot = self.robot if robot is None else robot
         if degrees and robot is None:
             raise TypeError("degrees=True without a robot (expected robot=..., which tells angles from lengths)")
-        if robot is not None and known is None:
-            known = MotionLimits.of(robot, limits, complete=False)
+        if robot is not None and shown_limits is None:
+            shown_limits = MotionLimits.of(robot, limits, complete=False)
         title = self._title if robot is None else f"{plain(robot.name)}: {self._title}"
-        return save_figure(draw_motion(self, robot, known, title, samples, friction, degrees), path)
+        return save_figure(draw_motion(self, robot, shown_limits, title, samples, friction, degrees), path)
 
 
-def common(first: Any, second: Any) -> Any:
+def shared_value(first: Any, second: Any) -> Any:
     """What two motions that are joined have in common: of one that does not know, what the other knows."""
     if first is None or second is None:
         return second if first is None else first
-    return first if first is second or contents(first) == contents(second) else None
+    return first if first is second or exact_contents(first) == exact_contents(second) else None
 
 
-def contents(x: Any) -> Any:
+def exact_contents(x: Any) -> Any:
     """All numbers of a piece or a trajectory, to be compared to the last bit."""
     if isinstance(x, np.ndarray):
         return x.shape, x.tobytes()
     if isinstance(x, tuple):
-        return tuple(map(contents, x))
+        return tuple(map(exact_contents, x))
     if is_dataclass(x) and not isinstance(x, Layout):
-        return type(x), *(contents(getattr(x, field.name)) for field in fields(x) if field.compare)
+        return type(x), *(exact_contents(getattr(x, field.name)) for field in fields(x) if field.compare)
     return x
 
 

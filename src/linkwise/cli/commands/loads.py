@@ -11,7 +11,7 @@ import linkwise as lw
 
 from ...api.functions import ComponentAxes
 from ...robot.scales import torque_scales
-from ...trajectories.limits import of_limits
+from ...trajectories.limits import effort_shares
 from ...trajectories.loads import BEARING, COMPONENTS, FRAMES, load_columns, loads_at
 from ..declare import command, opt
 from ..limits import as_json, show_limits, with_shares
@@ -75,7 +75,7 @@ def arrays(along: lw.results.Loads) -> dict[str, Any]:
 
 def peaks(along: lw.results.Loads) -> list[dict[str, Any]]:
     found = along.peaks()
-    shares = of_limits(along.robot, found.tau) or [None] * along.robot.n
+    shares = effort_shares(along.robot, found.tau) or [None] * along.robot.n
     columns = zip(found.joints, found.units, found.tau, found.when, found.rms, found.power, shares, strict=True)
     keys = ("joint", "unit", "torque", "time", "rms", "power", "of_limit")
     return [dict(zip(keys, row, strict=True)) for row in columns]

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...api.functions import gravity_torque, inverse_dynamics
 from ...robot.scales import coordinate_scales
-from ...trajectories.limits import KINDS, UNITS, Floats, turning
+from ...trajectories.limits import KINDS, UNITS, Floats, is_angular
 
 if TYPE_CHECKING:
     from .optimization import Excitation
@@ -85,5 +85,5 @@ def holding_back(move: Excitation) -> str:
     if KINDS[row] == "position":
         return ""
     k = int(np.argmax(near[row]))
-    size, unit = getattr(move.limits, KINDS[row])[k], UNITS[KINDS[row]][not turning(move.robot, k)]
+    size, unit = getattr(move.limits, KINDS[row])[k], UNITS[KINDS[row]][not is_angular(move.robot, k)]
     return f" of {KINDS[row]}, such as the {size:.4g} {unit} of {move.margins.joints[k]!r}"

@@ -18,7 +18,7 @@ from ...regressors.regressors import regressor
 from ...robot import Friction, Robot, require_robot
 from ...robot.layout import Layout
 from ...robot.symbols import refuse_symbols
-from ...trajectories.checks import positive, spread
+from ...trajectories.checks import broadcast_to_joints, positive_number
 from ...trajectories.limits import Floats, Margins, MotionLimits
 from ...trajectories.profiles import Fourier, series_name
 from ...trajectories.trajectory import Trajectory
@@ -183,7 +183,7 @@ def excitation(
     """
     check_robot(robot)
     one_of(criterion, CRITERIA, "criterion")
-    law, period = Friction.of(friction), positive(duration, "duration")
+    law, period = Friction.of(friction), positive_number(duration, "duration")
     harmonics = default_harmonics(period) if harmonics is None else harmonics
     whole(harmonics, "harmonics", 2 if rest else 1, "; one harmonic alone is never at rest" if rest else "")
     whole(starts, "starts", 1)
@@ -290,7 +290,7 @@ def check_robot(robot: Any) -> None:
 
 
 def positive_each(value: Any, n: int, name: str) -> Floats:
-    numbers = spread(1.0 if value is None else value, n, name)
+    numbers = broadcast_to_joints(1.0 if value is None else value, n, name)
     if not (numbers > 0.0).all():
         k = int(np.argmin(numbers > 0.0))
         raise ValueError(f"{name} of joint {k + 1} is {numbers[k]:g} (expected a positive number)")

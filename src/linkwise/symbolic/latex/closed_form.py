@@ -11,8 +11,8 @@ from typing import Any
 
 from ...graph import Program
 from ...graph.polynomial import Key, Number, Polynomial, TooManyTermsError
-from ..normal_form import DEFINED, Normal, shortened
-from .format import WIDTH, Equation, array, function, number, too_wide, visible
+from ..normal_form import DEFINED, Normal, shorten
+from .format import WIDTH, Equation, array, function, number, too_wide, visible_length
 from .names import LatexNames
 
 CLOSED = 50  # a closed form is preferred if it has no more terms than this, all its results together
@@ -43,7 +43,7 @@ class ClosedForm:
 
     def _prepared(self, polynomial: Polynomial, below: Key = ()) -> Polynomial:
         """The polynomial in its shortest form; what it needs, and what it is divided by, is defined before."""
-        short = shortened(self.normal, polynomial)
+        short = shorten(self.normal, polynomial)
         for x in sorted({x for key in (*short, below) for x, _ in key}):
             if self.normal.atoms[x].op == "call" and x not in self.definitions:
                 self.calls[x] = [self._prepared(dict(part)) for part in self.normal.atoms[x].payload[1:]]
@@ -61,23 +61,29 @@ class ClosedForm:
 
     def equations(self, elements: bool = False) -> list[Equation]:
         """Every quotient and then every output, as an array or element by element."""
-        width = WIDTH - max(0, max(map(visible, self.latex_names.outputs)) - SHORT_NAME)
+        width = WIDTH - max(0, max(map(visible_length, self.latex_names.outputs)) - SHORT_NAME)
         equations = [equation(self._name(atom), self._defined(atom), width) for atom in self.definitions]
         for k, (port, flat) in enumerate(zip(self.program.outputs, self.results, strict=True)):
-            own = self.latex_names.elements[k]
+            elements_of = self.latex_names.elements[k]
             cells = []
             for position, polynomial in enumerate(flat):
                 key = frozenset(polynomial.items())
                 pieces = self.pieces(polynomial)
-                if elements and own:
-                    equations.append(equation(own[position], [self.names[key]] if key in self.names else pieces, width))
+                if elements and elements_of:
+                    equations.append(
+                        equation(elements_of[position], [self.names[key]] if key in self.names else pieces, width)
+                    )
                     if len(pieces) > 1:
-                        self.names.setdefault(key, own[position])
+                        self.names.setdefault(key, elements_of[position])
                 elif key not in self.names and too_wide(" ".join(pieces), port.shape):
-                    name = self.names.setdefault(key, own[position]) if self.latex_names.chosen else self._name(key)
+                    name = (
+                        self.names.setdefault(key, elements_of[position])
+                        if self.latex_names.chosen
+                        else self._name(key)
+                    )
                     equations.append(equation(name, pieces, width))
                 cells.append(self.cell(polynomial))
-            if not (elements and own):
+            if not (elements and elements_of):
                 equations.append((self.latex_names.outputs[k], [array(port.shape, cells)]))
         return equations
 
@@ -102,7 +108,7 @@ class ClosedForm:
         if not below:
             return pieces
         if len(above) > SHORT:
-            return enclosed(self._product(1, tuple((x, -e) for x, e in below)), pieces, "")
+            return parenthesize(self._product(1, tuple((x, -e) for x, e in below)), pieces, "")
         return [rf"\frac{{{' '.join(pieces)}}}{{{self._product(1, below)}}}"]
 
     def pieces(self, polynomial: Polynomial, flat: bool = False) -> list[str]:
@@ -115,7 +121,7 @@ class ClosedForm:
                 ((key, x),) = positive.items()
                 group = [self._product(x, before, key, after) or "1"]
             else:
-                group = enclosed(
+                group = parenthesize(
                     self._product(1, before), self.pieces(positive, flat=bool(before)), self._product(1, after)
                 )
             lead = ("- " if negative else "+ ") if pieces else "-" * negative
@@ -182,8 +188,8 @@ class ClosedForm:
         below = [self._power(a, -e) for a, e in powers if e < 0]
         first = [] if x == 1 else [number(x, self.digits, self.symbolic)]
         if below:
-            return times([*first, rf"\frac{{{times(above) or 1}}}{{{times(below)}}}"])
-        return times([*first, *above])
+            return join_factors([*first, rf"\frac{{{join_factors(above) or 1}}}{{{join_factors(below)}}}"])
+        return join_factors([*first, *above])
 
     def _power(self, atom: int, exponent: int) -> str:
         text = self._atom(atom)
@@ -198,11 +204,11 @@ class ClosedForm:
         return self._name(atom) if op in DEFINED else self.latex_names.sine_or_cosine(op, payload)
 
 
-def times(factors: list[str]) -> str:
+def join_factors(factors: list[str]) -> str:
     return r" \, ".join(factors)
 
 
-def enclosed(before: str, pieces: list[str], after: str) -> list[str]:
+def parenthesize(before: str, pieces: list[str], after: str) -> list[str]:
     """The pieces in parentheses, with a factor on either side."""
     opened = [rf"{before} \, \bigl( " if before else r"\bigl( ", *[""] * (len(pieces) - 1)]
     closed = [*[""] * (len(pieces) - 1), rf" \bigr) \, {after}" if after else r" \bigr)"]
@@ -211,11 +217,11 @@ def enclosed(before: str, pieces: list[str], after: str) -> list[str]:
 
 def equation(name: str, pieces: list[str], width: int) -> Equation:
     """One line, or several where that is too long."""
-    lines, length = [[pieces[0]]], visible(pieces[0])
+    lines, length = [[pieces[0]]], visible_length(pieces[0])
     for piece in pieces[1:]:
-        length += visible(piece)
+        length += visible_length(piece)
         if length > width:
             lines.append([])
-            length = visible(piece)
+            length = visible_length(piece)
         lines[-1].append(piece)
     return name, [" ".join(line) for line in lines]

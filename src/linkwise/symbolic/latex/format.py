@@ -57,11 +57,11 @@ def array(shape: tuple[int, ...], cells: list[str]) -> str:
     return rf"\left[\begin{{array}}{{{'c' * columns}}} {body} \end{{array}}\right]"
 
 
-def visible(text: str) -> int:
+def visible_length(text: str) -> int:
     """About how many characters the text has on paper."""
     return len(re.sub(r"\\[a-z]+|\\,|[{}^_ ]", "", text)) + 2
 
 
 def too_wide(text: str, shape: tuple[int, ...]) -> bool:
     """Whether the text is too long for a cell of the array."""
-    return bool(shape) and visible(text) > WIDTH / (shape[-1] if len(shape) > 1 else 1)
+    return bool(shape) and visible_length(text) > WIDTH / (shape[-1] if len(shape) > 1 else 1)

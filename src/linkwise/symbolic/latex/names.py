@@ -126,7 +126,9 @@ class LatexNames:
         ports = program.inputs
         self.shapes = {port.name: port.shape for port in ports}
         self.chosen = names is not None  # whether the elements of outputs have names worth using
-        left = [*map(chosen_text, names)] if names is not None else [function_text(p.name) for p in program.outputs]
+        left = (
+            [*map(check_output_name, names)] if names is not None else [function_text(p.name) for p in program.outputs]
+        )
         self.elements = list(map(element_texts, left, program.outputs))
         claimed = {*left, *(text for texts in self.elements for text in texts)} if names is not None else set()
         self.inputs = input_texts(
@@ -192,7 +194,7 @@ def element_texts(base: str, port: Port) -> list[str]:
     return [with_index(base, k) for k in indices(port.shape, "" if max(port.shape) < 10 else ",")] if port.shape else []
 
 
-def chosen_text(name: str) -> str:
+def check_output_name(name: str) -> str:
     """A name as given: LaTeX, or a plain word such as tau."""
     depth = [0]
     for c in re.sub(r"\\.", "", name) if isinstance(name, str) else "":
@@ -225,19 +227,19 @@ def angle_sums(program: Program) -> Program:
         sign = 1 if node.op == "add" else -1
         match (a.op + b.op, c.op + d.op):
             case ("coscos", "sinsin"):
-                return of_sum(graph, "cos", x, y, -sign)
+                return function_of_sum(graph, "cos", x, y, -sign)
             case ("sinsin", "coscos"):
-                return sign * of_sum(graph, "cos", x, y, -sign)
+                return sign * function_of_sum(graph, "cos", x, y, -sign)
             case ("sincos", "cossin"):
-                return of_sum(graph, "sin", x, y, sign)
+                return function_of_sum(graph, "sin", x, y, sign)
             case ("cossin", "sincos"):
-                return of_sum(graph, "sin", y, x, sign)
+                return function_of_sum(graph, "sin", y, x, sign)
         return None
 
     return rebuilt(program, change)
 
 
-def of_sum(graph: Graph, op: str, x: Angles, y: Angles, sign: int) -> Any:
+def function_of_sum(graph: Graph, op: str, x: Angles, y: Angles, sign: int) -> Any:
     """The sine or cosine of x + y, or of x - y; the first angle counts positive inside."""
     total = dict(x)
     for angle, k in y:

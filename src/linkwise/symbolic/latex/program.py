@@ -38,8 +38,8 @@ class Writer:
     def equations(self, elements: bool = False) -> list[Equation]:
         """Every named intermediate and then every output, as an array or element by element."""
         if elements or self.latex_names.chosen:
-            for own, nodes in zip(self.latex_names.elements, self.program.results, strict=True):
-                for text, node in zip(own, nodes, strict=False):
+            for names, nodes in zip(self.latex_names.elements, self.program.results, strict=True):
+                for text, node in zip(names, nodes, strict=False):
                     self.elements.setdefault(node.index, text)
         equations = []
         for node in self.program.nodes:
@@ -50,14 +50,14 @@ class Writer:
             if node.op in IN_CASES or (node.op != "neg" and (self.uses[node.index] > 1 or size > INLINE)):
                 equations.append(self.named(node))
         for k, (port, nodes) in enumerate(zip(self.program.outputs, self.program.results, strict=True)):
-            own = self.latex_names.elements[k]
+            names = self.latex_names.elements[k]
             for position, node in enumerate(nodes):
-                if elements and own:
-                    if self.names.get(node.index) != own[position]:
-                        equations.append((own[position], [self.text(node)]))
+                if elements and names:
+                    if self.names.get(node.index) != names[position]:
+                        equations.append((names[position], [self.text(node)]))
                 elif self.leaf(node) is None and too_wide(self.text(node), port.shape):
                     equations.append(self.named(node))
-            if not (elements and own):
+            if not (elements and names):
                 cells = [self.text(node) for node in nodes]
                 equations.append((self.latex_names.outputs[k], [array(port.shape, cells)]))
         return equations
@@ -96,8 +96,8 @@ class Writer:
             return function(node.op, *parts)
         rank = RANK[node.op]
         for k, a in enumerate(node.args):
-            own = 9 if self.leaf(a) is not None else RANK.get(a.op, 9)
-            if own < rank + (k if node.op == "sub" else 0) or (k and parts[k].startswith("-")):
+            inner_rank = 9 if self.leaf(a) is not None else RANK.get(a.op, 9)
+            if inner_rank < rank + (k if node.op == "sub" else 0) or (k and parts[k].startswith("-")):
                 parts[k] = rf"\left({parts[k]}\right)"
         if node.op == "neg":
             return f"-{parts[0]}"
@@ -124,10 +124,10 @@ def latex_text(
     `components` are the texts of the numbers of some inputs, and `remarks` lines of comment on them.
     """
     latex_names = LatexNames(program, names, components)
-    equations = closed_equations(program, digits, closed, latex_names, elements) if closed is not False else None
+    equations = closed_form_equations(program, digits, closed, latex_names, elements) if closed is not False else None
     if equations is None:
         equations = Writer(cancelled(angle_sums(program)), digits, latex_names).equations(elements)
-    lines = displayed(equations, environment)
+    lines = display_equations(equations, environment)
     abbreviated = latex_names.abbreviates and any(SINE.search(line) for line in lines)
     meaning = "s_i = sin q_i, c_ij = cos(q_i + q_j); " if abbreviated else ""
     breaks = r", and \allowdisplaybreaks for its length" if environment and len(equations) > ONE_PAGE else ""
@@ -135,7 +135,7 @@ def latex_text(
     return "\n".join([*head, *lines, ""])
 
 
-def displayed(equations: list[Equation], environment: str | None) -> list[str]:
+def display_equations(equations: list[Equation], environment: str | None) -> list[str]:
     """The equations below each other in one environment, or each as a display of its own."""
     if environment is None:
         return [rf"\[ {display(*equation)} \]" for equation in equations]
@@ -151,11 +151,11 @@ def display(left: str, lines: list[str]) -> str:
     return rf"\begin{{aligned}} {left} = {{}} & {body} \end{{aligned}}"
 
 
-def closed_equations(
-    program: Program, digits: int, wanted: bool | None, latex_names: LatexNames, elements: bool
+def closed_form_equations(
+    program: Program, digits: int, forced: bool | None, latex_names: LatexNames, elements: bool
 ) -> list[Equation] | None:
     try:
-        form = ClosedForm(program, math.inf if wanted else PATIENCE * CLOSED, digits, latex_names)
+        form = ClosedForm(program, math.inf if forced else PATIENCE * CLOSED, digits, latex_names)
     except TooManyTermsError:
         return None
-    return form.equations(elements) if wanted or form.terms <= CLOSED else None
+    return form.equations(elements) if forced or form.terms <= CLOSED else None
