@@ -43,14 +43,31 @@ FEW = 2  # findings; what has more may be a table read in another convention
 
 
 def compare(a: Any, b: Any, *, states: int = 20, seed: int = 0, tolerance: float = 1e-9) -> Comparison:
-    """Why do these two models disagree? Matches their joints and bases, then explains what is left.
+    """Explain why two models of a robot disagree.
 
-    `a` and `b` are robots, names or files for `lw.load`, Pinocchio's `pinocchio.Model` or MuJoCo's `mujoco.MjModel`.
-    Joints are matched by name, otherwise by their place in the tree. Frames of links may differ: robots of different
-    conventions are the same if the axes of their joints and their bodies are. Each finding is corrected in robot a, and
-    the difference in torque is computed again over so many random states: its share is what went away. `tolerance` is
-    the relative difference in torque up to which robots are `same`.
+    Joints are matched by name, otherwise by their place in the tree, and their coordinates aligned.
+    Frames of links may differ: robots of different conventions are the same if the axes of their
+    joints and their bodies are. Each finding is corrected in robot a, and the difference in torque is
+    computed again on random states: the share of the finding is the part that disappears.
 
+    Parameters
+    ----------
+    a, b : Robot, str, path, pinocchio.Model or mujoco.MjModel
+        Robots, names or files for `lw.load`, or model objects.
+    states : int
+        Number of random states.
+    seed : int
+        Seed of the random states.
+    tolerance : float
+        Largest relative difference in torque at which the robots are the `same`.
+
+    Returns
+    -------
+    Comparison
+        Printed, a report; `findings` has the differences and `same` the answer.
+
+    Examples
+    --------
     >>> import linkwise as lw
     >>> arm = lw.load("planar3")
     >>> rows = arm.rows

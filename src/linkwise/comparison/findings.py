@@ -26,11 +26,20 @@ ASIDE = (*FRICTION, *SPRINGS)  # torques are compared without these
 
 @dataclass(frozen=True)
 class Finding:
-    """A difference between two robots.
+    """A difference between two robots, with values in the frames and coordinates of robot a.
 
-    `share` is the part of the difference in torque that went away when this was corrected: parents first, then
-    coordinates, places and bodies, of these the most effective first. None for what has no effect on torques, and for
-    friction and springs, without which torques are compared. Values are in the frames and coordinates of robot a.
+    Attributes
+    ----------
+    kind : str
+        Such as "mass", "sign", "DH parameter".
+    where : str
+        A joint or a link of a; "" for the whole robot.
+    message : str
+    value_a, value_b : Any
+    share : float or None
+        The part of the difference in torque that disappeared when this was corrected: parents first,
+        then coordinates, places and bodies, of these the most effective first. None if it has no
+        effect on torques, and for friction and springs, which the compared torques leave out.
     """
 
     kind: str
@@ -126,7 +135,7 @@ def quote_names(names: Iterable[object]) -> str:
 
 @dataclass(frozen=True)
 class Difference:
-    """Of one quantity over all states: the largest, and relative to the largest such value of that joint."""
+    """The largest difference of one quantity over all states, absolute and relative to the joint's largest value."""
 
     quantity: str
     largest: float
@@ -136,12 +145,26 @@ class Difference:
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """Two robots, a and b: `print` it.
+    """The comparison of two robots, a and b; `print` it.
 
-    `same` is whether all torques agree, once the coordinates of b are taken as those of a: rigid-body dynamics with
-    rotors and gravity, without friction and limits. `findings` that explain most of the difference in torque come
-    first, friction, springs and those without effect last. `differences` are between a and b in the coordinates of a;
-    `remaining` is the relative difference in torque that is left when robot a is given all that the findings name.
+    Attributes
+    ----------
+    same : bool
+        Whether all torques agree in the coordinates of a: rigid-body dynamics with rotors and gravity,
+        without friction and limits.
+    findings : tuple of Finding
+        Those that explain most of the difference first; friction, springs and those without effect last.
+    matches : tuple of Match
+    coordinates : tuple of str
+        For each match, q_b as a function of q_a.
+    differences : tuple of Difference
+        Between a and b in the coordinates of a.
+    remaining : float
+        Relative difference in torque that is left when all findings are corrected in robot a.
+    verdict : str
+        The answer in a sentence.
+    first : str or None
+        The first joint, from the base, at which a difference has an effect.
     """
 
     a: str

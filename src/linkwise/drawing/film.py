@@ -52,7 +52,19 @@ LONGEST = 655.35  # seconds that a frame of a GIF can be shown: 16 bits of hundr
 
 @dataclass(frozen=True)
 class Animation:
-    """A moving picture: the times of its frames, and the file it is in. Notebooks show it."""
+    """A moving picture of a robot: the times of its frames, and the file it is in. Notebooks show it.
+
+    Attributes
+    ----------
+    times : ndarray, shape (frames,)
+    poses : ndarray, shape (frames, 1 + links, 4, 4)
+        Of the base and of the links.
+    fps, speed : float
+        Frames per second, and seconds of the motion per second of the picture.
+    path : Path or None
+    html : str
+        A page that shows the motion, complete in itself.
+    """
 
     motion: Motion
     scene: Scene = field(repr=False)

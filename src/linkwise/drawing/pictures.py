@@ -47,17 +47,36 @@ def draw(
     bodies: bool | None = None,
     title: str | None = None,
 ) -> Figure:
-    """A picture of the robot at the configuration q, as a matplotlib figure; `path` is a file to write it to.
+    """Draw a robot at a configuration.
 
-    q is (nq,), or (k, nq) for several configurations in one picture: the last is drawn in full, earlier ones pale.
-    Without it the robot is drawn at `lw.neutral(robot)`. `view` is "3d", "front", "side", "top", "plane" (of a robot
-    that moves in one) or a pair of azimuth and elevation in degrees; `views` are several, side by side. Without them
-    planar robots are seen in their plane and others obliquely. Up in the picture is against gravity.
+    Colours distinguish the kinds of joints. Up in the picture is against gravity.
 
-    Colours tell the kinds of joints. `frames` (the links' table frames, x red, y green, z blue) and `labels` are shown
-    for small robots, `centres` (of mass, larger for heavier links) up to 40 links, and `bodies`, boxes with the masses
-    and inertias of the links, for links that float; True and False choose otherwise. `title` replaces the robot's name.
+    Parameters
+    ----------
+    robot : Robot
+    q : array_like, shape (nq,) or (k, nq), optional
+        Of k configurations the last is drawn in full, the others pale. Default: `lw.neutral(robot)`.
+    path : str or path, optional
+        File to write the picture to.
+    view : {"3d", "front", "side", "top", "plane"} or (azimuth, elevation) in degrees, optional
+        By default a planar robot is seen in its plane, others obliquely.
+    views : sequence of views, optional
+        Several, side by side.
+    frames, labels : bool, optional
+        Table frames of the links (x red, y green, z blue) and their names; by default of small robots.
+    centres : bool, optional
+        Mass centres, larger for heavier links; by default up to 40 links.
+    bodies : bool, optional
+        Boxes with the masses and inertias of the links; by default of links that float.
+    title : str, optional
+        In place of the robot's name.
 
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
     >>> import linkwise as lw
     >>> figure = lw.draw(lw.load("stanford"), [0.4, 1.2, 0.3, 0, 0.5, 0], views=("3d", "top"))
     >>> [axes.get_title() for axes in figure.axes]

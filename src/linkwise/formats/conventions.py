@@ -58,15 +58,30 @@ def convert_state(
     target: Library | None = None,
     check: bool = False,
 ) -> Any:
-    """A state in the coordinates of another library: q, or (q, v), or (q, v, a) with accelerations, as given.
+    """Convert a state between the coordinates of Linkwise and those of another library.
 
-    `source` and `target` are model objects, a `pinocchio.Model` or a `mujoco.MjModel`, or the names of libraries,
-    "linkwise", "pinocchio", "mujoco" or "drake"; one may be left out: "linkwise". Joints are found in a model object by
-    their names, whatever their order there; cosines and sines of Pinocchio's unbounded joints are angles here. With the
-    name of a library the joints keep the order of the robot, each joint of one degree of freedom as an angle or a
-    displacement. The joint frames are the same. q, v and a are NumPy arrays of any batch shape, in the numbers of
-    `source`. Quaternions come out with unit length. What a state means in each library: docs/coordinates.md.
+    docs/coordinates.md says what a state means in each library. The joint frames are the same.
 
+    Parameters
+    ----------
+    robot : Robot
+    q, v, a : array_like, shapes (..., nq), (..., n), (..., n)
+        Configuration, and optionally velocities and accelerations, in the numbers of `source`.
+    source, target : pinocchio.Model, mujoco.MjModel or {"linkwise", "pinocchio", "mujoco", "drake"}
+        One may be left out: "linkwise". In a model object joints are found by their names, in any
+        order, and an unbounded joint of Pinocchio has a cosine and a sine for its angle. With the name
+        of a library joints keep the order of the robot, each joint of one degree of freedom as an
+        angle or a displacement.
+    check : bool
+        Refuse numbers that are not finite.
+
+    Returns
+    -------
+    ndarray or tuple of ndarray
+        q, (q, v) or (q, v, a), as given; quaternions have unit length.
+
+    Examples
+    --------
     >>> import linkwise as lw
     >>> arm = lw.load("planar3").with_free_base()
     >>> q, v = [1, 2, 3, 0, 0, 0, 1, 0.1, 0.2, 0.3], [1, 0, 0, 0, 0, 0, 0.1, 0.2, 0.3]
@@ -91,10 +106,25 @@ def convert_force(
     target: Library | None = None,
     check: bool = False,
 ) -> Array:
-    """Torques and forces of the joints, tau (..., n), for the velocities of another library: of the same power.
+    """Convert joint torques and forces between Linkwise and another library.
 
-    q and tau are in the numbers of `source`; the rest as for `convert_state`.
+    The power stays the same: τ'ᵀ v' = τᵀ v.
 
+    Parameters
+    ----------
+    robot : Robot
+    q, tau : array_like, shapes (..., nq), (..., n)
+        Configuration and torques or forces, in the numbers of `source`.
+    source, target, check
+        As in `lw.convert_state`.
+
+    Returns
+    -------
+    ndarray, shape (..., n)
+        Torques and forces in the numbers of `target`.
+
+    Examples
+    --------
     >>> import linkwise as lw
     >>> ball = lw.chain(1, joints="S")
     >>> lw.convert_force(ball, [1, 0, 0, 1], [1, 2, 3], target="drake")    # into the parent's axes

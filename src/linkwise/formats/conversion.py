@@ -151,12 +151,24 @@ def snap_scalar(x: Scalar, size: float) -> Scalar:
 
 
 def convert(robot: Robot, convention: str) -> Robot:
-    """The same robot with a table of another convention: "standard" or "modified" DH, or "frames".
+    """Convert a robot to a table of another convention.
 
-    Joints, q, gravity, base, drives, limits and the frames of fixed joints stay the same. Frames of links may move, as
-    DH tables ask for it; fixed rows called "..._mount" are added where one row is not enough. Before it is returned,
-    the new robot is compared with the old one on random states.
+    Joints, q, gravity, base, drives, limits and the frames of fixed joints stay the same. Frames of
+    links move where the convention requires it. Where one row is not enough, fixed rows called
+    "..._mount" are added. The result is compared with the robot on random states.
 
+    Parameters
+    ----------
+    robot : Robot
+    convention : {"standard", "modified", "frames"}
+        DH table in the standard or the modified convention, or frames.
+
+    Returns
+    -------
+    Robot
+
+    Examples
+    --------
     >>> import linkwise as lw
     >>> arm = lw.load("stanford")
     >>> craig = lw.convert(arm, "modified")

@@ -111,14 +111,34 @@ def load(
     unphysical: str = "refuse",
     ignore: Iterable[str] = (),
 ) -> Robot:
-    """A robot of the library by its name, or from a file by its path.
+    """Load a robot of the library by its name, or from a file by its path.
 
-    `base` "fixed" or "free" says how the robot stands; otherwise it is as in the file. Where a file has several roots,
-    it may be a mapping from their names. `mimic="independent"` gives coordinates of their own to joints that the file
-    couples to others. An inertia that no body has is an error; with unphysical="warn" it is used as it is, with a
-    warning. `ignore` names parts of a file that would change the dynamics and are to be left out all the same; an
-    error about such a part says its name.
+    Parameters
+    ----------
+    name_or_path : str or path
+        A name of `lw.LIBRARY`, or a .toml, .urdf, .xml or .mjcf file.
+    base : {"fixed", "free"} or mapping, optional
+        How the robot stands; by default as in the file. For a file with several roots,
+        a mapping from their names to "fixed" or "free".
+    mimic : {"coupled", "independent"}
+        "independent" gives coordinates of their own to joints that the file couples to others.
+    unphysical : {"refuse", "warn"}
+        "warn" uses inertias that are not physically consistent as they are, with a warning.
+    ignore : iterable of str
+        Parts of the file to leave out although they change the dynamics. The error about such
+        a part gives its name.
 
+    Returns
+    -------
+    Robot
+
+    Raises
+    ------
+    linkwise.errors.FileError
+        With file, line and link or joint, if the file cannot be represented as a robot.
+
+    Examples
+    --------
     >>> import linkwise as lw
     >>> lw.load("stanford").joints
     'RRPRRR'
@@ -161,12 +181,25 @@ def refuse_text(text: str) -> None:
 
 
 def save(robot: Robot, path: str | os.PathLike[str], *, urdf_rotors: str = "refuse") -> None:
-    """Write a robot to a file: .toml, which `load` reads back exactly, or .urdf, for other programs.
+    """Write a robot to a file.
 
-    A .urdf is read back and compared with the robot on random states before it is written; what URDF cannot say is an
-    error that names the link (docs/files.md). Rotor inertias are among it; with urdf_rotors="transmission" they are
-    written all the same, where Drake and `load` read them and Pinocchio, MuJoCo and ROS do not, and with
-    urdf_rotors="drop" they are left out. Either is said in a comment of the file.
+    A .toml file is read back exactly by `lw.load`. A .urdf file is for other programs: before it is
+    written, it is read back and compared with the robot on random states.
+
+    Parameters
+    ----------
+    robot : Robot
+    path : str or path
+        Where to write; the ending is .toml or .urdf.
+    urdf_rotors : {"refuse", "transmission", "drop"}
+        What becomes of rotor inertias in a .urdf. "transmission" writes them where Drake and `lw.load`
+        read them, and Pinocchio, MuJoCo and ROS do not; "drop" leaves them out. A comment in the file
+        says so in both cases.
+
+    Raises
+    ------
+    linkwise.errors.FileError
+        If the format cannot express the robot; the error names the link (docs/files.md).
     """
     require_robot(robot, role=", then the file to write it to")
     target = Path(path)

@@ -38,15 +38,28 @@ TENDON_FORCES = ("stiffness", "damping", "armature", "frictionloss", "stiffnessp
 
 
 def from_mujoco(model: Any) -> Robot:
-    """The robot of a `mujoco.MjModel`, with its gravity: the one that `lw.load` makes of the model's file.
+    """Make a robot of a MuJoCo model, with its gravity, as `lw.load` does from the model's file.
 
-    Links are the bodies. A body with several joints becomes several links, the first ones named by their joints and
-    without mass. Bodies without joints, and sites, are fixed frames. q is MuJoCo's qpos, v its qvel; joints that an
-    active equality ties to another by a straight line are coupled and have no coordinate, and joints that it fixes do
-    not move. Armature and damping of actuators on hinges and slides are added to those of the joint. Contacts, forces
-    of actuators and sensors are left out. What would change the smooth dynamics and has no place in a robot (fluids,
-    gravity compensation, springs and armature of tendons, other equalities, plugins, flexes) is an error. Forces that a
-    flag of the model switches off are not there.
+    Links are the bodies. A body with several joints becomes several links; the first ones are named
+    after their joints and have no mass. Bodies without joints, and sites, become fixed frames. q is
+    MuJoCo's qpos, v its qvel. A joint that an active equality ties to another by a straight line is
+    coupled and has no coordinate; a joint that it fixes does not move. Armature and damping of
+    actuators on hinges and slides are added to those of the joint. Forces that a flag of the model
+    switches off are absent. Contacts, forces of actuators and sensors are left out.
+
+    Parameters
+    ----------
+    model : mujoco.MjModel
+
+    Returns
+    -------
+    Robot
+
+    Raises
+    ------
+    RobotError
+        If the model has what changes the smooth dynamics and a robot cannot represent: fluids, gravity
+        compensation, springs and armature of tendons, other equalities, plugins, flexes.
     """
     if type(model).__module__.partition(".")[0] != "mujoco" or not hasattr(model, "body_parentid"):
         raise TypeError(f"the model is a {type(model).__name__} (expected a mujoco.MjModel)")

@@ -38,12 +38,25 @@ class JointPart(NamedTuple):
 
 
 def from_pinocchio(model: Any) -> Robot:
-    """The robot of a `pinocchio.Model`, with its gravity.
+    """Make a robot of a Pinocchio model, with its gravity.
 
-    Links have the names of the joints. q, v and torques are in Linkwise's coordinates, in which unbounded revolute
-    joints, a cosine and a sine in Pinocchio, are angles: `lw.convert_state` with source=model or target=model converts.
-    Frames of the model become fixed frames. Rotor inertias are the model's `armature`, as in Pinocchio's algorithms,
-    which do not read `rotorInertia` and `rotorGearRatio`. What Linkwise has no joint for is an error.
+    Links have the names of the joints, and frames of the model become fixed frames. q, v and torques
+    are in Linkwise's coordinates (`lw.convert_state` converts): an unbounded revolute joint, a cosine
+    and a sine in Pinocchio, is an angle. Rotor inertias are the model's `armature`, which Pinocchio's
+    algorithms use; `rotorInertia` and `rotorGearRatio` are not read.
+
+    Parameters
+    ----------
+    model : pinocchio.Model
+
+    Returns
+    -------
+    Robot
+
+    Raises
+    ------
+    RobotError
+        If Linkwise has no such joint.
     """
     require_model(model)
     rows: list[Part] = []

@@ -43,11 +43,20 @@ _SHARED = SymbolGraph(scalar_inputs=True)
 
 
 def symbols(names: str) -> Any:
-    """Symbols by name, for the lengths, masses, inertias and gravity of a robot.
+    """Make symbols for the lengths, masses, inertias and gravity of a robot.
 
-    One name gives one symbol, several give a tuple, and so does a name with a comma after it. Names are those that
-    Python takes: letters of any alphabet, digits and underscores.
+    Parameters
+    ----------
+    names : str
+        Names with spaces or commas between them: Python identifiers.
 
+    Returns
+    -------
+    Node or tuple of Node
+        One symbol for one name; a tuple for several, and for one name with a comma after it.
+
+    Examples
+    --------
     >>> import linkwise as lw
     >>> g = lw.symbols("g")
     >>> l1, m1 = lw.symbols("l1 m1")

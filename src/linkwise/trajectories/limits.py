@@ -31,7 +31,7 @@ SLACK = 1e-9  # of the limit: a motion that ends at a limit does not pass it
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MotionLimits:
-    """Lower and upper ends of travel, and the largest magnitudes; infinite where there is no limit. All (n,).
+    """Lower and upper ends of travel, and the largest magnitudes, (n,) each; infinite without a limit.
 
     Printed, a table.
     """
@@ -182,9 +182,9 @@ def is_angular(robot: Robot, k: int) -> bool:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Margins:
-    """The share of each limit that a motion leaves, (n,) each: 1 for a joint that stands still, NaN without a limit.
+    """The unused share of each limit, (n,) each: 1 for a joint that stands still, NaN without a limit.
 
-    Of positions: the distance to the nearer end of travel, divided by half the travel. Printed, a table.
+    For positions it is the distance to the nearer end of travel, divided by half the travel. Printed, a table.
     """
 
     joints: tuple[str, ...]

@@ -31,10 +31,9 @@ MOST_GREYS = 2
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Peaks:
-    """For each joint the largest magnitudes among the samples; printed, a table.
+    """Largest magnitudes among the samples, for each joint; printed, a table.
 
-    Torques are of n degrees of freedom, loads of the m bodies that joints carry. Where these are the same joints it is
-    one table, otherwise one after the other.
+    Torques have n entries, one for each degree of freedom, loads m, one for each body that joints carry.
     """
 
     title: str
@@ -73,7 +72,23 @@ class Peaks:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Loads:
-    """A robot along a trajectory, sampled: each array has an axis of samples first. It has m links, `robot.names`."""
+    """Torques and loads of a robot along a trajectory. The first axis of each array is that of the samples.
+
+    Attributes
+    ----------
+    robot : Robot
+    t : ndarray, shape (samples,)
+        Times, s.
+    q, qd, qdd : ndarray, shapes (samples, nq), (samples, n), (samples, n)
+    tau : ndarray, shape (samples, n)
+        Torques of revolute joints (N m), forces of prismatic ones (N).
+    loads : ndarray, shape (samples, m, 6), or None
+        Moment, then force, that each of m links, `robot.names`, gets from its parent.
+    axes : {"base", "frame"}
+        Whose axes the components of `loads` have.
+    bearings : ndarray, shape (samples, m, 3), or None
+        Force across the joint's axis, force along it, moment across it.
+    """
 
     robot: Robot
     t: Floats  # (samples,)
@@ -94,12 +109,12 @@ class Loads:
 
     @property
     def joints(self) -> tuple[str, ...]:
-        """The joints that carry the links, whose loads these are: m names."""
+        """Names of the m joints that carry the links."""
         return tuple(joint.joint for joint in self.robot.moving)
 
     @property
     def power(self) -> Floats:
-        """What each drive gives, in W, negative where it brakes: (samples, n)."""
+        """Power of each drive in W, negative where it brakes: (samples, n)."""
         return self.tau * self.qd
 
     @property
@@ -109,7 +124,7 @@ class Loads:
 
     @property
     def axial(self) -> Floats | None:
-        """The force along each joint's axis, in N; of a prismatic joint the drive's is in it: (samples, m)."""
+        """The force along each joint's axis, in N, with that of a prismatic joint's drive: (samples, m)."""
         return None if self.bearings is None else self.bearings[..., 1]
 
     @property
@@ -119,13 +134,13 @@ class Loads:
 
     @property
     def units(self) -> tuple[str, ...]:
-        """Of the torques and forces, "N m" or "N" for each."""
+        """Units of the torques and forces, "N m" or "N" for each."""
         return units_of(self.robot)
 
     def peaks(self) -> Peaks:
-        """The largest magnitudes among the samples, for each joint: torque and when, power, loads, bearing loads.
+        """Return the largest magnitudes among the samples, for each joint.
 
-        Between two samples there may be more; more samples show it. Printed, it is a table.
+        Between samples there may be larger ones; more samples show them.
         """
         size = np.abs(self.tau)
         weights = np.full(len(self.t), self.t[1])  # the trapezoidal rule over evenly spaced times
@@ -145,24 +160,33 @@ class Loads:
         )
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write t, q1.., qd1.., qdd1.., tau1.. and the loads mx1, .., fz1, radial1, axial1, tilting1, mx2, ...
+        """Write the motion, torques and loads as CSV, with all digits.
 
-        All digits are there; `lw.trajectories.read_csv` reads the motion back. Where a joint has several degrees of
-        freedom the columns are q.base.x, .., tau.base.wx, .., mx.base, ...
+        The columns are t, q1.., qd1.., qdd1.., tau1.. and mx1, .., fz1, radial1, axial1, tilting1, mx2, ...
+        With joints of several degrees of freedom they are q.base.x, .., tau.base.wx, .., mx.base, ...
+        `lw.trajectories.read_csv` reads the motion back.
         """
         save_table(path, self.columns())
 
     def columns(self) -> dict[str, Floats]:
-        """What `to_csv` writes, by the names of its columns."""
+        """The columns that `to_csv` writes, by name."""
         columns = Layout.of(self.robot).table(self.t, q=self.q, qd=self.qd, qdd=self.qdd, tau=self.tau)
         if self.loads is not None and self.bearings is not None:
             columns |= load_columns(self.robot, self.loads, self.bearings)
         return columns
 
     def plot(self, path: str | os.PathLike[str] | None = None, *, loads: bool = False) -> Figure:
-        """A matplotlib figure of the torques and forces, and with `loads=True` of the six components at each joint.
+        """Plot the torques and forces, or with `loads=True` also the six components at each joint.
 
-        `path` is a picture to write.
+        Parameters
+        ----------
+        path : str or path, optional
+            File to write the picture to.
+        loads : bool
+
+        Returns
+        -------
+        matplotlib.figure.Figure
         """
         if loads and self.loads is None:
             raise ValueError("the loads were left out (expected lw.torque_along(..., loads=True))")
@@ -222,17 +246,35 @@ def torque_along(
     loads: bool = True,
     axes: ComponentAxes = "base",
 ) -> Loads:
-    """Torques, and all six components of the load of each joint, at evenly spaced times of a trajectory.
+    """Compute torques, and all six components of the load of each joint, along a trajectory.
 
-    There are so many `samples`, or with `rate` so many in each second, the last at the end or just after it.
-    `wrench` acts on the robot from outside, as in `lw.inverse_dynamics`: (6,) or (samples, 6) on the tip link,
-    (samples, m, 6) or (1, m, 6) on every one of m links. `point` is where it acts if not at the mass centre: (3,) or
-    (m, 3), or with the samples in front. `friction` adds that of the joints to the torques. The loads are
-    `lw.joint_wrenches`, about the origins of the joint frames; with `axes="frame"` z is along the joint's axis, and
-    the component there is the torque or force of the drive without the part for the rotor's inertia and friction. The
-    loads of the bearings do not depend on the axes: force across and along the axis, moment across it; they are NaN
-    for joints of several degrees of freedom, which have no one axis.
+    Parameters
+    ----------
+    robot : Robot
+    trajectory : Trajectory
+    samples : int
+        Number of evenly spaced times.
+    rate : float, optional
+        Samples per second, in place of `samples`; the last is at the end or just after it.
+    wrench : array_like, shape (6,), (samples, 6), (1, m, 6) or (samples, m, 6), optional
+        External wrench as in `lw.inverse_dynamics`: on the tip link, or on each of m links.
+    point : array_like, shape (3,) or (m, 3), or with the samples in front, optional
+        Where the wrench acts; by default at the mass centre.
+    friction : bool or Friction
+        Whether to add friction of the joints to the torques.
+    loads : bool
+        Whether to compute the loads: those of `lw.joint_wrenches`, about the origins of the joint
+        frames, and of the bearings. The latter are NaN for joints of several degrees of freedom.
+    axes : {"base", "frame"}
+        Axes of the loads. With "frame", z is along the joint's axis; the component there is the torque
+        or force of the drive without the part for the rotor's inertia and friction.
 
+    Returns
+    -------
+    Loads
+
+    Examples
+    --------
     >>> import linkwise as lw
     >>> arm = lw.load("planar3")
     >>> along = lw.torque_along(arm, lw.trajectories.cycloid([0, 0, 0], [1, 1, 1], duration=2))

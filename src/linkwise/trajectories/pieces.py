@@ -63,7 +63,7 @@ class PositionsRatesAccelerations(NamedTuple):
 
 
 class JointMotion(ComparesArrays, PositionsRatesAccelerations):
-    """Positions, rates and accelerations of the joints, each (..., n): `lw.inverse_dynamics(robot, *trajectory(t))`."""
+    """Positions (..., nq), rates and accelerations (..., n): `lw.inverse_dynamics(robot, *trajectory(t))`."""
 
 
 class Piece(Protocol):

@@ -44,12 +44,28 @@ ALIKE = 1e-12  # how far apart, relative to the largest, the ends of a periodic 
 
 
 def cycloid(start: Any, end: Any, duration: float, *, robot: Robot | None = None) -> Trajectory:
-    """From rest to rest along a cycloid, accelerations starting and ending at zero: [Saha99] eqs. (38), (39).
+    """Move from rest to rest along a cycloid: [Saha99] eqs. (38), (39).
 
-    `start` and `end` are n numbers, one for each joint (or plain numbers, for one joint). Those of a robot with
-    quaternions are configurations, nq numbers, and `robot` is that robot: orientations turn the shortest way, about an
-    axis that is fixed, while positions move along straight lines.
+        q(t) = q(0) + (q(T) − q(0)) [s − sin(2πs) / 2π],   s = t / T
 
+    Accelerations start and end at zero.
+
+    Parameters
+    ----------
+    start, end : array_like, shape (n,), or (nq,) with `robot`
+        Positions; a plain number for one joint.
+    duration : float
+        Time in s.
+    robot : Robot, optional
+        Needed for robots with quaternions: `start` and `end` are then configurations. Orientations turn
+        the shortest way, about a fixed axis, while positions move along straight lines.
+
+    Returns
+    -------
+    Trajectory
+
+    Examples
+    --------
     >>> import numpy as np
     >>> cycloid(0, np.pi, duration=10)(5.0).q.round(6)
     array([1.570796])
@@ -62,11 +78,25 @@ def cycloid(start: Any, end: Any, duration: float, *, robot: Robot | None = None
 def cubic(
     start: Any, end: Any, duration: float, start_rate: Any = 0.0, end_rate: Any = 0.0, *, robot: Robot | None = None
 ) -> Trajectory:
-    """The cubic with the given positions and rates at its ends (rates: numbers, or one for each joint).
+    """Move along the cubic with given positions and rates at its ends.
 
-    `robot` is the robot, if it has quaternions: see `lw.trajectories.cycloid`. The rates of orientations are zero at
-    both ends.
+    Parameters
+    ----------
+    start, end : array_like, shape (n,), or (nq,) with `robot`
+        Positions; a plain number for one joint.
+    duration : float
+        Time in s.
+    start_rate, end_rate : float or array_like, shape (n,)
+        Rates; zero for orientations.
+    robot : Robot, optional
+        Needed for robots with quaternions; see `lw.trajectories.cycloid`.
 
+    Returns
+    -------
+    Trajectory
+
+    Examples
+    --------
     >>> cubic(0, 1, duration=2, end_rate=0.5)(2.0).qd
     array([0.5])
     """
@@ -84,9 +114,22 @@ def quintic(
     *,
     robot: Robot | None = None,
 ) -> Trajectory:
-    """The polynomial of degree 5 with the given positions, rates and accelerations at its ends.
+    """Move along the polynomial of degree 5 with given positions, rates and accelerations at its ends.
 
-    `robot` is as in `lw.trajectories.cubic`.
+    Parameters
+    ----------
+    start, end : array_like, shape (n,), or (nq,) with `robot`
+        Positions; a plain number for one joint.
+    duration : float
+        Time in s.
+    start_rate, end_rate, start_acceleration, end_acceleration : float or array_like, shape (n,)
+        Derivatives at the ends; zero for orientations.
+    robot : Robot, optional
+        Needed for robots with quaternions; see `lw.trajectories.cycloid`.
+
+    Returns
+    -------
+    Trajectory
     """
     ends = [("rate", start_rate, end_rate), ("acceleration", start_acceleration, end_acceleration)]
     return two_point("quintic", start, end, duration, ends, robot)
@@ -105,9 +148,22 @@ def septic(
     *,
     robot: Robot | None = None,
 ) -> Trajectory:
-    """The polynomial of degree 7 with the given positions, rates, accelerations and jerks at its ends.
+    """Move along the polynomial of degree 7 with given positions, rates, accelerations and jerks at its ends.
 
-    `robot` is as in `lw.trajectories.cubic`.
+    Parameters
+    ----------
+    start, end : array_like, shape (n,), or (nq,) with `robot`
+        Positions; a plain number for one joint.
+    duration : float
+        Time in s.
+    start_rate, end_rate, start_acceleration, end_acceleration, start_jerk, end_jerk : float or array_like, shape (n,)
+        Derivatives at the ends; zero for orientations.
+    robot : Robot, optional
+        Needed for robots with quaternions; see `lw.trajectories.cycloid`.
+
+    Returns
+    -------
+    Trajectory
     """
     ends = [("rate", start_rate, end_rate), ("acceleration", start_acceleration, end_acceleration)]
     return two_point("septic", start, end, duration, [*ends, ("jerk", start_jerk, end_jerk)], robot)
@@ -134,19 +190,32 @@ def trapezoid(
     acceleration: Any = None,
     robot: Robot | None = None,
 ) -> Trajectory:
-    """Constant acceleration, constant rate, constant deceleration, all joints in step: a straight line in joint space.
+    """Move with constant acceleration, constant rate and constant deceleration, all joints in step.
 
-    Exactly two of three are given; one leaves the motion open, three contradict each other:
+    The path is a straight line in joint space; accelerations jump. Exactly two of `duration`, `speed`
+    and `acceleration` must be given:
 
-    - `speed` and `acceleration`: the shortest motion in which no joint exceeds its own (it peaks without a stretch of
-      constant rate where the speed is never reached);
-    - `duration` and `speed`: the joint that needs it cruises at its speed; the acceleration follows;
-    - `duration` and `acceleration`: the joint that needs it takes its acceleration; the speed follows.
+    - `speed` and `acceleration`: the shortest motion in which no joint exceeds its own limit;
+    - `duration` and `speed`: the joint that needs it cruises at its speed;
+    - `duration` and `acceleration`: the joint that needs it uses its acceleration.
 
-    Speed and acceleration are a number for all joints or one for each. Accelerations jump. `robot` is the robot, if it
-    has quaternions: see `lw.trajectories.cycloid`. Limits are then one for each degree of freedom, such as its angular
-    velocities.
+    Parameters
+    ----------
+    start, end : array_like, shape (n,), or (nq,) with `robot`
+        Positions; a plain number for one joint.
+    duration : float, optional
+        Time in s.
+    speed, acceleration : float or array_like, shape (n,), optional
+        Limits for all joints, or one for each degree of freedom.
+    robot : Robot, optional
+        Needed for robots with quaternions; see `lw.trajectories.cycloid`.
 
+    Returns
+    -------
+    Trajectory
+
+    Examples
+    --------
     >>> trapezoid([0, 0], [1, 2], speed=1.0, acceleration=2.0)
     <Trajectory of 2 joints: trapezoid, 2.5 s>
     """
@@ -242,11 +311,26 @@ class Fourier:
 
 
 def fourier(offset: Any, sines: Any, cosines: Any, duration: float, *, robot: Robot | None = None) -> Trajectory:
-    """The Fourier series with these amplitudes, one period of it: q = offset + Σ_k s_k sin(k ω t) + c_k cos(k ω t).
+    """Move along one period of a Fourier series.
 
-    `offset` has a number for each joint, `sines` and `cosines` (harmonics, n) a row for each harmonic k = 1, 2, ...;
-    ω is 2π / duration. With `robot` its joints name the columns of files; joints with quaternions have no such series.
+        q(t) = offset + Σ_k s_k sin(k ω t) + c_k cos(k ω t),   ω = 2π / duration,   k = 1, 2, ...
 
+    Parameters
+    ----------
+    offset : array_like, shape (n,)
+    sines, cosines : array_like, shape (harmonics, n)
+        Amplitudes s_k and c_k.
+    duration : float
+        The period in s.
+    robot : Robot, optional
+        Its joints name the columns of files. Joints with quaternions have no such series.
+
+    Returns
+    -------
+    Trajectory
+
+    Examples
+    --------
     >>> wave = fourier(offset=[1.0], sines=[[0.0], [0.5]], cosines=[[0.2], [0.0]], duration=2.0)
     >>> wave([0.0, 0.25, 2.0]).q.round(6)[:, 0]
     array([1.2     , 1.641421, 1.2     ])
@@ -278,12 +362,25 @@ def scalar_layout(robot: Robot, n: int) -> Layout:
 
 
 def spline(times: Any, points: Any, *, ends: str = "clamped", robot: Robot | None = None) -> Trajectory:
-    """The cubic spline through points (m, n) at m increasing times from 0 on: rates and accelerations are continuous.
+    """Move along the cubic spline through points; rates and accelerations are continuous.
 
-    `ends` says how it begins and ends: "clamped" at rest, "natural" without acceleration, "periodic" as it began, ready
-    to be run again (the last point is then the first). `robot` is the robot, if it has quaternions: points are then
-    configurations (m, nq), and orientations follow the spline of their quaternions, divided by its length.
+    Parameters
+    ----------
+    times : array_like, shape (m,)
+        Increasing, from 0 on.
+    points : array_like, shape (m, n), or (m, nq) with `robot`
+    ends : {"clamped", "natural", "periodic"}
+        At rest, without acceleration, or as it began (the last point is then the first).
+    robot : Robot, optional
+        Needed for robots with quaternions: `points` are then configurations. Orientations follow the
+        spline of their quaternions, divided by its length.
 
+    Returns
+    -------
+    Trajectory
+
+    Examples
+    --------
     >>> wave = spline([0, 1, 2], [[0, 0], [1, 2], [0, 0]])
     >>> wave([0, 1, 2]).q
     array([[0., 0.],

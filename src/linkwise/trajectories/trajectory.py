@@ -34,9 +34,12 @@ GAP = 1e-9  # how far apart, relative to their size, an end and the start that f
 class Trajectory:
     """A motion of n joints from t = 0 to t = duration; call it with a time, or an array of times.
 
-    Make one with `cycloid`, `cubic`, `quintic`, `septic`, `trapezoid`, `spline`, `fourier` or `read_csv` of
-    `lw.trajectories`, or with `lw.excitation`, and join them with `then`.
+    `cycloid`, `cubic`, `quintic`, `septic`, `trapezoid`, `spline`, `fourier` and `read_csv` of
+    `lw.trajectories`, and `lw.excitation`, make one; `then` joins two. Trajectories with equal numbers
+    are equal.
 
+    Examples
+    --------
     >>> import linkwise as lw
     >>> move = lw.trajectories.cycloid(start=[0, 0], end=[1, 2], duration=4)
     >>> q, qd, qdd = move(2.0)
@@ -51,7 +54,7 @@ class Trajectory:
     limits: MotionLimits | None = field(default=None, kw_only=True, compare=False)  # likewise
 
     def __eq__(self, other: object) -> bool:
-        """Whether both have the same numbers: laws that follow equal trajectories are compiled once."""
+        """Whether both have the same numbers: functions that follow equal trajectories are compiled once."""
         return isinstance(other, Trajectory) and (self is other or exact_contents(self) == exact_contents(other))
 
     def __hash__(self) -> int:
@@ -75,12 +78,12 @@ class Trajectory:
 
     @property
     def n(self) -> int:
-        """How many degrees of freedom move: how many numbers qd and qdd have."""
+        """Number of degrees of freedom, that of qd and qdd."""
         return self.pieces[0].n
 
     @property
     def nq(self) -> int:
-        """How many numbers q has."""
+        """Number of coordinates, that of q."""
         return self.n if self.layout is None else self.layout.nq
 
     @property
@@ -88,11 +91,20 @@ class Trajectory:
         return () if self.layout is None else tuple(p for p, _ in self.layout.quaternions)
 
     def __call__(self, t: Any, *, extrapolate: bool = False) -> JointMotion:
-        """Positions, rates and accelerations at the times t, of any shape (...,): three arrays (..., n); q (..., nq).
+        """Evaluate the motion. At a time where the formula changes, the later one holds.
 
-        Before 0 and after the duration the joints stand where they start or end, with rates and accelerations of zero;
-        with `extrapolate=True` the first and the last formula go on instead. At a time where the formula changes, the
-        later one holds. t may also be a node of a graph, in a function that is traced or compiled: it means the same.
+        Parameters
+        ----------
+        t : array_like, shape (...,), or graph node
+            Times in s. In a function that is traced or compiled t is a node and means the same.
+        extrapolate : bool
+            Whether the first and the last formula continue before 0 and after the duration. By default the
+            joints stand still there.
+
+        Returns
+        -------
+        JointMotion
+            q (..., nq), qd (..., n) and qdd (..., n).
         """
         times = as_times(t)
         formulas = sum(piece.formulas for piece in self.pieces)
@@ -127,8 +139,10 @@ class Trajectory:
         return motion
 
     def then(self, following: Trajectory) -> Trajectory:
-        """This motion, and after it another, which must start where this one ends; rates may jump there.
+        """Join another motion, which must start where this one ends; rates may jump there.
 
+        Examples
+        --------
         >>> import linkwise as lw
         >>> out, back = lw.trajectories.cycloid([0], [1], duration=2), lw.trajectories.quintic([1], [0], duration=3)
         >>> out.then(back)
@@ -161,13 +175,23 @@ class Trajectory:
         names: bool = False,
         degrees: bool = False,
     ) -> None:
-        """Write t, q1.., qd1.., qdd1.. at evenly spaced times, in full precision, for `lw.trajectories.read_csv`.
+        """Write the motion as CSV in full precision, for `lw.trajectories.read_csv`.
 
-        There are so many `samples`, or with `rate` so many in each second: t = k / rate until the end is reached, where
-        the joints stand. With `names=True` columns are named after the joints, q_link1, qd_link1, ..., with
-        `degrees=True` angles are in degrees: the robot must be known, as that of `lw.excitation`, also after an
-        approach. Of a robot with joints of several degrees of freedom the columns are named after them: q.base.x,
-        qd.base.wx.
+        The columns are t, q1.., qd1.., qdd1.. With joints of several degrees of freedom they are named
+        after the coordinates: q.base.x, qd.base.wx.
+
+        Parameters
+        ----------
+        path : str or path
+        samples : int
+            Number of evenly spaced times.
+        rate : float, optional
+            Samples per second, in place of `samples`: t = k / rate until the end is reached.
+        names : bool
+            Whether columns are named after the joints: q_link1, qd_link1, ...
+        degrees : bool
+            Whether angles are in degrees. `names` and `degrees` need a trajectory that knows its robot, as
+            that of `lw.excitation`, also after an approach.
         """
         t, layout = even_times(self.duration, samples, rate), self.layout or Layout.numbered(self.n)
         columns = layout.table(t, **self(t)._asdict())
@@ -199,11 +223,27 @@ class Trajectory:
         friction: bool | Friction = False,
         degrees: bool = False,
     ) -> Figure:
-        """A matplotlib figure of positions, rates and accelerations; `path` is a picture to write.
+        """Plot positions, rates and accelerations, and torques of the drives where the robot is known.
 
-        Of the robot `robot`, or that of an excitation which is part of the motion, it has the torques of the drives as
-        well, with `friction` if it is given. Limits are dashed: those of the excitation, or the robot's own and what
-        `limits` has in their place, as `lw.excitation` takes them. A limit that is far from the curve is a number.
+        Limits are dashed, and a limit that is far from the curve is a number.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            File to write the picture to.
+        samples : int
+        robot : Robot, optional
+            Default: that of an excitation which is part of the motion.
+        limits : mapping, optional
+            Limits as in `lw.excitation`, in place of the robot's own.
+        friction : bool or Friction
+            Whether to add friction to the torques.
+        degrees : bool
+            Whether angles are in degrees.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
         """
         from ..figures import plain, save_figure
         from .plot import draw_motion
