@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import numpy as np
 
@@ -76,7 +76,7 @@ class Where:
             if (self.start, self.end, self.duration) != (None, None, None):
                 wrong = "(expected no --from, --to or --duration)"
                 raise ValueError(f"{name} says where the motion starts and ends {wrong}")
-            read = lw.trajectories.read_csv(name, robot=robot, degrees=degrees, ends=self.ends)
+            read = lw.trajectories.read_csv(name, robot=robot, degrees=degrees, ends=cast(Any, self.ends))
             return read, f"along {name}, {joined(read, name)}{unit(robot, degrees)}, {read.duration:g} s"
         if self.ends is not None:
             expected = "(expected such a file)"

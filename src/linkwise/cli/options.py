@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import linkwise as lw
 
@@ -60,7 +60,8 @@ class Reading:
         if name not in lw.LIBRARY and not (name and (Path(name).suffix or Path(name).exists())):
             known = f"a file, or one of {', '.join(lw.LIBRARY)}"
             raise ValueError(f"there is no robot {name!r}{near_miss(name, lw.LIBRARY)} (expected {known})")
-        return lw.load(name, base=self.base, mimic=self.mimic, unphysical=self.unphysical, ignore=ignore or ())
+        options: dict[str, Any] = {"base": self.base, "mimic": self.mimic, "unphysical": self.unphysical}
+        return lw.load(name, **options, ignore=ignore or ())
 
 
 @dataclass(frozen=True, kw_only=True)

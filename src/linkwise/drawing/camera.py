@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -13,7 +13,9 @@ from ..errors import near_miss
 from .scene import Scene, to_base, up_of
 from .skeleton import Floats, Skeleton
 
-VIEWS = ("3d", "front", "side", "top", "plane")
+ViewName = Literal["3d", "front", "side", "top", "plane"]
+View = ViewName | tuple[float, float]  # azimuth and elevation in degrees
+VIEWS = get_args(ViewName)
 ELEVATION = 22.0  # degrees, of the view "3d"
 AZIMUTHS = (-60.0, -35.0, 30.0, 60.0, -120.0)  # the first, unless the robot is seen better from another
 BETTER = 1.3  # by this factor
@@ -135,7 +137,7 @@ def best_orbit(up: Floats, points: Floats) -> Camera:
 
 
 def cameras_of(
-    view: Any, views: Sequence[Any] | None, skeleton: Skeleton, poses: Floats, points: Floats
+    view: View | None, views: Sequence[View] | None, skeleton: Skeleton, poses: Floats, points: Floats
 ) -> list[Camera]:
     """The cameras that were asked for; by default one that suits the robot."""
     if views is not None and view is not None:
@@ -149,7 +151,7 @@ def is_angle(x: Any) -> bool:
     return isinstance(x, (int, float, np.number)) and not isinstance(x, complex) and math.isfinite(x)
 
 
-def camera_of(view: Any, skeleton: Skeleton, poses: Floats, points: Floats) -> Camera:
+def camera_of(view: View | None, skeleton: Skeleton, poses: Floats, points: Floats) -> Camera:
     up = up_of(skeleton)
     if isinstance(view, np.ndarray):
         view = tuple(view.tolist())

@@ -24,7 +24,7 @@ from ..extras import imported
 from ..figures import new_figure
 from ..files import saving
 from ..progress import ProgressDisplay
-from .camera import Camera, Mesh, camera_of
+from .camera import Camera, Mesh, View, camera_of
 from .motion import MOST_TRAILS, Framing, Motion, frame_count, framing_of
 from .page import page_of
 from .painter import INK, Painter, show_window, window_of
@@ -246,7 +246,7 @@ def animate(
     *,
     fps: float,
     speed: float,
-    view: Any,
+    view: View | None,
     width: int,
     pause: float,
     trail: bool | None,

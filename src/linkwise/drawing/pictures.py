@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..api.kinematics import poses
+from ..api.states import Array
 from ..figures import new_figure, save_figure
 from ..robot import KINDS, Robot, require_robot
 from ..robot.configurations import neutral
 from ..robot.layout import in_order, no_orientation
 from ..robot.named_arrays import refuse_gradients
-from .camera import SEEN_THROUGH, Camera, Mesh, camera_of, cameras_of, ghost_paleness
+from .camera import SEEN_THROUGH, Camera, Mesh, View, camera_of, cameras_of, ghost_paleness
 from .painter import INK, Painter, show_window, window_of
 from .scene import Scene, SceneOptions, scene_of, to_base
 from .skeleton import Floats, skeleton_of
@@ -36,11 +37,11 @@ BORDER = 'fill="white" stroke="#c9d0d6"'
 
 def draw(
     robot: Robot,
-    q: Any = None,
+    q: Array | None = None,
     path: str | os.PathLike[str] | None = None,
     *,
-    view: str | tuple[float, float] | None = None,
-    views: Sequence[str | tuple[float, float]] | None = None,
+    view: View | None = None,
+    views: Sequence[View] | None = None,
     frames: bool | None = None,
     centres: bool | None = None,
     labels: bool | None = None,

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 from ..errors import RobotError, one_of
 from ..robot import KINDS, Robot, from_table, require_robot
@@ -35,6 +35,7 @@ from .screws import Screw, compose, decompose, snap_length, snap_placement
 
 GEOMETRY = (*DH, *FRAMES)
 IDENTITY_Z, IDENTITY_X = Screw("z"), Screw("x")
+Convention = Literal["standard", "modified", "frames"]
 Pair = tuple[Screw, Screw]  # Z and X of a row
 
 
@@ -150,7 +151,7 @@ def snap_scalar(x: Scalar, size: float) -> Scalar:
     return snap_length(x, size) if type(x) is float else x
 
 
-def convert(robot: Robot, convention: str) -> Robot:
+def convert(robot: Robot, convention: Convention) -> Robot:
     """Convert a robot to a table of another convention.
 
     Joints, q, gravity, base, drives, limits and the frames of fixed joints stay the same. Frames of
@@ -187,7 +188,7 @@ def convert(robot: Robot, convention: str) -> Robot:
     return build_robot(table, convention)
 
 
-def build_robot(table: Table, convention: str) -> Robot:
+def build_robot(table: Table, convention: Convention) -> Robot:
     """The robot of the new rows, after it was compared with the old one."""
     robot = table.robot
     converted = replace(from_table(table.rows, convention, robot.gravity, robot.name), about=robot.about)

@@ -7,20 +7,22 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from typing import Literal, get_args
 
 from ..errors import FileError, near_miss, one_of
 from ..files import saving
 from ..robot import Robot, require_robot, toml
-from ..robot.tables import REFUSE, WARN
 
-BASES = ("fixed", "free")
-COUPLED, INDEPENDENT = "coupled", "independent"
+Base = Literal["fixed", "free"]
+Mimic = Literal["coupled", "independent"]
+Unphysical = Literal["refuse", "warn"]
+UrdfRotors = Literal["refuse", "transmission", "drop"]  # what may become of rotor inertias in a .urdf
+COUPLED: Mimic = "coupled"
 FOLDER = Path(__file__).parent / "library"
 HINTS = {
     ".m": "; ReDySim's become tables by python tools/redysim inputs.m inputs.toml, in the source of Linkwise",
     ".xacro": "; run xacro on it first, and save its output as .urdf",
 }
-ROTORS = ("refuse", "transmission", "drop")  # what may become of rotor inertias in a .urdf
 LIBRARY = tuple(sorted(path.stem for path in FOLDER.glob("*.toml")))
 
 
@@ -28,19 +30,22 @@ LIBRARY = tuple(sorted(path.stem for path in FOLDER.glob("*.toml")))
 class Options:
     """What may be asked of a reader; see `load`."""
 
-    base: str | Mapping[str, str] | None = None
-    mimic: str = COUPLED
-    unphysical: str = REFUSE
+    base: Base | Mapping[str, Base] | None = None
+    mimic: Mimic = COUPLED
+    unphysical: Unphysical = "refuse"
     ignore: tuple[str, ...] = ()
 
     @staticmethod
-    def checked(base: str | Mapping[str, str] | None, mimic: str, unphysical: str, ignore: Iterable[str]) -> Options:
-        for choice in base.values() if isinstance(base, Mapping) else [] if base is None else [base]:
+    def of(
+        base: Base | Mapping[str, Base] | None, mimic: Mimic, unphysical: Unphysical, ignore: Iterable[str]
+    ) -> Options:
+        choices: list[str] = list(base.values()) if isinstance(base, Mapping) else [] if base is None else [base]
+        for choice in choices:
             if choice == "floating":
                 raise ValueError("base is 'floating', did you mean 'free'? (expected 'fixed' or 'free')")
-            one_of(choice, BASES, "base")
-        one_of(mimic, (COUPLED, INDEPENDENT), "mimic")
-        one_of(unphysical, (REFUSE, WARN), "unphysical")
+            one_of(choice, get_args(Base), "base")
+        one_of(mimic, get_args(Mimic), "mimic")
+        one_of(unphysical, get_args(Unphysical), "unphysical")
         if isinstance(ignore, str):
             raise TypeError(f"ignore is {ignore!r} (expected a list of names, such as [{ignore!r}])")
         return Options(dict(base) if isinstance(base, Mapping) else base, mimic, unphysical, tuple(ignore))
@@ -83,14 +88,14 @@ def reader(module: str) -> Callable[[Path, Options], Robot]:
     return read
 
 
-def write_toml(robot: Robot, path: Path, rotors: str) -> None:
-    if rotors != ROTORS[0]:
+def write_toml(robot: Robot, path: Path, rotors: UrdfRotors) -> None:
+    if rotors != "refuse":
         raise ValueError(f"urdf_rotors belongs to a .urdf (expected none for {path}, which holds rotor inertias)")
     with saving(path) as file:
         file.write(toml.to_text(robot).encode())
 
 
-def write_urdf(robot: Robot, path: Path, rotors: str) -> None:
+def write_urdf(robot: Robot, path: Path, rotors: UrdfRotors) -> None:
     import_module(".urdf.writer", __package__).write(robot, path, rotors)  # imported when a file needs it
 
 
@@ -100,15 +105,15 @@ READERS: dict[str, Callable[[Path, Options], Robot]] = {
     ".xml": reader("mjcf"),
     ".mjcf": reader("mjcf"),
 }
-WRITERS: dict[str, Callable[[Robot, Path, str], None]] = {".toml": write_toml, ".urdf": write_urdf}
+WRITERS: dict[str, Callable[[Robot, Path, UrdfRotors], None]] = {".toml": write_toml, ".urdf": write_urdf}
 
 
 def load(
     name_or_path: str | os.PathLike[str],
     *,
-    base: str | Mapping[str, str] | None = None,
-    mimic: str = "coupled",
-    unphysical: str = "refuse",
+    base: Base | Mapping[str, Base] | None = None,
+    mimic: Mimic = "coupled",
+    unphysical: Unphysical = "refuse",
     ignore: Iterable[str] = (),
 ) -> Robot:
     """Load a robot of the library by its name, or from a file by its path.
@@ -145,7 +150,7 @@ def load(
     >>> "panda" in lw.LIBRARY
     True
     """
-    text, options = os.fspath(name_or_path), Options.checked(base, mimic, unphysical, ignore)
+    text, options = os.fspath(name_or_path), Options.of(base, mimic, unphysical, ignore)
     if text in LIBRARY:
         return read_toml(FOLDER / f"{text}.toml", options)
     path = Path(text)
@@ -180,7 +185,7 @@ def refuse_text(text: str) -> None:
         raise FileError(f"{text[:40]!r}... is no path: is it the text of a file? (expected its path)")
 
 
-def save(robot: Robot, path: str | os.PathLike[str], *, urdf_rotors: str = "refuse") -> None:
+def save(robot: Robot, path: str | os.PathLike[str], *, urdf_rotors: UrdfRotors = "refuse") -> None:
     """Write a robot to a file.
 
     A .toml file is read back exactly by `lw.load`. A .urdf file is for other programs: before it is
@@ -207,5 +212,5 @@ def save(robot: Robot, path: str | os.PathLike[str], *, urdf_rotors: str = "refu
         raise FileError(
             f"{target}: cannot write {target.suffix or 'files without an ending'} (expected {', '.join(WRITERS)})"
         )
-    one_of(urdf_rotors, ROTORS, "urdf_rotors")
+    one_of(urdf_rotors, get_args(UrdfRotors), "urdf_rotors")
     WRITERS[target.suffix.lower()](robot, target, urdf_rotors)

@@ -20,7 +20,7 @@ from ..robot.description import size_of
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ..drawing import Animation
+    from ..drawing import Animation, View
 
 STATUS = ("done", "interrupted", "step too small", "diverged", "stopped", "too many steps", "chattering")
 MOST_EVENTS = 20  # in the summary of one trajectory
@@ -255,7 +255,7 @@ class Recording:
         fps: float = 30.0,
         speed: float = 1.0,
         trajectory: int | tuple[int, ...] | None = None,
-        view: str | tuple[float, float] | None = None,
+        view: View | None = None,
         width: int = 560,
         pause: float = 0.5,
         trail: bool | None = None,

@@ -16,7 +16,7 @@ from ..robot.layout import COLUMN, LABELLED, MOTION, OF_NO_JOINT, Layout, angles
 from ..tables import Table, read_table, refuse_separator
 from .checks import Floats, joint_count_text
 from .pieces import check_configurations, coordinate_derivatives, hermite, layout_of
-from .profiles import spline, trajectory_through
+from .profiles import Ends, spline, trajectory_through
 from .trajectory import Trajectory
 
 UNIT = re.compile(r"[\[(]\D|[_ ](degs?|degrees?|rad|radians?|rpm)(?![a-z])")  # in the name of a column
@@ -25,7 +25,7 @@ MOVING = 0.3  # of the largest rate of any joint: what is faster at an end is no
 
 
 def read_csv(
-    path: str | os.PathLike[str], *, ends: str | None = None, robot: Robot | None = None, degrees: bool = False
+    path: str | os.PathLike[str], *, ends: Ends | None = None, robot: Robot | None = None, degrees: bool = False
 ) -> Trajectory:
     """The trajectory of a table with the header t, q1, q2, ... and, if known, qd1, ... and qdd1, ...
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..api.functions import AXES, ComponentAxes, inverse_dynamics, joint_wrenches
+from ..api.states import Array
 from ..errors import one_of
 from ..figures import grey_style, joint_style, new_figure, plain, save_figure, tidy
 from ..robot import Friction, Robot, require_robot
@@ -240,8 +241,8 @@ def torque_along(
     samples: int = 501,
     *,
     rate: float | None = None,
-    wrench: Any = None,
-    point: Any = None,
+    wrench: Array | None = None,
+    point: Array | None = None,
     friction: bool | Friction = False,
     loads: bool = True,
     axes: ComponentAxes = "base",

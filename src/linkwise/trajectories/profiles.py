@@ -17,10 +17,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
+from ..api.states import Array
 from ..errors import one_of
 from ..robot import Robot
 from ..robot.layout import Layout
@@ -39,11 +40,11 @@ from .trajectory import SLACK, Trajectory
 
 SMALLEST = 1e-100  # a distance that counts as none
 SIDES = ("start", "end")
-ENDS = ("clamped", "natural", "periodic")
+Ends = Literal["clamped", "natural", "periodic"]
 ALIKE = 1e-12  # how far apart, relative to the largest, the ends of a periodic spline may be: rounding
 
 
-def cycloid(start: Any, end: Any, duration: float, *, robot: Robot | None = None) -> Trajectory:
+def cycloid(start: Array, end: Array, duration: float, *, robot: Robot | None = None) -> Trajectory:
     """Move from rest to rest along a cycloid: [Saha99] eqs. (38), (39).
 
         q(t) = q(0) + (q(T) − q(0)) [s − sin(2πs) / 2π],   s = t / T
@@ -76,7 +77,13 @@ def cycloid(start: Any, end: Any, duration: float, *, robot: Robot | None = None
 
 
 def cubic(
-    start: Any, end: Any, duration: float, start_rate: Any = 0.0, end_rate: Any = 0.0, *, robot: Robot | None = None
+    start: Array,
+    end: Array,
+    duration: float,
+    start_rate: Array = 0.0,
+    end_rate: Array = 0.0,
+    *,
+    robot: Robot | None = None,
 ) -> Trajectory:
     """Move along the cubic with given positions and rates at its ends.
 
@@ -104,13 +111,13 @@ def cubic(
 
 
 def quintic(
-    start: Any,
-    end: Any,
+    start: Array,
+    end: Array,
     duration: float,
-    start_rate: Any = 0.0,
-    end_rate: Any = 0.0,
-    start_acceleration: Any = 0.0,
-    end_acceleration: Any = 0.0,
+    start_rate: Array = 0.0,
+    end_rate: Array = 0.0,
+    start_acceleration: Array = 0.0,
+    end_acceleration: Array = 0.0,
     *,
     robot: Robot | None = None,
 ) -> Trajectory:
@@ -136,15 +143,15 @@ def quintic(
 
 
 def septic(
-    start: Any,
-    end: Any,
+    start: Array,
+    end: Array,
     duration: float,
-    start_rate: Any = 0.0,
-    end_rate: Any = 0.0,
-    start_acceleration: Any = 0.0,
-    end_acceleration: Any = 0.0,
-    start_jerk: Any = 0.0,
-    end_jerk: Any = 0.0,
+    start_rate: Array = 0.0,
+    end_rate: Array = 0.0,
+    start_acceleration: Array = 0.0,
+    end_acceleration: Array = 0.0,
+    start_jerk: Array = 0.0,
+    end_jerk: Array = 0.0,
     *,
     robot: Robot | None = None,
 ) -> Trajectory:
@@ -182,12 +189,12 @@ def two_point(
 
 
 def trapezoid(
-    start: Any,
-    end: Any,
+    start: Array,
+    end: Array,
     *,
     duration: float | None = None,
-    speed: Any = None,
-    acceleration: Any = None,
+    speed: Array | None = None,
+    acceleration: Array | None = None,
     robot: Robot | None = None,
 ) -> Trajectory:
     """Move with constant acceleration, constant rate and constant deceleration, all joints in step.
@@ -310,7 +317,7 @@ class Fourier:
         )
 
 
-def fourier(offset: Any, sines: Any, cosines: Any, duration: float, *, robot: Robot | None = None) -> Trajectory:
+def fourier(offset: Array, sines: Array, cosines: Array, duration: float, *, robot: Robot | None = None) -> Trajectory:
     """Move along one period of a Fourier series.
 
         q(t) = offset + Σ_k s_k sin(k ω t) + c_k cos(k ω t),   ω = 2π / duration,   k = 1, 2, ...
@@ -361,7 +368,7 @@ def scalar_layout(robot: Robot, n: int) -> Layout:
     return layout
 
 
-def spline(times: Any, points: Any, *, ends: str = "clamped", robot: Robot | None = None) -> Trajectory:
+def spline(times: Array, points: Array, *, ends: Ends = "clamped", robot: Robot | None = None) -> Trajectory:
     """Move along the cubic spline through points; rates and accelerations are continuous.
 
     Parameters
@@ -387,7 +394,7 @@ def spline(times: Any, points: Any, *, ends: str = "clamped", robot: Robot | Non
            [1., 2.],
            [0., 0.]])
     """
-    one_of(ends, ENDS, "ends")
+    one_of(ends, get_args(Ends), "ends")
     knots = joint_numbers(times, "times")
     values = (
         joint_numbers(points, "points", dims=2)

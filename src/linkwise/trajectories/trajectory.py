@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -219,7 +220,7 @@ class Trajectory:
         samples: int = 501,
         *,
         robot: Robot | None = None,
-        limits: Any = None,
+        limits: Mapping[str, Any] | None = None,
         friction: bool | Friction = False,
         degrees: bool = False,
     ) -> Figure:

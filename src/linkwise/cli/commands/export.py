@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 import linkwise as lw
 
@@ -208,7 +208,7 @@ def export_c(
 def export_robot(robot: lw.Robot, form: str, out: str | None, urdf_rotors: str) -> int:
     if out is not None and Path(out).suffix.lower() != f".{form}":
         raise ValueError(f"--out {out} does not end with .{form}")
-    write_by(lambda path: lw.save(robot, path, urdf_rotors=urdf_rotors), out or STDOUT, f".{form}")
+    write_by(lambda path: lw.save(robot, path, urdf_rotors=cast(Any, urdf_rotors)), out or STDOUT, f".{form}")
     return 0
 
 

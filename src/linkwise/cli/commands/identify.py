@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import linkwise as lw
 
@@ -205,7 +205,7 @@ def identify(
         else:
             show(fit, frame)
     if save is not None:
-        write_by(lambda path: lw.save(fit.robot, path, urdf_rotors=urdf_rotors), save, "")
+        write_by(lambda path: lw.save(fit.robot, path, urdf_rotors=cast(Any, urdf_rotors)), save, "")
     if plot is not None:
         write_by(fit.plot, plot, "")
     return 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import textwrap
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import linkwise as lw
 
@@ -125,7 +125,7 @@ def draw(
 
     At the zero position, or at --q; of several rows (@file.csv) the last is drawn in full and the others pale.
     """
-    views = [view_of(each) for each in view or ()] or None
+    views: Any = [view_of(each) for each in view or ()] or None
     target = f"{robot.name}.png" if out is None else out
     check_file(target, "--out", *PICTURES)
     (at,) = states(robot, {"--q": ("q", q)}, degrees)
@@ -199,7 +199,7 @@ def convert(
     check_file(file, "the file", ".toml", ".urdf")
     if to is not None:
         one_of(to, CONVENTIONS, "--to")
-        robot = lw.convert(robot, to)
-    write_by(lambda path: lw.save(robot, path, urdf_rotors=urdf_rotors), file, "")
+        robot = lw.convert(robot, cast(Any, to))
+    write_by(lambda path: lw.save(robot, path, urdf_rotors=cast(Any, urdf_rotors)), file, "")
     note(f"{robot.name}: {robot.joints}, {robot.convention} table, {len(robot.rows)} rows")
     return 0

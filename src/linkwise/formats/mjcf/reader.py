@@ -166,7 +166,7 @@ class Model:
         """Give children of the world a free joint, or take it away, where that is asked."""
         base, bodies = self.options.base, list(self.spec.worldbody.bodies)
         roots = {body.name: body for body in bodies}
-        requested = dict(base) if isinstance(base, Mapping) else dict.fromkeys(roots, base) if base else {}
+        requested: Mapping[str, str] = base if isinstance(base, Mapping) else dict.fromkeys(roots, base) if base else {}
         for name in requested:
             if name not in roots:
                 known = ", ".join(sorted(filter(None, roots))[:10])

@@ -22,11 +22,11 @@ from ...errors import FileError, RobotError
 from ...files import saving
 from ...robot import KINDS, Robot
 from ...robot.joint_space import label
-from ...robot.tables import ORIGIN, WARN, Z, free_name
+from ...robot.tables import ORIGIN, Z, free_name
 from ...spatial import is_zero
 from ..agreement import require_agreement
 from ..conversion import Table, flatten, to_frames
-from ..files import Options
+from ..files import Options, UrdfRotors
 from .reader import EARTH, read
 from .rows import UNBOUNDED
 from .transmissions import NAMESPACE, rotor_text, rotors_of, transmission
@@ -41,7 +41,7 @@ DROP = "leave it out of its row"
 REFUSED = ("stiffness", "rest")
 
 
-def write(robot: Robot, path: Path, rotors: str = "refuse") -> None:
+def write(robot: Robot, path: Path, rotors: UrdfRotors = "refuse") -> None:
     """`rotors` is what becomes of rotor inertias: "refuse", "transmission" or "drop"."""
     remark = ""
     if rotor_list := rotors_of(robot):
@@ -105,7 +105,7 @@ def verify_text(table: Table, text: str, path: Path) -> None:
         warnings.simplefilter("ignore")  # of bodies that cannot exist: they come from the robot
         copy = Path(folder) / "copy.urdf"
         copy.write_text(text, encoding="utf-8")
-        result = read(copy, Options(unphysical=WARN))
+        result = read(copy, Options(unphysical="warn"))
     try:
         require_agreement(table.robot, result, offsets, f"what {path} would hold")
     except RobotError as problem:
