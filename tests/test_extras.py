@@ -13,7 +13,7 @@ import pytest
 
 import linkwise as lw
 from command_line import linkwise
-from linkwise.extras import EXTRAS, imported
+from linkwise.extras import EXTRAS, import_optional
 from measured import recorded
 
 ROOT = Path(__file__).parent.parent
@@ -134,7 +134,7 @@ def test_a_package_that_lacks_another_is_not_called_missing(tmp_path: Path, monk
     for name in [name for name in sys.modules if name.partition(".")[0] == "sympy"]:
         monkeypatch.delitem(sys.modules, name)
     with pytest.raises(ModuleNotFoundError, match="no_such_module"):
-        imported("sympy")
+        import_optional("sympy")
 
 
 def test_a_demo_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
-from linkwise.figures import COLOURS, LETTERS, plain, themed
+from linkwise.figures import COLOURS, LETTERS, plot_text, theme_colour
 
 pytest.importorskip("matplotlib")
 
@@ -79,7 +79,7 @@ def check(plot: str, name: str) -> None:
         figure = PLOTS[plot](arm)
         figure.draw_without_rendering()
     seen = "".join(texts_of(figure))
-    label = plain(arm.joint_names[1]).replace(r"\$", "$").strip()
+    label = plot_text(arm.joint_names[1]).replace(r"\$", "$").strip()
     assert label.replace("_", "") in seen.replace("\n", "").replace("_", "")  # some break long names at _
     if plot != "identification":
         assert label[:20] in seen  # pictures of robots show fewer letters
@@ -112,7 +112,7 @@ def test_names_are_shown_letter_by_letter():
     from matplotlib.figure import Figure
 
     for name in NASTY:
-        text = Figure().text(0.0, 0.0, plain(name))
+        text = Figure().text(0.0, 0.0, plot_text(name))
         seen, formula = text._preprocess_math(text.get_text())
         assert not formula
         assert len(seen) <= LETTERS + 2
@@ -124,6 +124,6 @@ def test_light_styles_have_the_colours_as_they_are():
 
     every = (*COLOURS, "0.3", "black", "white")
     with style.context("default"):
-        assert [themed(colour) for colour in every] == list(every)
+        assert [theme_colour(colour) for colour in every] == list(every)
     with style.context("dark_background"):
-        assert [themed(colour) for colour in every[-2:]] == [(1.0, 1.0, 1.0), (0.0, 0.0, 0.0)]
+        assert [theme_colour(colour) for colour in every[-2:]] == [(1.0, 1.0, 1.0), (0.0, 0.0, 0.0)]

@@ -52,7 +52,7 @@ def imports(path: Path) -> set[str]:
             root = package[: len(package) - node.level + 1] if node.level else []
             start = ".".join([*root, *([node.module] if node.module else [])])
             found.update(f"{start}.{alias.name}" for alias in node.names)
-        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "imported":  # of an optional package
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "import_optional":  # of an optional package
             found.update(ast.literal_eval(argument) for argument in node.args)
     return found
 

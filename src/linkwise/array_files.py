@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from .extras import imported
+from .extras import import_optional
 
 Arrays = dict[str, np.ndarray]
 
@@ -34,7 +34,7 @@ def write_parquet(
 
     `lengths`: of columns whose rows are lists of different lengths, these lengths; their arrays hold all rows in turn.
     """
-    pyarrow, parquet = imported("pyarrow"), imported("pyarrow.parquet")
+    pyarrow, parquet = import_optional("pyarrow"), import_optional("pyarrow.parquet")
     arrays = []
     for name, array in columns.items():
         text = array.dtype.kind == "U"
@@ -51,7 +51,7 @@ def write_parquet(
 
 def read_parquet(content: bytes) -> tuple[Arrays, dict[str, str]]:
     """The columns of a table and its metadata, as they were given to `write_parquet`."""
-    pyarrow, parquet = imported("pyarrow"), imported("pyarrow.parquet")
+    pyarrow, parquet = import_optional("pyarrow"), import_optional("pyarrow.parquet")
     try:
         table = parquet.read_table(pyarrow.BufferReader(content), use_threads=False)
         columns = zip(table.column_names, table.columns, strict=True)

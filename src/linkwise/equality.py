@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 
-def same(a: Any, b: Any) -> bool:
+def identical(a: Any, b: Any) -> bool:
     """Equal to the last bit; NaN is equal to NaN."""
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
         if a.dtype != b.dtype or a.shape != b.shape:
@@ -17,9 +17,9 @@ def same(a: Any, b: Any) -> bool:
             return bool((a == b).all())
         return bool(((a == b) & (np.signbit(a) == np.signbit(b)) | np.isnan(a) & np.isnan(b)).all())
     if isinstance(a, tuple) and not isinstance(a, ComparesArrays):
-        return isinstance(b, tuple) and len(a) == len(b) and all(map(same, a, b))
+        return isinstance(b, tuple) and len(a) == len(b) and all(map(identical, a, b))
     if isinstance(a, Mapping):
-        return isinstance(b, Mapping) and a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
+        return isinstance(b, Mapping) and a.keys() == b.keys() and all(identical(a[key], b[key]) for key in a)
     return type(a) is type(b) and bool(a == b or (a != a and b != b))
 
 
@@ -27,9 +27,9 @@ class ComparesArrays:
     """Stands first among the bases: equal if all attributes are and, of named tuples, all entries."""
 
     def __eq__(self, other: object) -> bool:
-        if type(other) is not type(self) or not same(vars(self), vars(other)):
+        if type(other) is not type(self) or not identical(vars(self), vars(other)):
             return False
-        return not isinstance(self, tuple) or same(tuple(self), tuple(cast(tuple[Any, ...], other)))
+        return not isinstance(self, tuple) or identical(tuple(self), tuple(cast(tuple[Any, ...], other)))
 
     def __ne__(self, other: object) -> bool:
         return not self == other

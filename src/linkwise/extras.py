@@ -21,7 +21,7 @@ EXTRAS = {
 }
 
 
-def imported(module: str) -> Any:
+def import_optional(module: str) -> Any:
     """A module of an optional package; an ImportError with the line that installs it, where it is missing."""
     package = module.partition(".")[0]
     try:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .errors import FileError
-from .extras import imported
-from .files import saving
+from .extras import import_optional
+from .files import atomic_write
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,12 +39,12 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def require_matplotlib() -> None:
-    imported("matplotlib.figure")
+    import_optional("matplotlib.figure")
 
 
-def themed(colour: str) -> Any:
+def theme_colour(colour: str) -> Any:
     """The colour in the current style of matplotlib: with light text, greys are inverted and other colours lighter."""
-    rcParams, to_rgb = imported("matplotlib").rcParams, imported("matplotlib.colors").to_rgb
+    rcParams, to_rgb = import_optional("matplotlib").rcParams, import_optional("matplotlib.colors").to_rgb
 
     if sum(to_rgb(rcParams["text.color"])) < 1.5:
         return colour
@@ -52,7 +52,7 @@ def themed(colour: str) -> Any:
     return tuple(1.0 - x for x in rgb) if len(set(rgb)) == 1 else tuple(x + LIGHTER * (1.0 - x) for x in rgb)
 
 
-def plain(text: str) -> str:
+def plot_text(text: str) -> str:
     """A name, or a text with names in it, as matplotlib shows it letter by letter, shortened where it is long.
 
     Between two $ it would read formulas, and leave labels that begin with _ out of legends.
@@ -64,20 +64,20 @@ def plain(text: str) -> str:
 
 def joint_style(k: int) -> dict[str, Any]:
     """The colour and style of the curves of joint k."""
-    return {"color": themed(COLOURS[k % len(COLOURS)]), "linestyle": STYLES[k // len(COLOURS) % len(STYLES)]}
+    return {"color": theme_colour(COLOURS[k % len(COLOURS)]), "linestyle": STYLES[k // len(COLOURS) % len(STYLES)]}
 
 
 def grey_style(k: int) -> dict[str, Any]:
     """The k-th look of curves that belong to no one degree of freedom."""
-    return {"color": themed(GREYS[k // len(STYLES) % len(GREYS)]), "linestyle": STYLES[k % len(STYLES)]}
+    return {"color": theme_colour(GREYS[k // len(STYLES) % len(GREYS)]), "linestyle": STYLES[k % len(STYLES)]}
 
 
-def tidy(axes: Axes, *, zero: float = 0.8, upright: bool = False) -> None:
+def style_axes(axes: Axes, *, zero: float = 0.8, upright: bool = False) -> None:
     """What panels share: a grid, a line at zero of this width, and no frame above and right; `upright`: values at x."""
     if zero:
         line = axes.axvline if upright else axes.axhline
-        line(0.0, color=themed("0.6"), linewidth=zero, zorder=0)
-    axes.grid(color=themed("0.92"), axis="x" if upright else "both")
+        line(0.0, color=theme_colour("0.6"), linewidth=zero, zorder=0)
+    axes.grid(color=theme_colour("0.92"), axis="x" if upright else "both")
     axes.spines[["top", "right"]].set_visible(False)
 
 
@@ -91,6 +91,6 @@ def save_figure(figure: Figure, path: str | os.PathLike[str] | None) -> Figure:
     if ending not in known:
         given = target.suffix or "files without an ending"
         raise FileError(f"{target}: cannot draw {given} (expected {', '.join(sorted(known))})")
-    with saving(target) as file:
+    with atomic_write(target) as file:
         figure.savefig(file, format=ending, dpi=150)
     return figure

@@ -13,7 +13,7 @@ from .errors import FileError
 
 
 @contextmanager
-def replacing(
+def atomic_replace(
     path: Path,
     temporary: Path,
     *,
@@ -37,7 +37,7 @@ def replacing(
 
 
 @contextmanager
-def saving(target: Path) -> Iterator[BinaryIO]:
+def atomic_write(target: Path) -> Iterator[BinaryIO]:
     """The same for a path that a user gave: links are followed, and what is wrong is a `FileError`.
 
     Pipes and devices are written to as they are.
@@ -50,7 +50,7 @@ def saving(target: Path) -> Iterator[BinaryIO]:
             with open(target, "wb") as file:
                 yield file
             return
-        with replacing(real, real.with_name(f".{real.name[:100]}.{os.urandom(4).hex()}")) as file:
+        with atomic_replace(real, real.with_name(f".{real.name[:100]}.{os.urandom(4).hex()}")) as file:
             yield file
             if mode is not None:  # a private file stays private
                 os.chmod(file.name, mode)

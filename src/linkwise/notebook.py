@@ -39,7 +39,7 @@ def robot_html(robot: Robot) -> str:
     lines.append(f"{escape(robot.convention)}, gravity ({escape(gravity)}) m/s²")
     tree = any(link.parent != link.index - 1 for link in robot.links)
     tables = table(*geometry(robot, tree)) + table(*bodies(robot))
-    picture = drawn(lambda: small_picture(robot, neutral(robot)[None]))
+    picture = picture_or_reason(lambda: small_picture(robot, neutral(robot)[None]))
     return f'<p>{"<br>".join(lines)}</p><div style="{SIDE_BY_SIDE}"><div>{picture}</div><div>{tables}</div></div>'
 
 
@@ -54,16 +54,16 @@ def recording_html(recording: Recording) -> str:
     }
     cells = "".join(f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in rows.items())
     first = (0,) * len(recording.batch)
-    shown = " (the first trajectory is shown)" if recording.batch else ""
-    head = f"<p>Recording of <b>{escape(robot.name)}</b>{shown}</p>"
-    there = 0 not in recording.batch
-    curves = drawn(lambda: curve_panels(recording, recording.q[first])) if there else ""
-    picture = drawn(lambda: ghosts(robot, recording.q[first])) if there else ""
+    note = " (the first trajectory is shown)" if recording.batch else ""
+    head = f"<p>Recording of <b>{escape(robot.name)}</b>{note}</p>"
+    has_samples = 0 not in recording.batch
+    curves = picture_or_reason(lambda: curve_panels(recording, recording.q[first])) if has_samples else ""
+    picture = picture_or_reason(lambda: ghosts(robot, recording.q[first])) if has_samples else ""
     left = f"<table>{cells}</table>{curves}"
     return f'{head}<div style="{SIDE_BY_SIDE}"><div>{left}</div><div>{picture}</div></div>'
 
 
-def drawn(picture: Callable[[], str]) -> str:
+def picture_or_reason(picture: Callable[[], str]) -> str:
     """The picture; a notebook must show the rest even where there is none."""
     try:
         return picture()

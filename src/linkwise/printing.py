@@ -1,12 +1,16 @@
-"""What shows itself: descriptions, citations and reports at the prompt, robots and equations in a notebook."""
+"""Text for people: descriptions and reports at the prompt, equations in notebooks, warnings at the caller's line."""
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Collection, Sequence
 from importlib import import_module
 from typing import Any, Self
 
 from .errors import printable
+
+PACKAGE = __name__.partition(".")[0]
 
 
 class Description(str):
@@ -21,7 +25,7 @@ class Description(str):
         return str(self)
 
 
-def aligned(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> list[str]:
+def align_columns(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> list[str]:
     """Rows of cells as lines, each column at the left, or at the right where it is in `right`."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     put = [str.rjust if k in right else str.ljust for k in range(len(widths))]
@@ -46,3 +50,11 @@ class Equations(str):
     def _repr_latex_(self) -> str:
         """Without comments, which a notebook would show as text."""
         return "\n".join(line for line in self.splitlines() if not line.startswith("%"))
+
+
+def warn(message: str) -> None:
+    """Issue a warning that points to the line of the user's code that called the package."""
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == PACKAGE:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(printable(message), UserWarning, stacklevel=level)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from .errors import FileError
-from .files import saving
+from .files import atomic_write
 
 ROWS = 10_000  # converted to text at a time
 LINE_END = re.compile(r"\r\n|\r|\n")  # as editors count lines; str.splitlines knows more
@@ -41,12 +41,12 @@ def is_number(text: str, finite: bool = True) -> bool:
 
 def read_text(file: Path) -> str:
     try:
-        return decoded(file, file.read_bytes())
+        return decode(file, file.read_bytes())
     except OSError as error:
         raise FileError(f"{file}: cannot be read ({error.strerror})") from None
 
 
-def decoded(file: Path, content: bytes) -> str:
+def decode(file: Path, content: bytes) -> str:
     """The text of a file in UTF-8, with a byte order mark or without."""
     try:
         return content.decode("utf-8-sig")
@@ -81,11 +81,11 @@ class Table(NamedTuple):
         return f"{self.file}:{self.line}"
 
     def numbers(
-        self, names: Sequence[str] | None = None, picked: Iterable[int] | None = None, finite: bool = True
+        self, names: Sequence[str] | None = None, selected: Iterable[int] | None = None, finite: bool = True
     ) -> list[list[float]]:
         """The rows as numbers. `names`: of all columns, the header by default; `picked`: which to take, in order."""
         names = self.names if names is None else names
-        columns = range(len(names)) if picked is None else list(picked)
+        columns = range(len(names)) if selected is None else list(selected)
         parsed = []
         for line, cells in self.rows:
             if len(cells) != len(names):
@@ -103,7 +103,7 @@ class Table(NamedTuple):
         return parsed
 
 
-def table_of(file: Path, text: str, strip: bool = True) -> Table:
+def parse_table(file: Path, text: str, strip: bool = True) -> Table:
     """The first row that is not empty is the header. `strip`: spaces around cells do not count."""
     rows = [(line, [cell.strip() for cell in row] if strip else row) for line, row in split_rows(text)]
     filled = [(line, row) for line, row in rows if any(row)]
@@ -114,7 +114,7 @@ def table_of(file: Path, text: str, strip: bool = True) -> Table:
 
 
 def read_table(file: Path) -> Table:
-    return table_of(file, read_text(file))
+    return parse_table(file, read_text(file))
 
 
 def refuse_separator(where: str, names: Sequence[str]) -> None:
@@ -138,5 +138,5 @@ def write_table(file: BinaryIO, columns: Mapping[str, Any], comments: Iterable[s
 
 def save_table(path: str | os.PathLike[str], columns: Mapping[str, Any]) -> None:
     """The file is there when it is complete: what stops the writing leaves an earlier one as it was."""
-    with saving(Path(path)) as file:
+    with atomic_write(Path(path)) as file:
         write_table(file, columns)

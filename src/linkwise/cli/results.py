@@ -15,9 +15,9 @@ from typing import Annotated, Any
 import numpy as np
 
 from ..errors import RobotError
-from ..extras import imported
+from ..extras import import_optional
 from ..figures import require_matplotlib
-from ..files import check_target, saving
+from ..files import atomic_write, check_target
 from ..tables import save_table
 from .declare import OUTPUT, opt
 from .options import PICTURES, Json, Plot
@@ -106,8 +106,8 @@ class Outputs(Tables):
 
 
 def save_parquet(path: Path, columns: Mapping[str, Any]) -> None:
-    pyarrow, parquet = imported("pyarrow"), imported("pyarrow.parquet")
-    with saving(path) as file:
+    pyarrow, parquet = import_optional("pyarrow"), import_optional("pyarrow.parquet")
+    with atomic_write(path) as file:
         parquet.write_table(pyarrow.table(columns), file)
 
 
@@ -146,4 +146,4 @@ def check_file(path: str | None, option: str = "", *endings: str) -> None:
     if endings and ending in NEED_MATPLOTLIB:
         require_matplotlib()
     if ending == ".parquet":
-        imported("pyarrow")
+        import_optional("pyarrow")

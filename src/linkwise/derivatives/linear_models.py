@@ -33,7 +33,7 @@ from ..api.states import Array, States, component
 from ..api.torque_functions import check_arguments, evaluate_torques
 from ..equality import ComparesArrays
 from ..errors import is_real
-from ..notices import warn
+from ..printing import warn
 from ..robot import Friction, Robot
 from ..robot.scales import torque_scales
 from ..spatial import Scalar, mul, sub

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from ..errors import FileError, is_real
-from ..extras import imported
+from ..extras import import_optional
 from ..figures import new_figure
-from ..files import saving
+from ..files import atomic_write
 from ..progress import ProgressDisplay
 from .camera import Camera, Mesh, View, camera_of
 from .motion import MOST_TRAILS, Framing, Motion, frame_count, framing_of
@@ -124,7 +124,9 @@ class Film:
         self.paths = camera.project(points)[0]
         self.shift = camera.project(framing.shift)[0]
         self.moving = (self.painter.trails, self.painter.solids, self.painter.centres, self.clock)
-        self.canvas = imported("matplotlib.backends.backend_agg").FigureCanvasAgg(self.figure)  # which has pixels
+        self.canvas = import_optional("matplotlib.backends.backend_agg").FigureCanvasAgg(
+            self.figure
+        )  # which has pixels
         self.clock.set_text(self.time_text(0))
         self.canvas.draw()  # decides the layout, which is then the same in every frame
         self.figure.set_layout_engine("none")
@@ -271,7 +273,7 @@ def animate(
     result = Animation(motion, scene, camera, times, poses, framing, fps, speed, target)
     if target is None:
         return result
-    with saving(target) as file:
+    with atomic_write(target) as file:
         if ending == ".html":
             file.write(result.html.encode())
             return result

@@ -22,8 +22,8 @@ from ..api.method_table import methods
 from ..api.states import REAL, Array, States
 from ..equality import ComparesArrays
 from ..errors import RobotError, SingularError, is_integer, one_of
-from ..extras import imported
-from ..printing import aligned
+from ..extras import import_optional
+from ..printing import align_columns
 from ..robot import Robot
 
 PLAIN_ACCELERATIONS: Any = vars(forward_dynamics)["plain"]
@@ -116,7 +116,7 @@ class Accuracy(ComparesArrays, Mapping[str, MethodAccuracy]):
         head = ["method", "relative error", "in κ(I) ε", "absolute", "worst joint"]
         if batch:
             head = ["method", "median", "in κ(I) ε", "worst", "in κ(I) ε", "absolute", "worst joint"]
-        return aligned([head, *rows], right=range(1, len(head) - 1))
+        return align_columns([head, *rows], right=range(1, len(head) - 1))
 
 
 def accuracy(
@@ -197,7 +197,7 @@ def accuracy(
 
 
 def many_digits() -> Any:
-    return imported("mpmath")
+    return import_optional("mpmath")
 
 
 def check_states(robot: Robot, q: Array, qd: Array, tau: Array, wrench: Array | None, point: Array | None) -> States:

@@ -13,7 +13,7 @@ from ..api.singular import explain_division_by_zero
 from ..api.states import Array, States
 from ..equality import ComparesArrays
 from ..errors import near_miss, one_of
-from ..printing import aligned
+from ..printing import align_columns
 from ..robot import Robot
 from ..robot.symbols import is_expression
 from ..symbolic.expressions import Expressions, as_sympy
@@ -201,7 +201,7 @@ def format_rows(value: Any, digits: int, texts: Texts = NO_EXPRESSIONS) -> list[
             (f"{i + 1},{j + 1}" if matrix else f"{j + 1}", x) for i, row in enumerate(cells) for j, x in enumerate(row)
         ]
         return [f"[{index}] = {x}" for index, x in elements if x != "0"]
-    return aligned(cells, right=range(len(widths)))
+    return align_columns(cells, right=range(len(widths)))
 
 
 def latex_value(value: Any, digits: int, texts: Texts) -> str:

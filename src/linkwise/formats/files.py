@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from ..errors import FileError, near_miss, one_of
-from ..files import saving
+from ..files import atomic_write
 from ..robot import Robot, require_robot, toml
 
 Base = Literal["fixed", "free"]
@@ -91,7 +91,7 @@ def reader(module: str) -> Callable[[Path, Options], Robot]:
 def write_toml(robot: Robot, path: Path, rotors: UrdfRotors) -> None:
     if rotors != "refuse":
         raise ValueError(f"urdf_rotors belongs to a .urdf (expected none for {path}, which holds rotor inertias)")
-    with saving(path) as file:
+    with atomic_write(path) as file:
         file.write(toml.to_text(robot).encode())
 
 

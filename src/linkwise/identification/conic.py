@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..extras import imported
+from ..extras import import_optional
 from .physical import UNITS, PhysicalFit, PhysicalProblem
 
 FAILED = "Clarabel did not solve the problem (expected solver='newton', which does not depend on its scale)"
@@ -12,8 +12,8 @@ FAILED = "Clarabel did not solve the problem (expected solver='newton', which do
 
 def solve_with_clarabel(problem: PhysicalProblem) -> PhysicalFit:
     """The minimum of (2) of `physical`, or with weight 0 of the residuals alone over bodies that can exist."""
-    imported("clarabel")
-    cvxpy = imported("cvxpy")
+    import_optional("clarabel")
+    cvxpy = import_optional("cvxpy")
     links, scalars, free = problem.sizes
     root = np.linalg.cholesky(problem.prior)  # P = C₀ X C₀ᵀ: numbers about one
     X = [cvxpy.Variable((4, 4), PSD=True) for _ in range(links)]

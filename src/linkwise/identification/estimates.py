@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import near_miss
-from ..extras import imported
+from ..extras import import_optional
 from ..robot import Robot
 from ..robot.scales import reach
 from .text import ROUNDING, digits, percent, share, table
@@ -42,7 +42,7 @@ class Tabular(ABC):
 
     def to_pandas(self) -> Any:
         """The table as a DataFrame; needs pandas."""
-        return imported("pandas").DataFrame(self.columns())
+        return import_optional("pandas").DataFrame(self.columns())
 
 
 @dataclass(frozen=True, repr=False, eq=False)

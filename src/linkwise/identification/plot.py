@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..figures import COLOURS, new_figure, plain, themed, tidy
+from ..figures import COLOURS, new_figure, plot_text, style_axes, theme_colour
 from .estimates import ZERO
 from .text import percent
 
@@ -43,29 +43,31 @@ def figure_of(result: Identification, recording: int) -> Figure:
     left.align_ylabels()
     draw_parameters(right.subplots(), result)
     which = "" if len(motions) == 1 else f", recording {recording % len(motions) + 1} of {len(motions)}"
-    figure.suptitle(f"{plain(result.nominal.name)}: identified from {result.samples} samples{which}", x=0.01, ha="left")
+    figure.suptitle(
+        f"{plot_text(result.nominal.name)}: identified from {result.samples} samples{which}", x=0.01, ha="left"
+    )
     return figure
 
 
 def draw_joint(torque: Axes, residual: Axes, result: Identification, torques: Torques, j: int) -> None:
     """On the left the torques, on the right the residual, on a scale of its own."""
     measured, predicted = torques.measured[:, j], torques.predicted[:, j]
-    torque.plot(torques.t, measured, color=themed(MEASURED), linewidth=2.4, label="measured")
-    torque.plot(torques.t, predicted, color=themed(PREDICTED), linewidth=1.0, label="predicted")
+    torque.plot(torques.t, measured, color=theme_colour(MEASURED), linewidth=2.4, label="measured")
+    torque.plot(torques.t, predicted, color=theme_colour(PREDICTED), linewidth=1.0, label="predicted")
     slow = np.abs(torques.speed[:, j]) < result.minimum_speed[j]
-    residual.plot(torques.t, np.where(slow, np.nan, measured - predicted), color=themed(LEFT), linewidth=0.8)
+    residual.plot(torques.t, np.where(slow, np.nan, measured - predicted), color=theme_colour(LEFT), linewidth=0.8)
     if slow.any():  # the fit has left them out, and so has its rms
         across = residual.get_xaxis_transform()
         residual.fill_between(
-            torques.t, 0.0, 1.0, where=slow, color=themed(SLOW), linewidth=0.0, transform=across, zorder=0
+            torques.t, 0.0, 1.0, where=slow, color=theme_colour(SLOW), linewidth=0.0, transform=across, zorder=0
         )
     for axes in (torque, residual):
-        tidy(axes, zero=0.6)
+        style_axes(axes, zero=0.6)
         axes.set_xlim(torques.t[0], torques.t[-1])
     name, unit = result.nominal.v_names[j], result.nominal.effort_units[j]
-    torque.set_ylabel(f"{short(plain(name))}\n({unit})")
+    torque.set_ylabel(f"{short(plot_text(name))}\n({unit})")
     text = f"residual: rms {result.residuals.rms[j]:.2g} {unit}, {percent(result.residuals.relative[j])}"
-    residual.set_title(text, loc="right", fontsize="small", pad=2.0, color=themed("0.35"))
+    residual.set_title(text, loc="right", fontsize="small", pad=2.0, color=theme_colour("0.35"))
 
 
 def draw_parameters(axes: Axes, result: Identification) -> None:
@@ -76,20 +78,26 @@ def draw_parameters(axes: Axes, result: Identification) -> None:
     size = np.where(size > 0.0, size, 1.0)
     known = np.isfinite(base.sigma)
     bars = np.minimum(SIGMAS * np.where(known, base.sigma, 0.0) / size, 4.0)
-    blue = themed(PREDICTED)
+    blue = theme_colour(PREDICTED)
     axes.errorbar(
         base.values / size, rows, xerr=bars, fmt="o", markersize=3.5, color=blue, ecolor=blue, elinewidth=1.2,
         linestyle="", label="identified, ± 2 σ",
     )  # fmt: skip
     axes.plot(
-        base.nominal / size, rows, "o", markersize=5.5, markerfacecolor="none", color=themed("0.4"), label="nominal"
+        base.nominal / size,
+        rows,
+        "o",
+        markersize=5.5,
+        markerfacecolor="none",
+        color=theme_colour("0.4"),
+        label="nominal",
     )
-    axes.set_yticks(rows, [plain(name) for name in base.names], fontsize="x-small")
+    axes.set_yticks(rows, [plot_text(name) for name in base.names], fontsize="x-small")
     for label, sure in zip(axes.get_yticklabels(), np.abs(base.values) >= ZERO * base.sigma, strict=True):
-        label.set_color(themed("black" if sure else "0.6"))
+        label.set_color(theme_colour("black" if sure else "0.6"))
     axes.set_ylim(-1.0, len(base))
     axes.set_xlim(-2.0, 2.0)
-    tidy(axes, zero=0.6, upright=True)
+    style_axes(axes, zero=0.6, upright=True)
     axes.set_xlabel("relative to the larger of both values\n(grey names: zero within 3 σ)")
     axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, frameon=False, fontsize="small")
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..notices import warn
+from ..printing import warn
 from ..robot import Robot, require_robot
 from .filtering import MOTION, LowPass
 from .preparing import filtering_of, motion_of, without_short_parts

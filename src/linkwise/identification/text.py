@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..printing import aligned
+from ..printing import align_columns
 
 ROUNDING = 1e-13  # of the largest number of its kind
 MARK = "*"  # at a number that the data do not tell by itself
@@ -51,7 +51,7 @@ def rounded(x: float, sigma: float) -> tuple[str, str]:
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], indent: str = "") -> list[str]:
     """Aligned: the first column at the left, numbers at the right, words at the left."""
     right = [k for k in range(1, len(head)) if all(is_number(row[k]) for row in rows)]
-    return [(indent + line).rstrip() for line in aligned([head, *rows], right)]
+    return [(indent + line).rstrip() for line in align_columns([head, *rows], right)]
 
 
 def is_number(cell: str) -> bool:

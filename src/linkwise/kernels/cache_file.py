@@ -19,7 +19,7 @@ from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 
-from ..files import replacing
+from ..files import atomic_replace
 
 MAGIC = b"linkwise kernel 4"
 
@@ -65,7 +65,7 @@ def read(path: Path) -> bytes:
 
 def write(path: Path, content: bytes, temporary: Path) -> None:
     """Write a file at once: whoever reads it sees the old content or the new, never a part."""
-    with replacing(path, temporary, opener=_private) as file:
+    with atomic_replace(path, temporary, opener=_private) as file:
         file.write(content)
 
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..extras import imported
+from ..extras import import_optional
 from ..graph import Program, count
 from ..graph.derivative import derivative
 from .events import Crossing, Events
@@ -233,4 +233,4 @@ def advance(one: Trajectories, solver: Any, step: RadauStep | None, times: np.nd
 
 
 def scipy_radau() -> Any:
-    return imported("scipy.integrate").Radau
+    return import_optional("scipy.integrate").Radau

@@ -22,12 +22,12 @@ import numpy as np
 
 from ..array_files import read_npz, read_parquet, write_parquet
 from ..errors import FileError, RobotError
-from ..extras import imported
-from ..files import saving
+from ..extras import import_optional
+from ..files import atomic_write
 from ..ode.registry import integrators
 from ..robot import Robot, toml
 from ..robot.layout import Layout
-from ..tables import comments_of, decoded, table_of, write_table
+from ..tables import comments_of, decode, parse_table, write_table
 from .recording import STATUS, EventRecord, Recording
 
 VERSION = 1
@@ -220,7 +220,7 @@ def refuse_comments(path: Path, columns: Iterable[str]) -> None:
 
 
 def read_csv(path: Path, content: bytes) -> tuple[dict[str, Any], Values]:
-    text = decoded(path, content)
+    text = decode(path, content)
     if not text.startswith(f"# {HEAD}:"):
         fail(path, f"begins with {text[:40].partition(chr(10))[0]!r} (expected '# {HEAD}: {VERSION}')", 1)
     entries: dict[str, Any] = {}
@@ -239,7 +239,7 @@ def read_csv(path: Path, content: bytes) -> tuple[dict[str, Any], Values]:
 
 
 def columns_of(path: Path, text: str) -> dict[str, np.ndarray]:
-    samples = table_of(path, text, strip=False)
+    samples = parse_table(path, text, strip=False)
     if "t" not in samples.names or not any(name == "q1" or name.startswith("q.") for name in samples.names):
         fail(path, "has no line with the columns' names (expected t,q1,...)", samples.line)
     if not text.endswith("\n"):
@@ -273,7 +273,7 @@ def save(recording: Recording, path: str | os.PathLike[str]) -> None:
     if target.suffix.lower() == ".csv":
         refuse_comments(target, table(values, layout))
     about = {HEAD: VERSION, "sha256": digest({**values, **robot}), **robot}
-    with saving(target) as file:
+    with atomic_write(target) as file:
         FORMATS[target.suffix.lower()].write(file, about, values, layout)
 
 
@@ -368,4 +368,4 @@ def difference(stored: Robot, other: Robot) -> str:
 
 
 def to_pandas(recording: Recording) -> Any:
-    return imported("pandas").DataFrame(table(values_of(recording), Layout.of(recording.robot)))
+    return import_optional("pandas").DataFrame(table(values_of(recording), Layout.of(recording.robot)))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import is_integer, near_miss
-from ..figures import grey_style, joint_style, new_figure, plain, themed, tidy
+from ..figures import grey_style, joint_style, new_figure, plot_text, style_axes, theme_colour
 from ..robot import Robot
 from ..robot.layout import Layout
 from ..robot.scales import reach, torque_scales
@@ -77,7 +77,7 @@ def figure_of(recording: Recording, joints: str | int | Sequence[str | int] | No
     for p, style in quaternions.items():
         draw(axes[QUATERNION], recording, recording.q[..., p], style)
         axes[QUATERNION].set_ylabel(QUATERNION)
-    draw(axes["imbalance"], recording, recording.imbalance, {"color": themed("0.25")})
+    draw(axes["imbalance"], recording, recording.imbalance, {"color": theme_colour("0.25")})
     axes["imbalance"].set_ylabel(IMBALANCE)
     events = events_by_name(recording)
     sizes = panel_sizes(recording)
@@ -182,14 +182,14 @@ def finish_panel(axes: Axes, recording: Recording) -> None:
         last = first + 1.1 * (furthest - first)
     axes.set_xlim((first, last) if last > first else (first - 0.5, first + 0.5))
     low, high = axes.get_ylim()
-    tidy(axes, zero=0.8 if low < 0.0 < high else 0.0)
+    style_axes(axes, zero=0.8 if low < 0.0 < high else 0.0)
     ended = np.asarray(recording.reached)[np.asarray(recording.status) != "done"]
     if not recording.batch:
         marked = {t for _, t, _ in recording.event_list}  # by the lines of the events
         for time in (time for time in np.atleast_1d(ended).tolist() if time not in marked):
-            axes.axvline(time, color=themed(ENDED), linewidth=1.0, linestyle=(0, (4, 3)))
+            axes.axvline(time, color=theme_colour(ENDED), linewidth=1.0, linestyle=(0, (4, 3)))
     elif ended.size:
-        axes.vlines(ended, 0.0, 0.06, color=themed(ENDED), linewidth=1.0, transform=axes.get_xaxis_transform())
+        axes.vlines(ended, 0.0, 0.06, color=theme_colour(ENDED), linewidth=1.0, transform=axes.get_xaxis_transform())
 
 
 def events_by_name(recording: Recording) -> dict[str, list[float]]:
@@ -202,7 +202,7 @@ def events_by_name(recording: Recording) -> dict[str, list[float]]:
 
 def event_style(k: int, recording: Recording) -> dict[str, Any]:
     dotted = {"linestyle": (0, (1, 1.5)), "linewidth": 1.4}
-    return {"color": themed(EVENTS[k % len(EVENTS)]), **({"linewidth": 1.0} if recording.batch else dotted)}
+    return {"color": theme_colour(EVENTS[k % len(EVENTS)]), **({"linewidth": 1.0} if recording.batch else dotted)}
 
 
 def mark_events(axes: Axes, recording: Recording, events: dict[str, list[float]]) -> None:
@@ -245,13 +245,13 @@ def legend(
 
     robot = recording.robot
     names = rate_labels(robot)
-    handles = [Line2D([], [], label=plain(names[k]), **style) for k, style in styles.items()]
+    handles = [Line2D([], [], label=plot_text(names[k]), **style) for k, style in styles.items()]
     if quaternions:
-        turns = [Line2D([], [], label=plain(robot.q_names[p]), **style) for p, style in quaternions.items()]
+        turns = [Line2D([], [], label=plot_text(robot.q_names[p]), **style) for p, style in quaternions.items()]
         headings = [Line2D([], [], linestyle="", label=text) for text in ("quaternions", "positions and rates")]
         handles = [headings[0], *turns, headings[1], *handles]
     for k, (name, times) in enumerate(events.items()):
-        label = plain(name) if len(times) == 1 else f"{plain(name)} (×{len(times)})"
+        label = plot_text(name) if len(times) == 1 else f"{plot_text(name)} (×{len(times)})"
         handles.append(Line2D([], [], label=label, **event_style(k, recording)))
     small = bool(quaternions) and len(handles) > MOST_ENTRIES
     rows = int(figure.get_figheight() / 0.22) if small else MOST_ENTRIES
@@ -275,7 +275,7 @@ def rate_labels(robot: Robot) -> list[str]:
 
 def title(recording: Recording) -> str:
     count = int(np.prod(recording.batch, dtype=int))
-    text = f"{plain(recording.robot.name)}: {recording.extent}"
+    text = f"{plot_text(recording.robot.name)}: {recording.extent}"
     if count > MOST_LINES:
         text += f"; median and {BAND[0]:g} to {BAND[-1]:g} % band"
     if bool((np.asarray(recording.status) != "done").any()):

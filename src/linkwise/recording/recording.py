@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from ..api.functions import ComponentAxes, forward_dynamics, joint_wrenches, kinetic_energy, potential_energy
-from ..equality import ComparesArrays, same
+from ..equality import ComparesArrays, identical
 from ..errors import printable
 from ..lazy import cached_property
 from ..printing import Description, notebook_html
@@ -96,7 +96,7 @@ class Recording:
         if not isinstance(other, Recording):
             return NotImplemented
         names = [field.name for field in fields(self) if field.compare] + ["tau", "wrench", "point"]
-        return all(same(getattr(self, name), getattr(other, name)) for name in names)
+        return all(identical(getattr(self, name), getattr(other, name)) for name in names)
 
     @property
     def batch(self) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from ..printing import Description, aligned
+from ..printing import Description, align_columns
 from ..spatial import Rotation
 from .coordinates import size_in_words
 from .entries import is_symbol
@@ -139,7 +139,7 @@ def bodies(robot: Robot) -> Cells:
 
 
 def grid(head: list[str], body: list[list[str]], right: Collection[int] = ()) -> list[str]:
-    rows = aligned([head, *body], right)
+    rows = align_columns([head, *body], right)
     return [rows[0], "-" * max(map(len, rows)), *rows[1:]]
 
 

@@ -10,8 +10,7 @@ from typing import Any
 
 from ..errors import RobotError, is_real, one_of
 from ..lazy import cached_property
-from ..notices import warn
-from ..printing import notebook_html
+from ..printing import notebook_html, warn
 from ..spatial import Placement, Scalar, is_zero
 from .build import assemble, checked_gravity
 from .changes import changed_rows, locked, on_fixed_base, on_free_base

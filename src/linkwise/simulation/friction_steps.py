@@ -24,9 +24,9 @@ import numpy as np
 
 from ..api import functions
 from ..graph import Program, evaluate
-from ..notices import warn
 from ..ode.methods import stability_limit
 from ..ode.registry import integrator as integrator_of
+from ..printing import warn
 from ..robot import Friction, Robot
 from ..robot.configurations import neutral
 from ..robot.symbols import symbols_of

@@ -22,7 +22,7 @@ import numpy as np
 
 from ..api.functions import kinetic_energy, potential_energy
 from ..errors import SingularError
-from ..extras import imported
+from ..extras import import_optional
 from ..kernels.dispatch import use_kernels
 from ..kernels.target import target_named
 from ..recording.recording import EventRecord, Recording
@@ -285,7 +285,7 @@ def cluster(engine: Any) -> Iterator[Any]:
     """A client of the cluster; a client or cluster that is started here is closed at the end."""
     if not isinstance(engine, str) and not hasattr(engine, "submit"):
         raise TypeError(f"engine is {engine!r} ({EXPECTED})")
-    distributed = imported("distributed")
+    distributed = import_optional("distributed")
     if isinstance(engine, distributed.Client):
         if engine.asynchronous:
             raise TypeError("engine is an asynchronous Client (expected one made with asynchronous=False)")

@@ -37,8 +37,8 @@ import numpy as np
 from ..array_files import read_npz, read_parquet, write_parquet
 from ..control.events import events_of
 from ..errors import SweepWarning, one_of, printable
-from ..extras import imported
-from ..files import replacing
+from ..extras import import_optional
+from ..files import atomic_replace
 from ..recording import EventRecord
 
 Columns = dict[str, np.ndarray]
@@ -61,7 +61,7 @@ def warn(message: str) -> None:
 
 def has_parquet() -> bool:
     try:
-        imported("pyarrow")
+        import_optional("pyarrow")
     except ImportError:
         return False
     return True
@@ -79,7 +79,7 @@ def check_kind(kind: str, path: Path) -> None:
     """An ImportError where files of this kind can be neither written nor read."""
     if kind == "parquet":
         try:
-            imported("pyarrow")
+            import_optional("pyarrow")
         except ImportError as error:
             raise ImportError(f"{path}: {error}") from None
 
@@ -170,7 +170,7 @@ class Folder:
         while True:
             temporary = self.path / f"_{name.removeprefix('_')}.{os.urandom(8).hex()}.tmp"
             try:
-                with replacing(self.path / name, temporary, durable=True, place=place) as file:
+                with atomic_replace(self.path / name, temporary, durable=True, place=place) as file:
                     file.write(content)
                     file.flush()
                     return os.fstat(file.fileno())

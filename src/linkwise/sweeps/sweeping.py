@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import SweepInterrupted
-from ..extras import imported
+from ..extras import import_optional
 from ..kernels.target import target_named
 from ..progress import ProgressDisplay
 from ..recording import EventRecord
@@ -110,7 +110,7 @@ class Sweep:
         Vectors are a column for each component: q0_1, q0_2, ..., q_end_1, ..., link2.com_1, ... Where joints have
         several degrees of freedom, those of states are named after them: q0.base.x, ..., qd_end.base.wx, ...
         """
-        pandas = imported("pandas")
+        pandas = import_optional("pandas")
         results = {name: column for name, column in self.read().items() if name not in ("q", "qd")}
         rows = results.pop("trajectory", np.zeros(0, dtype=np.int64))
         samples = {name: array[rows] for name, array in self.samples.items()}

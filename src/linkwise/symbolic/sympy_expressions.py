@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..extras import imported
+from ..extras import import_optional
 from ..graph import Node, Port, Program
 from ..graph.assignments import free_letter
 from ..graph.polynomial import Number, Polynomial, constant
@@ -21,7 +21,7 @@ def sympy_expressions(
     program: Program, named: bool, components: Components = None
 ) -> tuple[list[tuple[Any, Any]], list[Any]]:
     """Named intermediates (none if not asked for) and, for each output, a SymPy matrix, array or expression."""
-    sympy = imported("sympy")
+    sympy = import_optional("sympy")
     functions = functions_of(sympy)
     inputs, letter = input_symbols(sympy, program, components)
     uses = Counter(a.index for node in program.nodes for a in node.args)
@@ -50,7 +50,7 @@ def normal_expressions(
     program: Program, named: bool, components: Components = None
 ) -> tuple[list[tuple[Any, Any]], list[Any]]:
     """The same in normal form: sums multiplied out, sums of angles recognised. Quotients are named."""
-    sympy = imported("sympy")
+    sympy = import_optional("sympy")
     inputs, letter = input_symbols(sympy, program, components)
     normal = Normal(program)
     value: dict[int, Any] = {}

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import FileError, near_miss, printable
-from ..notices import warn
+from ..printing import warn
 from ..robot import Robot
 from ..robot.layout import COLUMN, LABELLED, MOTION, OF_NO_JOINT, Layout, angles, canonical_names, refuse_degrees
 from ..tables import Table, read_table, refuse_separator

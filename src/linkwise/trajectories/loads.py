@@ -11,7 +11,7 @@ import numpy as np
 from ..api.functions import AXES, ComponentAxes, inverse_dynamics, joint_wrenches
 from ..api.states import Array
 from ..errors import one_of
-from ..figures import grey_style, joint_style, new_figure, plain, save_figure, tidy
+from ..figures import grey_style, joint_style, new_figure, plot_text, save_figure, style_axes
 from ..robot import Friction, Robot, require_robot
 from ..robot.description import grid
 from ..robot.layout import Layout
@@ -212,7 +212,7 @@ class Loads:
             look = legend_style(self.units.count(unit) if several else 0, rows=12 if loads else 16)
             axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), **look)
         frame = f"; loads in the {FRAMES[self.axes]} frame" if loads else ""
-        figure.suptitle(f"{plain(self.robot.name)}: what the trajectory asks of its joints{frame}")
+        figure.suptitle(f"{plot_text(self.robot.name)}: what the trajectory asks of its joints{frame}")
         return save_figure(figure, path)
 
     def _link_styles(self) -> list[dict[str, Any]]:
@@ -230,9 +230,9 @@ class Loads:
         """Curves (n, samples), a line for each name; none for those that are NaN."""
         for name, curve, style in zip(names, curves, styles, strict=True):
             if not np.isnan(curve).all():
-                axes.plot(self.t, curve, **style, label=plain(name))
+                axes.plot(self.t, curve, **style, label=plot_text(name))
         axes.set(xlabel="time (s)", ylabel=label, xlim=(self.t[0], self.t[-1]))
-        tidy(axes)
+        style_axes(axes)
 
 
 def torque_along(

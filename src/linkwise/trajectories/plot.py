@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..api.functions import inverse_dynamics
-from ..figures import joint_style, new_figure, plain, themed, tidy
+from ..figures import joint_style, new_figure, plot_text, style_axes, theme_colour
 from ..robot import Friction, Robot
 from ..robot.layout import Layout
 from .checks import Floats, even_times
@@ -62,7 +62,7 @@ def draw_motion(
     for k, (row, name) in enumerate(zip(grid, names, strict=True)):
         for axes, column in zip(row, columns, strict=True):
             draw_panel(axes, t, column, k)
-        row[0].set_ylabel(plain(name) if named else f"joint {name}", rotation=0, ha="right", va="center")
+        row[0].set_ylabel(plot_text(name) if named else f"joint {name}", rotation=0, ha="right", va="center")
     for axes, column in zip(grid[0], columns, strict=True):
         axes.set_title(column.title, fontsize="medium")
     for axes in grid[-1]:
@@ -113,13 +113,13 @@ def draw_panel(axes: Axes, t: Floats, column: Quantity, k: int) -> None:
     if np.isfinite(half):
         if half <= FAR * float(np.abs(curve - middle).max()):
             for end in ends:
-                axes.axhline(end, color=themed(GREY), linestyle="--", linewidth=0.9)
+                axes.axhline(end, color=theme_colour(GREY), linestyle="--", linewidth=0.9)
         else:
             words = f"limits {ends[0]:.4g} to {ends[1]:.4g}" if column.kind == "position" else f"limit {ends[1]:.4g}"
             corner: dict[str, Any] = {"transform": axes.transAxes, "ha": "right", "va": "top"}
-            axes.text(0.99, 0.97, words, fontsize="x-small", color=themed(GREY), **corner)
+            axes.text(0.99, 0.97, words, fontsize="x-small", color=theme_colour(GREY), **corner)
             axes.margins(y=0.2)
     if len(set(column.units)) > 1:
         axes.set_title(column.units[k], loc="left", fontsize="x-small", pad=2.0)
-    tidy(axes, zero=0.0)
+    style_axes(axes, zero=0.0)
     axes.tick_params(labelsize="small")

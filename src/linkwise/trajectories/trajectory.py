@@ -246,7 +246,7 @@ class Trajectory:
         -------
         matplotlib.figure.Figure
         """
-        from ..figures import plain, save_figure
+        from ..figures import plot_text, save_figure
         from .plot import draw_motion
 
         shown_limits = self.limits if robot is None and limits is None else None
@@ -255,7 +255,7 @@ class Trajectory:
             raise TypeError("degrees=True without a robot (expected robot=..., which tells angles from lengths)")
         if robot is not None and shown_limits is None:
             shown_limits = MotionLimits.of(robot, limits, complete=False)
-        title = self._title if robot is None else f"{plain(robot.name)}: {self._title}"
+        title = self._title if robot is None else f"{plot_text(robot.name)}: {self._title}"
         return save_figure(draw_motion(self, robot, shown_limits, title, samples, friction, degrees), path)
 
 

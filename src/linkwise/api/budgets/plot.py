@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...figures import COLOURS, new_figure, plain, save_figure, themed, tidy
+from ...figures import COLOURS, new_figure, plot_text, save_figure, theme_colour, style_axes
 from .text import check_most, format_number
 
 OTHERS = "0.8"
@@ -58,7 +58,7 @@ def plot_budget(
 
 def heading(budget: Any) -> str:
     comes = "the torques come" if budget.what == "torques" else f"{budget.symbol} comes"
-    return f"{plain(budget.robot.name)}: where {comes} from"
+    return f"{plot_text(budget.robot.name)}: where {comes} from"
 
 
 def draw_bars(budget: Any, chosen: Sequence[int], labels: Sequence[str], values: np.ndarray, most: int) -> Any:
@@ -76,13 +76,13 @@ def draw_bars(budget: Any, chosen: Sequence[int], labels: Sequence[str], values:
     for axes, k, row in zip(panels, chosen, rows, strict=True):
         names, sizes = zip(*row, strict=True)
         colours = [COLOURS[1] if x < 0.0 else COLOURS[0] for x in sizes]
-        axes.barh(range(len(row)), sizes, color=[*map(themed, colours[:-1]), themed("black")])
-        axes.set_yticks(range(len(row)), [plain(name) for name in names], fontsize="small")
+        axes.barh(range(len(row)), sizes, color=[*map(theme_colour, colours[:-1]), theme_colour("black")])
+        axes.set_yticks(range(len(row)), [plot_text(name) for name in names], fontsize="small")
         axes.invert_yaxis()
         limit = mark_limit(axes.axvline, budget, k, [math.copysign(1.0, sizes[-1])])
-        axes.set(xlabel=f"{plain(budget.robot.v_names[k])} ({budget.units()[k]}){f', {limit}' if limit else ''}")
-        axes.axvline(0.0, color=themed("0.3"), linewidth=0.8)
-        tidy(axes, zero=0.0, upright=True)
+        axes.set(xlabel=f"{plot_text(budget.robot.v_names[k])} ({budget.units()[k]}){f', {limit}' if limit else ''}")
+        axes.axvline(0.0, color=theme_colour("0.3"), linewidth=0.8)
+        style_axes(axes, zero=0.0, upright=True)
         axes.set_axisbelow(True)
     figure.suptitle(heading(budget))
     return figure
@@ -102,7 +102,7 @@ def mark_limit(line: Any, budget: Any, k: int, signs: Sequence[float] = (1.0, -1
     if limit > FAR_LIMIT * reach:
         return f"{words}, off the scale"
     for sign in signs:
-        line(sign * limit, color=themed("black"), linestyle="--", linewidth=0.9)
+        line(sign * limit, color=theme_colour("black"), linestyle="--", linewidth=0.9)
     return words
 
 
@@ -121,9 +121,12 @@ def term_styles(shown: Sequence[Sequence[int]], labels: Sequence[str]) -> dict[i
     palette = (*COLOURS, *MORE)
     order = dict.fromkeys(column for columns in shown for column in columns)
     if all(labels[column] in KINDS for column in order):
-        return {column: {"facecolor": themed(KINDS[labels[column]]), "hatch": ""} for column in order}
+        return {column: {"facecolor": theme_colour(KINDS[labels[column]]), "hatch": ""} for column in order}
     return {
-        column: {"facecolor": themed(palette[k % len(palette)]), "hatch": HATCHES[k // len(palette) % len(HATCHES)]}
+        column: {
+            "facecolor": theme_colour(palette[k % len(palette)]),
+            "hatch": HATCHES[k // len(palette) % len(HATCHES)],
+        }
         for k, column in enumerate(order)
     }
 
@@ -142,21 +145,23 @@ def draw_panel(
     labels_and_styles: list[tuple[str, dict[str, Any]]] = [(labels[column], styles[column]) for column in columns]
     rest = [column for column in range(len(labels)) if column not in columns]
     if rest and np.abs(others := values[:, rest].sum(-1)).max() > NOISE * np.abs(values).max():
-        stacked, labels_and_styles = [*stacked, others], [*labels_and_styles, ("others", {"facecolor": themed(OTHERS)})]
+        stacked, labels_and_styles = [*stacked, others], [*labels_and_styles, ("others", {"facecolor": theme_colour(OTHERS)})]
     bottoms = {1.0: np.zeros(len(t)), -1.0: np.zeros(len(t))}
     for term, (label, style) in zip(stacked, labels_and_styles, strict=True):
         for sign, bottom in bottoms.items():
             part = np.where(sign * term > 0.0, term, 0.0)
-            once = plain(label) if sign > 0.0 else None
-            axes.fill_between(t, bottom, bottom + part, edgecolor=themed("white"), linewidth=0.0, label=once, **style)
+            once = plot_text(label) if sign > 0.0 else None
+            axes.fill_between(
+                t, bottom, bottom + part, edgecolor=theme_colour("white"), linewidth=0.0, label=once, **style
+            )
             bottoms[sign] = bottom + part
     total = values.sum(-1)
-    axes.plot(t, total, color=themed("black"), linewidth=1.4, label=budget.symbol)
+    axes.plot(t, total, color=theme_colour("black"), linewidth=1.4, label=budget.symbol)
     limit = mark_limit(axes.axhline, budget, k)
     if limit:
-        axes.plot([], [], color=themed("black"), linestyle="--", linewidth=0.9, label=limit)
-    axes.set(ylabel=f"{plain(budget.robot.v_names[k])} ({budget.units()[k]})", xlim=(t[0], t[-1]))
-    axes.axhline(0.0, color=themed("0.3"), linewidth=0.8)
-    tidy(axes, zero=0.0)
+        axes.plot([], [], color=theme_colour("black"), linestyle="--", linewidth=0.9, label=limit)
+    axes.set(ylabel=f"{plot_text(budget.robot.v_names[k])} ({budget.units()[k]})", xlim=(t[0], t[-1]))
+    axes.axhline(0.0, color=theme_colour("0.3"), linewidth=0.8)
+    style_axes(axes, zero=0.0)
     axes.set_axisbelow(True)
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.03), frameon=False, fontsize="small")

@@ -11,7 +11,7 @@ import linkwise as lw
 
 from ... import progress
 from ...errors import one_of
-from ...files import saving
+from ...files import atomic_write
 from ..declare import OUTPUT, arg, command, flag, opt
 from ..options import Friction, UrdfRotors
 from ..results import STDOUT, Tables, check_file, write_by, writing, wrote
@@ -216,7 +216,7 @@ def written(text: str, out: str | None) -> int:
     if out is None:
         echo(text.rstrip())
         return 0
-    with writing(), saving(Path(out)) as file:
+    with writing(), atomic_write(Path(out)) as file:
         file.write(text.encode())
     wrote(out)
     return 0

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from xml.sax.saxutils import quoteattr
 
 from ...errors import FileError, near_miss
-from ...notices import warn
+from ...printing import warn
 from .. import xml
 from ..xml import DEPTH, ELEMENTS, Element, shorten
 

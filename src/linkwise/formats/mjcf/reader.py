@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ...errors import FileError, RobotError, RowError, near_miss
-from ...extras import imported
+from ...extras import import_optional
 from ...robot import Robot, from_table
 from .. import xml
 from ..files import Options
@@ -46,7 +46,7 @@ class Model:
     def __init__(self, document: Document, path: Path, options: Options) -> None:
         self.document, self.path, self.options = document, path, options
         self.root, self.skipped = document.root, document.skipped
-        self.mujoco = imported("mujoco")
+        self.mujoco = import_optional("mujoco")
         self.files: dict[str, str] = {}  # the names of mesh files, by those that MuJoCo sees
         self.spec = self.run(lambda: self.mujoco.MjSpec.from_string(document.text))
 

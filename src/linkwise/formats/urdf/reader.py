@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import FileError, RobotError, RowError, near_miss
-from ...notices import warn
+from ...printing import warn
 from ...robot import Robot, from_table
 from ...robot.layout import listed
 from ...robot.tables import new_name

@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 from xml.sax.saxutils import escape, quoteattr
 
 from ...errors import FileError, RobotError
-from ...files import saving
+from ...files import atomic_write
 from ...robot import KINDS, Robot
 from ...robot.joint_space import label
 from ...robot.tables import ORIGIN, Z, free_name
@@ -52,7 +52,7 @@ def write(robot: Robot, path: Path, rotors: UrdfRotors = "refuse") -> None:
     table = frames_table(robot, path)
     text = Writer(table, remark).text()
     verify_text(table, text, path)
-    with saving(path) as file:
+    with atomic_write(path) as file:
         file.write(text.encode())
 
 

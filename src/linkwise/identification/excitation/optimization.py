@@ -12,7 +12,7 @@ import numpy as np
 from ...api.compiling import compile as compiled_for
 from ...derivatives.graph_derivatives import vjp
 from ...errors import ExcitationInterrupted, is_integer, one_of
-from ...notices import warn
+from ...printing import warn
 from ...regressors.parameters import parameters
 from ...regressors.regressors import regressor
 from ...robot import Friction, Robot, require_robot

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...extras import imported
+from ...extras import import_optional
 from .module import PAGE, aligned
 
 AT_ONCE = 1 << 22  # bytes of arrays that are in a module's memory at a time
@@ -19,7 +19,7 @@ AT_ONCE = 1 << 22  # bytes of arrays that are in a module's memory at a time
 @lru_cache(maxsize=1)
 def runtime() -> tuple[Any, Any]:
     """wasmtime and its compiler."""
-    wasmtime = imported("wasmtime")
+    wasmtime = import_optional("wasmtime")
     atexit.register(runtime.cache_clear)  # the compiler must not outlive the package
     return wasmtime, wasmtime.Engine()
 
