@@ -1,6 +1,6 @@
 """Arrays by name as .npz archives and as Parquet tables with metadata. Nothing is ever unpickled.
 
-What cannot be read is a ValueError, whatever the readers raise for files that are damaged or not theirs.
+Files that are damaged or of another kind raise a ValueError, whatever the underlying reader raises.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ def write_parquet(
     metadata: Mapping[str, str] | None = None,
     lengths: Mapping[str, np.ndarray] | None = None,
 ) -> None:
-    """A table with a row for each entry; further axes are lists of a fixed size.
+    """Write a table with a row for each entry; further axes become lists of a fixed size.
 
-    `lengths`: of columns whose rows are lists of different lengths, these lengths; their arrays hold all rows in turn.
+    `lengths` has the lengths of rows for columns of variable-length lists, whose arrays are concatenated rows.
     """
     pyarrow, parquet = import_optional("pyarrow"), import_optional("pyarrow.parquet")
     arrays = []
@@ -50,7 +50,7 @@ def write_parquet(
 
 
 def read_parquet(content: bytes) -> tuple[Arrays, dict[str, str]]:
-    """The columns of a table and its metadata, as they were given to `write_parquet`."""
+    """Read the columns and metadata written by `write_parquet`."""
     pyarrow, parquet = import_optional("pyarrow"), import_optional("pyarrow.parquet")
     try:
         table = parquet.read_table(pyarrow.BufferReader(content), use_threads=False)

@@ -1,4 +1,4 @@
-"""Results that hold arrays compare as a whole: one truth value, where tuples would ask each array for one."""
+"""Equality of results with arrays, as one truth value."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 
 def identical(a: Any, b: Any) -> bool:
-    """Equal to the last bit; NaN is equal to NaN."""
+    """Whether two values are equal bit for bit; NaN equals NaN."""
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
         if a.dtype != b.dtype or a.shape != b.shape:
             return False
@@ -24,7 +24,7 @@ def identical(a: Any, b: Any) -> bool:
 
 
 class ComparesArrays:
-    """Stands first among the bases: equal if all attributes are and, of named tuples, all entries."""
+    """Compares all attributes and, for named tuples, all entries; must be the first base class."""
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self) or not identical(vars(self), vars(other)):

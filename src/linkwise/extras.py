@@ -1,4 +1,4 @@
-"""Optional packages: which extra of pyproject.toml brings each, and an error that says so where one is missing."""
+"""Optional packages, and the extra of pyproject.toml that installs each."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ EXTRAS = {
 
 
 def import_optional(module: str) -> Any:
-    """A module of an optional package; an ImportError with the line that installs it, where it is missing."""
+    """Import a module of an optional package; the ImportError has the command that installs it."""
     package = module.partition(".")[0]
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != package:
-            raise  # the package is there, and lacks another one
+            raise  # a dependency of the package is missing
         raise ImportError(f"{package} is not installed: pip install 'linkwise[{EXTRAS[package]}]'") from None

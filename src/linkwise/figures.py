@@ -1,4 +1,4 @@
-"""What figures share: the look of each joint's curves and of a panel, and writing a picture."""
+"""Styles of curves and panels in all figures, and writing pictures."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ STYLES = (  # of joints 1 to 6, 7 to 12, ...
     (0, (4, 4)),
 )
 GREYS = ("0.15", "0.6")
-LIGHTER = 0.35  # of the way to white, on a dark background
-LETTERS = 48  # of a name in a picture
+LIGHTER = 0.35  # fraction of the way to white, on a dark background
+LETTERS = 48  # longest name in a picture
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -43,7 +43,7 @@ def require_matplotlib() -> None:
 
 
 def theme_colour(colour: str) -> Any:
-    """The colour in the current style of matplotlib: with light text, greys are inverted and other colours lighter."""
+    """Adapt a colour to matplotlib's style: with light text, greys are inverted and other colours lighter."""
     rcParams, to_rgb = import_optional("matplotlib").rcParams, import_optional("matplotlib.colors").to_rgb
 
     if sum(to_rgb(rcParams["text.color"])) < 1.5:
@@ -53,9 +53,9 @@ def theme_colour(colour: str) -> Any:
 
 
 def plot_text(text: str) -> str:
-    """A name, or a text with names in it, as matplotlib shows it letter by letter, shortened where it is long.
+    """Shorten a text, and escape it for matplotlib.
 
-    Between two $ it would read formulas, and leave labels that begin with _ out of legends.
+    Otherwise text between two $ is a formula, and labels that begin with _ are not in legends.
     """
     if len(text) > LETTERS:
         text = f"{text[: LETTERS // 2]}…{text[-(LETTERS // 2) :]}"
@@ -68,12 +68,12 @@ def joint_style(k: int) -> dict[str, Any]:
 
 
 def grey_style(k: int) -> dict[str, Any]:
-    """The k-th look of curves that belong to no one degree of freedom."""
+    """The k-th style of curves that do not belong to one degree of freedom."""
     return {"color": theme_colour(GREYS[k // len(STYLES) % len(GREYS)]), "linestyle": STYLES[k % len(STYLES)]}
 
 
 def style_axes(axes: Axes, *, zero: float = 0.8, upright: bool = False) -> None:
-    """What panels share: a grid, a line at zero of this width, and no frame above and right; `upright`: values at x."""
+    """Style a panel: a grid, a zero line of this width, no frame above and right; `upright` means values along x."""
     if zero:
         line = axes.axvline if upright else axes.axhline
         line(0.0, color=theme_colour("0.6"), linewidth=zero, zorder=0)
@@ -82,7 +82,7 @@ def style_axes(axes: Axes, *, zero: float = 0.8, upright: bool = False) -> None:
 
 
 def save_figure(figure: Figure, path: str | os.PathLike[str] | None) -> Figure:
-    """The figure, written where there is a path, in the format that its ending names."""
+    """Write the figure if there is a path, in the format of its ending, and return it."""
     if path is None:
         return figure
     target = Path(path)

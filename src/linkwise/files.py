@@ -1,4 +1,4 @@
-"""Files are replaced as a whole: whoever reads one sees the old content or the new, never a part."""
+"""Replace files atomically: readers see the old content or the new, never a part."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def atomic_replace(
     opener: Callable[[str, int], int] | None = None,
     place: Callable[[Path, Path], None] | None = None,
 ) -> Iterator[BinaryIO]:
-    """A file to write; it takes the place of `path` when it is complete. Both must be on one disk.
+    """Open a temporary file that replaces `path` when it is complete. Both must be on one disk.
 
-    `durable`: the content is on the disk before the name is. `place(temporary, path)` gives it its name in another way.
+    `durable` flushes the content to the disk before renaming. `place(temporary, path)` replaces the renaming.
     """
     try:
         with open(temporary, "xb", opener=opener) as file:
@@ -38,9 +38,9 @@ def atomic_replace(
 
 @contextmanager
 def atomic_write(target: Path) -> Iterator[BinaryIO]:
-    """The same for a path that a user gave: links are followed, and what is wrong is a `FileError`.
+    """Write atomically to a path of a user: links are followed, and errors are `FileError`s.
 
-    Pipes and devices are written to as they are.
+    Pipes and devices are written directly.
     """
     before = check_target(target)
     real = Path(os.path.realpath(target))
@@ -59,7 +59,7 @@ def atomic_write(target: Path) -> Iterator[BinaryIO]:
 
 
 def check_target(target: Path) -> int | None:
-    """Refuse a path that no file can be written to; the mode of what is there now."""
+    """Raise if no file can be written to a path; return the mode of an existing file."""
     if "\0" in str(target):
         raise FileError(f"{str(target)!r}: a path cannot have a null character")
     try:

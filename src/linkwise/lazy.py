@@ -1,8 +1,7 @@
 """`cached_property` without a lock.
 
-That of Python 3.11 holds one lock for all objects of a class while a value is computed: threads with different robots
-wait for each other, and a child of a fork waits forever. Values here are computed without side effects, so two threads
-that compute the same one at once do no harm.
+Python 3.11's holds one lock for all objects of a class while a value is computed: threads with different robots wait
+for each other, and a forked child may deadlock. Values here have no side effects, so computing one twice is harmless.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ Value = TypeVar("Value")
 
 
 class cached_property(Generic[Value]):  # noqa: N801  as Python's own
-    """An attribute that is computed when it is first read, and kept in the object's `__dict__`."""
+    """An attribute that is computed when first read, and stored in the object's `__dict__`."""
 
     def __init__(self, compute: Callable[[Any], Value]) -> None:
         self._compute = compute

@@ -1,4 +1,4 @@
-"""What notebooks show: tables and small pictures of robots and recordings, as HTML.
+"""HTML for notebooks: tables and small pictures of robots and recordings.
 
 All text is escaped. A picture that cannot be drawn, such as that of a robot with symbols, is replaced by the reason.
 """
@@ -64,7 +64,7 @@ def recording_html(recording: Recording) -> str:
 
 
 def picture_or_reason(picture: Callable[[], str]) -> str:
-    """The picture; a notebook must show the rest even where there is none."""
+    """The picture, or the reason why there is none."""
     try:
         return picture()
     except Exception as problem:

@@ -14,7 +14,7 @@ PACKAGE = __name__.partition(".")[0]
 
 
 class Description(str):
-    """Text that shows itself as it is at the prompt; names and notes of files in it are escaped."""
+    """Text that is shown without quotes at the prompt; names and notes of files in it are escaped."""
 
     __slots__ = ()
 
@@ -26,24 +26,23 @@ class Description(str):
 
 
 def align_columns(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> list[str]:
-    """Rows of cells as lines, each column at the left, or at the right where it is in `right`."""
+    """Align rows of cells in columns: left, or right for columns in `right`."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     put = [str.rjust if k in right else str.ljust for k in range(len(widths))]
     return ["  ".join(side(x, w) for side, x, w in zip(put, row, widths, strict=True)).rstrip() for row in rows]
 
 
 def notebook_html(value: Any) -> str:
-    """How a notebook shows a robot or a recording; what a terminal would obey is escaped.
+    """The HTML of a robot or a recording for a notebook, with control characters escaped.
 
-    The module that knows it draws, and is above the packages of what it shows: it is imported by its name, when a
-    notebook asks.
+    `notebook` is above the packages of robots and recordings, so it is imported by name when it is needed.
     """
     text: str = import_module(".notebook", __package__).html_of(value)
     return printable(text)
 
 
 class Equations(str):
-    """LaTeX text that a notebook sets as equations."""
+    """LaTeX text that a notebook shows as equations."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""How far a long run is, on stderr: on a terminal a bar if `rich` is installed, otherwise lines."""
+"""Progress of long runs on stderr: a bar on a terminal with `rich`, otherwise lines."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from .errors import printable
 
 
 def on_terminal() -> bool:
-    """Whether a person sees stderr, which a process need not have."""
+    """Whether stderr exists and is a terminal."""
     return sys.stderr is not None and sys.stderr.isatty()
 
 
-PATIENCE = 1.0  # seconds before long work shows anything
-RARELY = 60.0  # seconds between its lines, after some time
+PATIENCE = 1.0  # seconds before progress is shown
+RARELY = 60.0  # longest time between lines, in seconds
 
 
 class ProgressDisplay:
-    """There is a bar after `bar_after` seconds, or a line after `line_after`.
+    """Shows a bar after `bar_after` seconds, or a line after `line_after`.
 
     The time between lines doubles from `wait` to `longest`.
     """
@@ -33,7 +33,7 @@ class ProgressDisplay:
 
     @classmethod
     def of_long_work(cls, shown: bool | None = None, patience: float | None = None) -> Self:
-        """Shown on a terminal after a second; elsewhere in lines, ever more rarely, if asked for."""
+        """A display that starts on a terminal after a second, and elsewhere only if `shown` is true."""
         wait = PATIENCE if patience is None else patience
         first = wait if (on_terminal() if shown is None else shown) else math.inf
         return cls(first, first, PATIENCE, RARELY)
@@ -46,16 +46,16 @@ class ProgressDisplay:
 
     @property
     def silent(self) -> bool:
-        """Whether nothing will be shown, however long it takes."""
+        """Whether nothing will ever be shown."""
         return self.bar is None and self.bar_from == self.line_from == math.inf
 
     @property
     def seconds(self) -> float:
-        """Since the start."""
+        """Seconds since the start."""
         return time.monotonic() - self.started
 
     def update(self, done: float, total: float, label: str, line: str = "", *, last: bool = False) -> None:
-        """`label` stands beside the bar; `line` is printed where there is no bar, the last one in any case."""
+        """Update the bar with `label`, or print `line` if there is no bar; the last line is always printed."""
         moment = time.monotonic()
         if self.bar is None and moment >= self.bar_from and on_terminal():
             self.bar_from = float("inf")  # one attempt
@@ -73,7 +73,7 @@ class ProgressDisplay:
 
 
 def description(label: str) -> str:
-    """A label for `rich`, which takes words in brackets for commands."""
+    """Escape a label for `rich`, which interprets words in brackets."""
     from rich.markup import escape
 
     text: str = escape(printable(label))

@@ -1,4 +1,4 @@
-"""The classes of results, for annotations and `isinstance`."""
+"""Classes of results, for annotations and `isinstance`."""
 
 from .api.budgets.budget import QuasiBudget
 from .api.budgets.result import Budget

@@ -1,8 +1,8 @@
-"""Tables of comma-separated values: the only place where Linkwise reads and writes CSV.
+"""Tables of comma-separated values: all reading and writing of CSV.
 
-A table has a header, then a row for each sample; lines that begin with # are comments. Names of columns are quoted
-where they have commas or quotes. Numbers are ASCII digits with a point. Errors begin with file:line. Which column
-belongs to which joint is said by `robot.layout`.
+A table has a header, then a row for each sample; lines that begin with # are comments. Column names with commas or
+quotes are quoted. Numbers are ASCII digits with a point. Errors begin with file:line. `robot.layout` maps columns to
+joints.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from .errors import FileError
 from .files import atomic_write
 
 ROWS = 10_000  # converted to text at a time
-LINE_END = re.compile(r"\r\n|\r|\n")  # as editors count lines; str.splitlines knows more
-Row = tuple[int, list[str]]  # the number of a line and its cells
+LINE_END = re.compile(r"\r\n|\r|\n")  # as in editors; str.splitlines has more line ends
+Row = tuple[int, list[str]]  # line number and cells
 
 
 def parse_number(text: str) -> float:
-    """A number in ASCII digits, as other programs read it; Python alone reads 1_0 as ten."""
+    """Parse a number in ASCII digits, as other programs do; only Python reads 1_0 as ten."""
     if "_" in text or not text.isascii():
         raise ValueError(f"{text!r} is not a number")
     return float(text)
 
 
 def is_number(text: str, finite: bool = True) -> bool:
-    """Whether a text is a number, and a finite one."""
+    """Whether a text is a number, and finite if required."""
     try:
         return math.isfinite(parse_number(text)) or not finite
     except ValueError:
@@ -47,7 +47,7 @@ def read_text(file: Path) -> str:
 
 
 def decode(file: Path, content: bytes) -> str:
-    """The text of a file in UTF-8, with a byte order mark or without."""
+    """Decode a file in UTF-8, with or without a byte order mark."""
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -56,14 +56,14 @@ def decode(file: Path, content: bytes) -> str:
 
 
 def split_rows(text: str, delimiter: str = ",") -> list[Row]:
-    """The rows of a table, each with its line; comments are empty rows."""
+    """Split a table into rows with line numbers; comments are empty rows."""
     lines = LINE_END.split(text.removesuffix("\n"))
     reader = csv.reader(("" if line.startswith("#") else line for line in lines), delimiter=delimiter)
     return [(reader.line_num, row) for row in reader]
 
 
 def comments_of(text: str) -> list[tuple[int, str]]:
-    """The lines of a table that begin with #, each with its number and without the sign."""
+    """The comment lines of a table, with line numbers and without #."""
     return [(k, line[1:].strip()) for k, line in enumerate(LINE_END.split(text), 1) if line.startswith("#")]
 
 
@@ -71,19 +71,19 @@ class Table(NamedTuple):
     """A header and the rows below it."""
 
     file: Path
-    line: int  # of the header; of the last line where there is none
+    line: int  # of the header, or the last line without one
     names: list[str]
     rows: list[Row]
 
     @property
     def where(self) -> str:
-        """The place of the header, for errors."""
+        """File and line of the header, for errors."""
         return f"{self.file}:{self.line}"
 
     def numbers(
         self, names: Sequence[str] | None = None, selected: Iterable[int] | None = None, finite: bool = True
     ) -> list[list[float]]:
-        """The rows as numbers. `names`: of all columns, the header by default; `picked`: which to take, in order."""
+        """The rows as numbers. `names` are those of all columns; `selected` columns are returned in order."""
         names = self.names if names is None else names
         columns = range(len(names)) if selected is None else list(selected)
         parsed = []
@@ -104,7 +104,7 @@ class Table(NamedTuple):
 
 
 def parse_table(file: Path, text: str, strip: bool = True) -> Table:
-    """The first row that is not empty is the header. `strip`: spaces around cells do not count."""
+    """Parse a table; the first row that is not empty is the header. `strip` removes spaces around cells."""
     rows = [(line, [cell.strip() for cell in row] if strip else row) for line, row in split_rows(text)]
     filled = [(line, row) for line, row in rows if any(row)]
     if not filled:
@@ -118,14 +118,14 @@ def read_table(file: Path) -> Table:
 
 
 def refuse_separator(where: str, names: Sequence[str]) -> None:
-    """One cell with semicolons or tabs in it is a table as spreadsheets write it in many countries."""
+    """Raise if the header is one cell with semicolons or tabs, as some spreadsheets write tables."""
     for sign, word in ((";", "semicolons"), ("\t", "tabs")):
         if len(names) == 1 and sign in names[0]:
             raise FileError(f"{where}: {word} stand between the columns (expected commas, and points in numbers)")
 
 
 def write_table(file: BinaryIO, columns: Mapping[str, Any], comments: Iterable[str] = ()) -> None:
-    """Comments, the names of the columns, and a row for each entry of these arrays; numbers in full."""
+    """Write comments, the column names, and a row for each entry of the arrays, with all digits."""
     text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
     text.writelines(f"# {comment}\n" for comment in comments)
     writer = csv.writer(text, lineterminator="\n")
@@ -137,6 +137,6 @@ def write_table(file: BinaryIO, columns: Mapping[str, Any], comments: Iterable[s
 
 
 def save_table(path: str | os.PathLike[str], columns: Mapping[str, Any]) -> None:
-    """The file is there when it is complete: what stops the writing leaves an earlier one as it was."""
+    """Write a table atomically: an interruption leaves an earlier file unchanged."""
     with atomic_write(Path(path)) as file:
         write_table(file, columns)

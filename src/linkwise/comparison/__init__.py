@@ -1,4 +1,4 @@
-"""Why two models of a robot disagree: joints matched, coordinates aligned, differences named and proven."""
+"""Compare two models of a robot: match joints, align coordinates, explain the differences."""
 
 from .comparing import compare
 from .findings import Comparison, Difference, Finding

@@ -1,13 +1,13 @@
-"""How the frames of two matched robots lie to each other: where the bases stand, which joints count the other way.
+"""Align the frames of two matched robots: placement of the bases, and sign and zero of each joint.
 
-Frames of a link may differ and the robot be the same. With F the pose of a link, X the base of b seen from that of a,
+Robots are the same even if the frames of their links differ. With F the pose of a link, X the base of b in that of a,
 
-    F_a(q_a) T = X F_b(q_b)            T constant: the frame of b, seen from that of a
+    F_a(q_a) T = X F_b(q_b)            T constant: the frame of b in that of a
     T = M J(c),  M = P_a⁻¹ T_parent P_b,  q_b = s q_a + c
 
-P is the placement of a joint in its parent and J its motion. A revolute joint is the same in both if M takes its axis
-to itself or to its opposite, s = -1. c follows from the joints that the link carries, or from its body where it carries
-none. A search goes from the base to the tips; it prefers equal bodies, and few reversed joints and offsets.
+P is the placement of a joint in its parent and J its motion. A revolute joint is the same in both if M maps its axis
+to itself or to its opposite, s = -1. c follows from the joints that the link carries, or from its body if there are
+none. A search from the base to the tips prefers equal bodies, and few reversed joints and offsets.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from .rigid import (
 )
 from .skeleton import Skeleton, Unit
 
-TIGHT = 1e-7  # radians and lengths by the robot's size: the same but for rounding
-LOOSE = 2e-3  # the same but for few digits
+TIGHT = 1e-7  # radians, and lengths relative to the robot's size: equal up to rounding
+LOOSE = 2e-3  # equal up to few digits
 COSTS = {"place": 10.0, "body": 2.5, "gravity": 2.5, "frame": 2.0, "zero": 1.0, "sign": 1.0, "base": 1.0}
-OPPOSITE = 0.85  # the cosine: an axis within half a radian of the opposite one is reversed, others are turned
+OPPOSITE = 0.85  # cosine of about half a radian: closer to the opposite axis, a joint is reversed
 BEAM = 24
-HOPELESS = 9.0  # a way that costs so much more is not followed
+HOPELESS = 9.0  # partial alignments that cost so much more are dropped
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class JointAlignment:
     M: Array
     zero: float
     sign: int
-    off: float  # how far M is from a motion that keeps the axis
+    off: float  # deviation of M from a motion that keeps the axis
 
 
 @dataclass(frozen=True)
@@ -63,10 +63,7 @@ class Alignment:
 
 
 def align(a: Skeleton, b: Skeleton) -> Alignment:
-    """The best alignment of two robots whose units correspond one by one.
-
-    A beam search: of the ways to align the first k joints, the cheapest go on to the next.
-    """
+    """Find the best alignment of two robots whose units correspond one by one, by beam search over the joints."""
     size = characteristic_length(a, b)
     candidates = Candidates(a, b, size)
     as_it_is = search(candidates, [EYE])
@@ -89,14 +86,14 @@ def search(candidates: Candidates, bases: list[Array]) -> Alignment:
             for cost, X, done in beam
             for more, joint in next_joints(candidates, X, done)
         ]
-        longer.sort(key=lambda state: state[0])  # stable: what comes first in a tie differs least
+        longer.sort(key=lambda state: state[0])  # stable: in a tie the candidate with fewer differences comes first
         beam = [state for state in longer[:BEAM] if state[0] < longer[0][0] + HOPELESS]
     cost, X, done = beam[0]
     return Alignment(X, done, cost)
 
 
 def characteristic_length(a: Skeleton, b: Skeleton) -> float:
-    """The largest distance between joints, to measure lengths by; of robots without any, the size of their bodies."""
+    """The length scale: the largest distance between joints, or the size of the bodies if all are zero."""
     units = [unit for robot in (a, b) for unit in robot.units]
     reach = max((float(np.linalg.norm(unit.placement[:3, 3])) for unit in units), default=0.0)
     bodies = (np.sqrt(abs(np.trace(S[:3, :3]) / S[3, 3])) for S in (unit.body for unit in units) if S[3, 3])
@@ -110,9 +107,9 @@ def same_place(T: Array, U: Array, size: float) -> bool:
 def next_joints(
     candidates: Candidates, X: Array, done: tuple[JointAlignment, ...]
 ) -> Iterator[tuple[float, JointAlignment]]:
-    """How the next joint may be aligned, with what each way costs.
+    """Iterate over the alignments of the next joint, with their costs.
 
-    A body that cannot be the same, however it is turned, tells nothing, nor do frames of different conventions.
+    Bodies count only if they can be equal in some placement, and frames only if some alignment makes them equal.
     """
     a, b, size, k = candidates.a, candidates.b, candidates.size, len(done)
     one, other = a.units[k], b.units[k]
@@ -138,7 +135,7 @@ def next_joints(
 
 
 def same_invariants(one: Unit, other: Unit) -> bool:
-    """Whether two bodies can be the same in some place: by mass and principal moments."""
+    """Whether two bodies have equal mass and principal moments."""
     (mass_a, _, tensor_a), (mass_b, _, tensor_b) = mass_properties(one.body), mass_properties(other.body)
     if mass_a <= 0.0 or abs(mass_a - mass_b) > TIGHT * mass_a:
         return False
@@ -147,7 +144,7 @@ def same_invariants(one: Unit, other: Unit) -> bool:
 
 
 def orthonormalize(T: Array) -> Array:
-    """Without rounding errors in its rotation, which would grow from link to link."""
+    """Remove rounding errors of the rotation, which would grow from link to link."""
     return make_pose(nearest_rotation(T[:3, :3]), T[:3, 3])
 
 
@@ -157,7 +154,7 @@ def child_misalignment(a: Skeleton, b: Skeleton, child: int, T: Array, size: flo
 
 
 def nearest_axis_motion(unit: Unit, M: Array, size: float) -> tuple[Array, int, float]:
-    """The nearest motion that takes the joint's axis to itself or its opposite, the sign, and how far M is from it."""
+    """The motion nearest to M that maps the joint's axis to itself or its opposite, the sign, and the deviation."""
     if unit.kind == "free":
         return orthonormalize(M), 1, 0.0
     if unit.kind == "ball":
@@ -171,7 +168,7 @@ def nearest_axis_motion(unit: Unit, M: Array, size: float) -> tuple[Array, int, 
         return near, sign, tilt
     along = float(M[:3, 3] @ M[:3, 2])
     near[2, 3] = sign * along
-    foot = M[:3, 3] - along * M[:3, 2]  # the point of b's axis that is next to the origin
+    foot = M[:3, 3] - along * M[:3, 2]  # the point of b's axis nearest to the origin
     return near, sign, max(tilt, float(np.abs(foot).max()) / size)
 
 
@@ -183,7 +180,7 @@ def same_body(one: Unit, other: Unit, T: Array, size: float) -> bool:
 
 
 def entry_scale(body: Array, size: float) -> Array:
-    """The size of the entries of a body: geometric means of those on the diagonal; of a point at the origin, more."""
+    """The scale of each entry of a body: geometric means of the diagonal, with a minimum for the second moments."""
     d = np.sqrt(np.abs(np.diag(body)))
     d[:3] = max(d[:3].max(), TIGHT * size * d[3])
     return np.outer(d, d)

@@ -1,9 +1,8 @@
-"""How the bodies of two aligned robots differ, in words: each difference with what would correct it.
+"""Differences between the bodies of two aligned robots, each with its correction.
 
-Bodies are compared in the frame of a's table. What is often wrong in files is looked for by name: products of inertia
-with the opposite sign, a tensor about the joint instead of the mass centre, the body of a fixed link left out. Such a
-cause is named only where it explains the difference: what it leaves is small beside the difference itself, not only
-beside the numbers that differ.
+Bodies are compared in the frames of a's table. Common mistakes are recognised: products of inertia with the opposite
+sign, a tensor about the joint instead of the mass centre, the body of a fixed link left out. A cause is reported only
+if the residual is small relative to the difference itself, not only relative to the numbers that differ.
 """
 
 from __future__ import annotations
@@ -27,14 +26,14 @@ from .rigid import (
 from .skeleton import Skeleton
 
 SAME = 1e-9  # relative
-ALIKE = 1e-6  # of the numbers: close enough to be recognised
-SLIGHT = 1e-5  # relative: numbers of few digits rather than another body
-LEFT = 0.05  # of the difference: the most that a cause may leave unexplained
+ALIKE = 1e-6  # relative: close enough for a cause to be recognised
+SLIGHT = 1e-5  # relative: few digits rather than another body
+LEFT = 0.05  # largest residual of a cause, relative to the difference
 PRODUCTS = {"Ixy": (0, 1), "Ixz": (0, 2), "Iyz": (1, 2)}
 
 
 def body_increments(a: Skeleton, b: Skeleton, bodies: tuple[Array, ...], alignment: Alignment) -> Iterator[Increment]:
-    """`bodies`: those of b in the frames of a's links."""
+    """Iterate over all differences. `bodies` are those of b in the frames of a's links."""
     remaining = list(bodies)
     for increment in fixed_bodies(a, b, bodies, alignment):
         yield increment
@@ -45,9 +44,9 @@ def body_increments(a: Skeleton, b: Skeleton, bodies: tuple[Array, ...], alignme
 
 
 def body_differences(a: Skeleton, b: Skeleton, k: int, body: Array, alignment: Alignment) -> Iterator[Increment]:
-    """Mass, then mass centre, then tensor: each changes the body from what the others have made of it.
+    """Compare mass, then mass centre, then tensor; each correction starts from the result of the one before.
 
-    Where all three differ, and the tensor in no way that is known, it is another body.
+    If all three differ, and the tensor by no known cause, it is another body.
     """
     unit = a.units[k]
     frame = unit.frame
@@ -94,7 +93,7 @@ def body_differences(a: Skeleton, b: Skeleton, k: int, body: Array, alignment: A
 
 
 def same_mass_properties(one: Array, other: Array) -> bool:
-    """Whether two bodies agree in each of mass, moments and second moments, not only in the largest of them."""
+    """Whether mass, first moments and second moments agree, each relative to its own size."""
     groups = ((slice(3, 4), slice(3, 4)), (slice(0, 3), slice(3, 4)), (slice(0, 3), slice(0, 3)))
     scale = [np.abs(one[g]).max() + np.abs(other[g]).max() for g in groups]
     scale[1] = max(scale[1], 1e-3 * float(np.sqrt(scale[0] * scale[2])))
@@ -102,7 +101,7 @@ def same_mass_properties(one: Array, other: Array) -> bool:
 
 
 def allowed_residual(a: Array, b: Array) -> float:
-    """The most that a cause may leave of the difference between a and b."""
+    """The largest residual with which a cause explains the difference between a and b."""
     return float(min(ALIKE * max(np.abs(a).max(), np.abs(b).max()), LEFT * np.abs(a - b).max()))
 
 
@@ -119,7 +118,7 @@ def com_hint(com_a: Array, com_b: Array) -> str:
 def describe_tensor_difference(
     a: Array, b: Array, body_a: tuple[float, Array], body_b: tuple[float, Array], to_b: Array
 ) -> tuple[str, str]:
-    """The kind of difference and what it looks like. Tensors are in the table frame of a."""
+    """The kind of the difference and a text. Tensors are in the table frame of a."""
     close = allowed_residual(a, b)
     R = to_b[:3, :3]
     for tensor_a, tensor_b, whose in ((a, b, "a"), (R @ a @ R.T, R @ b @ R.T, "b")):
@@ -166,7 +165,7 @@ def origin_of_b(to_b: Array) -> Array:
 
 
 def fixed_bodies(a: Skeleton, b: Skeleton, bodies: tuple[Array, ...], alignment: Alignment) -> Iterator[Increment]:
-    """Bodies of fixed joints that are in one robot only, or that another link carries."""
+    """Iterate over bodies of fixed joints that only one robot has, or that another link carries."""
     in_a = {
         f.name: (f.unit, transform_body(f.body, f.placement)) for f in a.frames if f.body is not None and f.unit >= 0
     }
@@ -176,7 +175,7 @@ def fixed_bodies(a: Skeleton, b: Skeleton, bodies: tuple[Array, ...], alignment:
         if f.body is not None and f.unit >= 0
     }
     left = [S - unit.body for S, unit in zip(bodies, a.units, strict=True)]
-    unit = np.diag([1.0 / characteristic_length(a, b)] * 3 + [1.0])  # lengths in parts of the size: all entries in kg
+    unit = np.diag([1.0 / characteristic_length(a, b)] * 3 + [1.0])  # lengths relative to the size: all entries in kg
     changes: dict[str, dict[int, Array]] = {}
     for name in [*in_a, *(name for name in in_b if name not in in_a)]:
         changes[name] = {}
@@ -201,7 +200,7 @@ def largest(body: Array, unit: Array) -> float:
 
 
 def explains(difference: Array, change: Array, unit: Array) -> bool:
-    """Whether the change is what the bodies differ by."""
+    """Whether the change equals the difference of the bodies."""
     scale = max(largest(difference, unit), largest(change, unit))
     return largest(difference - change, unit) < ALIKE * scale
 

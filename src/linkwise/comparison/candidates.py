@@ -1,4 +1,4 @@
-"""What may be tried: where the base of b stands, and where a joint of b has its zero.
+"""Candidates for the placement of b's base and for the zeros of b's joints.
 
 The first candidate is always that nothing differs.
 """
@@ -24,17 +24,17 @@ from .rigid import (
 )
 from .skeleton import Skeleton, Unit
 
-LEVER = 1e-6  # of the robot's size: a shorter one does not tell an angle
+LEVER = 1e-6  # relative to the robot's size: a shorter lever does not determine an angle
 SAME = 1e-6  # radians, and of the robot's size
 
 
 class Line(NamedTuple):
-    """The axis of a joint: a direction (of no meaning for ball and free joints), and a point on it."""
+    """The axis of a joint: a direction (meaningless for ball and free joints), and a point on it."""
 
     form: str  # that of `Unit.form`
     direction: Array
     point: Array
-    slides: tuple[Array, ...] | None = ()  # along which joints in between may move it; None: joints that also turn it
+    slides: tuple[Array, ...] | None = ()  # directions in which joints in between move it; None: they also turn it
 
 
 def axis_line(unit: Unit, where: Array, slides: tuple[Array, ...] | None = ()) -> Line:
@@ -42,7 +42,7 @@ def axis_line(unit: Unit, where: Array, slides: tuple[Array, ...] | None = ()) -
 
 
 class Candidates:
-    """For two robots whose units correspond one by one."""
+    """Candidates for two robots whose units correspond one by one."""
 
     def __init__(self, a: Skeleton, b: Skeleton, size: float) -> None:
         self.a, self.b, self.size = a, b, size
@@ -52,7 +52,7 @@ class Candidates:
         return unique_placements([EYE, *placements(self.a, self.b, -1, self.size)], self.size)
 
     def of_link(self, k: int, M: Array) -> Iterator[tuple[Array, float, bool]]:
-        """J(c), c, and whether nothing differs; of ball and free joints T = M J(c) is as the frames or the axes are."""
+        """J(c), c, and whether nothing differs; for ball and free joints T = M J(c) follows from frames or axes."""
         unit = self.a.units[k]
         if unit.form not in ("ball", "free"):
             yield from link_candidates(self.a, self.b, k, M, self.size)
@@ -79,7 +79,7 @@ def unique_placements(candidates: Iterable[Array], size: float) -> list[Array]:
 
 
 def link_candidates(a: Skeleton, b: Skeleton, k: int, M: Array, size: float) -> Iterator[tuple[Array, float, bool]]:
-    """J(c) for a joint of one degree of freedom, its c, and whether that is zero."""
+    """J(c) for a joint of one degree of freedom, c, and whether c is zero."""
     unit, zeros = a.units[k], [0.0]
     pairs = [(line_in(a, child, inverse(M)), line_in(b, child, EYE)) for child in a.children(k)]
     levers = [lever for of_a, of_b in pairs for lever in zeros_from_axes(unit, of_a, of_b, size)]
@@ -106,7 +106,7 @@ def line_in(robot: Skeleton, child: int, frame: Array) -> Line:
 
 
 def zeros_from_axes(unit: Unit, of_a: Line, of_b: Line, size: float) -> Iterator[tuple[float, float]]:
-    """Levers, and how far the joint must turn or slide to take the axis of a child in b to that in a."""
+    """Levers, and the displacements that move the axis of a child in b to that in a."""
     if of_a.form == "free":
         return
     if unit.form == "slide":
@@ -132,7 +132,7 @@ def zeros_from_axes(unit: Unit, of_a: Line, of_b: Line, size: float) -> Iterator
 
 
 def zeros_from_feet(a: Skeleton, b: Skeleton, k: int, M: Array) -> Iterator[tuple[float, float]]:
-    """Of a slide that carries a joint about its own axis: by what that joint carries."""
+    """For a slide that carries a revolute joint about the same axis: by what that joint carries."""
     for of_a, of_b, _ in feet_of(a, b, [child for child in a.children(k) if a.units[child].form == "turn"]):
         yield 1.0, float((inverse(M) @ [*of_a, 1.0])[2] - of_b[2])
 
@@ -142,7 +142,7 @@ def planar_angle(x: Array) -> float:
 
 
 def zeros_from_bodies(unit: Unit, of_a: Array, of_b: Array, size: float) -> Iterator[tuple[float, float]]:
-    """How far, for the body of b to look as that of a: by its mass centre, then by its products of inertia."""
+    """The displacements that align the bodies: by mass centres, then by products of inertia."""
     mass = min(of_a[3, 3], of_b[3, 3])
     if mass <= 0.0:
         return
@@ -162,7 +162,7 @@ def zeros_from_bodies(unit: Unit, of_a: Array, of_b: Array, size: float) -> Iter
 
 
 def placements(a: Skeleton, b: Skeleton, k: int, size: float) -> Iterator[Array]:
-    """Where the frame of link k of b (-1: its base) may be, seen from that of a, by the axes of what it carries."""
+    """Placements of the frame of link k of b (-1: its base) in that of a, by the axes that it carries."""
     children = a.children(k)
     for child in children[:2]:
         yield a.units[child].placement @ inverse(b.units[child].placement)
@@ -171,14 +171,14 @@ def placements(a: Skeleton, b: Skeleton, k: int, size: float) -> Iterator[Array]
     for R in rotations(a, b, k, near, size):
         yield make_pose(R, least_translation(R, near, feet_of(a, b, children)))
     every = [(lines_a[index], lines_b[index]) for index in lines_a]
-    for R in rotations_from_axes(every):  # if all joints further out have the same zeros
+    for R in rotations_from_axes(every):  # valid if all joints further out have the same zeros
         yield make_pose(R, least_translation(R, every, []))
-    if k >= 0:  # last: principal axes have the fewest digits
+    if k >= 0:  # last: principal axes are the least accurate
         yield from placements_from_bodies(a.units[k].body, b.units[k].body)
 
 
 def placements_from_bodies(of_a: Array, of_b: Array) -> Iterator[Array]:
-    """Placements that bring the mass centre and the principal axes of one body to those of another."""
+    """Placements that align mass centre and principal axes of two bodies."""
     if min(of_a[3, 3], of_b[3, 3]) <= 0.0:
         return
     (_, com_a, tensor_a), (_, com_b, tensor_b) = mass_properties(of_a), mass_properties(of_b)
@@ -190,7 +190,7 @@ def placements_from_bodies(of_a: Array, of_b: Array) -> Iterator[Array]:
 
 
 def carried_lines(robot: Skeleton, k: int) -> dict[int, Line]:
-    """The axes of the next joints in the frame of link k, all at zero: those on the link itself, and six more."""
+    """Axes of the next joints in the frame of link k at zero: those on the link itself, and six more."""
     where: dict[int, Array] = {k: EYE}
     lines: dict[int, Line] = {}
     children = robot.children(k)
@@ -208,13 +208,13 @@ def carried_lines(robot: Skeleton, k: int) -> dict[int, Line]:
 
 
 def rotations(a: Skeleton, b: Skeleton, k: int, near: list[tuple[Line, Line]], size: float) -> Iterator[Array]:
-    """Rotations that take directions of link k of b to those of a: axes on it, gravity, and where its mass is."""
+    """Rotations that align directions of link k: axes that it carries, gravity, and its mass centre."""
     yield from rotations_from_axes(near)
     falls = min(map(np.linalg.norm, (a.gravity, b.gravity))) > 0.0
     axes = [pair for pair in near if pair[0].form not in ("ball", "free")]
     if not axes:
         if k < 0 and falls:
-            yield shortest_turn(b.gravity, a.gravity)  # all that is known of a base that carries balls
+            yield shortest_turn(b.gravity, a.gravity)  # a base that carries balls has no other direction
         return
     of_a, of_b = axes[0]
     for s in (1.0, -1.0):
@@ -230,7 +230,7 @@ def rotations(a: Skeleton, b: Skeleton, k: int, near: list[tuple[Line, Line]], s
 
 
 def mass_lever(body: Array, line: Line, size: float) -> Array:
-    """From the axis to the mass centre, across the axis."""
+    """The vector from the axis to the mass centre, perpendicular to the axis."""
     if body[3, 3] <= 0.0:
         return np.zeros(3)
     lever = body[:3, 3] / body[3, 3] - line.point
@@ -239,7 +239,7 @@ def mass_lever(body: Array, line: Line, size: float) -> Array:
 
 
 def rotations_from_axes(pairs: list[tuple[Line, Line]]) -> Iterator[Array]:
-    """Rotations by the directions of two axes."""
+    """Rotations that align the directions of two axes."""
     axes = [pair for pair in pairs if pair[0].form not in ("ball", "free")]
     for (a, b), (c, d) in itertools.islice(itertools.combinations(axes, 2), 5):
         for s, t in itertools.product((1.0, -1.0), repeat=2):
@@ -247,7 +247,7 @@ def rotations_from_axes(pairs: list[tuple[Line, Line]]) -> Iterator[Array]:
 
 
 def rotation_from_pairs(targets: tuple[Array, Array], sources: tuple[Array, Array]) -> Iterator[Array]:
-    """The rotation that takes two directions to two others; none if they are parallel or at another angle."""
+    """The rotation that maps two directions to two others; none if they are parallel or at another angle."""
     if abs(targets[0] @ targets[1] - sources[0] @ sources[1]) > SAME:
         return
     crosses = np.cross(*targets), np.cross(*sources)
@@ -258,9 +258,9 @@ def rotation_from_pairs(targets: tuple[Array, Array], sources: tuple[Array, Arra
 
 
 def least_translation(R: Array, pairs: list[tuple[Line, Line]], feet: list[tuple[Array, Array, Array]]) -> Array:
-    """The least translation that brings points of lines, turned by R, onto the lines of a.
+    """The least translation that moves points of lines of b, rotated by R, onto the lines of a.
 
-    Feet decide what the lines leave open.
+    Feet determine the directions in which the lines allow any translation.
     """
     rows, values = [np.zeros((1, 3))], [np.zeros(1)]
     for of_a, of_b in pairs:
@@ -281,7 +281,7 @@ def least_translation(R: Array, pairs: list[tuple[Line, Line]], feet: list[tuple
 
 
 def projection_across(directions: list[Array]) -> Array:
-    """The projection on what is perpendicular to all directions."""
+    """The projection onto the complement of all directions."""
     if not directions:
         return np.eye(3)
     U, sizes, _ = np.linalg.svd(np.column_stack(directions))
@@ -290,9 +290,9 @@ def projection_across(directions: list[Array]) -> Array:
 
 
 def feet_of(a: Skeleton, b: Skeleton, children: list[int]) -> list[tuple[Array, Array, Array]]:
-    """Points that the next joints do not move, in a and in b, and across what they are points.
+    """Points that the next joints do not move, in a and in b, with the projection in which they are determined.
 
-    On an axis of rotation: where the joint after comes nearest to it, or else where the mass is.
+    On an axis of rotation it is the point nearest to the following joint, or else to the mass centre.
     """
     feet = []
     for child in children:

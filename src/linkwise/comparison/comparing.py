@@ -1,4 +1,4 @@
-"""`compare`: why do these two models disagree?"""
+"""`compare`: explain why two models disagree."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ from .notes import (
 from .skeleton import WIDTHS, Skeleton, skeleton_of
 from .tables import identity_alignment, other_conventions, reattach, table_difference
 
-MOVED = ("placement", "gravity")  # findings that entries of a table, or its convention, may explain better
-FEW = 2  # findings; what has more may be a table read in another convention
+MOVED = ("placement", "gravity")  # findings that table entries or the convention may explain better
+FEW = 2  # findings; if there are more, the convention of a table may be wrong
 
 
 def compare(a: Any, b: Any, *, states: int = 20, seed: int = 0, tolerance: float = 1e-9) -> Comparison:
@@ -128,9 +128,9 @@ def label(robot: Skeleton) -> str:
 def best_attachment(
     a: Skeleton, b: Skeleton, elsewhere: tuple[Finding, ...], on_other_rows: tuple[Finding, ...]
 ) -> tuple[Pair | None, Mapping[int, tuple[int, str]]]:
-    """The best pair with the links of a on their parents of b, unless the names mislead: then with a as it is.
+    """The best pair with the links of a attached to their parents in b, or with a as it is if that matches better.
 
-    Another row of the same body counts only where it explains more: frames may be left out, and places the same.
+    Another row of the same body is used only if it explains more: one table may lack frames at the same places.
     """
     best = best_pair(a, b)
     if best is None:
@@ -140,7 +140,7 @@ def best_attachment(
             continue
         for attached, note in reattach(a.robot, {f.where: f.value_b for f in findings}):
             again = best_pair(skeleton_of(attached), b)
-            # With all joints matched and one in another place more can be said than with one joint left alone.
+            # all joints matched with one displaced explains more than one joint unmatched
             as_good = again is not None and (again[0][0] <= best[0][0] if same_rows else again[0] < best[0])
             if again is not None and as_good and (not best[1].elsewhere or again[0] < best[0]):
                 reported = tuple(replace(f, message=f.message + note) for f in findings)
@@ -149,7 +149,7 @@ def best_attachment(
 
 
 def best_pair(a: Skeleton, b: Skeleton) -> tuple[tuple[float, float], Pair, Mapping[int, tuple[int, str]]] | None:
-    """Of the ways to match the joints, the one that leaves the fewest joints alone or in other places, and its cost."""
+    """The matching with the fewest unmatched or displaced joints, and its cost."""
     best: tuple[tuple[float, float], Pair, Mapping[int, tuple[int, str]]] | None = None
     for hows in matchings(a, b):
         if not hows:
@@ -174,7 +174,7 @@ def align_pair(a: Skeleton, b: Skeleton, pairs: Mapping[int, int]) -> Pair:
 
 
 def best_explanation(pair: Pair, pairs: Mapping[int, int], sample: States, tolerance: float) -> tuple[Pair, Explained]:
-    """What explains the difference in the fewest words: another convention, entries of tables, or what is aligned."""
+    """The shortest explanation: another convention, entries of tables, or the alignment."""
     explained = explain(pair, sample)
     if not any(f.kind in MOVED for f in explained.findings):
         return pair, explained
@@ -186,7 +186,7 @@ def best_explanation(pair: Pair, pairs: Mapping[int, int], sample: States, toler
 
 
 def explain_by_table(pair: Pair, pairs: Mapping[int, int], sample: States) -> tuple[Pair, Explained] | None:
-    """By the entries that differ, if both have tables of the same rows."""
+    """Explain by the entries that differ, if both have tables with the same rows."""
     if list(pairs.items()) != [(k, k) for k in range(max(len(pair.whole_a.units), len(pair.whole_b.units)))]:
         return None
     table = table_difference(pair.whole_a, pair.whole_b, list(pairs), pair.size)
@@ -201,7 +201,7 @@ def explain_by_table(pair: Pair, pairs: Mapping[int, int], sample: States) -> tu
 def explain_by_convention(
     pair: Pair, pairs: Mapping[int, int], sample: States, tolerance: float
 ) -> tuple[Pair, Explained] | None:
-    """If one of the tables, read in the other DH convention, gives the same robot, nothing else is to be said."""
+    """Explain by the convention, if one table read in the other DH convention gives the same robot."""
     whole_a, whole_b = pair.whole_a, pair.whole_b
     for one, other, text in other_conventions(whole_a, whole_b):
         again = align_pair(one, other, pairs)
@@ -240,7 +240,7 @@ def quantity_differences(pair: Pair, sample: Any) -> tuple[Difference, ...]:
 def relative_difference(
     what: str, x: Any, y: Any, labels: list[str], in_a: Quantities, in_b: Quantities, pair: Pair
 ) -> Difference:
-    """Relative to the largest of each joint: of an inertia matrix, to the geometric mean of its diagonal."""
+    """Relative to each joint's largest value; inertia matrices, to geometric means of the diagonal."""
     off = np.abs(x - y)
     if x.ndim == 3:
         diagonals = [np.abs(np.diagonal(m, axis1=1, axis2=2)).max(0) for m in (x, y)]
@@ -255,7 +255,7 @@ def relative_difference(
 
 
 def coupling_hint(couplings: list[Finding]) -> str:
-    """How to make robots alike of which only one has couplings: Pinocchio leaves them out unless it is asked."""
+    """A hint for couplings that only one robot has: Pinocchio ignores them by default."""
     if all(f.value_a is not None and f.value_b is not None for f in couplings):
         return ""
     return ' (lw.load(..., mimic="independent") reads them as joints of their own)'

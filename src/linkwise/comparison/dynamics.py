@@ -1,8 +1,8 @@
-"""Torques of two robots at the same states, and of models between them: robot a with some of the numbers of robot b.
+"""Torques of two robots at the same states, and of intermediate models: robot a with some parameters of robot b.
 
 Shared coordinates are those of the joints that both robots have, in the order and with the meaning of robot a. States
-go from there to each robot, and torques back: the power stays the same. Torques are computed by the algorithms
-themselves, so that results are the same whatever has been compiled, and that numbers of a model may be arrays.
+are mapped from there to each robot and torques back, with the same power. Torques are computed by the plain algorithms:
+results do not depend on what has been compiled, and parameters may be arrays.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ class Follower(NamedTuple):
 
 @dataclass(frozen=True)
 class SharedCoordinates:
-    """Where the numbers of each unit are in the shared coordinates."""
+    """The slices of each unit in the shared coordinates."""
 
     q: tuple[slice, ...]
     v: tuple[slice, ...]
     nq: int
     n: int
     followers: tuple[Follower, ...]
-    couplings: Array  # G: v = G v_own; the columns are the joints that move on their own
+    couplings: Array  # G: v = G v_independent
 
 
 def shared_coordinates(a: Skeleton, places: dict[int, int]) -> SharedCoordinates:
-    """`places`: units of the whole robot -> units of `a`, which has the shared ones alone."""
+    """`places` maps units of the whole robot to units of `a`, which has only the shared ones."""
     widths = [WIDTHS.get(unit.kind, (1, 1)) for unit in a.units]
     ends = np.cumsum([(0, 0), *widths], axis=0).tolist()
     q, v = (tuple(slice(ends[k][x], ends[k + 1][x]) for k in range(len(widths))) for x in (0, 1))
@@ -68,12 +68,12 @@ def shared_coordinates(a: Skeleton, places: dict[int, int]) -> SharedCoordinates
 
 
 def coordinate_unit(unit: Unit, size: float) -> float:
-    """What a coordinate of a joint of one degree of freedom is measured by: 1 rad, or the robot's size."""
+    """The scale of a coordinate of one degree of freedom: 1 rad, or the robot's size."""
     return 1.0 if unit.joint.angular else size
 
 
 def velocity_units(a: Skeleton, shared: SharedCoordinates, size: float) -> Array:
-    """The same for each velocity."""
+    """The scale of each velocity."""
     units = np.ones(shared.n)
     for unit, part in zip(a.units, shared.v, strict=True):
         units[part] = [*[size] * 3, *[1.0] * 3] if unit.kind == "free" else coordinate_unit(unit, size)
@@ -81,13 +81,13 @@ def velocity_units(a: Skeleton, shared: SharedCoordinates, size: float) -> Array
 
 
 def independent_units(a: Skeleton, shared: SharedCoordinates, size: float) -> Array:
-    """The same for each velocity of joints that move on their own."""
+    """The scale of each velocity of independent joints."""
     followers = [shared.v[follower.unit].start for follower in shared.followers]
     return np.delete(velocity_units(a, shared, size), followers)
 
 
 def random_states(a: Skeleton, shared: SharedCoordinates, count: int, seed: int, size: float) -> States:
-    """Angles of all sizes, displacements within half the robot's size; coupled joints as they must be."""
+    """Random angles, displacements within half the robot's size; coupled joints follow their leaders."""
     rng = np.random.default_rng(seed)
     q = np.zeros((count, shared.nq))
     for unit, part in zip(a.units, shared.q, strict=True):
@@ -106,7 +106,7 @@ def random_states(a: Skeleton, shared: SharedCoordinates, count: int, seed: int,
 
 
 class StateMap:
-    """From shared coordinates to those of a whole robot, whose joints all move on their own; others stay at zero."""
+    """Maps shared coordinates to those of a robot without couplings; joints that are not shared stay at zero."""
 
     def __init__(
         self, robot: Skeleton, units: Sequence[Unit], shared: SharedCoordinates, alignment: Alignment | None = None
@@ -118,7 +118,7 @@ class StateMap:
         self.neutral[list(whole.quaternions)] = 1.0
 
     def only(self, kept: Sequence[int]) -> StateMap:
-        """The map with the alignment of these units alone; of the others q_b = q_a."""
+        """The map that aligns only these units; for the others q_b = q_a."""
         restricted = object.__new__(StateMap)
         restricted.__dict__.update(self.__dict__)
         restricted.joints = [joint if k in kept else None for k, joint in enumerate(self.joints)]
@@ -136,7 +136,7 @@ class StateMap:
         return States(q, v, acc)
 
     def torques(self, states: States, tau: Array) -> Array:
-        """In shared coordinates, of joints that move on their own."""
+        """Map torques to shared coordinates of independent joints."""
         shared = np.zeros((*tau.shape[:-1], self.shared.n))
         for k, unit in enumerate(self.units):
             joint_tau = joint_torques(unit, self.joints[k], states.q[..., self.shared.q[k]], tau[..., unit.v])
@@ -182,7 +182,7 @@ def joint_torques(unit: Unit, joint: JointAlignment | None, q: Array, tau: Array
 
 @dataclass(frozen=True)
 class DynamicParameters:
-    """What the dynamics depends on, in the frames of robot a. Bodies and rotors may have axes, the last for states."""
+    """Parameters of the dynamics in the frames of a. Bodies and rotors may have batch axes, the last for states."""
 
     placements: tuple[Array, ...]
     bodies: tuple[Array, ...]
@@ -203,7 +203,7 @@ def parameters_of(a: Skeleton) -> DynamicParameters:
 
 
 def parameters_of_b(a: Skeleton, b: Skeleton, alignment: Alignment) -> DynamicParameters:
-    """The numbers of b in the frames of a."""
+    """The parameters of b in the frames of a."""
     placements, bodies = [], []
     for one, other, joint in zip(a.units, b.units, alignment.joints, strict=True):
         Tp = alignment.joints[one.parent].T if one.parent >= 0 else alignment.base
@@ -214,7 +214,7 @@ def parameters_of_b(a: Skeleton, b: Skeleton, alignment: Alignment) -> DynamicPa
 
 
 def model_robot(a: Skeleton, parameters: DynamicParameters) -> Robot:
-    """A robot of the shared joints with these numbers."""
+    """A robot of the shared joints with these parameters."""
     links: list[Link] = []
     last: dict[int, int] = {-1: -1}
     for k, unit in enumerate(a.units):
@@ -248,14 +248,14 @@ def placement(T: Array) -> Placement:
 
 
 def model_torques(a: Skeleton, shared: SharedCoordinates, parameters: DynamicParameters, states: States) -> Array:
-    """(..., states, n), the axes in front those of the numbers."""
+    """Torques (..., states, n); the leading axes are those of the parameters."""
     front = [np.shape(body)[:-2] for body in parameters.bodies] + [np.shape(rotor) for rotor in parameters.rotors]
     shape = np.broadcast_shapes(*front, states.q.shape[:-1])
     return np.asarray(stack(scalar_torques(model_robot(a, parameters), states), shape) @ shared.couplings)
 
 
 def stack(scalars: Any, shape: tuple[int, ...]) -> Array:
-    """Scalars, or lists of them, as one array: (*shape, ...)."""
+    """Stack scalars, or lists of them, into one array (*shape, ...)."""
     if isinstance(scalars, list):
         return np.stack([stack(x, shape) for x in scalars], axis=len(shape))
     return np.broadcast_to(scalars, shape)
@@ -277,14 +277,14 @@ def scalar_torques(robot: Robot, states: States) -> list[Any]:
 
 
 def torques(robot: Robot, to: StateMap, states: States) -> Array:
-    """Of a whole robot, in shared coordinates."""
+    """Torques of a whole robot in shared coordinates."""
     tau = scalar_torques(robot.uncoupled, to.states(states))
     return to.torques(states, stack(tau, states.q.shape[:-1]))
 
 
 @dataclass(frozen=True)
 class Quantities:
-    """What is compared, at each state."""
+    """The compared quantities at each state."""
 
     inertia: Array
     gravity: Array
@@ -293,7 +293,7 @@ class Quantities:
 
 
 def quantities(robot: Robot, to: StateMap, states: States) -> Quantities:
-    """In shared coordinates, of joints that move on their own."""
+    """Map torques to shared coordinates of independent joints."""
     whole, count, zeros = robot.uncoupled, states.q.shape[:-1], [0.0] * len(robot.links)
     positions = whole.coordinates.positions(columns(to.states(states).q))
     tau = torques(robot, to, states)
@@ -307,6 +307,6 @@ def quantities(robot: Robot, to: StateMap, states: States) -> Quantities:
 
 
 def project(M: Array, to: StateMap, states: States) -> Array:
-    """Λᵀ M, the columns of M as torques."""
+    """Λᵀ M: map the columns of M as torques."""
     columns = [to.torques(states, M[..., k]) for k in range(M.shape[-1])]
     return np.stack(columns, axis=-1)

@@ -1,4 +1,4 @@
-"""Which differences explain the difference in torque: each is corrected in turn, and what is left is computed again."""
+"""Rank differences by their effect on torque: correct each in turn and compute the remaining difference."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ from .skeleton import WIDTHS, Skeleton
 from .tables import TableDifference, unit_of
 
 SAME = 1e-9  # radians, and of the robot's size
-FLOOR = 1e-6  # of the torques that what a joint carries could have: smaller ones are measured by this
-ROUNDING = 1e-11  # of the torques: a smaller effect is none
-UNEXPLAINED = 1e-8  # of the torques: more than rounding
+FLOOR = 1e-6  # least scale of a joint's torque, relative to that possible with the mass it carries
+ROUNDING = 1e-11  # relative to the torques: smaller effects count as none
+UNEXPLAINED = 1e-8  # relative to the torques: more than rounding
 TOGETHER = ": no effect, together with the others"
-MOST_GREEDY = 6  # more coordinates than this are corrected in the order of the joints
+MOST_GREEDY = 6  # more coordinates are corrected in the order of the joints
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two robots whose joints are matched, seen in shared coordinates."""
+    """Two robots with matched joints, in shared coordinates."""
 
-    whole_a: Skeleton  # with the links that `elsewhere` names on their parents of b
+    whole_a: Skeleton  # with the links of `elsewhere` attached to their parents in b
     whole_b: Skeleton
-    a: Skeleton  # the shared joints alone, as b has them in the same order
+    a: Skeleton  # only the shared joints, in the same order as in b
     b: Skeleton
     alignment: Alignment
     shared: SharedCoordinates
@@ -57,17 +57,17 @@ class Pair:
 
     @cached_property
     def size(self) -> float:
-        """To measure lengths by."""
+        """The length scale."""
         return characteristic_length(self.a, self.b)
 
     @cached_property
     def units(self) -> Array:
-        """What torques are multiplied by to be in N m: 1, or for forces the size."""
+        """Factors that convert torques to N m: 1, or for forces the size."""
         return independent_units(self.a, self.shared, self.size)
 
     @cached_property
     def masses(self) -> Array:
-        """What each joint that moves on its own carries: the mass of its body and of all that follow, of a or of b."""
+        """The mass carried by each independent joint, the larger of a and b."""
         carried = np.array([masses_carried(self.a), masses_carried(self.b)]).max(axis=0)
         carried = np.maximum(carried, 1e-15 * carried.max(initial=0.0))
         of_each = np.zeros(self.shared.n)
@@ -77,18 +77,18 @@ class Pair:
 
     @cached_property
     def least(self) -> Array:
-        """Torques below which nothing is told from rounding: of each joint, by what it carries alone."""
+        """The least scale of each joint's torque: smaller differences are rounding."""
         gravity = float(np.linalg.norm(self.a.gravity))
         return np.asarray(FLOOR * self.masses * (gravity + self.size) * self.size / self.units)
 
     @cached_property
     def least_inertia(self) -> Array:
-        """The same for the diagonal of the inertia matrix."""
+        """The least scale of the diagonal of the inertia matrix."""
         return np.asarray(FLOOR * self.masses * self.size**2 / self.units**2)
 
 
 class Residual:
-    """How far torques are from those of b: root mean square over states and joints, in parts of each joint's torque."""
+    """Root mean square of torque differences over states and joints, relative to each joint's torque."""
 
     def __init__(self, pair: Pair, *torques: Array) -> None:
         squares = [np.mean(np.square(tau), axis=0) for tau in torques]
@@ -99,7 +99,7 @@ class Residual:
 
 
 def masses_carried(robot: Skeleton) -> Array:
-    """Of each joint."""
+    """The mass that each joint carries."""
     masses = np.zeros(len(robot.units))
     for unit in robot.units:
         masses[[unit.index, *robot.ancestors(unit.index)]] += unit.body[3, 3]
@@ -109,17 +109,17 @@ def masses_carried(robot: Skeleton) -> Array:
 @dataclass(frozen=True)
 class Explained:
     findings: tuple[Finding, ...]
-    worst: float  # the largest relative difference of any torque that is left
-    first: int | None  # the first joint at which something has an effect
+    worst: float  # the largest remaining relative difference of a torque
+    first: int | None  # the first joint at which a finding has an effect
 
     @property
     def length(self) -> tuple[bool, int]:
-        """How much there is to say: whether something is left, and how many findings have an effect."""
+        """Whether a difference remains, and the number of findings with an effect."""
         return self.worst > UNEXPLAINED, sum(f.share is not None for f in self.findings)
 
 
 def explain(pair: Pair, states: States, table: TableDifference | None = None) -> Explained:
-    """Where the tables have the same rows, `table` has the entries that differ, and `pair.a` the places of b."""
+    """Explain the difference. With `table`, the entries that differ, `pair.a` has the placements of b."""
     target = torques(pair.whole_b.robot, pair.to_b, states)
     torques_a = torques(pair.whole_a.robot, pair.to_a, states)
     given = torques(pair.given.robot, pair.to_given, states)
@@ -154,16 +154,16 @@ def explain(pair: Pair, states: States, table: TableDifference | None = None) ->
 
 
 def largest_difference(pair: Pair, states: States) -> float:
-    """Of any torque in shared coordinates, relative."""
+    """The largest relative difference of a torque in shared coordinates."""
     target, torques_a = torques(pair.whole_b.robot, pair.to_b, states), torques(pair.whole_a.robot, pair.to_a, states)
     return float(np.max(np.abs(target - torques_a) / Residual(pair, target, torques_a).scale, initial=0.0))
 
 
 def rank_findings(findings: list[tuple[int, Finding]], total: float) -> list[tuple[int, Finding]]:
-    """Those with the largest shares first.
+    """Sort the findings by share.
 
-    What helps only together with the next corrections, and alone makes the difference larger, shares with them what
-    they bring together; if that is nothing, they have no effect.
+    A correction that increases the difference until the next ones are made is grouped with them, and they share
+    their common effect; if it is zero, they have no effect.
     """
     groups: list[list[tuple[int, Finding]]] = []
     for finding in (f for f in findings if f[1].share is not None):
@@ -192,7 +192,7 @@ def with_share(finding: Finding, share: float, effective: bool) -> Finding:
 def coordinate_findings(
     pair: Pair, states: States, torques_a: Array, norm: Residual, before: float, total: float
 ) -> list[tuple[int, Finding]]:
-    """Joints that count the other way or from another zero, each with what its correction alone brings."""
+    """Joints with another sign or zero, each with the effect of its correction."""
     changed = [k for k in range(len(pair.a.units)) if has_coordinate_change(pair, k)]
 
     def level(kept: Sequence[int]) -> float:
@@ -247,7 +247,7 @@ def coordinate_relation(sign: int, zero: float) -> str:
 def corrections(
     pair: Pair, parameters: DynamicParameters, of_b: DynamicParameters, table: TableDifference | None
 ) -> Iterator[tuple[int, Finding, DynamicParameters]]:
-    """Places of joints, their own numbers and gravity, each with the numbers after it."""
+    """Placements, joint parameters and gravity, each with the parameters after its correction."""
     if table is None:
         steps = list(place_corrections(pair, parameters, of_b))
     else:
@@ -257,7 +257,7 @@ def corrections(
 
 
 def with_both_parents(pair: Pair, finding: Finding) -> Finding:
-    """The place of a link that hangs elsewhere is told in the frame of each robot's own parent."""
+    """Mention the parent in a if a link has another parent in b."""
     joints = {row["name"]: row.get("joint_name", row["name"]) for row in pair.given.robot.rows}
     for f in pair.elsewhere:
         if finding.kind == "placement" and finding.where in (f.where, joints[f.where]):
@@ -269,13 +269,13 @@ def with_both_parents(pair: Pair, finding: Finding) -> Finding:
 def place_corrections(
     pair: Pair, parameters: DynamicParameters, of_b: DynamicParameters
 ) -> Iterator[tuple[int, Finding, DynamicParameters]]:
-    """Placements, in the frames of a's links."""
+    """Corrections of placements, in the frames of a's links."""
     offs = [inverse(P) @ Q for P, Q in zip(parameters.placements, of_b.placements, strict=True)]
     far = [max(angle_of(T), float(np.abs(T[:3, 3]).max()) / pair.size) for T in offs]
     placements, before = list(parameters.placements), parameters
     small = [k for k, off in enumerate(far) if 1e-10 < off <= LOOSE]
     large = [k for k, off in enumerate(far) if off > LOOSE]
-    if len(small) > 2:  # numbers of few digits: one finding for all
+    if len(small) > 2:  # few digits: one finding for all
         for k in small:
             placements[k] = of_b.placements[k]
         parameters = replace(parameters, placements=tuple(placements))
@@ -296,13 +296,13 @@ def place_corrections(
 
 
 def parent_frame(pair: Pair, k: int) -> Array:
-    """The frame of a's table in which a joint stands, seen from that of the unit."""
+    """The table frame of a joint's parent, in that of the parent's unit."""
     parent = pair.a.units[k].parent
     return EYE if parent < 0 else pair.a.units[parent].frame
 
 
 def place_in_parent(pair: Pair, k: int, P: Array, Q: Array) -> str:
-    """How far Q is from P, both the place of a joint, in the frame of the link that carries it."""
+    """The displacement from P to Q, placements of a joint, in the frame of the link that carries it."""
     frame, parent = inverse(parent_frame(pair, k)), pair.a.units[k].parent
     name = "the base frame" if parent < 0 else f"the frame of {pair.a.units[parent].link!r}"
     return f"{displacement_text(frame @ P, frame @ Q, pair.size)}, in {name}"
@@ -311,7 +311,7 @@ def place_in_parent(pair: Pair, k: int, P: Array, Q: Array) -> str:
 def other_corrections(
     pair: Pair, parameters: DynamicParameters, of_b: DynamicParameters
 ) -> Iterator[tuple[int, Finding, DynamicParameters]]:
-    """Numbers of joints, such as pitches, and gravity."""
+    """Corrections of joint parameters, such as pitches, and of gravity."""
     for k, (unit, joint_b) in enumerate(zip(pair.a.units, of_b.of_joints, strict=True)):
         for key, (unit_text, _, lengths) in own_numbers(type(unit.joint)).items():
             p, r = parameters.of_joints[k][key], joint_b[key]
@@ -347,9 +347,9 @@ def explain_greedily(
     increments: list[Increment],
     total: float,
 ) -> tuple[list[tuple[int, Finding]], DynamicParameters, float]:
-    """The increments in the order in which they explain most; those that are left have no effect.
+    """Apply the increments in the order of their effect; the others have none.
 
-    Torques are linear in bodies and rotors, so that the effect of each is computed once, with all others as they are.
+    Torques are linear in bodies and rotors, so the effect of each is computed only once.
     """
     start = model_torques(pair.a, pair.shared, parameters, states)
     level = float(norm(target - start))
@@ -376,7 +376,7 @@ def explain_greedily(
 
 
 def apply_each(parameters: DynamicParameters, increments: list[Increment]) -> DynamicParameters:
-    """The numbers with each of the increments alone, along an axis in front of one for the states."""
+    """The parameters with each increment alone, along an axis before that of the states."""
     each = [apply_increment(parameters, increment) for increment in increments]
     bodies = tuple(np.stack(of_all)[:, None] for of_all in zip(*(one.bodies for one in each), strict=True))
     rotors = tuple(np.stack(of_all)[:, None] for of_all in zip(*(one.rotors for one in each), strict=True))

@@ -1,4 +1,4 @@
-"""What a comparison finds, one difference at a time, and how the result is written."""
+"""Findings of a comparison, and its report."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from .matching import Match
 from .rigid import Array, angle_of, axis_of, make_pose
 
 WIDTH = 100
-MOST = 12  # findings with effect that are written out
-FEW = 3  # of one kind and without effect
+MOST = 12  # findings with an effect in the report
+FEW = 3  # findings of one kind without effect
 LEFT = 1e-8  # a relative difference above this is more than rounding
 STRUCTURE = ("missing joint", "coupling", "parent")
 FRICTION, SPRINGS = ("viscous friction", "Coulomb friction"), ("stiffness", "rest")
-ASIDE = (*FRICTION, *SPRINGS)  # torques are compared without these
+ASIDE = (*FRICTION, *SPRINGS)  # not part of the compared torques
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Finding:
 
     @property
     def effect(self) -> str:
-        """What correcting it does to the difference in torque."""
+        """The effect of its correction on the difference in torque."""
         if self.share is not None:
             return f"{percent(self.share)} of the difference"
         if self.kind in STRUCTURE:
@@ -64,7 +64,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Increment:
-    """A change of bodies and rotors, in which torques are linear: what the finding would correct."""
+    """The correction of a finding: a change of bodies and rotors, in which torques are linear."""
 
     finding: Finding
     unit: int
@@ -83,19 +83,19 @@ def number(x: float) -> str:
 
 
 def vector(x: Any) -> str:
-    """Components that rounding has left beside the largest are zero."""
+    """Format a vector; components that are rounding errors are zero."""
     largest = np.abs(x).max()
     return "(" + ", ".join(number(0.0 if abs(v) < 1e-9 * largest else float(v)) for v in np.asarray(x)) + ")"
 
 
 def in_both(shown: Sequence[str], off: float, unit: str = "", most: str = "") -> str:
-    """ "0.3 kg in a, 0.4 kg in b"; where the two look the same, also by how much they differ (`most`: "at most")."""
+    """ "0.3 kg in a, 0.4 kg in b"; if the two texts are equal, also the difference (`most`: "at most")."""
     by = f" (they differ by {most}{off:.2g}{unit})" if shown[0] == shown[1] else ""
     return f"{shown[0]}{unit} in a, {shown[1]}{unit} in b{by}"
 
 
 def compare_values(x: Any, y: Any, unit: str = "", zero: str = "") -> str:
-    """The same of two numbers, or of vectors by their components; `zero` is the word for none, and for 0."""
+    """`in_both` for two numbers or vectors; `zero` is the text for None and 0."""
     many = np.ndim(x) > 0
     shown = [vector(v) if many else number(v) if v or not zero else zero for v in (x, y)]
     off = np.abs(np.subtract(x, y)).max() if many else abs((x or 0.0) - (y or 0.0))
@@ -103,7 +103,7 @@ def compare_values(x: Any, y: Any, unit: str = "", zero: str = "") -> str:
 
 
 def ratio(a: float, b: float) -> str:
-    """ " (1000 times)" where that says more than the two numbers."""
+    """ " (1000 times)" if the ratio or its inverse is a whole number, or negative."""
     if a and b:
         times = b / a
         if times < 0.0 or (abs(times - round(times)) < 1e-6 * times and times >= 2.0):
@@ -125,7 +125,7 @@ def placement_text(T: Array, size: float) -> str:
 
 
 def displacement_text(P: Array, Q: Array, size: float) -> str:
-    """How Q stands to P, both seen from one frame, in the axes of that frame."""
+    """The displacement from P to Q as text, in the axes of their common frame."""
     return placement_text(make_pose(Q[:3, :3] @ P[:3, :3].T, Q[:3, 3] - P[:3, 3]), size)
 
 
@@ -191,7 +191,7 @@ class Comparison:
         return str(self)
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the verdict, and the findings as a table."""
+        """The verdict, and the findings as a table, for notebooks."""
         shares = [f.effect if f.share is None else percent(f.share) for f in self.findings]
         rows = [(share, f.message) for share, f in zip(shares, self.findings, strict=True)]
         cells = "".join(f"<tr><td>{escape(share)}</td><td>{escape(message)}</td></tr>" for share, message in rows)
@@ -202,7 +202,7 @@ class Comparison:
         return self.text()
 
     def text(self, width: int = WIDTH) -> str:
-        """What `print` shows, with sentences broken at a width; tables keep theirs."""
+        """The report that `print` shows, with sentences wrapped at a width; tables keep theirs."""
         lines = [f"a: {self.a}", f"b: {self.b}", *wrap(self.verdict, "", width), ""]
         if self.matches:
             lines += ["joints", *match_lines(self, width), ""]
@@ -248,7 +248,7 @@ def finding_lines(findings: tuple[Finding, ...], width: int) -> list[str]:
 
 
 def merge_messages(findings: list[Finding]) -> list[str]:
-    """The messages, those of one kind that are many as one."""
+    """The messages; many of one kind become one."""
     texts, kinds = [], list(dict.fromkeys(f.kind for f in findings))
     for kind in kinds:
         group = [f for f in findings if f.kind == kind]

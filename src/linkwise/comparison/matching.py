@@ -1,4 +1,4 @@
-"""Which joint of one robot is which of the other: by name, then by the place in the tree."""
+"""Match the joints of two robots by name, then by their place in the tree."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import numpy as np
 from .rigid import Array
 from .skeleton import Skeleton, Unit
 
-FILLER = {"link", "joint", "body", "axis", "hinge", "slide", "j", "jnt", "coord"}  # words that name no joint
+FILLER = {"link", "joint", "body", "axis", "hinge", "slide", "j", "jnt", "coord"}  # words without information
 PIECES = re.compile(r"[a-z]+|[0-9]+")
 
 
 class Match(NamedTuple):
-    """A joint of a, the same joint of b, and how they were found to be the same."""
+    """A joint of a, the same joint of b, and how they were matched."""
 
     a: str
     b: str
@@ -28,7 +28,7 @@ Key = Callable[[Unit], object]
 
 
 def matchings(a: Skeleton, b: Skeleton) -> list[dict[int, tuple[int, str]]]:
-    """Candidates: unit of a -> unit of b, and how. Names first, the rest by place; then by place alone."""
+    """Candidates {unit of a: (unit of b, how)}: by name and then by place; by place alone."""
     by_name = match_by_name(a, b)
     candidates: list[dict[int, tuple[int, str]]] = []
     for start in (by_name, {}):
@@ -66,14 +66,14 @@ def match_by_name(a: Skeleton, b: Skeleton) -> dict[int, tuple[int, str]]:
 
 
 def unique(keyed: Iterable[tuple[Unit, object]]) -> dict[object, Unit]:
-    """Units by key, those keys that one unit has alone."""
+    """Units by key, for keys that only one unit has."""
     pairs = [(unit, key) for unit, key in keyed if key]
     counts = Counter(key for _, key in pairs)
     return {key: unit for unit, key in pairs if counts[key] == 1}
 
 
 def distinctive_names(robot: Skeleton) -> dict[str, tuple[str, ...]]:
-    """Names without what all have in common and without words such as "joint": panda_joint1 is ("1",)."""
+    """Names without their common prefix and words such as "joint": panda_joint1 is ("1",)."""
     short = {}
     for names in zip(*(unit.names for unit in robot.units), strict=True):
         letters = zip(*names, strict=False)
@@ -86,7 +86,7 @@ def distinctive_names(robot: Skeleton) -> dict[str, tuple[str, ...]]:
 
 
 def drop_contradictions(a: Skeleton, b: Skeleton, pairs: dict[int, tuple[int, str]]) -> dict[int, tuple[int, str]]:
-    """Without the pairs that stand in other places of the two trees: those that contradict most others go first."""
+    """Remove pairs until no two contradict each other; those with most contradictions go first."""
     pairs = dict(pairs)
     while pairs:
         against = {
@@ -100,7 +100,7 @@ def drop_contradictions(a: Skeleton, b: Skeleton, pairs: dict[int, tuple[int, st
 
 
 def contradicts(a: Skeleton, b: Skeleton, one: tuple[int, int], other: tuple[int, int]) -> bool:
-    """Whether one carries the other in one robot and not in the other."""
+    """Whether one joint carries the other in only one of the robots."""
     (i, j), (k, m) = one, other
     return (i in a.ancestors(k)) != (j in b.ancestors(m)) or (k in a.ancestors(i)) != (m in b.ancestors(j))
 
@@ -108,7 +108,7 @@ def contradicts(a: Skeleton, b: Skeleton, one: tuple[int, int], other: tuple[int
 def match_by_place(
     a: Skeleton, b: Skeleton, start: dict[int, tuple[int, str]], nearest: bool
 ) -> dict[int, tuple[int, str]]:
-    """The pairs, and those that the tree gives: of the same kind on the same parent, nearest axes or first in order."""
+    """Extend the pairs by joints of the same kind on the same parent: nearest axes, or first in order."""
     pairs = dict(start)
     poses_a, poses_b = a.zero_poses(), b.zero_poses()
     for unit in a.units:
@@ -134,7 +134,7 @@ def match_by_place(
 def dissimilarity(
     a: Skeleton, b: Skeleton, i: int, j: int, poses_a: list[Array], poses_b: list[Array]
 ) -> tuple[float, ...]:
-    """Joints in between, the kinds of joints further out, and how far the axes are apart at q = 0."""
+    """Differences in depth, in the kinds of joints further out, and in the axes at q = 0."""
     deeper = abs(len(a.ancestors(i)) - len(b.ancestors(j)))
     shape = float(subtree_kinds(a, i) != subtree_kinds(b, j))
     apart = np.abs(poses_a[i][:3, 3] - poses_b[j][:3, 3]).max() + 1.0 - abs(poses_a[i][:3, 2] @ poses_b[j][:3, 2])

@@ -1,4 +1,4 @@
-"""Other differences: joints in one robot only, couplings, where the bases stand, tools, friction, limits, order."""
+"""Findings about unmatched joints, couplings, bases, tools, friction, limits, ratings and order."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .findings import Finding, compare_values, in_both, number, placement_text, 
 from .rigid import EYE, Array, inverse, pose_difference
 from .skeleton import Skeleton
 
-SAME = 1e-9  # radians, of the robot's size, and relative
+SAME = 1e-9  # radians, and relative to the robot's size or the number
 SAME_LIMIT = 1e-6  # radians, and of the robot's size
 
 
@@ -36,9 +36,9 @@ def missing_findings(a: Skeleton, b: Skeleton, pairs: Mapping[int, int]) -> Iter
 
 
 def parent_findings(a: Robot, b: Robot) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
-    """Links that hang on another body in b, and these with those on another row of the same body.
+    """Links with another parent body in b, and links with another parent row.
 
-    Rows that one of the tables has alone, such as frames, are passed over.
+    Rows that only one of the tables has, such as frames, are skipped.
     """
     tables = [{row["name"]: row["parent"] for row in robot.rows} for robot in (a, b)]
     shared = {"", *tables[0]} & {"", *tables[1]}
@@ -58,10 +58,10 @@ def parent_findings(a: Robot, b: Robot) -> tuple[tuple[Finding, ...], tuple[Find
 
 
 def shared_parent(name: str, robot: Robot, parents: Mapping[str, str], shared: Set[str], other: str = "") -> str:
-    """The nearest row before it that both tables have; "" is the base.
+    """The nearest ancestor row that both tables have; "" is the base.
 
-    `other` is that of the other robot: it counts where it is on the body of a row that is passed over, as links
-    are that have a name of their own beside that of their joint.
+    `other` is the parent in the other robot. It is returned if it is on the body of a skipped row, as for links whose
+    name differs from that of their joint.
     """
     parent = parents[name]
     while parent not in shared:
@@ -72,7 +72,7 @@ def shared_parent(name: str, robot: Robot, parents: Mapping[str, str], shared: S
 
 
 def body_of_row(robot: Robot, name: str) -> str:
-    """The link that a row is part of; "" is the base."""
+    """The link that carries a row; "" is the base."""
     frame = robot.frame(name) if name else None
     return "" if frame is None or frame.on_base else robot.names[frame.link]
 
@@ -94,7 +94,7 @@ def base_finding(pair: Pair) -> Iterator[Finding]:
 
 
 def tool_findings(pair: Pair) -> Iterator[Finding]:
-    """Frames of the same name, and the ends of the robots."""
+    """Compare frames of the same name, and the ends of the robots."""
     named = {frame.name: frame for frame in pair.b.frames}
     shown = set()
     for frame in pair.a.frames:
@@ -121,7 +121,7 @@ def end_frame(robot: Skeleton, k: int) -> tuple[str, Array]:
 
 
 def owner_of_end(pair: Pair, name_a: str, name_b: str) -> str:
-    """Which robot alone has a frame at the end of a link; "" if neither or both."""
+    """The robot that alone has the frame at the end of a link; "" if neither or both."""
     frames_a, frames_b = ({frame.name for frame in robot.frames} for robot in (pair.a, pair.b))
     lone_a, lone_b = name_a in frames_a - frames_b, name_b in frames_b - frames_a
     if lone_a == lone_b or name_a in frames_b or name_b in frames_a:
@@ -177,7 +177,7 @@ def limits_text(limits: tuple[float, float] | None) -> str:
 
 
 def coupling_findings(pair: Pair, pairs: Mapping[int, int]) -> Iterator[Finding]:
-    """Joints that follow others in one robot only, or at another ratio."""
+    """Joints that are coupled in only one robot, or with another ratio."""
     places = {i: k for k, i in enumerate(pairs)}
     places_b = {j: k for k, j in enumerate(pairs.values())}
     for k, (one, other) in enumerate(zip(pair.a.units, pair.b.units, strict=True)):

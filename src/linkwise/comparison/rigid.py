@@ -1,7 +1,7 @@
 """Placements and bodies as 4 x 4 arrays of numbers.
 
-A body is its pseudo-inertia Σ = ∫ (x, 1)(x, 1)ᵀ dm: mass, first moments and second moments. Placed by T it is T Σ Tᵀ,
-and bodies that move together are added.
+A body is its pseudo-inertia Σ = ∫ (x, 1)(x, 1)ᵀ dm: mass, first moments and second moments. Transformed by T it is
+T Σ Tᵀ. Pseudo-inertias of bodies that move together add up.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def inverse(T: Array) -> Array:
 
 
 def pose_difference(T: Array, U: Array, size: float) -> float:
-    """The largest difference of two placements: of their rotations, and of their points in parts of a length."""
+    """The largest difference of two placements: of rotation entries, and of positions relative to a length."""
     return float(max(np.abs(T[:3, :3] - U[:3, :3]).max(), np.abs(T[:3, 3] - U[:3, 3]).max() / size))
 
 
@@ -51,7 +51,7 @@ def along_z(distance: float) -> Array:
 
 
 def angle_of(R: Array) -> float:
-    """The angle of a rotation, with its digits also where it is small."""
+    """The angle of a rotation; accurate also for small angles."""
     R = R[:3, :3]
     axis = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
     return float(np.arctan2(np.linalg.norm(axis) / 2.0, (np.trace(R) - 1.0) / 2.0))
@@ -67,7 +67,7 @@ def axis_of(R: Array) -> Array:
 
 
 def shortest_turn(source: Array, target: Array) -> Array:
-    """The rotation of least angle that takes one direction to another."""
+    """The rotation of least angle that maps one direction to another."""
     a, b = source / np.linalg.norm(source), target / np.linalg.norm(target)
     v, c = np.cross(a, b), float(a @ b)
     if c < -1.0 + 1e-12:  # half a turn, about any axis across
@@ -85,7 +85,7 @@ def nearest_rotation(R: Array) -> Array:
 
 
 def pseudo_inertia(mass: float, com: Any, inertia: Any) -> Array:
-    """Of mass, mass centre and tensor about the mass centre."""
+    """The pseudo-inertia of mass, mass centre and tensor about the mass centre."""
     c, inertia = np.asarray(com, dtype=float), np.asarray(inertia, dtype=float)
     S = np.zeros((4, 4))
     S[:3, :3] = np.trace(inertia) / 2.0 * np.eye(3) - inertia + mass * np.outer(c, c)
@@ -107,5 +107,5 @@ def transform_body(body: Array, T: Array) -> Array:
 
 
 def parallel_axis_term(mass: float, com: Array) -> Array:
-    """What a tensor about the origin has more than that about the mass centre."""
+    """The tensor about the origin minus that about the mass centre."""
     return np.asarray(mass * (com @ com * np.eye(3) - np.outer(com, com)))

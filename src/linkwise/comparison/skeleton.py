@@ -14,12 +14,12 @@ from ..robot.link import own_numbers
 from ..spatial import RigidInertia, Symmetric, Vector
 from .rigid import EYE, Array, inverse, matrix, pseudo_inertia, transform_body
 
-WIDTHS = {"ball": (4, 3), "free": (7, 6)}  # of q and of v; others have one each
+WIDTHS = {"ball": (4, 3), "free": (7, 6)}  # sizes of q and v; others have one each
 
 
 @dataclass(frozen=True)
 class Unit:
-    """A joint and the body it carries. Its frame moves with the body; at q = 0 it is `placement` in the parent's.
+    """A joint and its body. Its frame moves with the body; at q = 0 it is `placement` in the parent's frame.
 
     A joint of one degree of freedom moves about or along z of its frame.
     """
@@ -32,47 +32,47 @@ class Unit:
     placement: Array
     body: Array
     joint: Joint  # of its last link
-    q: slice  # where its numbers are in q of the robot whose joints all move on their own
+    q: slice  # in q and v of the robot without couplings
     v: slice
     links: slice  # of `Robot.links`
-    frame: Array  # the frame of the table, seen from the unit's
-    coupling: tuple[int, float, float] | None = None  # the unit that it follows, ratio and offset
+    frame: Array  # the table frame in the unit's frame
+    coupling: tuple[int, float, float] | None = None  # leader, ratio and offset
 
     @property
     def names(self) -> tuple[str, ...]:
         return (self.name, self.link)
 
     def motion(self, q: float) -> Array:
-        """Of a joint of one degree of freedom."""
+        """The motion of a joint of one degree of freedom."""
         return matrix(self.joint.motion(float(q)))
 
     @property
     def form(self) -> str:
-        """How it moves: "ball", "free", "slide" along its axis alone, or "turn" about it."""
+        """The form of motion: "ball", "free", "slide" (only along the axis) or "turn"."""
         if self.kind in WIDTHS:
             return self.kind
         return "turn" if self.joint.turns else "slide"
 
     @property
     def travel(self) -> float:
-        """Of a joint that slides: how far, for each unit of its coordinate."""
+        """The displacement of a sliding joint for each unit of its coordinate."""
         return float(self.joint.axis.linear.z)
 
     @property
     def numbers(self) -> dict[str, float]:
-        """Those that only joints of its kind have."""
+        """The parameters specific to its kind of joint."""
         return {name: float(getattr(self.joint, name)) for name in own_numbers(type(self.joint))}
 
 
 @dataclass(frozen=True)
 class FixedFrame:
-    """A frame of a fixed joint, with the body that the table puts there."""
+    """A frame of a fixed joint, with the body of its row."""
 
     name: str
     unit: int
     placement: Array
     body: Array | None
-    locked: bool = False  # of a joint that only one robot has
+    locked: bool = False  # whether it replaces a joint that only one robot has
 
 
 @dataclass(frozen=True)
@@ -97,14 +97,14 @@ class Skeleton:
         return [unit.index for unit in self.units if unit.parent == index]
 
     def zero_poses(self) -> list[Array]:
-        """Where each unit is at q = 0, in the base frame."""
+        """Poses of the units at q = 0 in the base frame."""
         poses: list[Array] = []
         for unit in self.units:
             poses.append((poses[unit.parent] if unit.parent >= 0 else EYE) @ unit.placement)
         return poses
 
     def kept(self, order: Sequence[int]) -> Skeleton:
-        """Only these units, in this order; the others are locked at q = 0 and their bodies merged."""
+        """The skeleton of these units, in this order; the others are locked at q = 0 and their bodies merged."""
         place = {index: k for k, index in enumerate(order)}
         at = {-1: (-1, EYE)}  # the kept unit that carries each one, and where
         bodies = {k: np.zeros((4, 4)) for k in range(-1, len(order))}
@@ -196,14 +196,14 @@ def neutral_motion(joint: Any) -> Array:
 
 
 def body_in_row(row: Any) -> Array | None:
-    """The body of a fixed row, in its own frame. A row may have a tensor and no mass."""
+    """The body of a fixed row in its own frame. A row may have a tensor without mass."""
     if row is None or not (row.get("mass") or np.any(row.get("inertia", 0.0))):
         return None
     return pseudo_inertia(float(row["mass"]), row["com"], row["inertia"])
 
 
 def inertia_of(body: Array) -> RigidInertia:
-    """For the algorithms, about the origin. The numbers may be arrays: the last two axes are those of the body."""
+    """The inertia about the origin. The body may have batch axes before its last two."""
     S = body
     trace = S[..., 0, 0] + S[..., 1, 1] + S[..., 2, 2]
     xx, yy, zz = (trace - S[..., k, k] for k in range(3))

@@ -1,7 +1,7 @@
-"""Two tables of one convention, row by row: which of their entries differ, and tables read in the other convention.
+"""Compare two tables of one convention entry by entry, and read tables in the other convention.
 
-Where two tables have the same rows, a slip of the pen is one entry: "d of 'link3': 0.3 in a, 0.316 in b". The search of
-`alignment` would find its effects, which are several: a joint in another place, and a mass centre.
+If two tables have the same rows, a typing error is one entry: "d of 'link3': 0.3 in a, 0.316 in b". The search of
+`alignment` would report its several effects instead: a displaced joint and another mass centre.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from .findings import Finding, compare_values, displacement_text
 from .rigid import EYE, Array, inverse, make_pose, pose_difference
 from .skeleton import Skeleton, skeleton_of
 
-DH = {"a": "a", "b": "d", "alpha": "alpha", "theta": "theta"}  # keys of rows, and what they are called
+DH = {"a": "a", "b": "d", "alpha": "alpha", "theta": "theta"}  # keys of rows and their names in messages
 ANGLES = ("alpha", "theta")
 OTHER = {"standard": "modified", "modified": "standard"}
 SAME = 1e-10  # radians, and of the robot's size
-MOST = 12  # with more entries that differ, they are other tables
+MOST = 12  # tables with more differing entries are not compared
 
 
 @dataclass(frozen=True)
 class Step:
-    """An entry that differs, with the numbers of robot a after it, and those before it, are as in b."""
+    """An entry that differs, with the parameters of robot a after correcting it and those before it."""
 
     unit: int
     finding: Finding
@@ -41,11 +41,11 @@ class Step:
 class TableDifference:
     start: DynamicParameters
     steps: tuple[Step, ...]
-    corrected: Skeleton  # a with the places of b
+    corrected: Skeleton  # a with the placements of b
 
 
 def table_difference(a: Skeleton, b: Skeleton, order: list[int], size: float) -> TableDifference | None:
-    """The entries by which the places of joints differ; None if the tables are not of the same rows."""
+    """The differing entries of joint placements; None if the tables do not have the same rows."""
     robot_a, robot_b = a.robot, b.robot
     rows_a, rows_b = ([dict(row) for row in robot.rows] for robot in (robot_a, robot_b))
     if robot_a.convention != robot_b.convention or structure(rows_a) != structure(rows_b):
@@ -72,20 +72,20 @@ def table_difference(a: Skeleton, b: Skeleton, order: list[int], size: float) ->
 
 
 def structure(rows: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
-    """Of each row the kind of its joint, and the rows on which it stands and that it follows; names do not matter."""
+    """For each row the kind of its joint, its parent and its leader, independent of names."""
     index = {row["name"]: k for k, row in enumerate(rows)}
     return [(row["joint"], index.get(row["parent"]), index.get(row.get("coupled_to"))) for row in rows]
 
 
 def row_placement(row: Mapping[str, Any]) -> Array:
-    """The placement that a row of frames has."""
+    """The placement of a row of frames."""
     return make_pose(row.get("rotation", np.eye(3)), row.get("translation", np.zeros(3)))
 
 
 def row_differences(
     robot: Robot, one: Mapping[str, Any], other: Mapping[str, Any], size: float
 ) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-    """Of each difference in the place of a joint: the message, its kind, and the keys of the row."""
+    """Message, kind and keys of each difference in the placement of a joint."""
     name = one["name"]
     if robot.convention != "frames":
         for key, word in DH.items():
@@ -109,7 +109,7 @@ def row_differences(
 
 
 def unit_of(a: Skeleton, link: str) -> int:
-    """The unit of a row's joint; of a fixed row, the unit that carries it."""
+    """The unit of a row's joint; for a fixed row, the unit that carries it."""
     for unit in a.units:  # of several degrees of freedom, the first
         if unit.link == link or unit.link.startswith(f"{link}."):
             return unit.index
@@ -123,14 +123,16 @@ def identity_alignment(count: int) -> Alignment:
 
 def rebuild(robot: Robot, rows: list[dict[str, Any]], convention: str) -> Robot:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of bodies that cannot exist: they are the robot's
+        warnings.simplefilter(
+            "ignore", UserWarning
+        )  # about inertias that are not physically consistent: the robot has them
         return from_table(rows, convention, robot.gravity, robot.name, unphysical="warn")
 
 
 def reattach(robot: Robot, parents: Mapping[str, str]) -> Iterator[tuple[Robot, str]]:
-    """The robot with some links on other parents, and words: each with its own row, then each where it is at q = 0.
+    """The robot with some links on other parents, and a note: with the same rows, then with the same poses at q = 0.
 
-    Nothing, if that is no tree; the second for tables of frames alone.
+    Nothing if the result is no tree; the second only for tables of frames.
     """
     left = [{**row, "parent": parents.get(row["name"], row["parent"])} for row in robot.rows]
     rows = sort_parents_first(left)
@@ -150,7 +152,7 @@ def reattach(robot: Robot, parents: Mapping[str, str]) -> Iterator[tuple[Robot, 
 
 
 def sort_parents_first(remaining: list[dict[str, Any]]) -> list[dict[str, Any]] | None:
-    """The rows with parents first; None where some carry each other."""
+    """The rows with parents first; None if there is a cycle."""
     remaining = list(remaining)
     rows: list[dict[str, Any]] = []
     while remaining:
@@ -164,7 +166,7 @@ def sort_parents_first(remaining: list[dict[str, Any]]) -> list[dict[str, Any]] 
 
 
 def other_conventions(a: Skeleton, b: Skeleton) -> Iterator[tuple[Skeleton, Skeleton, str]]:
-    """One of the two robots with its DH table read in the other convention, and what that would mean."""
+    """The two robots with one DH table read in the other convention, and the message for it."""
     for robot, which in ((b, "b"), (a, "a")):
         convention = robot.robot.convention
         if convention not in OTHER:

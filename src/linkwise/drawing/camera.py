@@ -1,4 +1,4 @@
-"""From where a robot is seen, by parallel projections, so that lengths can be measured, and the polygons of it."""
+"""Cameras with parallel projection, in which lengths can be measured, and the visible polygons of a scene."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ ViewName = Literal["3d", "front", "side", "top", "plane"]
 View = ViewName | tuple[float, float]  # azimuth and elevation in degrees
 VIEWS = get_args(ViewName)
 ELEVATION = 22.0  # degrees, of the view "3d"
-AZIMUTHS = (-60.0, -35.0, 30.0, 60.0, -120.0)  # the first, unless the robot is seen better from another
-BETTER = 1.3  # by this factor
+AZIMUTHS = (-60.0, -35.0, 30.0, 60.0, -120.0)  # candidates; the first is preferred
+BETTER = 1.3  # factor by which another azimuth must be better than the first
 ALIGNED = 1e-9
-FLUSH = 1e-12  # of the largest coordinate: points this close to a line are on it
-FLAT = 0.25  # how thick a flat robot may be, relative to its largest extent
+FLUSH = 1e-12  # relative to the largest coordinate: points this close to a line are on it
+FLAT = 0.25  # largest thickness of a flat robot, relative to its largest extent
 LETTERS = "xyz"
 LIGHT = np.array([-0.35, 0.55, 0.76])  # in the picture: from the left, from above, from the front
 DARKEST = 0.58
 SIDES = 10  # of a tube
-OVERLAP = 0.6  # of its radius, by which a tube goes on beyond its ends
-PIECES = 6  # of a tube at most: long faces cannot be put in order
+OVERLAP = 0.6  # extension of a tube beyond its ends, relative to its radius
+PIECES = 6  # most pieces of a tube: long faces cannot be sorted by depth
 SEEN_THROUGH = 0.3
-PALEST = 0.8  # of the first of several configurations
+PALEST = 0.8  # paleness of the first of several configurations
 
 
 class Camera(NamedTuple):
-    """Unit vectors in the base frame: to the right and upward in the picture, and from the robot to who looks at it."""
+    """Unit vectors in the base frame: right and up in the picture, and from the robot toward the viewer."""
 
     name: str
     right: Floats
@@ -41,13 +41,13 @@ class Camera(NamedTuple):
     toward: Floats
 
     def project(self, points: Floats) -> tuple[Floats, Floats]:
-        """Points in the picture, (..., 2), and how near they are."""
+        """Points in the picture (..., 2), and their nearness to the viewer."""
         flat: Floats = points @ np.stack([self.right, self.up], axis=-1)
         return flat, points @ self.toward
 
     @property
     def axes(self) -> tuple[tuple[str, float], tuple[str, float]] | None:
-        """Which axis of the base is to the right and which upward, with their signs; None in oblique views."""
+        """The axes of the base that point right and up, with signs; None in oblique views."""
         pairs = []
         for direction in (self.right, self.up):
             k = int(np.argmax(np.abs(direction)))
@@ -58,7 +58,7 @@ class Camera(NamedTuple):
 
     @property
     def measures(self) -> bool:
-        """Whether the axes of the picture are those of the base, and can have coordinates."""
+        """Whether the picture has coordinate axes, which are those of the base."""
         return self.axes is not None and self.name != "3d"
 
 
@@ -68,7 +68,7 @@ def normalize(vector: Floats) -> Floats:
 
 
 def level_axes(up: Floats) -> tuple[Floats, Floats]:
-    """Two horizontal directions, x of the base (or y) and the one to the left of it."""
+    """Two horizontal directions: x of the base (or y), and the one to its left."""
     helper = np.eye(3)[0 if abs(up[0]) < 0.9 else 1]
     ahead = normalize(helper - (helper @ up) * up)
     return ahead, np.cross(up, ahead)
@@ -116,7 +116,7 @@ def plane_normal(skeleton: Skeleton, poses: Floats) -> Floats | None:
 
 
 def plane_view(normal: Floats, up: Floats) -> Camera:
-    """Perpendicular to a plane, with up upward if the plane is not level."""
+    """A view perpendicular to a plane, with up upward if the plane is not level."""
     upward = up - (up @ normal) * normal
     if np.linalg.norm(upward) < 1e-6:
         ahead, left = level_axes(up)
@@ -128,7 +128,7 @@ def plane_view(normal: Floats, up: Floats) -> Camera:
 
 
 def best_orbit(up: Floats, points: Floats) -> Camera:
-    """An oblique view in which the points do not fall on a line, if there is one."""
+    """An oblique view in which the points are not on a line, if there is one."""
     cameras = [orbit_view(up, azimuth, ELEVATION) for azimuth in AZIMUTHS]
     flat = [camera.project(points - points.mean(axis=0))[0] for camera in cameras]
     widths = [float(np.linalg.svd(part, compute_uv=False)[-1]) if len(points) > 1 else 0.0 for part in flat]
@@ -139,7 +139,7 @@ def best_orbit(up: Floats, points: Floats) -> Camera:
 def cameras_of(
     view: View | None, views: Sequence[View] | None, skeleton: Skeleton, poses: Floats, points: Floats
 ) -> list[Camera]:
-    """The cameras that were asked for; by default one that suits the robot."""
+    """The requested cameras; by default one suitable for the robot."""
     if views is not None and view is not None:
         raise TypeError("view and views are both given (expected one of them)")
     if views is not None and (isinstance(views, str) or len(views) == 0):
@@ -173,8 +173,8 @@ def camera_of(view: View | None, skeleton: Skeleton, poses: Floats, points: Floa
 
 class Faces(NamedTuple):
     polygons: list[Floats]  # (corners, 2) each
-    colours: Floats  # red, green, blue and how opaque
-    clear: np.ndarray  # whether a polygon is seen through
+    colours: Floats  # red, green, blue, opacity
+    clear: np.ndarray  # whether a polygon is transparent
 
 
 class Mesh:
@@ -195,7 +195,7 @@ class Mesh:
         self.radii = np.array([tube.radius for tube in scene.tubes])
 
     def solid_faces(self, poses: Floats) -> list[tuple[Floats, Floats, np.ndarray]]:
-        """Corners (faces, corners, 3), colours and whether they are clear, by the number of corners."""
+        """Corners (faces, corners, 3), colours and whether faces are clear, grouped by number of corners."""
         moved = np.einsum("pij,pj->pi", poses[self.frames][:, :3, :3], self.points) + poses[self.frames][:, :3, 3]
         return [(moved[indices], colours, clear) for indices, colours, clear in self.groups]
 
@@ -232,7 +232,7 @@ class Mesh:
         ]
 
     def seen_by(self, camera: Camera, poses: Floats, paleness: float = 0.0) -> Faces:
-        """What is seen of the scene at poses (frames, 4, 4). `paleness` 0: as it is; 1: white."""
+        """The visible faces at poses (frames, 4, 4). `paleness` is 0 for full colour, 1 for white."""
         polygons: list[Floats] = []
         depths, shades, clears = [np.empty(0)], [np.empty((0, 4))], [np.empty(0, bool)]
         for corners, colours, clear in (*self.solid_faces(poses), *self.tube_faces(poses)):
@@ -259,5 +259,5 @@ def rgb(colour: str) -> list[float]:
 
 
 def ghost_paleness(k: int, count: int) -> float:
-    """Of configuration k of several, of which the last is drawn in full."""
+    """Paleness of configuration k of several; the last is drawn in full."""
     return PALEST - 0.35 * k / max(1, count - 1)

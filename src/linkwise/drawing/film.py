@@ -1,8 +1,8 @@
-"""Moving pictures: GIF, by Pillow, which matplotlib brings along, MP4, by the program ffmpeg, and pages for browsers.
+"""Moving pictures: GIF by Pillow, a dependency of matplotlib, MP4 by the program ffmpeg, and pages for browsers.
 
-The frames are drawn by matplotlib one after the other into the same figure, of which only what moves is drawn again;
-all frames of a GIF have one palette and times that add up. The writers of `matplotlib.animation` draw whole figures,
-with a palette for each, at a constant rate.
+Frames are drawn by matplotlib into one figure, in which only moving parts are redrawn. All frames of a GIF have the
+same palette, and their durations add up exactly. The writers of `matplotlib.animation` redraw whole figures, with a
+palette for each, at a constant rate.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 
 ENDINGS = (".gif", ".mp4", ".html")
 NARROWEST, WIDEST = 40, 8000  # pixels
-SAMPLED = 60  # frames that decide how much a picture must show
+SAMPLED = 60  # frames that determine the extent of the picture
 DPI = 100
 FAILED = "#b00020"
-PIECES, MOST_POINTS = 8, 10_000  # of a trail: from frame to frame, and in all
+PIECES, MOST_POINTS = 8, 10_000  # of a trail: pieces between frames, and points in all
 CLOCK = 0.8  # inches beside the title
 ROOM = 0.8  # inches above and below the picture, for title and legend
-FASTEST = 50.0  # frames per second that browsers show as they are
+FASTEST = 50.0  # frames per second that browsers show in real time
 COLOURS = 255
 NEARLY_WHITE = 10  # steps of 255
 HUNDREDTH = 10  # milliseconds: the unit of time in a GIF
@@ -96,7 +96,7 @@ class Animation:
 
 
 class Film:
-    """The frames of an animation; `sampled` are poses that decide how much the picture must show."""
+    """The frames of an animation; `sampled` are poses that determine the extent of the picture."""
 
     def __init__(self, animation: Animation, sampled: Floats, width: int, trail: bool | None) -> None:
         motion, scene, camera, framing = animation.motion, animation.scene, animation.camera, animation.framing
@@ -128,12 +128,12 @@ class Film:
             self.figure
         )  # which has pixels
         self.clock.set_text(self.time_text(0))
-        self.canvas.draw()  # decides the layout, which is then the same in every frame
+        self.canvas.draw()  # computes the layout, which is then kept for all frames
         self.figure.set_layout_engine("none")
         for artist in self.moving:
             artist.set_animated(True)
         self.canvas.draw()
-        self.background = self.canvas.copy_from_bbox(self.figure.bbox)  # what stands still is drawn once
+        self.background = self.canvas.copy_from_bbox(self.figure.bbox)  # static parts are drawn once
 
     def image(self, k: int) -> Image:
         """Frame k, in red, green and blue."""
@@ -158,7 +158,7 @@ class Film:
 
 
 def trail_points(motion: Motion, times: Floats, tips: tuple[Point, ...]) -> tuple[int, Floats]:
-    """The paths of the tips, (points, tips, 3), in pieces from frame to frame, and how many pieces these are."""
+    """The number of pieces between frames, and the paths of the tips (points, tips, 3)."""
     steps = max(len(times) - 1, 1)
     pieces = max(1, min(PIECES, MOST_POINTS // steps))
     between = np.interp(np.arange(len(times) * pieces - pieces + 1) / pieces, np.arange(len(times)), times)
@@ -166,7 +166,7 @@ def trail_points(motion: Motion, times: Floats, tips: tuple[Point, ...]) -> tupl
 
 
 def even_pixels(length: float) -> int:
-    """Pixels, a number that video formats can halve."""
+    """Round to an even number of pixels, as video formats require."""
     return 2 * round(length / 2)
 
 
@@ -189,7 +189,7 @@ def write_gif(file: BinaryIO, film: Film, images: Iterator[Image], seconds: Floa
 
 
 def whiten_palette(palette: Image) -> Image:
-    """The same palette with pure white for all that is nearly white: Pillow finds colours only up to a few steps."""
+    """Replace nearly white colours of the palette by white: Pillow's palettes deviate by a few steps."""
     colours = np.array(palette.getpalette()).reshape(-1, 3)
     far = (255 - colours).max(axis=-1)
     colours[(far < NEARLY_WHITE) | (far == far.min())] = 255
@@ -198,7 +198,7 @@ def whiten_palette(palette: Image) -> Image:
 
 
 def durations(seconds: Floats, fps: float, pause: float) -> list[int]:
-    """Milliseconds for each frame, whole hundredths whose sum is right wherever one stops to count."""
+    """Milliseconds for each frame, in whole hundredths whose partial sums are correctly rounded."""
     ends = np.append(seconds[1:], seconds[-1] + max(pause, 1.0 / fps)) - seconds[0]
     hundredths = np.maximum.accumulate(np.rint(ends * 1000.0 / HUNDREDTH).astype(int))
     return [int(k) * HUNDREDTH for k in np.diff(hundredths, prepend=0)]
@@ -212,7 +212,7 @@ def encoder() -> str:
 
 
 def write_mp4(file: BinaryIO, film: Film, images: Iterator[Image], fps: float, pause: float) -> None:
-    """Frames go to ffmpeg as they are drawn. It needs a file that it can go back in, so it gets one of its own."""
+    """Send frames to ffmpeg as they are drawn. It needs a seekable file, so it writes a temporary one."""
     width, height = (2 * (side // 2) for side in film.canvas.get_width_height())
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as log:
         output = Path(folder) / "film.mp4"
@@ -229,7 +229,7 @@ def write_mp4(file: BinaryIO, film: Film, images: Iterator[Image], fps: float, p
                 process.stdin.write(pixels)
             process.stdin.close()
         except BrokenPipeError:
-            pass  # what it says follows
+            pass  # ffmpeg's message is reported below
         except BaseException:
             process.kill()
             raise
@@ -287,7 +287,7 @@ def animate(
 
 
 def check_film(target: Path | None, duration: float, fps: float, speed: float) -> str:
-    """The ending of a film of so many seconds, if it can be made at all, before anything is computed for it."""
+    """Check that the film can be written, before anything is computed, and return its ending."""
     ending = ".html" if target is None else target.suffix.lower()
     if ending not in ENDINGS:
         given = ending or "files without an ending"
@@ -308,7 +308,7 @@ def check_positive(**values: float) -> None:
 
 
 def with_progress(film: Film, count: int, name: str, shown: bool | None) -> Iterator[Any]:
-    """The images of a film, one after the other; long work says on stderr how far it is."""
+    """Iterate over the images of a film; long work shows its progress on stderr."""
     with ProgressDisplay.of_long_work(shown) as display:
         for k in range(count):
             yield film.image(k)

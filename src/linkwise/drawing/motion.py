@@ -1,7 +1,7 @@
-"""One trajectory as the frames of a moving picture: configurations at equal times, and what the picture shows.
+"""Configurations of a trajectory at the times of frames, and the framing of the picture.
 
-It shows the whole motion, unless the robot would be tiny in it: a robot that travels more than FAR times its reach is
-followed, and what moves further than that from it, as a slide that nothing holds, leaves the picture.
+The picture shows the whole motion unless the robot would be tiny in it. A robot that travels more than FAR times its
+reach is followed, and parts that move farther than that from it, such as a free slide, leave the picture.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MOST_TRAILS = 6
 
 
 def frame_count(duration: float, fps: float, speed: float) -> int:
-    """How many steps from frame to frame there are, the last one perhaps shorter."""
+    """The number of steps between frames; the last one may be shorter."""
     count = float(np.ceil(duration / (speed / fps) - 1e-9))
     if not count < MOST_FRAMES:
         expected = f"expected less than {MOST_FRAMES}: a larger speed or a smaller fps"
@@ -35,9 +35,9 @@ def frame_count(duration: float, fps: float, speed: float) -> int:
 
 @dataclass(frozen=True)
 class Motion:
-    """A robot at the times t, (n,), of which q, (n, nq), and qd, (n, nv), are finite.
+    """A robot's finite q (n, nq) and qd (n, nv) at times t (n,).
 
-    `note` says how the motion ended, if it did not come to its end.
+    `note` says why the motion ended early, if it did.
     """
 
     robot: Robot
@@ -52,12 +52,12 @@ class Motion:
         return float(self.t[-1] - self.t[0])
 
     def frame_times(self, fps: float, speed: float) -> Floats:
-        """From the first time to the last, 1/fps apart as they are shown; the last step may be shorter."""
+        """Times from the first to the last, shown 1/fps apart; the last step may be shorter."""
         steps = speed / fps * np.arange(frame_count(self.duration, fps, speed) + 1)
         return np.asarray(self.t[0] + np.minimum(steps, self.duration))
 
     def at(self, times: Floats) -> Floats:
-        """Configurations at these times: cubic polynomials between samples that have their positions and rates."""
+        """Configurations at these times, by cubic interpolation of positions and rates."""
         if len(self.t) == 1:
             return np.repeat(self.q, len(times), axis=0)
         points = coordinate_derivatives(
@@ -68,7 +68,7 @@ class Motion:
 
 
 class Framing(NamedTuple):
-    """How the picture moves, and how far from a point of the base frame it shows anything."""
+    """The movement of the picture, and its middle and reach in the base frame."""
 
     shift: Floats  # (frames, 3)
     middle: Floats  # (3,)
@@ -79,11 +79,11 @@ class Framing(NamedTuple):
         return bool(self.shift.any())
 
     def titled(self, title: str) -> str:
-        """What stands above the picture."""
+        """The title of the picture."""
         return f"{title}, followed" if self.follows else title
 
     def of(self, poses: Floats) -> Floats:
-        """Poses (frames, 1 + links, 4, 4) as the picture has them."""
+        """Shift poses (frames, 1 + links, 4, 4) with the picture."""
         if not self.follows:
             return poses
         moved = poses.copy()
@@ -91,13 +91,13 @@ class Framing(NamedTuple):
         return moved
 
     def limited(self, points: Floats, camera: Camera) -> Floats:
-        """Points of the picture, (..., 2), those outside it moved to its edge."""
+        """Clip points (..., 2) to the picture."""
         middle, _ = camera.project(self.middle)
         return np.clip(points, middle - self.reach, middle + self.reach)
 
 
 def framing_of(scene: Scene, poses: Floats) -> Framing:
-    """For a motion, (frames, 1 + links, 4, 4)."""
+    """The framing of a motion (frames, 1 + links, 4, 4)."""
     skeleton = scene.skeleton
     far = FAR * max(scene.size, longest_reach(skeleton, poses[0]))
     if not skeleton.floating:
@@ -111,7 +111,7 @@ def framing_of(scene: Scene, poses: Floats) -> Framing:
 
 
 def longest_reach(skeleton: Skeleton, poses: Floats) -> float:
-    """The longest way along the links, from the base or from what floats to a tip; slides as far as limits let them."""
+    """The longest path along the links from the base, or a floating link, to a tip, with slides at their limits."""
     hubs, ways = [poses[0, :3, 3]], [0.0]
     for joint in skeleton.joints:  # parents come first
         hubs.append((poses[joint.frame] @ joint.after)[:3, 3])
@@ -123,7 +123,7 @@ def longest_reach(skeleton: Skeleton, poses: Floats) -> float:
 
 
 def slide_travel(skeleton: Skeleton, frame: int) -> float:
-    """How far a joint can slide, where the table says it."""
+    """The travel of sliding joints with limits."""
     joint = skeleton.robot.moving[frame - 1]
     link_joints = [link.joint for link in skeleton.robot.links[joint.first : joint.link + 1]]
     slides = [joint for joint in link_joints if joint.slides and not joint.turns]

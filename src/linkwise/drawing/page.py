@@ -44,7 +44,7 @@ def scene_data(animation: Animation) -> dict[str, Any]:
     scene, framing, poses = animation.scene, animation.framing, animation.poses
     skeleton, size = scene.skeleton, scene.size
     boxes = [Point(part.frame, corner) for part in scene.parts if part.clear for corner in part.solid.points]
-    outline = (*skeleton.points(), *boxes)  # what the picture has room for: bodies too, by the corners of their boxes
+    outline = (*skeleton.points(), *boxes)  # the extent of the picture
     points = to_base(outline, poses).reshape(-1, 3)
     centre = (points.min(axis=0) + points.max(axis=0)) / 2
     up = up_of(skeleton)
@@ -90,7 +90,7 @@ def packed_poses(poses: Floats, centre: Floats) -> str:
 
 
 def quaternions(rotations: Floats) -> Floats:
-    """(w, x, y, z) of rotation matrices, (..., 3, 3): of four formulas the one that divides by the largest number."""
+    """(w, x, y, z) of rotation matrices (..., 3, 3), by the formula with the largest divisor."""
     m = np.moveaxis(rotations, (-2, -1), (0, 1))
     w, x, y, z = (
         1.0 + m[0, 0] + m[1, 1] + m[2, 2],

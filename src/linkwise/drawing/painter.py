@@ -1,4 +1,4 @@
-"""Scenes in matplotlib's axes: polygons in parallel projection, the same scale in both directions."""
+"""Draw scenes into matplotlib axes: polygons in parallel projection with equal scales."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 INK = "#22272e"
 PALE = "#8a929b"
 GRAVITY = "#6a3d9a"
-FAR = 1.2  # from here on a line leads from a label to its joint
+FAR = 1.2  # labels farther than this from their joint get a line
 WEDGE = 7  # corners of the arc of a quarter
 NICE = (1.0, 2.0, 5.0)
 LETTER = 5.1  # width of a letter and height of a line, in points
@@ -26,7 +26,7 @@ LINE = 10.5
 DIRECTIONS = 16
 SAMPLES = 21  # of a line
 DISTANCES = (0.8, 1.1, 1.5, 2.0, 2.8)
-Place = tuple[float, float, str, float]  # where, its alignment, and how far from its point
+Place = tuple[float, float, str, float]  # position, alignment and distance from its point
 
 
 class Window(NamedTuple):
@@ -47,7 +47,7 @@ class Window(NamedTuple):
 
 
 def window_of(points: Floats, margin: float, foot: bool, labels: bool = False) -> Window:
-    """Around all points, (..., 2), with a margin; `foot` leaves room at the bottom for the scale."""
+    """The window around all points (..., 2) with a margin; `foot` leaves room for the scale."""
     flat = points.reshape(-1, 2)
     low, high = flat.min(axis=0) - margin, flat.max(axis=0) + margin
     width, height = high - low
@@ -58,12 +58,12 @@ def window_of(points: Floats, margin: float, foot: bool, labels: bool = False) -
 
 
 def arrow_length(width: float, height: float) -> float:
-    """Of the directions at the foot of a picture."""
+    """Length of the direction arrows at the foot of a picture."""
     return 0.065 * min(width, 1.6 * height)
 
 
 def show_window(axes: Axes, window: Window, camera: Camera, size: float, coordinates: bool) -> None:
-    """Limits, the same scale in both directions, and coordinates where they are wanted and the view has them."""
+    """Set limits, equal scales, and coordinates if requested and the view has them."""
     axes.set_xlim(window.left, window.right)
     axes.set_ylim(window.bottom, window.top)
     axes.set_aspect("equal", adjustable="box")
@@ -93,7 +93,7 @@ def unit_for(size: float) -> tuple[float, str]:
 
 
 class Painter:
-    """Draws a scene into axes, and again at other poses."""
+    """Draws a scene into axes, repeatedly at different poses."""
 
     def __init__(self, axes: Axes, scene: Scene, mesh: Mesh, camera: Camera) -> None:
         from matplotlib.collections import LineCollection
@@ -112,11 +112,11 @@ class Painter:
         return collection
 
     def ghost(self, poses: Floats, paleness: float) -> Floats:
-        """The robot at an earlier configuration, behind the others. Gives the corners of what it drew."""
+        """Draw the robot at an earlier configuration, behind the others. Return the corners of its polygons."""
         return fill(self.polygons(zorder=3.0 - 0.5 * paleness), self.mesh.seen_by(self.camera, poses, paleness))
 
     def paint(self, poses: Floats) -> Floats:
-        """Draw the robot at poses (frames, 4, 4) in place of what was drawn. Gives the corners of all polygons."""
+        """Redraw the robot at poses (frames, 4, 4). Return the corners of all polygons."""
         corners = fill(self.solids, self.mesh.seen_by(self.camera, poses))
         wedges, colours = self.quarters(poses)
         self.centres.set_verts(wedges)
@@ -124,7 +124,7 @@ class Painter:
         return np.concatenate([corners, *wedges])
 
     def quarters(self, poses: Floats) -> tuple[list[Floats], list[str]]:
-        """Mass centres: circles with quarters in black and white."""
+        """Mass centre symbols: circles with quarters in black and white."""
         centres = self.scene.centres
         flat, near = self.camera.project(to_base(tuple(centre.point for centre in centres), poses[None])[0])
         wedges: list[Floats] = []
@@ -136,7 +136,7 @@ class Painter:
         return wedges, ["white", INK] * (2 * len(centres))
 
     def label(self, poses: Floats, corners: Floats, window: Window, points_per_metre: float) -> None:
-        """The links' names beside their joints, where they cover least of what was drawn."""
+        """Write the links' names beside their joints, where they cover least of the drawing."""
         labels = self.scene.labels
         spots, _ = self.camera.project(to_base(tuple(label.point for label in labels), poses[None])[0])
         ends = [point for tube in self.scene.tubes for point in (tube.start, tube.end)]
@@ -158,7 +158,7 @@ class Painter:
             self.axes.text(x, y, text, parse_math=False, clip_on=True, **look)
 
     def foot(self, window: Window) -> None:
-        """In the corners at the bottom: the directions of the axes and of gravity, and a scale."""
+        """Draw the directions of axes and gravity, and a scale, at the bottom."""
         self.directions(window)
         length, text = nice_length(0.3 * window.width)
         right, bottom = window.right - 0.03 * window.width, window.bottom + 0.05 * window.height
@@ -187,7 +187,7 @@ class Painter:
 
 
 def fill(collection: PolyCollection, faces: Faces) -> Floats:
-    """Give a collection its polygons; edges close the seams between them."""
+    """Set the polygons of a collection; edges close the seams between them."""
     edges = faces.colours.copy()
     edges[faces.clear, :3] *= 0.75
     edges[faces.clear, 3] = 0.8
@@ -197,7 +197,7 @@ def fill(collection: PolyCollection, faces: Faces) -> Floats:
 
 
 def nice_length(about: float) -> tuple[float, str]:
-    """A round length up to this one, and its text."""
+    """The largest round length up to `about`, and its text."""
     power = 10.0 ** np.floor(np.log10(about))
     length = float(max(x * power for x in NICE if x * power <= about * (1.0 + 1e-9)))
     factor, unit = unit_for(length)
@@ -213,7 +213,7 @@ def place_labels(
     points_per_metre: float,
     gap: float,
 ) -> list[Place]:
-    """For each text its position and alignment. Labels should not cover the corners, (n, 2), and lines, (n, 2, 2)."""
+    """Place the texts so that they cover few corners (n, 2) and lines (n, 2, 2)."""
     samples = np.linspace(0.0, 1.0, SAMPLES)[:, None]
     crowd = np.concatenate([corners, *(start + samples * (end - start) for start, end in lines)])
     angles = np.tile(2.0 * np.pi * np.arange(DIRECTIONS) / DIRECTIONS, len(DISTANCES))

@@ -1,4 +1,4 @@
-"""Still pictures: those of `lw.draw`, and small ones as SVG for notebooks, without matplotlib, which loads slowly."""
+"""Still pictures: `lw.draw`, and small SVGs for notebooks without matplotlib, which loads slowly."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def check_array(q: Any) -> Floats:
 
 
 def check_configurations(robot: Robot, q: Any) -> Floats:
-    """(k, nq), of finite numbers."""
+    """Check configurations: (k, nq), finite."""
     values = check_array(neutral(robot) if q is None else in_order(robot, "q", q))
     if values.ndim not in (1, 2) or values.shape[-1] != robot.nq or values.size == 0:
         expected = f"(expected {robot.nq} numbers, or (k, {robot.nq}) for several configurations)"
@@ -127,7 +127,7 @@ def check_configurations(robot: Robot, q: Any) -> Floats:
 
 
 def poses_at(robot: Robot, q: Floats) -> Floats:
-    """Of the base, which is the first frame, and of the links: (k, 1 + links, 4, 4)."""
+    """Poses of the base and of the links: (k, 1 + links, 4, 4)."""
     links = np.asarray(poses(robot, q), float)
     return np.concatenate([np.broadcast_to(np.eye(4), (len(q), 1, 4, 4)), links], axis=1)
 
@@ -163,7 +163,7 @@ def picture(scene: Scene, poses: Floats, cameras: Sequence[Camera], title: str) 
 
 
 def heading(figure: Figure, title: str, inches: float, size: int) -> None:
-    """A title that is broken where it would not fit."""
+    """Write a title, wrapped to the width."""
     letters = max(12, int(72.0 * inches / (LETTER * size)))
     text = "\n".join(textwrap.fill(line, letters) for line in title.splitlines())
     figure.suptitle(text, x=0.015, ha="left", fontsize=size, color=INK, parse_math=False)
@@ -174,7 +174,7 @@ def seen_corners(mesh: Mesh, camera: Camera, pose: Floats) -> Floats:
 
 
 def legend(figure: Figure, scene: Scene) -> None:
-    """The colours of the kinds of joints."""
+    """Draw a legend of the colours of the kinds of joints."""
     from matplotlib.lines import Line2D
 
     look: dict[str, Any] = {"linestyle": "none", "marker": "s", "markersize": 6}
@@ -192,7 +192,7 @@ class Curve(NamedTuple):
 
 
 def robot_svg(robot: Robot, q: Floats) -> str:
-    """The robot at configurations (k, nq): the last as it is, those before pale."""
+    """Draw the robot at configurations (k, nq): the last in full, the others pale."""
     width, height = ROBOT
     skeleton = skeleton_of(robot)
     poses = poses_at(robot, q)
@@ -223,7 +223,7 @@ def robot_svg(robot: Robot, q: Floats) -> str:
 
 
 def mass_centre_svg(middle: Floats, radius: float) -> str:
-    """A mass centre: two quarters black and two white."""
+    """A mass centre symbol: two quarters black and two white."""
     (x, y), r = middle, max(radius, 1.5)
     arc = f"a{r:.1f} {r:.1f} 0 0 1"
     halves = f"M{x:.1f} {y:.1f}h{r:.1f}{arc}-{r:.1f} {r:.1f}zh-{r:.1f}{arc} {r:.1f}-{r:.1f}z"
@@ -232,7 +232,7 @@ def mass_centre_svg(middle: Floats, radius: float) -> str:
 
 
 def curves_svg(t: Floats, curves: Sequence[Curve], unit: str, size: float = 1.0) -> str:
-    """Curves over time with a scale of their own; what is rounding beside the size, in their unit, is constant."""
+    """Plot curves over time; variations that are rounding relative to `size`, in their unit, are drawn as constant."""
     (width, height), (left, right, top, bottom) = CURVES, FRAME
     values = np.stack([curve.values for curve in curves])
     finite = values[np.isfinite(values)]
@@ -250,7 +250,7 @@ def curves_svg(t: Floats, curves: Sequence[Curve], unit: str, size: float = 1.0)
             line = svg_path(np.stack([x[seen], y[seen]], axis=-1))
             title = f"<title>{escape(curve.label)}</title>"
             parts.append(f'<path d="M{line}" fill="none" stroke="{curve.colour}" stroke-width="1.4">{title}</path>')
-    ends = [0.0 if abs(x) < 1e-9 * (high - low) else x for x in (high, low)]  # zero where it is zero but for rounding
+    ends = [0.0 if abs(x) < 1e-9 * (high - low) else x for x in (high, low)]  # rounding errors are zero
     for text, at, anchor in (
         (f"{ends[0]:.3g}", (left - 4, top + 9), "end"),
         (f"{ends[1]:.3g}", (left - 4, height - bottom), "end"),

@@ -1,7 +1,7 @@
-"""What a picture consists of: solids in the frames of a skeleton, rods between them, mass centres and labels.
+"""A scene: solids in the frames of a skeleton, rods between them, mass centres and labels.
 
 A scene belongs to a robot, not to a configuration. matplotlib (`painter`) and the page of an animation (`player.js`)
-draw the same scene from the same poses. Solids are made of flat faces: outlines seen from outside, counter-clockwise.
+draw the same scene from the same poses. Solids have flat faces: outlines, counter-clockwise seen from outside.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ import numpy as np
 from ..robot import KINDS
 from .skeleton import DrawnJoint, Floats, Point, Skeleton
 
-LINKS = ("#9fb3c8", "#7d95ae")  # by turns from joint to joint
+LINKS = ("#9fb3c8", "#7d95ae")  # alternating from joint to joint
 BASE = "#5f6770"
 BOX = "#c9d3dd"
 THREAD = "#7b838c"
 AXES = ("#d62728", "#2ca02c", "#1f5fd0")
-MOST_NAMED = 10  # links that are labelled, and whose frames are shown, by default
-MOST_CENTRES = 40  # links whose mass centres are shown by default
+MOST_NAMED = 10  # robots with more links have no labels and frames by default
+MOST_CENTRES = 40  # robots with more links have no mass centres by default
 COINCIDENT = 1e-6  # relative to the robot's size
 Face = tuple[int, ...]
-SIDES, RINGS = 14, 7  # of what is round
+SIDES, RINGS = 14, 7  # of round solids
 TURNS = 3  # of the thread of a screw
 
 
@@ -37,7 +37,7 @@ class Solid(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A solid fixed in a frame. `clear`: the rest is seen through it."""
+    """A solid fixed in a frame; `clear` means transparent."""
 
     frame: int
     solid: Solid
@@ -80,7 +80,7 @@ class Scene:
 
 
 class SceneOptions(NamedTuple):
-    """What is to be drawn besides links and joints; None: as suits the robot."""
+    """Parts to draw besides links and joints; None: depending on the robot."""
 
     frames: bool | None = None
     centres: bool | None = None
@@ -92,7 +92,7 @@ DEFAULT_OPTIONS = SceneOptions()
 
 
 def scene_of(skeleton: Skeleton, poses: Floats, options: SceneOptions = DEFAULT_OPTIONS) -> Scene:
-    """The scene of a robot. Its symbols have the size that suits it at these poses, (k, frames, 4, 4)."""
+    """Build the scene of a robot, with symbols sized for these poses (k, frames, 4, 4)."""
     size, radius = sizes(skeleton, poses)
     few = len(skeleton.joints) <= MOST_NAMED
     frames = few if options.frames is None else options.frames
@@ -100,7 +100,7 @@ def scene_of(skeleton: Skeleton, poses: Floats, options: SceneOptions = DEFAULT_
     parts = [*base_parts(skeleton, radius), *joint_parts(skeleton, poses[-1], size, radius)]
     if options.bodies is not False:
         parts += body_parts(skeleton, radius, everything=options.bodies is True)
-    if frames:  # free joints have theirs as their symbol
+    if frames:  # a free joint's symbol is a frame
         others = [joint.frame for joint in skeleton.joints if joint.kind != "free"]
         parts += [part for frame in others for part in frame_parts(frame, radius)]
     named = labels_of(skeleton, poses[-1], size) if few or options.labels else ()
@@ -126,7 +126,7 @@ def to_base(points: tuple[Point, ...], poses: Floats) -> Floats:
 
 
 def sizes(skeleton: Skeleton, poses: Floats) -> tuple[float, float]:
-    """The size of the robot, the largest of these poses, and the radius of its links."""
+    """The largest size of the robot at these poses, and the radius of its links."""
     points = to_base(skeleton.points(), poses)
     size = float(np.linalg.norm(np.ptp(points, axis=1), axis=-1).max(initial=0.0))
     largest = max((float(2.0 * body.half.max()) for body in skeleton.bodies), default=0.0)
@@ -152,7 +152,7 @@ def tubes_of(skeleton: Skeleton, radius: float) -> tuple[Tube, ...]:
 
 
 def threads_of(skeleton: Skeleton, radius: float) -> tuple[Tube, ...]:
-    """Thin lines from the links to mass centres that lie apart from them."""
+    """Thin lines from links to mass centres outside them."""
     threads = []
     for body in skeleton.bodies:
         rods = [rod for rod in skeleton.rods if rod.start.frame == rod.end.frame == body.frame]
@@ -174,7 +174,7 @@ def nearest_on(a: Floats, b: Floats, point: Floats) -> Floats:
 
 
 def joint_parts(skeleton: Skeleton, poses: Floats, size: float, radius: float) -> list[Part]:
-    """The symbol of each joint; where several are in one place, each is thinner and longer than the one before."""
+    """Symbols of the joints; several in one place get thinner and longer one after another."""
     parts: list[Part] = []
     places: list[Floats] = []
     for joint in skeleton.joints:
@@ -186,7 +186,7 @@ def joint_parts(skeleton: Skeleton, poses: Floats, size: float, radius: float) -
 
 
 def symbol_parts(joint: DrawnJoint, r: float, stacked: int) -> list[Part]:
-    """The symbol of a joint, what is on its parent and what is on its link; a frame where there is none."""
+    """The symbol of a joint, with a part on its parent and one on its link; otherwise a frame."""
     wide, long = 1.9 * r * 0.78**stacked, 4.2 * r * 1.22**stacked
     below, above = None, None
     match joint.symbol:
@@ -217,7 +217,7 @@ def frame_parts(frame: int, radius: float) -> list[Part]:
 
 
 def base_parts(skeleton: Skeleton, radius: float) -> list[Part]:
-    """A plate under what stands on the base; nothing under robots that float."""
+    """A plate under a robot on a fixed base."""
     standing = [joint for joint in skeleton.joints if joint.parent == 0 and joint.kind != "free"]
     if not standing:
         return []
@@ -234,7 +234,7 @@ def up_of(skeleton: Skeleton) -> Floats:
 
 
 def body_parts(skeleton: Skeleton, radius: float, everything: bool) -> list[Part]:
-    """Boxes of the links' masses and inertias: of those that float, or of all."""
+    """Boxes with the masses and inertias of floating links, or of all."""
     parts = []
     for body in skeleton.bodies:
         if body.mass > 0.0 and body.half.max() > radius and (everything or body.frame in skeleton.floating):
@@ -246,7 +246,7 @@ def body_parts(skeleton: Skeleton, radius: float, everything: bool) -> list[Part
 
 
 def centres_of(skeleton: Skeleton, radius: float) -> tuple[Centre, ...]:
-    """Mass centres; the volume of each sign is as the mass, from a smallest size on."""
+    """Mass centres; the volume of a symbol is proportional to the mass, with a minimum size."""
     heaviest = max((body.mass for body in skeleton.bodies), default=0.0)
     return tuple(
         Centre(Point(body.frame, body.com), 1.5 * radius * max(0.4, (body.mass / heaviest) ** (1.0 / 3.0)))
@@ -294,7 +294,7 @@ def cylinder(radius: float, length: float, sides: int = SIDES, centre: float = 0
 
 
 def walls(sides: int, start: int = 0) -> list[Face]:
-    """Between a circle, whose points are numbered from `start`, and the next one above it."""
+    """Faces between a circle, whose points are numbered from `start`, and the next circle."""
     below = [(start + k, start + (k + 1) % sides) for k in range(sides)]
     return [(k, after, after + sides, k + sides) for k, after in below]
 
@@ -317,7 +317,7 @@ def ball(radius: float) -> Solid:
 
 
 def thread(radius: float, length: float) -> Solid:
-    """A rod with a thread about z: the discs follow each other in turns that grow and shrink."""
+    """A threaded rod about z: discs of alternating radius."""
     count = 2 * TURNS + 1
     step = length / count
     places = [(k + 0.5) * step - length / 2 for k in range(count)]
@@ -334,7 +334,7 @@ def arrow(length: float, radius: float, sides: int = 8) -> Solid:
 
 
 def pose_along(direction: Floats, at: Floats | None = None) -> Floats:
-    """A pose whose z has a direction."""
+    """A pose with z along a direction."""
     z = np.asarray(direction, float) / np.linalg.norm(direction)
     helper = np.eye(3)[int(np.argmin(np.abs(z)))]
     x = np.cross(helper, z)

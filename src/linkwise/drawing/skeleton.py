@@ -1,7 +1,7 @@
-"""The geometry of a robot that pictures show: where its joints, links and mass centres are.
+"""The geometry of a robot for pictures: joints, links and mass centres.
 
-Points are given in frames: frame 0 is the base, frame k + 1 the table frame of link k, as `lw.poses` has it. So a
-picture at a configuration needs the poses and nothing else.
+Points are given in frames: frame 0 is the base, frame k + 1 the table frame of link k, as in `lw.poses`. A picture at a
+configuration needs only the poses.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Point(NamedTuple):
 
 
 class Rod(NamedTuple):
-    """A straight part of a link, between two points. It belongs to the body whose colour it has."""
+    """A straight part of a link between two points, with the colour of a body."""
 
     start: Point
     end: Point
@@ -53,7 +53,7 @@ class DrawnJoint:
 
 @dataclass(frozen=True)
 class Body:
-    """What a link weighs, in its frame: the box has the mass and the inertia of the link."""
+    """A box with the mass and inertia of a link, in the link's frame."""
 
     frame: int
     mass: float
@@ -69,10 +69,10 @@ class Skeleton:
     rods: tuple[Rod, ...]
     bodies: tuple[Body, ...]
     tips: tuple[Point, ...]  # the ends of the links that carry no other
-    floating: frozenset[int]  # frames of links that stand on no other: those of free joints on the base
+    floating: frozenset[int]  # frames of links with free joints on the base
 
     def points(self) -> tuple[Point, ...]:
-        """All that a picture must have room for, except the sizes of its symbols."""
+        """All points that a picture must show, without its symbols."""
         ends = [point for rod in self.rods for point in (rod.start, rod.end)]
         hubs = [Point(joint.frame, joint.after[:3, 3]) for joint in self.joints]
         return (*ends, *hubs, *self.tips, *(Point(body.frame, body.com) for body in self.bodies))
@@ -86,7 +86,7 @@ def skeleton_of(robot: Robot) -> Skeleton:
     bodies = tuple(body_of(robot.links[joint.link], frame_of[joint.link]) for joint in robot.moving)
     carrying = Counter(joint.parent for joint in joints if joint.kind != "free")
     starts = dict(hubs)
-    for body in bodies:  # one that carries several others is drawn from its mass centre on, as a body and not as a fan
+    for body in bodies:  # links with several children are drawn from their mass centre, not as a fan
         if robot.convention == "frames" and carrying[body.frame] > 1 and body.mass > 0.0:
             starts[body.frame] = body.com
     rods = [rod for frame in starts for rod in chain_of_rods(frame, [hubs[frame], starts[frame]])]
@@ -100,7 +100,7 @@ def skeleton_of(robot: Robot) -> Skeleton:
     tips: list[Point] = []
     for body in bodies:
         if body.frame in carrying:
-            continue  # its frames are sensors, mostly, and lines to them would look like links
+            continue  # its frames are mostly sensors: lines to them would look like links
         tools = [matrix(frame.placement) for frame in robot.frames if frame.carrier == body.frame - 1]
         ends = [tool[:3, 3] for tool in tools] or [leaf_end(hubs[body.frame], body)]
         tips += [Point(body.frame, end) for end in ends]
@@ -123,14 +123,14 @@ def drawn_joint(robot: Robot, joint: MovingJoint, frame_of: dict[int, int]) -> D
 
 
 def symbol_of(kind: JointKind, joint: Joint) -> str:
-    """Which symbol a joint has: of several degrees of freedom that of its kind, of one that of its axis."""
+    """The symbol of a joint: that of its kind, or for one degree of freedom that of its motion."""
     if kind.symbol or kind.degrees > 1:
         return kind.symbol or kind.name
     return ("screw" if joint.slides else "revolute") if joint.turns else "prismatic"
 
 
 def link_path(convention: str, frame: int, hub: Floats, end: Floats) -> list[Floats]:
-    """Along a link, from its own joint to another point. DH links have their corners where the table has them.
+    """The path along a link from its own joint to another point. DH links have the corners of the table.
 
     In the frames of the table the distance along x is from (-a, 0, 0) to the origin (standard), or from there to
     (a, 0, 0) (modified); the rest is along z of one of the two joints.
@@ -143,9 +143,9 @@ def link_path(convention: str, frame: int, hub: Floats, end: Floats) -> list[Flo
 
 
 def leaf_end(hub: Floats, body: Body) -> Floats:
-    """Where a link that carries nothing ends: at its table frame, or as far beyond its mass centre as its body reaches.
+    """The end of a link without children: its table frame, or beyond its mass centre by half its box.
 
-    The box of the same mass and inertia tells how far that is; it counts up to the distance of the mass centre.
+    The box has the same mass and inertia; at most the distance of the mass centre is added.
     """
     size = float(np.linalg.norm(hub))
     lever = body.com - hub

@@ -1,4 +1,4 @@
-"""Two robots that should be one: compared on random states before one of them is handed out or written."""
+"""Verify that two robots are the same by comparing them on random states."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from ..spatial import Placement
 
 STATES = 4
 SLACK = 1e-9  # relative
-SMALL = 1e-6  # beside the largest torque: of smaller ones fewer digits are compared
-torques, inertias, poses = (  # by the algorithms themselves: calls of our own do not count for what is compiled
+SMALL = 1e-6  # of the largest torque: smaller ones are compared with fewer digits
+torques, inertias, poses = (  # not through dispatch, which counts calls to decide when to compile
     vars(function)["plain"] for function in (functions.inverse_dynamics, functions.inertia_matrix, kinematics.poses)
 )
 
 
 def require_agreement(robot: Robot, other: Robot, offsets: Mapping[str, Placement], what: str) -> None:
-    """Raise an error unless both move alike. `offsets`: where frames of `robot` are, by name, in those of `other`.
+    """Raise an error unless both robots have the same dynamics.
 
-    Coordinates are compared by name, and may stand in another order.
+    `offsets` has the frames of `robot`, by name, in those of `other`. Coordinates are compared by name, in any order.
     """
     names = symbols_of(robot) if robot.symbolic else ()
     values = dict(zip(names, np.linspace(0.7, 1.3, len(names)).tolist(), strict=True))
@@ -37,11 +37,11 @@ def require_agreement(robot: Robot, other: Robot, offsets: Mapping[str, Placemen
 
 
 def first_difference(robot: Robot, other: Robot, offsets: Mapping[str, Placement]) -> str:
-    """What is not the same, in words; otherwise nothing."""
+    """Return a text about the first difference; empty if there is none."""
     for a, b in ((robot.q_names, other.q_names), (robot.v_names, other.v_names)):
         if sorted(a) != sorted(b):
             odd = sorted(set(a) ^ set(b))
-            return f"{odd[0]!r} is a coordinate of one of them alone"
+            return f"{odd[0]!r} is a coordinate of only one of them"
     if robot.gravity != other.gravity:
         return f"gravity is {other.gravity} for {robot.gravity}"
     drives, others = drive_entries(robot), drive_entries(other)
@@ -76,7 +76,7 @@ def frame_difference(
 
 
 def array_difference(what: str, robot: Robot, a: np.ndarray, b: np.ndarray) -> str:
-    """Of arrays (states, joints, ...)."""
+    """Compare arrays (states, joints, ...)."""
     scale = np.maximum(np.abs(a).max(axis=0), max(SMALL * np.abs(a).max(initial=0.0), 1e-300))
     far = np.abs(a - b).max(axis=0) / scale
     far = far.max(axis=1) if far.ndim > 1 else far
@@ -87,7 +87,7 @@ def array_difference(what: str, robot: Robot, a: np.ndarray, b: np.ndarray) -> s
 
 
 def with_numbers(robot: Robot, values: Mapping[str, float]) -> Robot:
-    """The robot with numbers for its symbols, and floats for numbers of many digits."""
+    """Bind the robot's symbols to numbers, and round numbers of many digits to floats."""
     if robot.symbolic:
         robot = unchecked(robot, values)
     if robot.symbolic:
@@ -98,7 +98,7 @@ def with_numbers(robot: Robot, values: Mapping[str, float]) -> Robot:
 
 
 def drive_entries(robot: Robot) -> dict[str, tuple[Any, ...]]:
-    """Rotor, friction, limits and ratings of each degree of freedom, by its name."""
+    """Rotor, friction, limits and ratings by degree of freedom."""
     drives = {}
     ratings = zip(robot.velocity_limits, robot.effort_limits, strict=True)
     for (link, slot), most in zip(robot.driving, ratings, strict=True):
@@ -115,6 +115,6 @@ def frames_of(robot: Robot, q: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def pose_difference(a: np.ndarray, b: np.ndarray, size: float) -> float:
-    """The largest difference of two poses: of their rotations, and of their points in parts of the size."""
+    """The largest difference of two poses: of rotation entries, and of positions relative to the size."""
     off = np.abs(a - b)
     return float(max(off[:, :3, :3].max(), off[:, :3, 3].max() / size))

@@ -134,14 +134,14 @@ def convert_force(
 
 
 def source_and_target(source: Library, target: Library) -> tuple[Library, Library]:
-    """From which library, and to which: one that is not given is Linkwise."""
+    """Source and target library; the default of each is Linkwise."""
     if source is None and target is None:
         raise TypeError("neither source nor target is given (expected one of them: source='pinocchio')")
     return "linkwise" if source is None else source, "linkwise" if target is None else target
 
 
 def convert_arrays(robot: Robot, q: Array, rates: dict[str, Any], source: Library, target: Library, check: bool) -> Any:
-    """q, velocities, accelerations and torques in the numbers of the target."""
+    """Convert q, and velocities, accelerations or torques, from source to target."""
     require_robot(robot)
     old, new = state_layout(robot, source, "source"), state_layout(robot, target, "target")
     states, q, rates = check_arrays(robot, q, rates, old, check)
@@ -174,7 +174,7 @@ def convert_arrays(robot: Robot, q: Array, rates: dict[str, Any], source: Librar
 def check_arrays(
     robot: Robot, q: Any, rates: dict[str, Any], old: StateLayout, check: bool
 ) -> tuple[States, np.ndarray, dict[str, np.ndarray]]:
-    """The arrays, of real numbers, of one dtype and batch shape."""
+    """Check the arrays, and bring them to one dtype and batch shape."""
     if old.title == "Linkwise":
         states, names = States(robot, {"q": q, **rates}, check=check), {"q": "q"} | {key: key for key in rates}
     else:
@@ -188,7 +188,7 @@ def check_arrays(
 
 
 def state_layout(robot: Robot, library: Library, which: str) -> StateLayout:
-    """Where the numbers of each joint are in a library, or in a model object of one."""
+    """Return where a library, or a model object, has the numbers of each joint."""
     if not isinstance(library, str):
         return model_layout(robot, library, which)
     one_of(library, CONVENTIONS, which)
@@ -206,7 +206,7 @@ def form_of(robot: Robot, joint: MovingJoint, forms: Forms) -> SameNumbers:
 
 
 def refuse_foreign_joints(robot: Robot, library: str) -> None:
-    """Raise an error that names the joint, if the library has none of this kind."""
+    """Raise if the library has no joint of some kind."""
     for joint in robot.moving:
         reason = ""
         if joint.coupling is not None and library in ("mujoco", "drake"):
@@ -224,7 +224,7 @@ def refuse_foreign_joints(robot: Robot, library: str) -> None:
 
 
 def library_of(model: Any) -> str:
-    """Of a `pinocchio.Model` or a `mujoco.MjModel`; nothing for any other object."""
+    """Return the library of a `pinocchio.Model` or `mujoco.MjModel`; "" for any other object."""
     package = type(model).__module__.partition(".")[0]
     return package if package in MODELS and type(model).__name__ == MODELS[package].name else ""
 
@@ -236,7 +236,7 @@ def robot_of_model(model: Any) -> Robot | None:
 
 
 def model_layout(robot: Robot, model: Any, which: str) -> StateLayout:
-    """The joints of a robot in a model: by the names of joints, then of links; free joints also where one is left."""
+    """Return where a model has the numbers of each joint; joints are found by their names."""
     library = library_of(model)
     if not library:
         kind = f"{type(model).__module__}.{type(model).__name__}"
@@ -264,7 +264,7 @@ def model_layout(robot: Robot, model: Any, which: str) -> StateLayout:
 
 
 def match_joints(robot: Robot, joints: Sequence[ModelJoint]) -> dict[int, list[ModelJoint]]:
-    """The joints of the model that each joint of the robot is, by its link."""
+    """Find the model joints of each robot joint, by its name, then its link's; the last free joint by its kind."""
     matches: dict[int, list[ModelJoint]] = {}
     left = list(joints)
     for label in ("joint", "name"):
@@ -281,7 +281,7 @@ def match_joints(robot: Robot, joints: Sequence[ModelJoint]) -> dict[int, list[M
 
 
 def joints_with_label(joint: MovingJoint, label: str, joints: Sequence[ModelJoint]) -> list[ModelJoint]:
-    """The joints of a model that a joint of this name is: one of its kind, or one for each degree of freedom."""
+    """Find the model joints with this label: one of the same kind, or one for each degree of freedom."""
     kind, degrees = joint.kind.name, joint.kind.v_labels
     separate = [link.kind for link in joint.kind.links] if joint.kind.bounded and joint.kind.degrees > 1 else []
     complete = [part for part in joints if part.whole == label]
@@ -306,9 +306,9 @@ def joint_place(robot: Robot, joint: MovingJoint, parts: Sequence[ModelJoint], f
 def refuse_unmatched(
     robot: Robot, left: Sequence[ModelJoint], matches: Mapping[int, list[ModelJoint]], title: str
 ) -> None:
-    """Raise an error that names the joints that only one of the two has, or that are of another kind there.
+    """Raise if robot or model has joints that the other lacks or has with another kind.
 
-    `left` are the joints of the model that are none of the robot's.
+    `left` are the joints of the model without a match.
     """
     missing = [joint for joint in robot.driving_joints if joint.link not in matches]
     kinds = {part.name: part.kind for part in left}

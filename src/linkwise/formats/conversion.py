@@ -1,21 +1,21 @@
 """One robot as a table of another convention: standard DH, modified DH, or frames.
 
-The rows are taken apart first: where each joint is, and how the link's frame sits on it.
+First, each row is split into the placement of its joint and that of the link's frame on the joint.
 
     O_i = O_β · before · motion(q_i) · after      β is the parent of row i, O its table frame, J = O_β · before at q = 0
 
-A table of another convention has other frames F on the same links, F_i = J_i · motion · S_i, with S_i fixed. So
-everything follows from `offset` = S⁻¹ · after, where the old frame is in the new one: mass centres, tensors, children.
+A table of another convention has other frames F on the same links, F_i = J_i · motion · S_i, with S_i fixed. The old
+frame in the new one, `offset` = S⁻¹ · after, then gives mass centres, tensors and children.
 
-The joints, their order and their coordinates stay: what a joint has at q = 0 goes into theta and b. Fixed frames stay
-where they are, by name. The frames of links move where a convention asks for it, and com and inertia with them:
+Joints, their order and their coordinates stay: theta and b contain the joint's placement at q = 0. Fixed frames keep
+their names and places. Frames of links move where the convention requires it, and com and inertia with them:
 
     modified    F = J · Z           z on the link's own axis; x toward the first joint that the link carries
     standard    F = J · Z X         z on the axis of the first joint that the link carries
     frames      F = the old frame; that of the joint, where it turns about several axes
 
 A row of a DH table is one Z and one X. Where a joint needs more (a second child, a base whose z is not on the first
-axis, a fixed frame that stands anywhere), fixed rows called "..._mount" come before it.
+axis, an arbitrary fixed frame), fixed rows called "..._mount" precede it.
 """
 
 from __future__ import annotations
@@ -56,13 +56,13 @@ class PlacedRow:
 
     @property
     def on_a_line(self) -> bool:
-        """Whether the joint moves along and about z alone, so that any frame on z does."""
+        """Whether the joint moves only along and about z; its frame may then be anywhere on z."""
         return self.joint in KINDS and KINDS[self.joint].on_z
 
 
 @dataclass
 class Table:
-    """The rows of a robot, taken apart, and the rows of the new table as they are made."""
+    """The split rows of a robot, and the rows of the new table."""
 
     robot: Robot
     parts: list[PlacedRow]
@@ -93,7 +93,7 @@ class Table:
         return place.then(part.after) if part.fixed else place
 
     def add(self, index: int, geometry: Mapping[str, Any], seat: Placement, parent: str | None) -> None:
-        """The new row: `seat` is S, where its frame sits in the joint frame; `parent` the row that it stands on."""
+        """Add a new row. `seat` is S, its frame in the joint frame; `parent` is the row that carries it."""
         part = self.parts[index]
         offset = STAYS if part.fixed else seat.inverse().then(part.after)
         self.offsets[index] = offset = snap_placement(offset, self.size)
@@ -102,7 +102,7 @@ class Table:
         self.rows.append({**others, **body, **geometry, "parent": parent})
 
     def add_fixed(self, index: int, geometry: Mapping[str, Any], parent: str | None) -> str:
-        """A fixed row on the way to a row; its name."""
+        """Add a fixed row before a row, and return its name."""
         taken = {part.name for part in self.parts} | {row["name"] for row in self.rows}
         name = free_name(f"{self.parts[index].name}_mount", taken)
         self.rows.append({"name": name, "parent": parent, "joint": "fixed", **geometry})
@@ -113,7 +113,7 @@ class Table:
         return None if parent < 0 else self.parts[parent].name
 
     def refuse_symbols(self, target: str, keys: Iterable[str] = GEOMETRY) -> None:
-        """Screws are found by arithmetic on floats."""
+        """Raise if an entry is symbolic: screws are computed with floats."""
         for part in self.parts:
             for key in keys:
                 for value in flatten(part.row.get(key, ())):
@@ -130,7 +130,7 @@ def flatten(entry: Any) -> list[Any]:
 
 
 def transform_body(row: Mapping[str, Any], offset: Placement, size: float) -> dict[str, Any]:
-    """`com` and `inertia` in another frame of the link; to the last bit where the frame stays."""
+    """Express `com` and `inertia` in another frame of the link; bit for bit the same where the frame stays."""
     com, tensor = row.get("com", (0.0,) * 3), row.get("inertia", NO_TENSOR)
     if is_identity(offset):
         return {"com": com, "inertia": tensor}
@@ -189,7 +189,7 @@ def convert(robot: Robot, convention: Convention) -> Robot:
 
 
 def build_robot(table: Table, convention: Convention) -> Robot:
-    """The robot of the new rows, after it was compared with the old one."""
+    """Build the robot of the new rows, and compare it with the old one."""
     robot = table.robot
     converted = replace(from_table(table.rows, convention, robot.gravity, robot.name), about=robot.about)
     offsets = {part.name: table.offsets[index] for index, part in enumerate(table.parts)}
@@ -206,9 +206,9 @@ def to_standard(table: Table) -> None:
 
 
 def to_dh(table: Table, convention: str, count: int) -> None:
-    """`own` says how many screws, of Z, X, Z, ... from its joint on, lead to the frame of a link."""
+    """`count` is the number of screws Z, X from a joint to the frame of its link: 1 or 2."""
     table.refuse_symbols(convention)
-    pending: dict[int, list[Screw]] = {}  # from the frame of the parent to the joint of a row, where known
+    pending: dict[int, list[Screw]] = {}  # from the frame of the parent to the joint of a row
     for index, part in enumerate(table.parts):
         lead = pending.pop(index, None) or decompose(table.joint_frame(index), table.size)
         tail, child, rest = seat_screws(table, index, count)
@@ -222,7 +222,7 @@ def to_dh(table: Table, convention: str, count: int) -> None:
 
 
 def seat_screws(table: Table, index: int, count: int) -> tuple[list[Screw], int | None, list[Screw]]:
-    """The screws from the joint of a row to its frame; a child that they lead toward, and the screws that are left."""
+    """Return the screws from a joint to its frame, the child they lead to, and the remaining screws to that child."""
     part = table.parts[index]
     if part.fixed or (count == 1 and not part.on_a_line):
         return [], None, []
@@ -240,7 +240,7 @@ def seat_screws(table: Table, index: int, count: int) -> tuple[list[Screw], int 
 
 
 def fit_screws(screws: list[Screw], count: int) -> list[Screw] | None:
-    """All of these as `own` screws, where they are no more; otherwise None."""
+    """Merge the screws into `count` screws; None if they are more."""
     z, x, last, *more = screws
     if x.identity:
         z, last = z.and_then(last), IDENTITY_Z
@@ -250,7 +250,7 @@ def fit_screws(screws: list[Screw], count: int) -> list[Screw] | None:
 
 
 def modified_pairs(lead: list[Screw], tail: list[Screw]) -> list[Pair]:
-    """X, Z, X, Z, ...: one pair for each row. The joint moves along the last Z."""
+    """Split X, Z, X, Z, ... into pairs, one for each row. The joint moves along the last Z."""
     if lead[0].axis == "z":
         lead = lead[1:] if lead[0].identity else [IDENTITY_X, *lead]
     pairs = [(z, x) for x, z in zip(lead[::2], lead[1::2], strict=True)]
@@ -260,7 +260,7 @@ def modified_pairs(lead: list[Screw], tail: list[Screw]) -> list[Pair]:
 
 
 def standard_pairs(part: PlacedRow, lead: list[Screw], tail: list[Screw]) -> list[Pair]:
-    """Z, X, Z, X, ...: one pair for each row. A joint on a line moves along the last Z, others in front of it."""
+    """Split Z, X, ... into pairs, one for each row. A joint on a line moves along the last Z, others before it."""
     *before, last = lead
     pairs = [(z, x) for z, x in zip(before[::2], before[1::2], strict=True) if not (z.identity and x.identity)]
     own_z, own_x = (tail[0], tail[1]) if tail else (IDENTITY_Z, IDENTITY_X)
@@ -279,8 +279,8 @@ def dh_entries(pair: Pair) -> dict[str, float]:
 
 
 def to_frames(table: Table, anchored: bool = True) -> None:
-    """Frames stay where they are; without anchors those that turn beside their joint's axis move to it."""
-    table.refuse_symbols("frames", ("alpha", "theta"))  # a rotation is of numbers; lengths may be symbols
+    """Keep the frames. With `anchored=False` a frame beside the axis that it turns about moves onto the axis."""
+    table.refuse_symbols("frames", ("alpha", "theta"))  # lengths may be symbols
     for index, part in enumerate(table.parts):
         frame = snap_placement(part.after, table.size) if part.on_a_line or part.fixed else STAYS
         anchor = frame.inverse().translation

@@ -1,4 +1,4 @@
-"""`load` and `save`: which reader for which file, and the library of robots that comes with the package."""
+"""`load` and `save`: readers and writers by the ending of a file, and the library of robots."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LIBRARY = tuple(sorted(path.stem for path in FOLDER.glob("*.toml")))
 
 @dataclass(frozen=True)
 class Options:
-    """What may be asked of a reader; see `load`."""
+    """Options of a reader; see `load`."""
 
     base: Base | Mapping[str, Base] | None = None
     mimic: Mimic = COUPLED
@@ -70,7 +70,7 @@ def read_toml(path: Path, options: Options) -> Robot:
 
 
 def with_base(robot: Robot, options: Options, path: str) -> Robot:
-    """The robot on the base that is asked for, where the file says of itself whether it floats."""
+    """Put the robot on the requested base; for formats that say themselves whether the robot floats."""
     if isinstance(options.base, Mapping):
         raise FileError(f"{path}: base is a mapping, {dict(options.base)} (expected 'fixed' or 'free' for such a file)")
     if options.base == "free" and not robot.free_joints:
@@ -79,7 +79,7 @@ def with_base(robot: Robot, options: Options, path: str) -> Robot:
 
 
 def reader(module: str) -> Callable[[Path, Options], Robot]:
-    """`read` of a module that is imported when a file needs it."""
+    """Return `read` of a module, which is imported when a file needs it."""
 
     def read(path: Path, options: Options) -> Robot:
         robot: Robot = import_module(f".{module}", __package__).read(path, options)
@@ -180,7 +180,7 @@ def load(
 
 
 def refuse_text(text: str) -> None:
-    """The content of a file in place of its name."""
+    """Raise if the text is the content of a file, not its path."""
     if "\n" in text or "<" in text:
         raise FileError(f"{text[:40]!r}... is no path: is it the text of a file? (expected its path)")
 

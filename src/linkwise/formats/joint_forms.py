@@ -1,10 +1,10 @@
-"""The joints of other libraries, and where a library has their numbers: q' and velocities
+"""Joint coordinates q' and velocities v' of other libraries
 
     v' = T(q) v        T orthogonal: a rotation into other axes, or another order
     v̇' = T v̇ + Ṫ v
-    τ' = T τ           of the same power, τ'ᵀ v' = τᵀ v
+    τ' = T τ           the power is the same, τ'ᵀ v' = τᵀ v
 
-Joints that are not listed for a library have the same numbers there.
+Joints that are not listed for a library have the same coordinates there.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ..spatial import quaternion_product, rotation_of
 class SameNumbers:
     """A joint with the same coordinates and velocities as in Linkwise."""
 
-    size_there: ClassVar[int | None] = None  # of their q, where it is not that of ours
+    size_there: ClassVar[int | None] = None  # of their q, if it differs from ours
 
     def __init__(self, robot: Robot, joint: MovingJoint) -> None:
         self.size = self.size_there or len(joint.kind.q_labels)  # of their q
@@ -37,7 +37,7 @@ class SameNumbers:
         return q
 
     def to_theirs(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """T x, of a velocity or a force; q is ours here and below."""
+        """T x for a velocity or a force; q is ours here and below."""
         return x
 
     def to_ours(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -52,7 +52,7 @@ class SameNumbers:
 class OtherOrder(SameNumbers):
     """A ball or free joint with its numbers in another order, and its velocities in other axes."""
 
-    q_order: tuple[int, ...]  # which of ours theirs are
+    q_order: tuple[int, ...]  # indices of their numbers in ours
     angular_first = False  # of their velocities
     linear_in_body = False  # whether the linear velocity is in the body's axes, not the parent's
     angular_in_parent = False  # whether the angular velocity is in the parent's axes, not the body's
@@ -75,7 +75,7 @@ class OtherOrder(SameNumbers):
         return concatenate(linear, to_body_axes(q, angular) if self.angular_in_parent else angular)
 
     def drift(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Of a linear velocity in the body's axes, -ω × v."""
+        """-ω × v for a linear velocity in the body's axes."""
         if not self.linear_in_body:
             return np.zeros_like(v)
         return concatenate(np.cross(to_body_axes(q, v[..., :3]), v[..., 3:]), np.zeros_like(v[..., 3:]))
@@ -117,7 +117,7 @@ class PinocchioPlanar(SameNumbers):
 
 
 class MujocoFree(SameNumbers):
-    """A free joint: its pose is in the world, not in the frame in which the table places the joint."""
+    """A free joint: its pose is expressed in the world, not in the joint's frame at q = 0."""
 
     def __init__(self, robot: Robot, joint: MovingJoint) -> None:
         super().__init__(robot, joint)
@@ -155,9 +155,9 @@ class DrakeBall(OtherOrder):
     angular_in_parent = True
 
     def theirs(self, q: np.ndarray) -> np.ndarray:
-        """From half the sum and half the difference of yaw and roll, which is safe at a pitch of ±π/2.
+        """Compute half the sum and half the difference of yaw and roll, which is accurate at a pitch of ±π/2.
 
-        There one of the two is without meaning, and without effect; Linkwise gives what the arctangent gives.
+        There one of the two is arbitrary, and is what the arctangent gives.
         """
         w, x, y, z = np.moveaxis(q, -1, 0)
         half_sum, half_difference = np.arctan2(x + z, w - y), np.arctan2(z - x, w + y)
@@ -180,7 +180,7 @@ class DrakeFree(OtherOrder):
 
 
 class PerDegree(SameNumbers):
-    """A joint whose degrees of freedom are numbers of their own; of some, cosine and sine of an angle."""
+    """A joint with one number for each degree of freedom, or cosine and sine of its angle."""
 
     def __init__(self, unbounded: Sequence[bool]) -> None:
         self.unbounded = tuple(unbounded)
@@ -204,8 +204,8 @@ class PerDegree(SameNumbers):
 class ModelJoint:
     """A joint of a model object, with where its numbers are in q and v."""
 
-    name: str  # as the robot of the model has it
-    whole: str  # the joint's own name: it may have several parts
+    name: str  # in the robot of the model
+    whole: str  # in the model; a joint may have several parts
     link: str
     kind: str
     q: range
@@ -227,7 +227,7 @@ class JointPlace(NamedTuple):
 
 
 class Follower(NamedTuple):
-    """A joint that the robot couples to another, and that has numbers of its own in the model."""
+    """A joint that is coupled in the robot and has its own coordinates in the model."""
 
     place: JointPlace
     q: int  # of its leader, in the robot's q and v
@@ -238,23 +238,23 @@ class Follower(NamedTuple):
 
 @dataclass(frozen=True)
 class StateLayout:
-    """All numbers of a state in a library: `places` has one entry for each joint of the robot that moves on its own."""
+    """The layout of a state in a library; `places` has an entry for each independent joint of the robot."""
 
     title: str
     nq: int
     nv: int
     places: tuple[JointPlace, ...]
     followers: tuple[Follower, ...] = ()
-    standing: tuple[tuple[int, float], ...] = ()  # numbers of q of joints that are fixed in the robot
+    locked: tuple[tuple[int, float], ...] = ()  # index and value of q of joints that are fixed in the robot
 
     def add_torques(self, ours: np.ndarray, given: np.ndarray) -> None:
-        """Torques of joints that follow others act on these, by the ratio."""
+        """Add torques of coupled joints, times their ratio, to those of their leaders."""
         for place, _, v, ratio, _ in self.followers:
             ours[..., v] += ratio * given[..., place.v[0]]
 
     def fill(self, results: Mapping[str, np.ndarray], our_q: np.ndarray, ours: Mapping[str, np.ndarray]) -> None:
-        """The numbers of joints that follow others, and of those that stand; torques are the leader's alone."""
-        for index, value in self.standing:
+        """Fill in the coordinates of coupled and locked joints. Torques go to the leaders alone."""
+        for index, value in self.locked:
             results["q"][..., index] = value
         for place, q, v, ratio, offset in self.followers:
             results["q"][..., place.q] = place.form.theirs(ratio * our_q[..., q : q + 1] + offset)
@@ -274,13 +274,13 @@ TITLES = {"linkwise": "Linkwise", "pinocchio": "Pinocchio", "mujoco": "MuJoCo", 
 
 
 def angle(cosine: np.ndarray, sine: np.ndarray) -> np.ndarray:
-    """NaN where both are zero."""
+    """The angle of cosine and sine; NaN where both are zero."""
     nowhere = (cosine == 0.0) & (sine == 0.0)
     return np.where(nowhere, np.nan, np.arctan2(sine, cosine))
 
 
 def normalize_quaternion(q: np.ndarray) -> np.ndarray:
-    """The last four numbers with length one; NaN where they have none."""
+    """Normalize the last four numbers; NaN where their length is not positive and finite."""
     quaternion = q[..., -QUATERNION:]
     square = (quaternion**2).sum(axis=-1, keepdims=True)
     valid = np.isfinite(square) & np.isfinite(1.0 / square)
@@ -292,7 +292,7 @@ def concatenate(*parts: np.ndarray) -> np.ndarray:
 
 
 def multiply_quaternions(p: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Of quaternions (..., 4)."""
+    """Multiply quaternions (..., 4)."""
     return np.stack(quaternion_product(*(list(np.moveaxis(x, -1, 0)) for x in np.broadcast_arrays(p, q))), axis=-1)
 
 
@@ -315,7 +315,7 @@ def axes_of(q: np.ndarray) -> np.ndarray:
 
 
 def rotate_in_plane(turn: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    """The first two numbers turned by the angle."""
+    """Rotate the first two numbers by the angle."""
     x, y, w = np.moveaxis(vector, -1, 0)
     c, s = np.cos(turn), np.sin(turn)
     return np.stack([c * x - s * y, s * x + c * y, w], axis=-1)

@@ -1,6 +1,6 @@
-"""A robot from MuJoCo's `MjModel`: bodies, joints, springs, ranges, and what else acts on them.
+"""A robot from MuJoCo's `MjModel`: bodies, joints, springs, ranges, flags, actuators' armature, joint equalities.
 
-That is flags, the armature and damping of actuators, and equalities. What a robot has no place for is refused.
+Parts that change the smooth dynamics and cannot be represented are refused.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def model_name(model: Any) -> str:
 
 
 def mujoco_joints(model: Any) -> Iterator[ModelJoint]:
-    """The joints of a model; those that an equality holds have a value."""
+    """The joints of a model; those that an equality locks have a value."""
     names, locked = Names(model), locked_joints(model, disabled_flags(model))
     for joint in range(model.njnt):
         kind = JOINT_KINDS[int(model.jnt_type[joint])]
@@ -84,13 +84,13 @@ def mujoco_joints(model: Any) -> Iterator[ModelJoint]:
 
 
 class Names:
-    """The names of links and joints: those of the model, and others for what has none."""
+    """Names of links and joints: those of the model, and generated ones."""
 
     def __init__(self, model: Any) -> None:
         self.own_bodies = [name_of(model, model.name_bodyadr, body) for body in range(model.nbody)]
         self.own_joints = [name_of(model, model.name_jntadr, joint) for joint in range(model.njnt)]
         self.links, self.joints = set(filter(None, self.own_bodies[1:])), set(filter(None, self.own_joints))
-        self.bodies: list[str | None] = [None]  # the names of their last links; the world has none
+        self.bodies: list[str | None] = [None]  # the last link of each body; None for the world
         self.link_of: list[str] = []  # of joints
         for body in range(1, model.nbody):
             self.bodies.append(self.own_bodies[body] or new_name(f"body{body}", self.links))
@@ -107,7 +107,7 @@ class Names:
 
 
 class ModelReader(Names):
-    """The rows of a model, and the part of the model that each is of."""
+    """Reads a model into rows, each with the part of the model that it represents."""
 
     def __init__(self, model: Any) -> None:
         super().__init__(model)
@@ -151,18 +151,18 @@ class ModelReader(Names):
         return {"mass": float(self.model.body_mass[body]), "com": com, "inertia": (tensor + tensor.T) / 2.0}
 
     def joint_entries(self, joint: int, where: Row) -> Row:
-        """Place, axis and drive of a joint; of one that an equality fixes, its place."""
+        """Placement, axis and drive of a joint; only the placement if an equality locks it."""
         model, kind, tie = self.model, JOINT_KINDS[int(self.model.jnt_type[joint])], self.ties.get(joint)
         anchor, axis = np.array(model.jnt_pos[joint]), np.array(model.jnt_axis[joint])
         row: Row = {"joint": kind, **where}
-        if kind == "free":  # its qpos is the pose in the world, not that in the body's own place
+        if kind == "free":  # its qpos is the pose in the world, not relative to the body's own placement
             row |= {"translation": np.zeros(3), "rotation": np.eye(3)}
         elif kind != "ball":
             at = 0.0 if tie is None or tie.leader is not None else tie.offset
             back = axis_motion(kind, axis, anchor, at - float(model.qpos0[int(model.jnt_qposadr[joint])]))
             R, t = where["rotation"], where["translation"]
             row |= {"rotation": R @ back[:3, :3], "translation": t + R @ back[:3, 3], "axis": axis}
-        if tie is not None and tie.leader is None:  # only hinges and slides have equalities
+        if tie is not None and tie.leader is None:  # locked; only hinges and slides have equalities
             return {key: row[key] for key in where} | {"joint": "fixed"}
         if kind in ("revolute", "ball"):
             row["anchor"] = anchor
@@ -202,7 +202,7 @@ class ModelReader(Names):
         if kind != "ball":
             return {"stiffness": stiffness, "rest": float(self.model.qpos_spring[begin])}
         rest = np.array(self.model.qpos_spring[begin : begin + 4])
-        if abs(rest[0]) != 1.0:  # a spring of a ball joint here is at rest where its quaternion is (1, 0, 0, 0)
+        if abs(rest[0]) != 1.0:  # Linkwise's ball springs rest at the quaternion (1, 0, 0, 0)
             refuse(self.model, "joint", joint, f"has a spring that rests at {rest.tolist()}", "1, 0, 0, 0 of a ball")
         return {"stiffness": stiffness}
 
@@ -218,7 +218,7 @@ class ModelReader(Names):
         return {"coupled_to": self.link_of[tie.leader], "ratio": tie.ratio, "offset": tie.offset}
 
     def add_site(self, site: int) -> None:
-        """A site that has a name, as a fixed frame; one that is called as a link is not needed."""
+        """Add a named site as a fixed frame, unless a link has this name."""
         model, name = self.model, name_of(self.model, self.model.name_siteadr, site)
         if name and name not in self.links:
             self.links.add(name)
@@ -247,7 +247,7 @@ def rotation(quaternion: Any) -> np.ndarray:
 
 
 class JointEquality(NamedTuple):
-    """What an equality does to a joint: it follows another, or stands where `offset` says; in numbers of qpos."""
+    """An equality that couples a joint to a leader, or locks it at `offset`; in numbers of qpos."""
 
     leader: int | None
     ratio: float
@@ -257,14 +257,14 @@ class JointEquality(NamedTuple):
 
 
 class Drive(NamedTuple):
-    """What actuators add to a joint."""
+    """Armature and damping that actuators add to a joint."""
 
     armature: float = 0.0
     damping: float = 0.0
 
 
 class ModelError(RobotError):
-    """What a model has and a robot has no place for: a part of the model, by its kind and its number there."""
+    """A part of the model, by kind and index, that a robot cannot represent."""
 
     def __init__(self, part: Part, name: str, problem: str, expected: str, ignore: str) -> None:
         subject = f"{part[0]} {name!r}: " if name else ""
@@ -273,7 +273,7 @@ class ModelError(RobotError):
 
     @property
     def without_part(self) -> str:
-        """The message of a reader that says itself which part it is."""
+        """The message without the name of the part, for readers that name it themselves."""
         hint = f'ignore=["{self.ignore}"] leaves it out' if self.ignore else ""
         return f"{self.problem}{in_parentheses(self.expected, hint)}"
 
@@ -284,7 +284,7 @@ def in_parentheses(expected: str, hint: str = "") -> str:
 
 
 def refuse(model: Any, kind: str, index: int, problem: str, expected: str = "none", ignore: str = "") -> NoReturn:
-    """`ignore` is the name by which a reader of files is asked to leave such a part out."""
+    """Raise a `ModelError`. `ignore` is the option of file readers that leaves the part out."""
     addresses = getattr(model, NAMES.get(kind, ""), None)
     name = "" if addresses is None else name_of(model, addresses, index) or str(index)
     raise ModelError((kind, index), name, problem, expected, ignore)
@@ -296,7 +296,7 @@ def name_of(model: Any, addresses: Any, index: int) -> str:
 
 
 def disabled_flags(model: Any) -> set[str]:
-    """The flags that are switched off. Their bits are those of the library that made the model, which is loaded."""
+    """The flags that are switched off; their bits are taken from the loaded library."""
     bits, given = sys.modules["mujoco"].mjtDisableBit, int(model.opt.disableflags)
     off = {flag for flag in FLAGS if given & int(getattr(bits, f"mjDSBL_{flag.upper()}", 0))}
     passive = int(getattr(bits, "mjDSBL_PASSIVE", 0))  # in older versions, springs and dampers together
@@ -304,7 +304,7 @@ def disabled_flags(model: Any) -> set[str]:
 
 
 def refuse_unsupported(model: Any, off: set[str]) -> None:
-    """What changes the smooth dynamics and is not in a robot."""
+    """Refuse parts that change the smooth dynamics and that a robot does not have."""
     if float(model.opt.density) or float(model.opt.viscosity):
         refuse(model, "option", 0, "has a fluid, option density or viscosity", ignore="fluid")
     for body in np.flatnonzero(np.array(model.body_gravcomp)).tolist():
@@ -336,7 +336,7 @@ def refuse_nonlinear(model: Any, off: set[str]) -> None:
 
 
 def nonzero_rows(model: Any, key: str) -> list[int]:
-    """The indices at which an array of the model has something else than zero; older versions do not have them all."""
+    """The rows of a model's array that are not zero; older versions lack some arrays."""
     values = np.array(getattr(model, key, ()))
     return [
         int(k) for k in np.flatnonzero(values.any(axis=tuple(range(1, values.ndim))) if values.ndim > 1 else values)
@@ -344,7 +344,7 @@ def nonzero_rows(model: Any, key: str) -> list[int]:
 
 
 def actuator_drives(model: Any, off: set[str]) -> dict[int, Drive]:
-    """What actuators add to their joints: armature and damping, times the square of the gear ratio."""
+    """Armature and damping of actuators by joint, times the square of the gear ratio."""
     drives: dict[int, Drive] = {}
     for actuator in sorted({*nonzero_rows(model, "actuator_armature"), *nonzero_rows(model, "actuator_damping")}):
         joint = int(model.actuator_trnid[actuator][0])
@@ -361,7 +361,7 @@ def actuator_drives(model: Any, off: set[str]) -> dict[int, Drive]:
 
 
 def joint_equalities(model: Any, off: set[str]) -> dict[int, JointEquality]:
-    """What equalities do to joints."""
+    """The active equalities by joint; others than those of joints are refused."""
     equalities: dict[int, JointEquality] = {}
     for k in active_equalities(model, off):
         if int(model.eq_type[k]) != JOINT_EQUALITY:
@@ -379,7 +379,7 @@ def joint_equalities(model: Any, off: set[str]) -> dict[int, JointEquality]:
 
 
 def locked_joints(model: Any, off: set[str]) -> dict[int, float]:
-    """The joints that an equality fixes, and where, in numbers of qpos."""
+    """The joints that an equality locks, with their qpos."""
     of_joints = (k for k in active_equalities(model, off) if int(model.eq_type[k]) == JOINT_EQUALITY)
     equalities = (equality_of(model, k) for k in of_joints)
     return {joint: equality.offset for joint, equality in equalities if equality.leader is None and equality.linear}
@@ -390,7 +390,7 @@ def active_equalities(model: Any, off: set[str]) -> list[int]:
 
 
 def equality_of(model: Any, k: int) -> tuple[int, JointEquality]:
-    """A joint and what an equality does to it: y - y0 = c0 + c1 (x - x0), with y0 and x0 the numbers of qpos0."""
+    """The joint of an equality y - y0 = c0 + c1 (x - x0), with y0 and x0 from qpos0, and what it does to the joint."""
     joint, leader = int(model.eq_obj1id[k]), int(model.eq_obj2id[k])
     c0, c1, *higher = (float(x) for x in model.eq_data[k][:5])
     offset = float(model.qpos0[model.jnt_qposadr[joint]]) + c0

@@ -21,17 +21,17 @@ UNALIGNED = {
     "HelicalUnaligned": "screw",
 }
 MULTI_DEGREE = {"Spherical": "ball", "FreeFlyer": "free", "Planar": "planar"}
-UNBOUNDED = 1e10  # Pinocchio's limits of what has none are infinite or the largest number
+UNBOUNDED = 1e10  # Pinocchio writes infinity or the largest number where there is no limit
 Part = dict[str, Any]
 
 
 class JointPart(NamedTuple):
-    """A joint of Linkwise that a joint of Pinocchio is, or is a part of."""
+    """A joint of Linkwise: a joint of Pinocchio, or one part of it."""
 
-    joint: int  # its number in the model
+    joint: int  # index in the model
     name: str
     entries: Part
-    placement: Any  # in the part before, or in the parent
+    placement: Any  # in the previous part, or in the parent
     last: bool
     q: range  # where its numbers are in Pinocchio's q: for an unbounded revolute joint a cosine and a sine
     v: range
@@ -82,7 +82,7 @@ def require_model(model: Any) -> None:
 
 
 def joint_parts(model: Any) -> Iterator[JointPart]:
-    """All joints in the order of the model, those of several parts as their parts: the last has the joint's name."""
+    """All joints in the order of the model, split into parts; the last part has the joint's name."""
     taken = {str(name) for name in model.names}
     for index in range(1, model.njoints):
         name, joint = str(model.names[index]), model.joints[index]
@@ -99,7 +99,7 @@ def joint_parts(model: Any) -> Iterator[JointPart]:
 
 
 def pinocchio_joints(model: Any) -> Iterator[ModelJoint]:
-    """The joints of a model that have numbers of their own."""
+    """The joints of a model that have coordinates."""
     for part in joint_parts(model):
         if len(part.v):
             yield ModelJoint(part.name, str(model.names[part.joint]), "", part.entries["joint"], part.q, part.v)
@@ -110,7 +110,7 @@ def refuse(name: str, message: str) -> NoReturn:
 
 
 def expand_joint(joint: Any, model: Any, name: str) -> Iterator[Part]:
-    """The joints of Linkwise that a joint is."""
+    """The joints of Linkwise that represent a joint."""
     derived = joint.extract() if hasattr(joint, "extract") else joint
     kind = derived.shortname().removeprefix("JointModel")
     endless = {"unbounded": 1} if "Unbounded" in kind or kind.startswith("RUB") else {}
@@ -141,7 +141,7 @@ def expand_joint(joint: Any, model: Any, name: str) -> Iterator[Part]:
 
 
 def axis_of(joint: Any) -> np.ndarray:
-    """Of a joint that moves about or along a slanted axis; where it does not tell, the motion subspace does."""
+    """The axis of an unaligned joint; from the motion subspace if the joint has no attribute for it."""
     axis = joint.axis if hasattr(joint, "axis") else np.array(joint.createData().S).ravel()[3:]
     axis = np.array(axis, dtype=float).ravel()
     return np.asarray(axis / np.linalg.norm(axis))
@@ -152,7 +152,7 @@ def with_pitch(part: Part, joint: Any) -> Part:
 
 
 def mimic(joint: Any, model: Any, name: str) -> Iterator[Part]:
-    """A joint that follows another: the object tells ratio, offset and leader; its axis is found by moving it."""
+    """A mimicking joint. Its ratio, offset and leader are attributes; its axis is found by moving it."""
     index = int(joint.id)
     leaders = [int(j) for i, j in zip(model.mimicking_joints, model.mimicked_joints, strict=True) if int(i) == index]
     if len(leaders) != 1:
@@ -216,14 +216,14 @@ def drive_entries(model: Any, part: JointPart) -> Part:
 
 
 def one_value(values: np.ndarray, name: str, what: str) -> float:
-    """Of all degrees of freedom of a joint; Linkwise has one number for them."""
+    """The common value of all degrees of freedom of a joint."""
     if np.ptp(values) > 0.0:
         refuse(name, f"has {what} {values.tolist()}, different for its degrees of freedom (expected the same)")
     return float(values[0])
 
 
 def frame_rows(model: Any, names: set[str], last: dict[int, str | None]) -> Iterator[Part]:
-    """The frames that are not those of joints, by name, without bodies: these are in the joints' already."""
+    """Frames other than those of joints, without bodies: the joints' bodies include them."""
     taken = names | {"base", "universe", ""}
     for frame in model.frames:
         name = str(frame.name)

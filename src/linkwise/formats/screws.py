@@ -1,9 +1,9 @@
-"""A placement as screws along z and x in turn: what the rows of a DH table are made of.
+"""A placement as alternating screws along z and x, the parts of the rows of a DH table.
 
     G = Z(θ₁, b₁) X(α, a) Z(θ₂, b₂)      Z: turn about z and shift along z; X: likewise for x
 
-Any placement has this form: X leads along the common normal of its two z axes. Where these are nearly parallel the
-normal lies far away and digits would be lost: then the origin is reached first, and turned in place.
+Any placement has this form: X is along the common normal of the two z axes. If these are nearly parallel, the normal
+is far away and digits would be lost: then the first screws reach the origin, and the others turn in place.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from ..robot.entries import nearest_rotation
 from ..spatial import Placement, Rotation, Vector, turn_x, turn_z
 
 QUARTER = math.pi / 2.0
-ANGLE = 1e-12  # an angle this close to a quarter turn is one, as in rotations
-LENGTH = 1e-14  # a length this small beside the robot is rounding residue
-NEARLY_PARALLEL = 1e-4  # below this sine the common normal is not looked for
+ANGLE = 1e-12  # an angle this close to a multiple of a quarter turn is rounded to it, as in rotations
+LENGTH = 1e-14  # relative to the robot: a smaller length is a rounding error
+NEARLY_PARALLEL = 1e-4  # below this sine the common normal is not used
 
 
 class Screw(NamedTuple):
@@ -39,7 +39,7 @@ class Screw(NamedTuple):
         return Placement(turn_x(self.turn), Vector(self.shift, 0.0, 0.0))
 
     def and_then(self, other: Screw) -> Screw:
-        """Both together, where both have the same axis."""
+        """Compose with a screw about the same axis."""
         return Screw(self.axis, wrap_angle(self.turn + other.turn), self.shift + other.shift)
 
 
@@ -80,12 +80,12 @@ def decompose(placement: Placement, size: float) -> list[Screw]:
 
 
 def signed_polar(x: float, y: float) -> tuple[float, float]:
-    """Angle, between quarter turns, and distance, which may be negative."""
+    """Angle, at most a quarter turn, and distance, which may be negative."""
     return within_quarter_turn(math.atan2(y, x), math.hypot(x, y))
 
 
 def within_quarter_turn(angle: float, length: float) -> tuple[float, float]:
-    """The same direction and length, with an angle of at most a quarter turn: by half a turn, the other way."""
+    """Reduce the angle to at most a quarter turn, with the opposite sign of the length."""
     angle = snap_angle(angle)
     if abs(angle) > QUARTER:
         return snap_angle(angle - math.copysign(math.pi, angle)), -length
@@ -107,7 +107,7 @@ def wrap_angle(angle: float) -> float:
 
 
 def snap_placement(placement: Placement, size: float) -> Placement:
-    """The same placement without rounding residue: zeros, ones and right angles are exact."""
+    """Remove rounding errors: zeros, ones and right angles become exact."""
     x, y, z = (snap_length(p, size) if type(p) is float else p for p in placement.translation)
     axes = placement.axes
     plain = all(type(entry) is float for row in axes.rows for entry in row)

@@ -1,8 +1,8 @@
-"""XML as data: elements with their lines, on expat. URDF and MJCF are read from these.
+"""XML elements with line numbers, by expat, for the readers of URDF and MJCF.
 
-A file is text, so nothing is fetched, expanded or executed: a document type (DTD), entities, XInclude and processing
-instructions are refused, and size, depth and number of elements are bounded. Every error is a `FileError` that begins
-with `path:line:`. Numbers are finite and in plain decimal notation.
+Nothing is fetched, expanded or executed: a document type (DTD), entities, XInclude and processing instructions are
+refused. Size, depth and number of elements are bounded. Every error is a `FileError` that begins with `path:line:`.
+Numbers are finite and in decimal notation.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ BYTES = 16 * 2**20  # of a file
 DEPTH = 250  # of elements in elements; below Python's own limit on recursion
 ELEMENTS = 200_000
 DIGITS = 400  # characters of a number: more than any double needs
-LIKELY = 0.75  # how near an attribute is to one that is missing: iyz is not izz
+LIKELY = 0.75  # similarity at which an attribute is suggested for a missing one: iyz is not izz
 SHOWN = 60  # characters of a value in a message
-HINTS = 100  # attributes that a missing one is compared with
-SPACE = " \t\r\n"  # of XML: other blanks are not
+HINTS = 100  # attributes compared with a missing one
+SPACE = " \t\r\n"  # whitespace of XML
 BLANKS = re.compile(r"[ \t\r\n]+")
 NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 DECLARATION = re.compile(rb"""<\?xml[ \t\r\n][^>]{0,200}?encoding[ \t\r\n]*=[ \t\r\n]*["']([^"']{0,40})["']""")
 PROLOG = re.compile(r"(?:[ \t\r\n]+|<\?(?s:.*?)\?>|<!--(?s:.*?)-->)*+")
 BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "utf-8", b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 WITHOUT_MARK = {b"<\0": "utf-16-le", b"\0<": "utf-16-be"}
-ENCODINGS = {  # that a file may declare, and Python's names of them
+ENCODINGS = {  # accepted declarations, and Python's names for them
     "utf-8": "utf-8", "utf8": "utf-8", "us-ascii": "ascii", "ascii": "ascii", "iso-8859-1": "latin-1",
     "latin-1": "latin-1", "latin1": "latin-1", "windows-1252": "cp1252", "cp1252": "cp1252",
 }  # fmt: skip
 XINCLUDE = "http://www.w3.org/2001/XInclude"
-FOR_EDITORS = ("xml-model", "xml-stylesheet")  # instructions that say how to check or show a file, not what is in it
-NOTHING: Any = object()  # the default of an attribute that must be given
+FOR_EDITORS = ("xml-model", "xml-stylesheet")  # instructions for editors and viewers, which are ignored
+NOTHING: Any = object()  # the default of a required attribute
 
 
 class Element:
-    """An element of a file: its attributes, children and parent, and where it stands."""
+    """An element of a file: attributes, children, parent and line."""
 
     __slots__ = ("attributes", "children", "line", "parent", "path", "tag", "text")
 
@@ -63,28 +63,28 @@ class Element:
 
     @property
     def place(self) -> str:
-        """The label, and that of the named element around one without a name: <mass> of <link name="arm">."""
+        """The label, and that of the nearest named ancestor if it has no name: <mass> of <link name="arm">."""
         owner = None if "name" in self.attributes else self.parent
         while owner is not None and "name" not in owner.attributes:
             owner = owner.parent
         return self.label if owner is None or owner.parent is None else f"{self.label} of {owner.label}"
 
     def find(self, tag: str) -> Element | None:
-        """The first child of that tag."""
+        """The first child with this tag."""
         return next((child for child in self.children if child.tag == tag), None)
 
     def all(self, tag: str) -> list[Element]:
         return [child for child in self.children if child.tag == tag]
 
     def only(self, tag: str) -> Element | None:
-        """The child of that tag, of which there may be one at most."""
+        """The child with this tag; an error if there are several."""
         matches = self.all(tag)
         if len(matches) > 1:
             matches[1].fail(f"is given twice in {self.label} (line {matches[0].line} has the first; expected one)")
         return matches[0] if matches else None
 
     def walk(self) -> Iterator[Element]:
-        """This element and all below it, in the order of the file."""
+        """Iterate over this element and its descendants, in the order of the file."""
         waiting = [self]
         while waiting:
             element = waiting.pop()
@@ -95,7 +95,7 @@ class Element:
         raise FileError(f"{self.path}:{self.line}: {self.place}: {message}")
 
     def get(self, key: str, default: Any = NOTHING, expected: str = "text") -> Any:
-        """An attribute as it stands; without a default it must be given."""
+        """An attribute as text; required if there is no default."""
         if key in self.attributes:
             return self.attributes[key]
         if default is NOTHING:
@@ -139,7 +139,7 @@ class Element:
 
 
 def shorten(text: str) -> str:
-    """A value of a file as one line of a message."""
+    """Shorten and escape a value for a message."""
     line = text if len(text) <= SHOWN else text[:SHOWN] + "..."
     return line if line.isprintable() else line.encode("unicode_escape").decode("ascii")
 
@@ -155,7 +155,7 @@ def read(path: Path) -> Element:
 
 
 def parse(content: bytes, path: Path) -> Element:
-    """The root element of a file's content; errors name it by the path."""
+    """The root element of a file's content; errors name the path."""
     if len(content) > BYTES:
         raise FileError(f"{path}:1: is larger than {BYTES // 2**20} MiB (expected a robot's description)")
     text = decode(content, path)
@@ -183,7 +183,7 @@ def decode(content: bytes, path: Path) -> str:
 
 
 def refuse_document_type(text: str, path: Path) -> None:
-    """Only a document type can declare entities. It stands in front of the root, so it is refused before parsing."""
+    """Refuse a document type, which alone can declare entities, before the text is parsed."""
     prolog = PROLOG.match(text)
     end = prolog.end() if prolog else 0
     if text.startswith("<!DOCTYPE", end):
@@ -198,7 +198,7 @@ def fail_at(path: Path, line: int, what: str) -> NoReturn:
 
 
 class Parser:
-    """Expat's events become elements."""
+    """Builds elements from expat's events."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

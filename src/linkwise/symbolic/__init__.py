@@ -1,4 +1,4 @@
-"""Computer algebra on expressions: symbols, polynomials, normal forms; formulas to read as text, LaTeX and SymPy."""
+"""Computer algebra on expressions: symbols, polynomials, normal forms; formulas as text, LaTeX and SymPy."""
 
 from .collect import Collector, collected_text
 from .symbol_tables import shared_graph, symbols

@@ -1,8 +1,8 @@
-"""Expressions of symbols multiplied out: sums of products, in the order of their names.
+"""Expand expressions of symbols into sums of products, sorted by name.
 
     l1*(m2 + m1) - 0.5*l1*m1   ->   0.5*l1*m1 + l1*m2          sin(a)² = 1 - cos(a)²
 
-Atoms of the polynomials are symbols, functions of collected expressions, and sums that something is divided by.
+Atoms of the polynomials are symbols, functions of expanded expressions, and sums in denominators.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any
 from ..graph import Node, rules
 from ..graph.polynomial import ARITHMETIC, Algebra, Key, Number, Polynomial, of_number, power, size
 
-CANCELLED = 1e-13  # what is left of two coefficients, relatively, when they cancel
+CANCELLED = 1e-13  # relative remainder of two coefficients that cancel
 
 
 class Collector(Algebra):
-    """Multiplies expressions of one graph out. Atoms are numbered; `names` and `nodes` say what they are."""
+    """Expands expressions of one graph. Atoms are numbered; `names` and `nodes` describe them."""
 
     def __init__(self) -> None:
         super().__init__(rounding=CANCELLED)
@@ -27,7 +27,7 @@ class Collector(Algebra):
         self._polynomials: dict[int, Polynomial] = {}  # of nodes, by index
 
     def __call__(self, x: Any) -> Any:
-        """The expression multiplied out; a number stays one."""
+        """Expand an expression; a number stays one."""
         return float(x) + 0.0 if rules.is_number(x) else self.built(self.polynomial(x))
 
     def polynomial(self, x: Any) -> Polynomial:
@@ -71,7 +71,7 @@ class Collector(Algebra):
         return self.times(a, {tuple((atom, -exponent) for atom, exponent in key): 1 / factor})
 
     def built(self, x: Polynomial) -> Any:
-        """The polynomial as an expression, added up in pairs, so that it is not deep."""
+        """The polynomial as an expression, summed in pairs to keep it shallow."""
         terms = [self._built_term(product, factor) for product, factor in self.ordered(x)]
         while len(terms) > 1:
             pairs = zip(terms[::2], [*terms[1::2], 0.0], strict=False)
@@ -87,7 +87,7 @@ class Collector(Algebra):
         return value
 
     def ordered(self, x: Polynomial) -> list[tuple[Key, Number]]:
-        """The terms, and the factors of each, in the order of their names."""
+        """The terms and their factors, sorted by name."""
 
         def named(key: Key) -> list[tuple[str, int]]:
             return sorted((self.names[atom], exponent) for atom, exponent in key)
@@ -111,7 +111,7 @@ def six_digits(x: float) -> str:
 
 
 def all_digits(x: float) -> str:
-    """All digits: for the names of atoms, which must differ where the atoms do."""
+    """Format with all digits, for names of atoms, which must be unique."""
     return repr(x).removesuffix(".0")
 
 
@@ -130,6 +130,6 @@ def power_text(text: str, exponent: int) -> str:
 
 
 def collected_text(x: Any) -> str:
-    """An expression or a number as text, multiplied out."""
+    """An expression or a number as text, expanded."""
     collector = Collector()
     return collector.text(collector.polynomial(x), six_digits)

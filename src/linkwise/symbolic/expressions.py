@@ -1,4 +1,4 @@
-"""Expressions of symbols, outside a program of their own: as text and as LaTeX, with names for what they share."""
+"""Expressions of symbols as text and LaTeX, with names for shared subexpressions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .sympy_expressions import sympy_expressions
 
 
 def program_of(nodes: Sequence[Node]) -> Program:
-    """The program that gives these nodes; its inputs are their symbols."""
+    """A program whose results are these nodes and whose inputs are their symbols."""
     program = Program.of(nodes[0].graph, (), [Port("values", (len(nodes),))], [nodes])
     names = sorted(node.payload[0] for node in program.nodes if node.op == "input")
     return Program(tuple(Port(name, ()) for name in names), program.nodes, program.outputs, program.results)
@@ -28,7 +28,7 @@ def program_of(nodes: Sequence[Node]) -> Program:
 class Expressions:
     """Nodes in closed form where that is small, otherwise with named intermediates.
 
-    Terms of a closed form below `noise` times its largest coefficient are left out, where no intermediate has a name.
+    Terms of a closed form without named intermediates are dropped below `noise` times its largest coefficient.
     """
 
     def __init__(self, nodes: Sequence[Node], digits: int, noise: float = 0.0) -> None:
@@ -110,7 +110,7 @@ def closed_texts(form: ClosedForm, letter: str) -> tuple[list[tuple[str, str]], 
 
 
 def coefficient(x: Number, digits: int) -> tuple[list[str], list[str]]:
-    """A positive number above and below the line: a third is 1/3, and nothing stands for one."""
+    """Numerator and denominator of a positive number as texts: a third is 1/3, one is empty."""
     if isinstance(x, Fraction) and x.denominator <= SIMPLE and x.denominator % 5:
         above = [] if x.numerator == 1 else [str(x.numerator)]
         return above, [] if x.denominator == 1 else [str(x.denominator)]

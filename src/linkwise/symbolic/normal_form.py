@@ -2,15 +2,14 @@
 
     s² = 1 - c²      cos(a + b) = c_a c_b - s_a s_b      sin(a + b) = s_a c_b + c_a s_b
 
-Equal trigonometric polynomials are equal dictionaries, however they were computed. Quotients are not multiplied out. A
-division names what it divides by; a longer sum over something named is an atom of its own; and so is a sum with such
-atoms in it that is needed more than once.
+Equal trigonometric polynomials are equal dictionaries, however they were computed. Quotients are not expanded. The
+following are atoms: a denominator, a longer sum over an atom, and a sum with such atoms that is used more than once.
 
-Sines and cosines of sums of angles, recognised in a normal form: c_23 for c_2 c_3 - s_2 s_3, s² for 1 - c².
+Sines and cosines of sums of angles are recognised in a normal form: c_23 for c_2 c_3 - s_2 s_3, s² for 1 - c².
 
-Over a run of angles a polynomial in their sines and cosines is as well a sum of sines and cosines of whole combinations
-of them (its Fourier form). Terms that agree in everything but these angles are written in whichever form is shorter,
-and the run is the one that shortens the polynomial most; then again, until nothing gets shorter.
+A polynomial in sines and cosines of a run of angles equals a sum of sines and cosines of integer combinations of them
+(its Fourier form). Terms that differ only in these angles are written in the shorter form. The run that shortens the
+polynomial most is chosen, repeatedly until nothing gets shorter.
 """
 
 from __future__ import annotations
@@ -49,13 +48,13 @@ DEFINED = ("sum", "ratio", "function", "call")  # atoms that have a definition
 
 @dataclass(frozen=True)
 class Atom:
-    """What products are made of.
+    """A factor of products.
 
     input      payload (name, position)
-    sin, cos   payload ((input, multiplier), ...): of a sum of inputs
-    function   payload (operation, polynomial): of anything else
-    call       payload (operation, polynomial, ...): of several numbers, such as a choice between two
-    sum        payload polynomial: something that is divided by
+    sin, cos   payload ((input, multiplier), ...): the argument is a sum of inputs
+    function   payload (operation, polynomial): any other argument
+    call       payload (operation, polynomial, ...): several arguments, such as a choice between two
+    sum        payload polynomial: a denominator
     ratio      payload (polynomial, key): a longer sum over a product
     """
 
@@ -64,7 +63,7 @@ class Atom:
 
 
 class Normal(Algebra):
-    """The atoms of a program, and the polynomial that each of its nodes is; no longer than `limit` terms."""
+    """The atoms of a program, and the polynomials of its nodes, with at most `limit` terms."""
 
     def __init__(self, program: Program, limit: float = math.inf) -> None:
         super().__init__(limit)
@@ -93,7 +92,7 @@ class Normal(Algebra):
         return self._function(node.op, operands[0]) if len(operands) == 1 else self._call(node.op, *operands)
 
     def atom(self, op: str, payload: Any) -> int:
-        """The number of the atom; made if it is new."""
+        """The number of the atom; a new one is added."""
         number = self._known.get((op, payload))
         if number is None:
             number = self._known[op, payload] = len(self.atoms)
@@ -101,7 +100,7 @@ class Normal(Algebra):
         return number
 
     def times(self, a: Polynomial, b: Polynomial) -> Polynomial:
-        """Multiplied out, but for a longer sum over something named, which becomes an atom."""
+        """Expand the product; a longer sum over an atom becomes an atom."""
         for quotient, numerator in ((a, b), (b, a)):
             if len(quotient) == 1 and len(self.with_squared_sines(numerator)) > 1:
                 ((key, factor),) = quotient.items()
@@ -119,7 +118,7 @@ class Normal(Algebra):
         return self.times(a, {tuple((x, -e) for x, e in key): 1 / factor})
 
     def named(self, a: Polynomial) -> Polynomial:
-        """An atom defined by the polynomial, unless that is a number times an atom already."""
+        """Define an atom by the polynomial, unless it is already a number times an atom."""
         if not a or (len(a) == 1 and len(next(iter(a))) <= 1):
             return a
         return power(self.atom("sum", frozen(cleaned(a))))
@@ -137,7 +136,7 @@ class Normal(Algebra):
         return power(self.atom("call", (op, *map(frozen, parts))))
 
     def definition(self, atom: int) -> tuple[Polynomial, Key]:
-        """The polynomial by which an atom is defined, and the product that it is divided by."""
+        """The numerator and the denominator that define an atom."""
         op, payload = self.atoms[atom].op, self.atoms[atom].payload
         if op == "ratio":
             return dict(payload[0]), payload[1]
@@ -147,7 +146,7 @@ class Normal(Algebra):
         return len(a) > 1 and any(self.atoms[x].op in DEFINED for key in a for x, _ in key)
 
     def with_squared_sines(self, a: Polynomial) -> Polynomial:
-        """x - x c² as x s²: for reading, not for calculating on."""
+        """Write x - x c² as x s², for display only."""
         result = dict(a)
         for sine, c in self.cosine.items():
             for key, x in a.items():
@@ -177,7 +176,7 @@ class Normal(Algebra):
         return sine if op == "sin" else cosine
 
     def _angles(self, argument: Polynomial) -> list[tuple[int, int]] | None:
-        """The inputs of which the argument is a sum, beside a constant, with whole multipliers."""
+        """The inputs and integer multipliers whose sum, plus a constant, is the argument; otherwise None."""
         angles = []
         for key, factor in argument.items():
             if key:
@@ -189,7 +188,7 @@ class Normal(Algebra):
         return sorted(angles)
 
     def angle(self, atom: int) -> tuple[int, int]:
-        """The cosine and the sine of an input: neighbouring atoms."""
+        """The cosine and the sine of an input, which are neighbouring atoms."""
         angles = ((self.atoms[atom].payload, 1),)
         c, s = self.atom("cos", angles), self.atom("sin", angles)
         self.cosine[s] = c
@@ -200,7 +199,7 @@ Waves = dict[tuple[int, ...], Number]  # coefficients of exp(i k·q) by k
 
 
 def shorten(normal: Normal, polynomial: Polynomial) -> Polynomial:
-    """The same value, with atoms for the sines and cosines of sums where that is shorter."""
+    """Rewrite with sines and cosines of sums where that is shorter."""
     while True:
         options = [fourier_form(normal, polynomial, run) for run in runs(normal, polynomial)]
         best = min(options, key=lambda p: length(normal, p), default=polynomial)
@@ -210,7 +209,7 @@ def shorten(normal: Normal, polynomial: Polynomial) -> Polynomial:
 
 
 def length(normal: Normal, polynomial: Polynomial) -> int:
-    """How much there is to read: terms, factors, and differences and multiples of angles."""
+    """The length of the text: terms, factors, and differences and multiples of angles."""
     return sum(1 + sum(abs(e) + extra_length(normal.atoms[x]) for x, e in key) for key in polynomial)
 
 
@@ -219,9 +218,9 @@ def extra_length(atom: Atom) -> int:
 
 
 def runs(normal: Normal, polynomial: Polynomial) -> Iterable[list[int]]:
-    """Angles that occur squared, and neighbouring angles of which each two next to each other show a sum somewhere.
+    """Squared angles, and runs of neighbouring angles in which each adjacent pair shows an angle sum.
 
-    An angle is the atom of its cosine here; that of its sine is the next.
+    An angle is represented by the atom of its cosine; the next atom is its sine.
     """
     cosines = sorted(normal.cosine.values(), key=lambda c: normal.atoms[c].payload)
     bound = [c for c in cosines if any(x in (c, c + 1) for key in polynomial for x, _ in key)]
@@ -236,7 +235,7 @@ def runs(normal: Normal, polynomial: Polynomial) -> Iterable[list[int]]:
 
 
 def shows_angle_sum(normal: Normal, polynomial: Polynomial, a: int, b: int) -> bool:
-    """Whether some x c_a c_b stands beside an equal x s_a s_b, or x s_a c_b beside x c_a s_b."""
+    """Whether there are terms x c_a c_b and ±x s_a s_b, or x s_a c_b and ±x c_a s_b."""
     for key, x in polynomial.items():
         powers = dict(key)
         for here, there in (((a, b), (a + 1, b + 1)), ((a + 1, b), (a, b + 1))):
@@ -248,7 +247,7 @@ def shows_angle_sum(normal: Normal, polynomial: Polynomial, a: int, b: int) -> b
 
 
 def fourier_form(normal: Normal, polynomial: Polynomial, run: list[int]) -> Polynomial:
-    """With the angles of the run in Fourier form, where that is shorter."""
+    """Rewrite the angles of the run in Fourier form where that is shorter."""
     inside = {atom for c in run for atom in (c, c + 1)}
     groups: dict[Key, Polynomial] = {}
     for key, x in polynomial.items():
@@ -272,7 +271,7 @@ def fourier(normal: Normal, rest: Key, group: Polynomial, run: list[int]) -> Pol
             waves = {(*k, turns): y * z for k, y in waves.items() for turns, z in step}
         sines = sum(powers.get(c + 1, 0) for c in run)
         for k, y in waves.items():
-            sign = (-1) ** (sines // 2)  # i⁻ˢ, but for the -i of an odd number of sines that makes exp(i x) a sine
+            sign = (-1) ** (sines // 2)  # i⁻ˢ without the factor -i, for odd s, that turns exp(i x) into a sine
             if next((turns for turns in k if turns), 0) < 0:
                 k = tuple(-turns for turns in k)
                 sign *= (-1) ** (sines % 2)
@@ -286,7 +285,7 @@ def fourier(normal: Normal, rest: Key, group: Polynomial, run: list[int]) -> Pol
 
 @cache
 def wave_coefficients(cosines: int, sines: int) -> tuple[tuple[int, Fraction], ...]:
-    """cᵐ (i s)ⁿ of one angle in exp(i k q)."""
+    """Coefficients of cᵐ (i s)ⁿ of one angle in exp(i k q)."""
     waves: dict[int, Fraction] = {0: Fraction(1)}
     for sign in (*(1,) * cosines, *(-1,) * sines):
         raised: dict[int, Fraction] = {}

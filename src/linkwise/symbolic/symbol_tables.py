@@ -12,8 +12,8 @@ from ..graph.node import COMMUTATIVE
 class SymbolGraph(Graph):
     """The graph of all symbols of a process, so that any of them can be used in one robot.
 
-    Expressions that are copied, or come from another process, are those of the graph that is there: equal ones are the
-    same node. They are pickled as a list of steps, not with all other symbols.
+    Copied and unpickled expressions become nodes of this graph: equal ones are the same node. They are pickled as a
+    list of steps, without the other symbols.
     """
 
     def reduced(self, node: Node, protocol: Any) -> Any:
@@ -22,14 +22,14 @@ class SymbolGraph(Graph):
             new = {a.index: a for a in waiting.pop().args if a.index not in needed}
             needed |= new
             waiting += new.values()
-        order = sorted(needed)  # arguments come before what is made of them
+        order = sorted(needed)  # arguments come first
         place = {index: k for k, index in enumerate(order)}
         nodes = [needed[index] for index in order]
         return expression, ([(x.op, x.payload, [place[a.index] for a in x.args]) for x in nodes],)
 
 
 def expression(steps: list[tuple[str, Any, list[int]]]) -> Node:
-    """An expression of symbols from its steps, each of which is made of earlier ones."""
+    """Rebuild an expression from its steps; each refers to earlier ones."""
     nodes: list[Node] = []
     for op, payload, places in steps:
         args = [nodes[k] for k in places]

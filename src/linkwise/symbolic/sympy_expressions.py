@@ -13,14 +13,14 @@ from ..graph.assignments import free_letter
 from ..graph.polynomial import Number, Polynomial, constant
 from .normal_form import DEFINED, Normal, shorten
 
-SAME = ("sin", "cos", "sqrt", "sign", "exp", "log", "tanh", "asin", "acos", "atan2")  # called so in SymPy too
+SAME = ("sin", "cos", "sqrt", "sign", "exp", "log", "tanh", "asin", "acos", "atan2")  # same names in SymPy
 Components = Mapping[str, Sequence[str]] | None  # names of the numbers of some inputs
 
 
 def sympy_expressions(
     program: Program, named: bool, components: Components = None
 ) -> tuple[list[tuple[Any, Any]], list[Any]]:
-    """Named intermediates (none if not asked for) and, for each output, a SymPy matrix, array or expression."""
+    """Intermediates, if `named`, and for each output a SymPy matrix, array or expression."""
     sympy = import_optional("sympy")
     functions = functions_of(sympy)
     inputs, letter = input_symbols(sympy, program, components)
@@ -49,7 +49,7 @@ def sympy_expressions(
 def normal_expressions(
     program: Program, named: bool, components: Components = None
 ) -> tuple[list[tuple[Any, Any]], list[Any]]:
-    """The same in normal form: sums multiplied out, sums of angles recognised. Quotients are named."""
+    """The same in normal form: expanded, with sums of angles. Intermediates are the quotients."""
     sympy = import_optional("sympy")
     inputs, letter = input_symbols(sympy, program, components)
     normal = Normal(program)
@@ -108,7 +108,7 @@ def number(sympy: Any, x: Number) -> Any:
 def input_symbols(
     sympy: Any, program: Program, components: Components = None
 ) -> tuple[dict[tuple[str, int], Any], str]:
-    """The symbol of every number that goes in, no two alike, and what intermediates begin with.
+    """Unique symbols for all input numbers, and the first letter of intermediates.
 
     Symbols of the robot keep their names. The numbers of an array q are q1, q2, ..., or q_1, q_2, ... where one of
     those is taken; `components` has other names for the numbers of some arrays.

@@ -1,4 +1,4 @@
-"""Motions of the joints in time, and the torques and loads along them."""
+"""Motions of the joints in time, and torques and loads along them."""
 
 from .csv_reader import read_csv
 from .pieces import JointMotion

@@ -1,4 +1,4 @@
-"""Numbers of trajectories, checked: one for each joint, or a row for each time."""
+"""Check the arguments of trajectories: one number for each joint, or a row for each time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..errors import is_integer
 from ..robot.named_arrays import plain_numbers
 
 Floats = NDArray[np.float64]
-ROUNDING = 1e-12  # of a duration: an end that lies so far behind a sample is at it
+ROUNDING = 1e-12  # relative to the duration: an end so little after a sample coincides with it
 
 
 def end_points(start: Any, end: Any) -> tuple[Floats, Floats]:
@@ -42,7 +42,7 @@ EXPECTED = {1: "one number for each joint", 2: "a row for each time, of one numb
 
 
 def broadcast_to_joints(value: Any, n: int, name: str) -> Floats:
-    """One number for all joints, or one for each."""
+    """Broadcast one number for all joints, or check that there is one for each."""
     array = joint_numbers(value, name)
     if len(array) not in (1, n):
         raise ValueError(f"{name} has {len(array)} numbers (expected one, or {n}: one for each joint)")
@@ -70,10 +70,10 @@ def joint_count_text(n: int) -> str:
 
 
 def even_times(duration: float, samples: Any, rate: Any = None) -> Floats:
-    """So many times from 0 to the duration; or with a rate, k / rate for k = 0, 1, ... until the end is reached."""
+    """`samples` times from 0 to the duration; with a rate, k / rate for k = 0, 1, ... until the end is reached."""
     if rate is not None:
         count = math.ceil(duration * positive_number(rate, "rate") * (1.0 - ROUNDING))
         return np.asarray(np.arange(count + 1) / float(rate))
     if not is_integer(samples) or samples < 2:
-        raise ValueError(f"samples is {samples!r} (expected a whole number of at least 2, both ends among them)")
+        raise ValueError(f"samples is {samples!r} (expected a whole number of at least 2, including both ends)")
     return np.linspace(0.0, duration, int(samples))

@@ -1,6 +1,6 @@
-"""The limits of a motion: positions, rates, accelerations and torques, from the robot's table or from the user.
+"""Limits of positions, rates, accelerations and torques, from the robot's table or from the user.
 
-And what motions ask of a robot beside the limits of its table: effort, velocity and travel.
+Margins that a motion leaves, and limits of effort, velocity and travel that samples exceed.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from ..robot.named_arrays import plain_numbers
 from .checks import Floats as Floats
 
 KINDS = ("position", "velocity", "acceleration", "effort")
-UNITS = {  # of joints that turn, and of joints that slide
+UNITS = {  # of revolute and of prismatic joints
     "position": ("rad", "m"),
     "velocity": ("rad/s", "m/s"),
     "acceleration": ("rad/s²", "m/s²"),
     "effort": ("N m", "N"),
 }
 WORDS = ("effort", "velocity", "travel")
-SLACK = 1e-9  # of the limit: a motion that ends at a limit does not pass it
+SLACK = 1e-9  # relative to the limit: a motion that ends at a limit does not exceed it
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -53,7 +53,7 @@ class MotionLimits:
 
     @staticmethod
     def of(robot: Robot, given: Any, complete: bool = True) -> MotionLimits:
-        """Those that are given, and for the others the robot's own; `complete` ones bound positions and rates."""
+        """The given limits, and otherwise the robot's own. `complete`: positions and rates must be limited."""
         given = {} if given is None else given
         if not isinstance(given, Mapping):
             example = "{'velocity': 1.0, 'acceleration': [2.0, 2.0, 4.0]}"
@@ -69,7 +69,7 @@ class MotionLimits:
         return limits
 
     def refuse_missing(self, robot: Robot, said: list[bool]) -> None:
-        """Rates are needed, and travel unless it was said to be infinite. These two bound the motion."""
+        """Raise if a limit of rates is missing, or of travel unless it was explicitly infinite."""
         for k, name in enumerate(robot.v_names):
             joint, turns = f"joint {name!r} of robot {robot.name!r}", is_angular(robot, k)
             ends = np.isfinite([self.lower[k], self.upper[k]])
@@ -97,21 +97,21 @@ class MotionLimits:
 
     @property
     def middle(self) -> Floats:
-        """Of the travel; zero where there is no end."""
+        """The middle of the travel; zero where there is no end."""
         lower, upper = (np.where(np.isfinite(end), end, 0.0) for end in (self.lower, self.upper))
         return (lower + upper) / 2.0
 
     def kept(self, share: float) -> MotionLimits:
-        """A share of each limit: travel is shortened at both ends."""
+        """The limits times a share; travel is shortened at both ends."""
         middle, half = self.middle, share * self.half
         rest = (share * limit for limit in (self.velocity, self.acceleration, self.effort))
         return MotionLimits(self.joints, middle - half, middle + half, *rest)
 
 
 def robot_limits(robot: Robot) -> dict[str, Floats]:
-    """Of the robot's table, a row for each degree of freedom.
+    """The limits in the robot's table, a row for each degree of freedom.
 
-    A rating of zero is none; coupled joints limit their leaders.
+    A rating of zero means no limit; coupled joints limit their leaders.
     """
     travel = np.tile([-np.inf, np.inf], (robot.n, 1))
     for place, k in Layout.of(robot).plain:  # quaternions have none
@@ -139,7 +139,7 @@ def robot_limits(robot: Robot) -> dict[str, Floats]:
 
 
 def per_joint(robot: Robot, value: Any, kind: str, default: Floats) -> Floats:
-    """The limits of one kind, a row for each joint: one for all joints, one for each, or by the names of some."""
+    """Limits of one kind, a row for each joint, given for all joints at once, for each, or by names."""
     if value is None:
         return default
     name, width = f"limits[{kind!r}]", default.shape[1]
@@ -158,7 +158,7 @@ def per_joint(robot: Robot, value: Any, kind: str, default: Floats) -> Floats:
 
 
 def given_joints(robot: Robot, value: Any) -> list[bool]:
-    """For which joints limits of a kind were given."""
+    """The joints for which limits of a kind were given."""
     if isinstance(value, Mapping):
         where = places(robot, "qd")
         return [k in {where[joint] for joint in value} for k in range(robot.n)]
@@ -166,7 +166,7 @@ def given_joints(robot: Robot, value: Any) -> list[bool]:
 
 
 def limit_rows(value: Any, name: str, width: int, n: int) -> Floats:
-    """Rows of `width` numbers, one or n; infinite ones are allowed, NaN is not."""
+    """One or n rows of `width` numbers; infinity is allowed, NaN is not."""
     each = "a pair (lower, upper)" if width == 2 else "a number"
     expected = f"{each}{f' for all joints, or one for each of {n}' if n > 1 else ''}"
     array = plain_numbers(name, value, expected)
@@ -210,23 +210,23 @@ class Margins:
 
 @dataclass(frozen=True)
 class PassedLimit:
-    """A limit that is passed: whose, which, the limit or both ends of travel, the first sample, and the largest."""
+    """A limit that samples exceed."""
 
     joint: str
     what: str
-    limits: tuple[float, float]  # below and above; -x and x for efforts and velocities
-    first: int
-    largest: float  # the value that is furthest beyond, with its sign
+    limits: tuple[float, float]  # lower and upper; -x and x for efforts and velocities
+    first: int  # sample
+    largest: float  # the value furthest beyond, with its sign
     slides: bool
 
     @property
     def share(self) -> float | None:
-        """Of an effort or a velocity: the largest magnitude, where the limit is 1."""
+        """The largest effort or velocity relative to its limit."""
         return None if self.what == "travel" else abs(self.largest) / self.limits[1]
 
 
 def limit_ends(robot: Robot) -> dict[str, tuple[Floats, Floats]]:
-    """Of efforts, velocities and travel the lower and the upper ends; those that are zero are infinite."""
+    """Lower and upper limits of effort, velocity and travel; ratings of zero are infinite."""
     both = {}
     for what, ratings in (("effort", robot.effort_limits), ("velocity", robot.velocity_limits)):
         upper = np.array([limit or np.inf for limit in ratings], dtype=float)
@@ -236,7 +236,7 @@ def limit_ends(robot: Robot) -> dict[str, tuple[Floats, Floats]]:
 
 
 def effort_shares(robot: Robot, tau: Any) -> list[float | None] | None:
-    """The share of each drive's effort limit that torques (n,) take; None where there is no limit at all."""
+    """Torques (n,) relative to the effort limits; None for joints without a limit, or if there are no limits."""
     upper = limit_ends(robot)["effort"][1]
     if not np.isfinite(upper).any():
         return None
@@ -244,26 +244,26 @@ def effort_shares(robot: Robot, tau: Any) -> list[float | None] | None:
 
 
 def limit_kinds(robot: Robot) -> list[str]:
-    """Which kinds of limits the robot has."""
+    """The kinds of limits that the robot has."""
     return [what for what, ends in limit_ends(robot).items() if np.isfinite(ends).any()]
 
 
 def zero_limits(robot: Robot) -> dict[str, list[str]]:
-    """Joints whose limit is zero, as programs write it where none was given: they are not compared."""
+    """Joints with a limit of zero, which programs write where none was given: it is ignored."""
     ratings = {"effort": robot.effort_limits, "velocity": robot.velocity_limits}
     zeros = {what: [robot.v_names[k] for k, x in enumerate(limits) if x == 0.0] for what, limits in ratings.items()}
     return {what: names for what, names in zeros.items() if names}
 
 
 def outside_travel(robot: Robot, q: Any) -> list[PassedLimit]:
-    """Joints that configurations, (nq,) or (rows, nq), put outside their travel."""
+    """The joints that configurations, (nq,) or (rows, nq), put outside their travel."""
     rows = np.atleast_2d(np.asarray(q, dtype=float))
     still = np.zeros((len(rows), robot.n))
     return [each for each in passed_limits(robot, rows, still, still) if each.what == "travel"]
 
 
 def passed_limits(robot: Robot, q: Any, qd: Any, tau: Any) -> Iterator[PassedLimit]:
-    """The limits that samples pass: q (samples, nq), qd and tau (samples, n), joint by joint."""
+    """The limits that samples exceed: q (samples, nq), qd and tau (samples, n), joint by joint."""
     slides, names = {}, {}
     for what, word in zip(WORDS, ("qd", "qd", "q"), strict=True):
         slides[what] = [not turns for turns in angles(robot, word)]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 COMPONENTS = ("mx", "my", "mz", "fx", "fy", "fz")
 BEARING = ("radial", "axial", "tilting")  # force across the joint's axis, force along it, moment across it
-FRAMES = {"base": "base", "frame": "joint"}  # whose axes they are
+FRAMES = {"base": "base", "frame": "joint"}  # names of the axes in titles
 MOST_GREYS = 2
 
 
@@ -216,7 +216,7 @@ class Loads:
         return save_figure(figure, path)
 
     def _link_styles(self) -> list[dict[str, Any]]:
-        """Of the loads of each link: as its joint's torque, or grey where that has several or none; greys are few."""
+        """Styles of link loads: that of the joint's torque, or grey without one degree of freedom."""
         first_dof = [
             joint.v.start if joint.kind.degrees == 1 and joint.coupling is None else -1 for joint in self.robot.moving
         ]
@@ -227,7 +227,7 @@ class Loads:
     def _draw(
         self, axes: Axes, curves: Floats, label: str, names: tuple[str, ...], styles: list[dict[str, Any]]
     ) -> None:
-        """Curves (n, samples), a line for each name; none for those that are NaN."""
+        """Draw curves (n, samples), a line for each name, except those that are NaN."""
         for name, curve, style in zip(names, curves, styles, strict=True):
             if not np.isnan(curve).all():
                 axes.plot(self.t, curve, **style, label=plot_text(name))
@@ -301,7 +301,7 @@ def torque_along(
 
 
 def check_joints(robot: Robot, trajectory: Trajectory) -> None:
-    """Refuse a motion of another robot."""
+    """Raise if the motion is that of another robot."""
     if (trajectory.n, trajectory.nq) != (robot.n, robot.nq):
         names = ", ".join(robot.v_names)
         hint = f" (expected one made with robot=..., of {robot.nq} coordinates)" if robot.quaternions else ""
@@ -313,7 +313,7 @@ def check_joints(robot: Robot, trajectory: Trajectory) -> None:
 def loads_at(
     robot: Robot, motion: Any, axes: ComponentAxes, wrench: Any = None, point: Any = None
 ) -> tuple[Floats, Floats]:
-    """Of states (q, qd, qdd): the loads (..., m, 6) along these axes, and those of the bearings (..., m, 3)."""
+    """Loads (..., m, 6) along the axes, and bearing loads (..., m, 3), at states (q, qd, qdd)."""
     one_of(axes, AXES, "axes")
     q, qd, qdd = motion
     in_joint_frame = joint_wrenches(robot, q, qd, qdd, wrench, point=point, axes="frame")
@@ -337,12 +337,12 @@ def load_columns(robot: Robot, loads: Floats, bearings: Floats) -> dict[str, Flo
 
 
 def units_of(robot: Robot) -> tuple[str, ...]:
-    """Of the torque or force of each degree of freedom."""
+    """Units of the torque or force of each degree of freedom."""
     return robot.effort_units
 
 
 def legend_style(count: int, rows: int) -> dict[str, Any]:
-    """Of a legend beside panels: small and in columns where it is long."""
+    """The style of a legend beside panels: small and in columns if it is long."""
     return {"frameon": False} | ({"fontsize": "x-small", "ncols": 1 + (count - 1) // rows} if count > rows else {})
 
 

@@ -1,22 +1,22 @@
-"""Pieces of a trajectory, each with one formula or one for each interval; value, rate and acceleration from the same.
+"""Pieces of a trajectory: formulas for position, rate and acceleration.
 
     q(t)  = q(0) + (q(T) − q(0)) [s − sin(2πs) / 2π],   s = t / T      cycloid, [Saha99] eqs. (38), (39)
     q(t)  = Σ c_k sᵏ,   s = (t − t_j) / (t_{j+1} − t_j)                 polynomials between knots
 
-The amplitude of the cycloid is that which reaches its end, (q(T) − q(0)) / 2π. Eq. (38) prints 1/2, which turns a joint
-by π; eq. (39) prints 1/2 too, where its stated ends (60 deg, 0.1 m) need 1/6, −1/12 and 0.1/2π.
+The amplitude of the cycloid that reaches its end is (q(T) − q(0)) / 2π. Eq. (38) prints 1/2, which turns a joint by π;
+eq. (39) prints 1/2 too, but its stated ends (60 deg, 0.1 m) need 1/6, −1/12 and 0.1/2π.
 
-Times may be nodes of a graph: `choice` takes the place of looking up the interval.
+Times may be nodes of a graph: `select_by_sign` then replaces the search of the interval.
 
-Of robots with quaternions pieces give q (nq numbers) and its exact rates (n):
+For robots with quaternions pieces give q (nq numbers) and its exact rates (n):
 
     q(t) = q(0) (cos α/2, a sin α/2),   ω = α̇ a,   ω̇ = α̈ a            from one orientation to another: axis a is fixed
     q(t) = Q / |Q|,   ω = 2 Im(Q* Q̇) / |Q|²,                            through many: Q(t) by polynomials, each of its
                       ω̇ = 2 Im(Q* Q̈) / |Q|² - 2 ω (Q · Q̇) / |Q|²       four components by itself
 
-The first is the shortest way, at a rate that is the profile's; positions move along a straight line meanwhile. The
-second has as many continuous derivatives as Q, and does not depend on the axes in which orientations are given: turning
-them all multiplies Q by a constant. Of the two quaternions of each point that nearer to the point before is taken.
+The first is the shortest way, with the rate of the profile, while positions move along a straight line. The second has
+as many continuous derivatives as Q and does not depend on the axes of the orientations: rotating all of them multiplies
+Q by a constant. Of the two quaternions of each point, the one nearer to the previous point is used.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from .checks import Floats, end_points, frozen_array, joint_numbers
 
 AT_REST = "at rest: for another motion give points or a table with rates"
 
-# The upper half of the coefficients of the polynomial in s that has the change Δ of its value from s = 0 to 1 and, at
-# both ends, given derivatives: a row for each, of the factors of Δ, rate(0), rate(1), acceleration(0), ..., jerk(1).
+# The upper half of the coefficients of the polynomial in s with the change Δ from s = 0 to 1 and given derivatives at
+# both ends. A row has the factors of Δ, rate(0), rate(1), acceleration(0), ..., jerk(1) for one coefficient.
 HERMITE = {
     2: ((3, -2, -1), (-2, 1, 1)),
     3: (
@@ -67,7 +67,7 @@ class JointMotion(ComparesArrays, PositionsRatesAccelerations):
 
 
 class Piece(Protocol):
-    """A stretch of a trajectory with a formula of its own, in its own time from 0 to its duration."""
+    """A part of a trajectory, in its own time from 0 to its duration."""
 
     @property
     def duration(self) -> float: ...
@@ -75,7 +75,7 @@ class Piece(Protocol):
     def n(self) -> int: ...
     @property
     def formulas(self) -> int:
-        """How many follow one another."""
+        """The number of formulas that follow one another."""
         ...
 
     def at(self, t: Any) -> JointMotion: ...
@@ -105,7 +105,7 @@ class Cycloid:
 
 @dataclass(frozen=True, eq=False)
 class Polynomials:
-    """A polynomial between any two knots, in s that runs from 0 to 1 there. At a knot, the later one holds."""
+    """A polynomial between each two knots, in s from 0 to 1. At a knot the later one holds."""
 
     knots: Floats  # (m + 1,)
     coefficients: Floats  # (m, degree + 1, n), lowest power first
@@ -123,7 +123,7 @@ class Polynomials:
         return len(self.coefficients)
 
     def at(self, t: Any) -> JointMotion:
-        """Horner's scheme, for the value and at once for its first derivative and half its second."""
+        """Horner's scheme for the value, its first derivative and half its second."""
         begin, width, coefficients = (
             interval_values(t, self.knots, values)
             for values in (self.knots[:-1, None], np.diff(self.knots)[:, None], self.coefficients)
@@ -137,7 +137,7 @@ class Polynomials:
 
 
 def interval_values(t: Any, knots: Floats, values: Floats) -> Any:
-    """Of values (m, ...), those between the knots around each time: (..., ...). Before and after, the outermost."""
+    """The values (m, ...) of the interval of each time; before and after, the outermost."""
     last = len(values) - 1
     if t.dtype != object or last == 0:
         j = 0 if last == 0 else np.clip(np.searchsorted(knots, t, side="right") - 1, 0, last)
@@ -153,12 +153,12 @@ SELECT = np.frompyfunc(rules.select, 3, 1)
 
 
 def select_by_sign(x: Any, a: Any, b: Any) -> Any:
-    """a where x ≥ 0, otherwise b, also where x has no value yet."""
+    """a where x ≥ 0, otherwise b; x may be a graph node."""
     return SELECT(x, a, b) if x.dtype == object else np.where(x >= 0.0, a, b)
 
 
 def hermite(knots: Floats, derivatives: Floats) -> Polynomials:
-    """Through given values, rates and so on at the knots: (k, m + 1, n) with k of 2, 3, 4 gives degree 2k − 1."""
+    """Interpolate derivatives (k, m + 1, n) at the knots: values, rates, ... of k = 2, 3, 4 give degree 2k − 1."""
     count = len(derivatives)
     width = np.diff(knots)[:, None]
     begin, end = ([row * width**k for k, row in enumerate(side)] for side in (derivatives[:, :-1], derivatives[:, 1:]))
@@ -171,11 +171,11 @@ def hermite(knots: Floats, derivatives: Floats) -> Polynomials:
 
 
 class StraightLine(NamedTuple):
-    """From one configuration to another, in coordinates in which that is a straight line."""
+    """The way between two configurations, in coordinates in which it is a straight line."""
 
     first: Floats
     last: Floats
-    change: Floats  # (n,), to which rates are proportional on the way
+    change: Floats  # (n,), proportional to the rates
     layout: Layout | None = None  # of the robot, where one was given
     starts: tuple[Floats, ...] = ()  # quaternions
     axes: tuple[Floats, ...] = ()
@@ -200,7 +200,7 @@ class StraightLine(NamedTuple):
         return StraightLine(frozen_array(begin), frozen_array(until), change, layout, starts, axes)
 
     def at_ends(self, values: Floats, name: str) -> Floats:
-        """Rates and the like at an end, given for each degree of freedom, in these coordinates."""
+        """Convert derivatives at an end, given for each degree of freedom, to these coordinates."""
         if not self.starts or self.layout is None:
             return values
         for _, v in self.layout.quaternions:
@@ -215,7 +215,7 @@ class StraightLine(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class RobotPiece:
-    """A piece that follows another one, in a robot's coordinates."""
+    """A piece in a robot's coordinates that is computed from another piece."""
 
     line: Piece
     layout: Layout
@@ -235,7 +235,7 @@ class RobotPiece:
 
 @dataclass(frozen=True, eq=False)
 class RotationPiece(RobotPiece):
-    """About a fixed axis each: the last coordinates of the motion along the line are angles."""
+    """Orientations turn about fixed axes: the last coordinates of the line are the angles."""
 
     starts: tuple[Floats, ...]
     axes: tuple[Floats, ...]
@@ -253,7 +253,7 @@ class RotationPiece(RobotPiece):
 
 
 class QuaternionPiece(RobotPiece):
-    """Along polynomials for all numbers of q; quaternions are divided by their lengths."""
+    """Polynomials for all numbers of q; quaternions are divided by their lengths."""
 
     def at(self, t: Any) -> JointMotion:
         curve = self.line.at(t)
@@ -271,7 +271,7 @@ class QuaternionPiece(RobotPiece):
 
 
 class MotionColumns:
-    """The columns of a motion, put together; plain coordinates are those of another motion, at these places."""
+    """Collects the columns of a motion; plain coordinates are copied from another motion, at these places."""
 
     def __init__(self, layout: Layout, motion: JointMotion, places: Sequence[int]) -> None:
         self.columns: list[dict[int, Any]] = [{}, {}, {}]
@@ -294,7 +294,7 @@ def layout_of(robot: Any) -> Layout:
 
 
 def check_configurations(values: Any, name: str, robot: Robot, dims: int = 1) -> Floats:
-    """Configurations of the robot, (nq,) or (m, nq); quaternions of unit length, near to those of the row before."""
+    """Check configurations (nq,) or (m, nq); quaternions get unit length and the sign nearest to the previous row."""
     array = np.array(joint_numbers(in_order(robot, name, values), name, dims))
     if array.shape[-1] != robot.nq:
         expected = f"{robot.nq} for robot {robot.name!r}: {', '.join(robot.q_names)}"
@@ -312,7 +312,7 @@ def check_configurations(values: Any, name: str, robot: Robot, dims: int = 1) ->
 
 
 def coordinate_derivatives(layout: Layout, q: Floats, *rates: Floats) -> Floats:
-    """q, q̇ and q̈ from configurations (m, nq), rates and accelerations (m, n), as far as they are given."""
+    """q and, as far as given, q̇ and q̈ from configurations (m, nq), rates and accelerations (m, n)."""
     derivatives = np.zeros((1 + len(rates), *q.shape))
     derivatives[0] = q
     for p, v in layout.plain:

@@ -1,5 +1,4 @@
-"""A picture of a motion: a row for each joint, with a panel for positions, rates, accelerations and, of a known robot,
-torques. Each has its own scale, and its limits where they are known."""
+"""Plot a motion: a row for each joint, with panels for positions, rates, accelerations and torques, and limits."""
 
 from __future__ import annotations
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from .trajectory import Trajectory
 
 TITLES = {"position": "position", "velocity": "rate", "acceleration": "acceleration", "effort": "torque of the drive"}
-FAR = 2.5  # times the curve's reach from the middle: a limit beyond is told in words, so that the curve stays visible
+FAR = 2.5  # relative to the curve's reach from the middle: farther limits are written as text
 GREY = "0.35"
 
 

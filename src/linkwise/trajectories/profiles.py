@@ -9,8 +9,8 @@ accelerations that agree at the inner knots mean
 
     h_j d_{j−1} + 2 (h_{j−1} + h_j) d_j + h_{j−1} d_{j+1} = 3 (h_j m_{j−1} + h_{j−1} m_j)
 
-and the ends add two equations: rates of zero (clamped), accelerations of zero (natural), or rates and accelerations
-that agree with each other (periodic). C. de Boor, A Practical Guide to Splines, 1978, chapter IV.
+and the ends add two equations: rates of zero (clamped), accelerations of zero (natural), or equal rates and
+accelerations (periodic). C. de Boor, A Practical Guide to Splines, 1978, chapter IV.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ from .pieces import (
 )
 from .trajectory import SLACK, Trajectory
 
-SMALLEST = 1e-100  # a distance that counts as none
+SMALLEST = 1e-100  # shorter distances count as zero
 SIDES = ("start", "end")
 Ends = Literal["clamped", "natural", "periodic"]
-ALIKE = 1e-12  # how far apart, relative to the largest, the ends of a periodic spline may be: rounding
+ALIKE = 1e-12  # largest difference between the ends of a periodic spline, relative to the largest value
 
 
 def cycloid(start: Array, end: Array, duration: float, *, robot: Robot | None = None) -> Trajectory:
@@ -247,7 +247,7 @@ def trapezoid(
         return Trajectory((line.piece(standing),), "trapezoid", line.layout)
     T, blend = unit_profile(T, v, a)
     rate = change / (T - blend)
-    part = rate * blend / 2.0  # of the change, made while accelerating, and again while slowing down
+    part = rate * blend / 2.0  # change while accelerating, and again while slowing down
     brake, zero = T - blend, 0.0 * change
     rows = [
         (0.0, blend, [first, zero, part]),
@@ -262,7 +262,7 @@ def trapezoid(
 
 
 def unit_limit(limits: Any, change: Floats, name: str) -> float:
-    """The largest speed or acceleration of a motion from 0 to 1 that keeps every joint within its limit."""
+    """The largest speed or acceleration of a motion from 0 to 1 with every joint within its limit."""
     limit = broadcast_to_joints(limits, len(change), name)
     if not (limit > 0.0).all():
         k = int(np.argmin(limit > 0.0))
@@ -271,7 +271,7 @@ def unit_limit(limits: Any, change: Floats, name: str) -> float:
 
 
 def unit_profile(T: float | None, v: float | None, a: float | None) -> tuple[float, float]:
-    """A motion from 0 to 1: its duration and the time spent accelerating, from two of duration, speed, acceleration."""
+    """Duration and acceleration time of a motion from 0 to 1, from two of duration, speed and acceleration."""
     if T is None:
         assert v is not None
         assert a is not None
@@ -478,8 +478,10 @@ def solve_tridiagonal(before: Floats, here: Floats, after: Floats, right: Floats
 
 
 def solve_cyclic(before: Floats, here: Floats, after: Floats, right: Floats) -> Floats:
-    """The same in a ring, where the first row's `before` belongs to the last unknown and the last row's `after` to the
-    first: the last unknown as a parameter, found from the last equation."""
+    """Solve the cyclic system: before[0] multiplies the last unknown, after[-1] the first.
+
+    The others are solved in terms of the last unknown, which follows from the last equation.
+    """
     if len(here) == 2:
         ring = np.array([[here[0], before[0] + after[0]], [before[1] + after[1], here[1]]])
         return np.linalg.solve(ring, right)

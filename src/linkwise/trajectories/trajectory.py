@@ -1,4 +1,4 @@
-"""A motion of the joints in time, made of pieces.
+"""A motion of the joints in time, composed of pieces.
 
 A trajectory runs from t = 0 to its duration; before and after, the joints stand still where it starts and ends.
 Angles in radians, displacements in m, times in s.
@@ -26,9 +26,9 @@ from .pieces import JointMotion, Piece, select_by_sign
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-SLACK = 1e-12  # how far outside its duration, in units of it, a time still counts as an end: rounding
-TRACED = 64  # formulas: a trajectory of more is not traced, since each adds a choice for every coefficient
-GAP = 1e-9  # how far apart, relative to their size, an end and the start that follows it may be
+SLACK = 1e-12  # relative to the duration: times so little outside it count as its ends
+TRACED = 64  # most formulas of a traced trajectory: each adds a choice for every coefficient
+GAP = 1e-9  # largest relative difference between an end and the start that follows it
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -129,7 +129,7 @@ class Trajectory:
         return JointMotion(*(select_by_sign(inside, *both) for both in zip(motion, standing, strict=True)))
 
     def _at(self, t: Any) -> JointMotion:
-        """By the formula of the piece in which each time lies; before and after, of the first and the last."""
+        """Evaluate the piece of each time; before and after, the first and the last."""
         motion, begin = self.pieces[0].at(t), 0.0
         for before, piece in itertools.pairwise(self.pieces):
             begin += before.duration
@@ -260,14 +260,14 @@ class Trajectory:
 
 
 def shared_value(first: Any, second: Any) -> Any:
-    """What two motions that are joined have in common: of one that does not know, what the other knows."""
+    """The value that two joined motions share, or the value of the only one that has it; otherwise None."""
     if first is None or second is None:
         return second if first is None else first
     return first if first is second or exact_contents(first) == exact_contents(second) else None
 
 
 def exact_contents(x: Any) -> Any:
-    """All numbers of a piece or a trajectory, to be compared to the last bit."""
+    """All numbers of a piece or a trajectory, for comparison bit by bit."""
     if isinstance(x, np.ndarray):
         return x.shape, x.tobytes()
     if isinstance(x, tuple):
@@ -278,7 +278,7 @@ def exact_contents(x: Any) -> Any:
 
 
 def as_times(t: Any) -> Any:
-    """Times as an array of floats, all finite; or of objects, where they are nodes or numbers of many digits."""
+    """Times as an array of finite floats, or of objects if they are nodes or numbers of many digits."""
     refuse_gradients("t", t)
     times = np.asarray(t)
     if times.dtype == object and all(isinstance(x, (int, float, Fraction, np.number)) for x in times.flat):

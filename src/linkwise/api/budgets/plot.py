@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...figures import COLOURS, new_figure, plot_text, save_figure, theme_colour, style_axes
+from ...figures import COLOURS, new_figure, plot_text, save_figure, style_axes, theme_colour
 from .text import check_most, format_number
 
 OTHERS = "0.8"
@@ -145,7 +145,10 @@ def draw_panel(
     labels_and_styles: list[tuple[str, dict[str, Any]]] = [(labels[column], styles[column]) for column in columns]
     rest = [column for column in range(len(labels)) if column not in columns]
     if rest and np.abs(others := values[:, rest].sum(-1)).max() > NOISE * np.abs(values).max():
-        stacked, labels_and_styles = [*stacked, others], [*labels_and_styles, ("others", {"facecolor": theme_colour(OTHERS)})]
+        stacked, labels_and_styles = (
+            [*stacked, others],
+            [*labels_and_styles, ("others", {"facecolor": theme_colour(OTHERS)})],
+        )
     bottoms = {1.0: np.zeros(len(t)), -1.0: np.zeros(len(t))}
     for term, (label, style) in zip(stacked, labels_and_styles, strict=True):
         for sign, bottom in bottoms.items():

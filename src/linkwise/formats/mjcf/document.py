@@ -1,6 +1,6 @@
-"""An MJCF model as the text that MuJoCo compiles: with what it includes, without what the dynamics do not need.
+"""An MJCF model as text for MuJoCo: includes are expanded, and elements that do not affect the dynamics removed.
 
-The text has one element a line, so that a line of MuJoCo's messages is an element of the files.
+The text has one element per line, so that a line in MuJoCo's messages identifies an element of the files.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..xml import DEPTH, ELEMENTS, Element, shorten
 COPIES = 5_000  # of elements, by <replicate>
 IGNORABLE = ("actuator", "equality", "flex", "fluid", "gravcomp", "spring", "springdamper", "tendon")
 BODIES = ("worldbody", "body", "frame", "replicate")
-SKIPPED = {  # elements that cannot change the smooth dynamics, by where they stand, and what the warning calls them
+SKIPPED = {  # elements that cannot change the smooth dynamics, by parent, and their names in the warning
     "mujoco": {
         "size": "size", "statistic": "statistic", "visual": "visual", "extension": "extension", "contact": "contact",
         "sensor": "sensors", "custom": "custom", "keyframe": "keyframes",
@@ -38,7 +38,7 @@ NOT_FINITE = re.compile(r"[+-]?(?:nan(?:\(\w*\))?|inf(?:inity)?)", re.IGNORECASE
 
 
 class Skipped:
-    """What is left out: kinds that cannot change the smooth dynamics, named in one warning, and others on request."""
+    """Elements that are left out: those that cannot change the smooth dynamics, and others on request."""
 
     def __init__(self, path: Path, ignore: tuple[str, ...]) -> None:
         self.path, self.ignore = path, ignore
@@ -53,7 +53,7 @@ class Skipped:
         self.kinds[kind] = None
 
     def warn(self) -> None:
-        """One warning for all."""
+        """Issue one warning for all."""
         texts = []
         if self.ignored:
             texts.append(f"ignored as asked, though it acts on the robot: {', '.join(self.ignored)}")
@@ -64,7 +64,7 @@ class Skipped:
 
 
 class Document:
-    """The text, and the element of each of its lines."""
+    """The text, and the element of each line."""
 
     def __init__(self, root: Element, path: Path, ignore: tuple[str, ...]) -> None:
         if root.tag != "mujoco":
@@ -77,18 +77,18 @@ class Document:
         self.text = "\n".join(self.lines)
 
     def element(self, text: str) -> Element | None:
-        """The element of the line that a text of MuJoCo ends with."""
+        """The element of the line number at the end of a text by MuJoCo."""
         line = re.search(r"line (\d+)\D*$", text)
         return self.elements[int(line[1]) - 1] if line and 0 < int(line[1]) <= len(self.elements) else None
 
     def write(self, element: Element, copies: int) -> None:
-        """The lines of an element, of which so many copies are made."""
+        """Write the lines of an element that is copied so many times."""
         if element.tag == "replicate":
             copies *= self.repetitions(element)
         self.copies += copies if copies > 1 else 0
         if self.copies > COPIES:
             element.fail(f"is copied by <replicate>, which makes more than {COPIES} elements (expected fewer)")
-        plugin = element.tag == "plugin"  # of an actuator: what it adds to its joint is read all the same
+        plugin = element.tag == "plugin"  # of an actuator: its armature and damping are read
         tag, children = ("general", []) if plugin else (element.tag, element.children)
         start = f"<{tag}{''.join(f' {key}={quoteattr(value)}' for key, value in self.attributes(element).items())}"
         children = [child for child in children if self.keeps(child, element)]
@@ -110,7 +110,7 @@ class Document:
         return int(count)
 
     def keeps(self, element: Element, parent: Element) -> bool:
-        """Whether MuJoCo is to read an element; an error for what is not read at all."""
+        """Whether MuJoCo reads an element; an error for unsupported elements."""
         tag, skipped = element.tag, self.skipped
         if tag in SKIPPED.get(parent.tag, {}):
             skipped.add(SKIPPED[parent.tag][tag])
@@ -135,7 +135,7 @@ class Document:
         self.skipped.ignored[name] = None
 
     def attributes(self, element: Element) -> dict[str, str]:
-        """Of an element, without those for the eye and for editors."""
+        """The attributes of an element, without those for display and editors."""
         for key, value in element.attributes.items():
             if key not in NAMES and any(map(NOT_FINITE.fullmatch, value.split())):
                 element.fail(f'{key} is "{shorten(value)}" (expected finite numbers)')
@@ -148,7 +148,7 @@ class Document:
 
 
 class Includes:
-    """The files of one model. Each is read once, and lies in the folder of the model or below it."""
+    """The files of one model, each read once; all are in the model's folder or below it."""
 
     def __init__(self, path: Path) -> None:
         self.folder = path.parent
@@ -156,7 +156,7 @@ class Includes:
         self.count = 0
 
     def expand(self, element: Element, depth: int = 0) -> Element:
-        """The element with all that is included below it."""
+        """Expand all includes below the element."""
         self.count += 1
         if self.count > ELEMENTS:
             element.fail(f"is one of more than {ELEMENTS} elements (expected a robot's description)")
@@ -171,7 +171,7 @@ class Includes:
         return element
 
     def parts(self, include: Element, depth: int) -> list[Element]:
-        """The elements that stand in place of an <include>, with further ones of included files."""
+        """The elements that replace an <include>, recursively."""
         if depth > DEPTH:
             include.fail(f"stands more than {DEPTH} elements deep")
         for key in include.attributes:
@@ -195,7 +195,7 @@ class Includes:
 
 
 def resolve_file(path: str, folders: tuple[Path, ...], top: Path, element: Element, what: str) -> Path:
-    """The file of that name in the first of the folders that has it; it must lie below the top folder."""
+    """Find the file in the first folder that has it; it must be below the top folder."""
     if PurePosixPath(path).is_absolute() or PureWindowsPath(path).drive or path.startswith("\\"):
         element.fail(f'{what} is "{path}", an absolute path (expected one that starts in the model\'s folder)')
     try:

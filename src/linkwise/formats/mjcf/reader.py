@@ -1,6 +1,6 @@
-"""The robot of an MJCF file: MuJoCo compiles what the dynamics need of it, and `from_mujoco` reads the model.
+"""The robot of an MJCF file: MuJoCo compiles it without geometry, and `ModelReader` reads the model.
 
-Files are read here and handed to MuJoCo in memory. Its errors get the file, the line and the element that they are of.
+Files are passed to MuJoCo in memory. Its errors are raised with the file, line and element they concern.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ def read(path: Path, options: Options) -> Robot:
     root = xml.read(path)
     if root.tag == "robot":
         return urdf.robot_of(root, options)
-    with np.errstate(all="ignore"):  # numbers that are too large are found in the table
+    with np.errstate(all="ignore"):  # overflow is reported by the table
         return Model(Document(root, path, options.ignore), path, options).robot()
 
 
 class Model:
-    """One file, on its way through MuJoCo."""
+    """One file and its MuJoCo spec."""
 
     def __init__(self, document: Document, path: Path, options: Options) -> None:
         self.document, self.path, self.options = document, path, options
         self.root, self.skipped = document.root, document.skipped
         self.mujoco = import_optional("mujoco")
-        self.files: dict[str, str] = {}  # the names of mesh files, by those that MuJoCo sees
+        self.files: dict[str, str] = {}  # names of mesh files by their names in memory
         self.spec = self.run(lambda: self.mujoco.MjSpec.from_string(document.text))
 
     def robot(self) -> Robot:
@@ -66,7 +66,7 @@ class Model:
         return robot
 
     def run(self, step: Any) -> Any:
-        """The result of a step of MuJoCo's compiler."""
+        """Run a step of MuJoCo's compiler."""
         errors = (ValueError, RuntimeError, self.mujoco.FatalError, self.mujoco.UnexpectedError)
         try:
             with warnings.catch_warnings():
@@ -76,7 +76,7 @@ class Model:
             self.fail(str(problem))
 
     def fail(self, text: str) -> NoReturn:
-        """An error of MuJoCo, which ends with the line of an element."""
+        """Raise an error of MuJoCo, whose text ends with the line of an element."""
         element = self.document.element(text) or self.root
         message = re.sub(r"^(?:(?:XML |Schema )?(?:Error|violation):? )+", "", text.rpartition("\nElement")[0] or text)
         for name, file in self.files.items():
@@ -85,7 +85,7 @@ class Model:
         element.fail(f"{shown}{self.hint(message, element)} (MuJoCo's compiler)")
 
     def hint(self, message: str, element: Element) -> str:
-        """A word of MuJoCo's or a name of the file that is near the one that is wrong."""
+        """Suggest a word of MuJoCo's schema, or a name of the file, close to the wrong one."""
         if "unrecognized element" in message and element.parent is not None:
             return near_miss(element.tag, self.schema()[1].get(element.parent.tag, ()))
         wrong = re.search(r"(\w+):? '([^']+)'", message)
@@ -99,7 +99,7 @@ class Model:
         return near_miss(wrong[2], sorted(names)) if wrong[2] not in names else ""
 
     def schema(self) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
-        """MuJoCo's words: the attributes of each element, and the elements in it."""
+        """MuJoCo's schema: attributes and children of each element."""
         attributes: dict[str, list[str]] = {}
         children: dict[str, list[str]] = {}
         path: list[str] = []
@@ -114,7 +114,7 @@ class Model:
         return attributes, children | dict.fromkeys(BODIES, inside_body) | {"mujoco": [*children["mujoco"], BODIES[0]]}
 
     def element(self, item: Any) -> Element:
-        """Where a part of the model stands."""
+        """The element of a part of the spec."""
         return self.document.element(item.info) or self.root
 
     def check_settings(self) -> None:
@@ -132,7 +132,7 @@ class Model:
                     self.element(joint).fail(f"{key} is {low:g} to {high:g} (expected the smaller number first)")
 
     def leave_out(self) -> None:
-        """Take away what is to be ignored."""
+        """Remove the parts named in `ignore`."""
         spec = self.spec
         on_joints = (self.mujoco.mjtTrn.mjTRN_JOINT, self.mujoco.mjtTrn.mjTRN_JOINTINPARENT)
         if "equality" in self.options.ignore or self.options.mimic != "coupled":
@@ -163,7 +163,7 @@ class Model:
                         setattr(item, key, np.zeros_like(value) if np.ndim(value) else 0.0)
 
     def choose_bases(self) -> None:
-        """Give children of the world a free joint, or take it away, where that is asked."""
+        """Add free joints to children of the world, or remove them, as `base` requests."""
         base, bodies = self.options.base, list(self.spec.worldbody.bodies)
         roots = {body.name: body for body in bodies}
         requested: Mapping[str, str] = base if isinstance(base, Mapping) else dict.fromkeys(roots, base) if base else {}
@@ -191,7 +191,7 @@ class Model:
         return [joint for joint in body.joints if joint.type == self.mujoco.mjtJoint.mjJNT_FREE]
 
     def only(self, bodies: list[Any]) -> Any:
-        """The one child of the world."""
+        """The only child of the world; an error if there are several."""
         if len(bodies) != 1:
             names = ", ".join(shorten(body.name) or "one without a name" for body in bodies[:10])
             self.root.fail(
@@ -201,7 +201,7 @@ class Model:
         return bodies[0]
 
     def drop_geometry(self) -> None:
-        """Take away geoms and meshes on which no inertia depends, and read the files of the other meshes."""
+        """Remove geoms and meshes that no inertia depends on, and read the files of the other meshes."""
         spec, types = self.spec, self.mujoco.mjtGeom
         for body in spec.bodies:
             counted = self.counted_geoms(body)
@@ -230,7 +230,7 @@ class Model:
         spec.meshdir, spec.strippath, spec.assets = "", False, assets
 
     def counted_geoms(self, body: Any) -> list[Any]:
-        """Those that the body's inertia may depend on."""
+        """The geoms that the body's inertia may depend on."""
         compiler, ways = self.spec.compiler, self.mujoco.mjtInertiaFromGeom
         way, (low, high) = compiler.inertiafromgeom, compiler.inertiagrouprange
         stated = way == ways.mjINERTIAFROMGEOM_FALSE or (way == ways.mjINERTIAFROMGEOM_AUTO and body.explicitinertial)
@@ -260,9 +260,9 @@ class Model:
         return path.name, kind, content
 
     def replace_unphysical(self) -> list[tuple[Any, np.ndarray]]:
-        """Stated inertias that break the triangle inequality, which MuJoCo does not compile; a sphere stands for them.
+        """Replace stated inertias that violate the triangle inequality by spheres: MuJoCo does not compile them.
 
-        The table says what is wrong with them, or uses them as they are.
+        They are restored in the compiled model; the table then reports them or uses them as they are.
         """
         compiler, replaced = self.spec.compiler, []
         for body in self.spec.bodies:
@@ -322,7 +322,7 @@ class Model:
         return self.element(item if item.info or kind != "joint" else item.parent)  # a joint of `base` has no line
 
     def element_of_entry(self, model: Any, reading: ModelReader, problem: RowError) -> Element:
-        """Where in the file an entry of a row stands."""
+        """The element of an entry of a row."""
         (kind, index), key = reading.parts[problem.row], problem.key or "name"
         if kind == "joint" and key in OF_THE_EQUALITY:
             return self.element_of(("equality", reading.ties[index].equality))

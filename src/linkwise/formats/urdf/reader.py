@@ -1,4 +1,4 @@
-"""The robot of a URDF: what is read, what is skipped because it cannot change the dynamics, and what is refused."""
+"""The robot of a URDF. Elements are read, skipped if they cannot change the dynamics, or refused."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from .transmissions import read_rotors
 
 EARTH = (0.0, 0.0, -9.81)
 MOST_ROOTS = 100  # roots in the warning
-READ = {  # the elements that are read in each element
+READ = {  # children that are read, by element
     "robot": ("link", "joint"),
     "link": ("inertial",),
     "inertial": ("origin", "mass", "inertia"),
     "joint": ("parent", "child", "origin", "axis", "limit", "dynamics", "mimic"),
 }
-SKIPPED = {  # elements of every robot that say how it looks, touches and is driven
+SKIPPED = {  # common children for appearance, contact and control
     "robot": ("material", "gazebo", "transmission", "ros2_control"),
     "link": ("visual", "collision", "material", "gazebo"),
     "inertial": (),
     "joint": ("safety_controller", "calibration", "gazebo"),
 }
-ATTRIBUTES = {  # of elements whose numbers enter the dynamics: a word that is not known is refused
+ATTRIBUTES = {  # of elements that affect the dynamics: unknown attributes are refused
     "origin": ("xyz", "rpy"),
     "axis": ("xyz",),
     "mass": ("value",),
@@ -42,10 +42,10 @@ ATTRIBUTES = {  # of elements whose numbers enter the dynamics: a word that is n
     "child": ("link",),
 }
 OTHER_ATTRIBUTES = {"limit": ("lower", "upper", "effort", "velocity"), "dynamics": ("damping", "friction")}
-REFUSED = {"loop_joint": "closes a kinematic loop"}  # elements that change the dynamics and are not understood
-LIKELY = 0.7  # how near a word must be to one that is read to be taken for a slip of the pen
-SLIP = 0.85  # likewise of attributes: gear_velocity is one of its own, dampening is not
-LINES = 8  # lines of each skipped element in the warning
+REFUSED = {"loop_joint": "closes a kinematic loop"}  # elements that change the dynamics and are not supported
+LIKELY = 0.7  # similarity to a known tag at which a tag is taken for a misspelling
+SLIP = 0.85  # likewise for attributes: dampening is misspelled, gear_velocity is not
+LINES = 8  # line numbers for each skipped element in the warning
 SYNONYMS = {"min": "lower", "max": "upper"}
 WITHOUT_MIMIC = 'mimic="independent" reads the file without mimic'
 XACRO = ("${", "$(")
@@ -89,7 +89,7 @@ def warn_of_roots(root: Element, roots: list[Branch]) -> None:
 
 
 def bases_of(root: Element, roots: list[Branch], base: Any) -> dict[str, str]:
-    """How each root stands: fixed, unless it is asked to be free."""
+    """Whether each root is fixed, the default, or free."""
     names = [branch.name for branch in roots]
     requested = base if isinstance(base, Mapping) else dict.fromkeys(names, base or "fixed")
     for name in requested:
@@ -100,7 +100,7 @@ def bases_of(root: Element, roots: list[Branch], base: Any) -> dict[str, str]:
 
 
 def place_roots(order: list[Branch], rows: list[dict[str, Any]], bases: Mapping[str, str]) -> None:
-    """Roots that are free get their joint, and all of them a name for it that no other joint has."""
+    """Give free roots a free joint, and each root a unique joint name."""
     joint_names: set[str] = set()
     carried: dict[str, list[Element]] = {}  # the joints on each link
     for branch in order:
@@ -116,13 +116,13 @@ def place_roots(order: list[Branch], rows: list[dict[str, Any]], bases: Mapping[
 
 
 def root_joint(branch: Branch, joint_names: set[str]) -> dict[str, str]:
-    """A root's joint is called as the root, unless a joint of the file is: links and joints may share names in URDF."""
+    """Name a root's joint after the root, unless a joint of the file has that name."""
     name = new_name(branch.name, joint_names, "_root")
     return {"joint_name": name} if name != branch.name else {}
 
 
 def refuse_second_free_joint(branch: Branch, row: dict[str, Any], joints: list[Element]) -> None:
-    """A free root without mass that carries only floating joints would move without any resistance."""
+    """Refuse a massless free root that carries only floating joints: its motion would be undetermined."""
     if row["mass"] == 0.0 and joints and all(joint.attributes["type"] == "floating" for joint in joints):
         joints[0].fail(
             f'is floating, and base="free" would free its parent "{shorten(branch.name)}" as well, which has no mass'
@@ -131,7 +131,7 @@ def refuse_second_free_joint(branch: Branch, row: dict[str, Any], joints: list[E
 
 
 def couple(order: list[Branch], rows: list[dict[str, Any]]) -> None:
-    """Joints that mimic others are coupled to them."""
+    """Couple joints with <mimic> to their leaders."""
     link_of = {branch.joint.attributes["name"]: branch for branch in order if branch.joint is not None}
     for branch, row in zip(order, rows, strict=True):
         mimic = branch.joint.only("mimic") if branch.joint is not None else None
@@ -153,7 +153,7 @@ def couple(order: list[Branch], rows: list[dict[str, Any]]) -> None:
 
 
 def check_content(root: Element, ignore: Collection[str] = ()) -> None:
-    """Refuse what may change the dynamics and is not understood; warn of what is skipped, in one warning."""
+    """Refuse unsupported elements that may change the dynamics; issue one warning for those skipped."""
     skipped: dict[str, list[int]] = {}
     pending, ignored = [root], set()
     while pending:
@@ -182,7 +182,7 @@ def check_content(root: Element, ignore: Collection[str] = ()) -> None:
 
 
 def refuse_text(element: Element) -> None:
-    """Numbers between tags, where URDF has attributes: <mass>2.5</mass>."""
+    """Refuse numbers between tags, such as <mass>2.5</mass>."""
     if element.tag in ATTRIBUTES and element.text.strip():
         known = " ".join(f'{key}="..."' for key in ATTRIBUTES[element.tag])
         element.fail(f'has the text "{shorten(element.text.strip())}" (expected <{element.tag} {known}/>)')

@@ -1,4 +1,4 @@
-"""The links of a URDF as rows of a table of frames, in an order in which each parent comes before its children.
+"""The links of a URDF as rows of a table of frames, parents before children.
 
 URDF places the joint frame in the parent's frame by xyz, then rpy: R = R_z(yaw) R_y(pitch) R_x(roll). The link's frame
 is the joint frame, moved along or about the axis, which is given in it and may have any length but zero. The mass
@@ -19,13 +19,13 @@ from ...robot.tables import NO_BODY, ORIGIN
 from ..xml import Element, shorten
 
 MOST_NAMES = 20  # names in a message
-HINTS = 1000  # names that a wrong one is compared with
+HINTS = 1000  # names compared with a wrong one
 Matrix = tuple[tuple[float, ...], ...]
-UNBOUNDED = 1e308  # written for a limit that there is none of
-NO_LIMIT = 1e300  # limits beyond are none
+UNBOUNDED = 1e308  # written where there is no limit
+NO_LIMIT = 1e300  # larger limits count as none
 X = (1.0, 0.0, 0.0)
 MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-PLACES = {  # of a row's entries: the element of the joint or the link in which they stand
+PLACES = {  # the element of the joint or the link for each entry of a row
     "joint": "joint", "joint_name": "joint", "parent": "joint/parent", "translation": "joint/origin",
     "rotation": "joint/origin", "axis": "joint/axis", "limits": "joint/limit", "velocity_limit": "joint/limit",
     "effort_limit": "joint/limit", "viscous_friction": "joint/dynamics", "coulomb_friction": "joint/dynamics",
@@ -47,13 +47,13 @@ class Branch(NamedTuple):
 
 
 def branches(robot: Element) -> list[Branch]:
-    """All links: depth first, and otherwise in the order in which the joints stand in the file."""
+    """All links, depth first, in the order of the joints in the file."""
     links, joints = elements_by_name(robot, "link"), elements_by_name(robot, "joint")
     if not links:
         robot.fail('has no links (expected <link name="..."> elements)')
     joint_of: dict[str, Element] = {}  # by the name of the child
     children: dict[str, list[str]] = {name: [] for name in links}
-    second: list[tuple[str, Element]] = []  # joints that move a link that another moves
+    second: list[tuple[str, Element]] = []  # joints whose child another joint moves
     for joint in joints.values():
         parent, child = link_of(joint, "parent", links), link_of(joint, "child", links)
         if parent == child:
@@ -79,7 +79,7 @@ def branches(robot: Element) -> list[Branch]:
 
 
 def elements_by_name(robot: Element, tag: str) -> dict[str, Element]:
-    """The elements of that tag by their names."""
+    """The elements with this tag, by name."""
     elements: dict[str, Element] = {}
     for element in robot.all(tag):
         name = element.get("name", expected=f"the name of the {tag}")
@@ -98,7 +98,7 @@ def link_of(joint: Element, tag: str, links: dict[str, Element]) -> str:
 
 
 def resolve_name(element: Element, key: str, kind: str, known: Collection[str], otherwise: str = "") -> str:
-    """An attribute that is the name of a link or of a joint."""
+    """An attribute that names a link or a joint of the file."""
     name: str = element.get(key, expected=f"the name of a {kind}")
     if name not in known:
         hint = near_miss(name, list(known)[:HINTS])
@@ -113,7 +113,7 @@ def parent_of(joint: Element) -> str:
 
 
 def path_up(name: str, joint_of: dict[str, Element]) -> list[str]:
-    """A link and those below which it hangs, up to its root, or until one comes again."""
+    """A link and its ancestors, up to the root or the first repetition."""
     path, seen = [name], {name}
     while path[-1] in joint_of:
         above = parent_of(joint_of[path[-1]])
@@ -125,7 +125,7 @@ def path_up(name: str, joint_of: dict[str, Element]) -> list[str]:
 
 
 def refuse_second_parent(child: str, first: Element, second: Element, joint_of: dict[str, Element]) -> NoReturn:
-    """A link that two joints move: where their parents meet, that is a loop; also where one hangs below the link."""
+    """Refuse a link that two joints move; the message shows the loop if they close one."""
     one, other = path_up(parent_of(first), joint_of), path_up(parent_of(second), joint_of)
     others, loop = set(other), ""
     below = next((path for path in (other, one) if child in path), None)
@@ -142,7 +142,7 @@ def refuse_second_parent(child: str, first: Element, second: Element, joint_of: 
 
 
 def refuse_cycle(name: str, joint_of: dict[str, Element]) -> NoReturn:
-    """Links that hang below each other, and below no root."""
+    """Refuse links that form a cycle without a root."""
     path = path_up(name, joint_of)
     cycle = path[path.index(path[-1]) :]
     joints = [f'"{shorten(joint_of[link].attributes["name"])}"' for link in reversed(cycle[:-1])]
@@ -171,7 +171,7 @@ def single_axis_types() -> list[str]:
 
 
 def row_of(branch: Branch) -> dict[str, Any]:
-    """A link on its joint, without the coupling to other joints; a root stands fixed."""
+    """The row of a link and its joint, without couplings; roots are fixed."""
     link, joint = branch.link, branch.joint
     row: dict[str, Any] = {"name": branch.name, "parent": branch.parent or None}
     if joint is None:
@@ -212,7 +212,7 @@ def rotation_of(roll: float, pitch: float, yaw: float) -> Matrix | None:
 
 
 def axis(joint: Element) -> tuple[float, ...]:
-    """The unit vector along the axis: the length that the file gives has no meaning."""
+    """The unit vector along the axis; URDF gives its length no meaning."""
     element = joint.only("axis")
     if element is None:
         return X
@@ -277,7 +277,7 @@ def rotate_tensor(tensor: Matrix, rotation: Matrix | None) -> Matrix:
 
 
 def line_of(branch: Branch, key: str) -> int:
-    """The line on which an entry of a link's row stands; otherwise that of the nearest element around it."""
+    """The line of an entry of a link's row, or of the nearest enclosing element."""
     start, *path = PLACES.get(key.partition("[")[0], "link").split("/")
     element = branch.joint if start == "joint" and branch.joint is not None else branch.link
     for tag in path:

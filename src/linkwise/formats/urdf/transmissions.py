@@ -1,4 +1,4 @@
-"""Rotor inertias in URDF: in <transmission>, by the two elements that Drake has added to its <actuator>.
+"""Rotor inertias in URDF, by two elements that Drake has added to the <actuator> of a <transmission>.
 
     <transmission name="...">
       <type>transmission_interface/SimpleTransmission</type>
@@ -6,8 +6,8 @@
       <actuator name="..."><drake:rotor_inertia value="J"/><drake:gear_ratio value="N"/></actuator>
     </transmission>
 
-The joint feels N² J; N is 1 if it is not said. Pinocchio, MuJoCo and ROS have no rotor inertias in a URDF, and skip
-these; Drake skips transmissions of joints whose effort limit is 0.
+The inertia at the joint is N² J; the default of N is 1. Pinocchio, MuJoCo and ROS skip these elements; Drake skips
+transmissions of joints whose effort limit is 0.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LEFT_OUT = '(ignore=["transmission"] leaves it out)'
 
 
 def read_rotors(root: Element, order: list[Branch], rows: list[dict[str, Any]]) -> None:
-    """Adds what the transmissions of a file say to the rows of their joints."""
+    """Add the rotor inertias of transmissions to the rows of their joints."""
     joints = {branch.joint.attributes["name"]: k for k, branch in enumerate(order) if branch.joint is not None}
     for transmission in root.all("transmission"):
         rotors = [(actuator, rotor) for actuator in transmission.all("actuator") for rotor in actuator.all(ROTOR)]
@@ -55,7 +55,7 @@ def joint_of(transmission: Element, rotor: Element, joints: Mapping[str, int], o
 
 
 def rotors_of(robot: Robot) -> list[tuple[str, float, str]]:
-    """Joints with rotors: names, inertias, units."""
+    """Names, inertias and units of joints with rotors."""
     driven = [row for row in robot.rows if not is_zero(row.get("rotor_inertia", 0.0))]
     turning = [any(joint.angular for joint in KINDS[row["joint"]].links) for row in driven]
     return [
@@ -69,7 +69,7 @@ def rotor_text(rotors: list[tuple[str, float, str]]) -> str:
 
 
 def transmission(joint: str, rotor: str, quoted: str) -> Iterator[str]:
-    """The lines of one; `joint` is its name and `rotor` its inertia as they stand in the file."""
+    """The lines of a transmission. `joint` (its name), `rotor` (its inertia) and `quoted` are quoted already."""
     yield f"  <transmission name={quoted}>"
     yield f"    <type>transmission_interface/{SIMPLE}</type>"
     yield f"    <joint name={joint}/>"

@@ -1,10 +1,9 @@
-"""A robot as URDF, without meshes. The text is read back and compared with the robot before it takes its place.
+"""Write a robot as URDF, without meshes. The text is read back and compared with the robot before it is saved.
 
 URDF has revolute, continuous, prismatic, fixed and floating joints. Cylindrical, universal and planar joints are
-written as two or three joints with massless links between them, called as their coordinates are: q means the same. What
-URDF cannot say and would change how the robot moves is refused by name: springs, other gravity, screws and balls, and
-rotor inertias unless they may be left out, or written where few programs read them. Links have their frames at their
-joints; the frames of fixed joints stay where they are.
+written as two or three joints with massless links between them, named after their coordinates, so that q stays the
+same. Springs, other gravity, screws and balls are refused, and rotor inertias unless the caller allows to drop them or
+to write transmissions. Frames of links move to their joints; frames of fixed joints stay.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ REFUSED = ("stiffness", "rest")
 
 
 def write(robot: Robot, path: Path, rotors: UrdfRotors = "refuse") -> None:
-    """`rotors` is what becomes of rotor inertias: "refuse", "transmission" or "drop"."""
+    """Write the file. `rotors` is the treatment of rotor inertias."""
     remark = ""
     if rotor_list := rotors_of(robot):
         if rotors == "refuse":
@@ -67,7 +66,7 @@ def refuse_rotors(robot: Robot, path: Path, rotors: list[tuple[str, float, str]]
 
 
 def frames_table(robot: Robot, path: Path) -> Table:
-    """The rows as frames at the joints; an error where URDF cannot express them."""
+    """Return the rows as frames at the joints; an error if URDF cannot express them."""
     if robot.non_floats:
         raise FileError(
             f"{path}: cannot write robot {robot.name!r}: URDF holds plain numbers only (lw.bind binds symbols)"
@@ -99,10 +98,10 @@ def frames_table(robot: Robot, path: Path) -> Table:
 
 
 def verify_text(table: Table, text: str, path: Path) -> None:
-    """Read the text as `load` does, and compare."""
+    """Read the text as `load` does, and compare the robots."""
     offsets = {part.name: table.offsets[index] for index, part in enumerate(table.parts)}
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of bodies that cannot exist: they come from the robot
+        warnings.simplefilter("ignore")  # about inertias that are not physically consistent: the robot has them
         copy = Path(folder) / "copy.urdf"
         copy.write_text(text, encoding="utf-8")
         result = read(copy, Options(unphysical="warn"))
@@ -145,7 +144,7 @@ class Writer:
         return "\n".join([*self.lines, *self.transmissions, "</robot>"]) + "\n"
 
     def row(self, row: Mapping[str, Any], parent: str) -> None:
-        """A link and its joint; several of them for a joint of several degrees of freedom."""
+        """Write a link and its joint; several of them for a joint of several degrees of freedom."""
         name, types = row.get("joint_name", row["name"]), types_of(row["joint"])
         place = row["translation"], row["rotation"]
         if types in (("fixed",), (FLOATING,)):
@@ -202,7 +201,7 @@ class Writer:
             self.transmissions += transmission(quoteattr(joint), inertia, quoteattr(f"{joint}_rotor"))
 
     def mimic(self, row: Mapping[str, Any]) -> list[str]:
-        """The joint at the end of the path that a coupled joint follows: URDF has no chains of them."""
+        """The final leader of a coupled joint: URDF has no chains of mimics."""
         if "coupled_to" not in row:
             return []
         by_name = {link.name: link for link in self.robot.links}
@@ -219,14 +218,14 @@ class Writer:
 
 
 def types_of(joint: str) -> tuple[str, ...]:
-    """The types of the joints in URDF that a joint is written as, by coordinate; "" where there is none."""
+    """The URDF types of the joints that represent a joint, one for each coordinate; "" if there is none."""
     if joint == "fixed" or KINDS[joint].urdf:
         return (KINDS[joint].urdf if joint in KINDS else joint,)
     return tuple(KINDS[link.kind].urdf if KINDS[joint].degrees > 1 else "" for link in KINDS[joint].links)
 
 
 def is_root(row: Mapping[str, Any]) -> bool:
-    """Whether a row is the base itself by another name: fixed to it, and where it is."""
+    """Whether a row is fixed to the base at the base frame."""
     still = row["joint"] == "fixed" and all(map(is_zero, row["translation"]))
     return still and row["rotation"] == ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
@@ -236,7 +235,7 @@ def type_of(kind: str, limits: Any) -> str:
 
 
 def drive(row: Mapping[str, Any], kind: str, limits: Any) -> list[str]:
-    """Limits, ratings and friction. URDF needs numbers for limits that there are none of: they are 1e308."""
+    """Limits, ratings and friction. URDF requires numbers: 1e308 is written where there is no limit."""
     lines = []
     ratings = {"effort": row.get("effort_limit"), "velocity": row.get("velocity_limit")}
     if limits is not None or kind == "prismatic" or any(x is not None for x in ratings.values()):
@@ -251,7 +250,7 @@ def drive(row: Mapping[str, Any], kind: str, limits: Any) -> list[str]:
 
 
 def roll_pitch_yaw(rotation: Sequence[Sequence[float]]) -> tuple[float, float, float]:
-    """R = R_z(yaw) R_y(pitch) R_x(roll). Where pitch is a quarter turn, yaw is arbitrary and roll takes the rest."""
+    """R = R_z(yaw) R_y(pitch) R_x(roll). Yaw is arbitrary where pitch is a quarter turn."""
     (r00, r01, r02), (r10, r11, r12), (r20, _, _) = rotation
     yaw = math.atan2(r10, r00) if (r10, r00) != (0.0, 0.0) else 0.0
     c, s = math.cos(yaw), math.sin(yaw)
@@ -261,11 +260,11 @@ def roll_pitch_yaw(rotation: Sequence[Sequence[float]]) -> tuple[float, float, f
 
 
 def numbers(values: Iterable[float]) -> str:
-    """In quotes, with all their digits."""
+    """Numbers in quotes, with all digits."""
     return '"' + " ".join(repr(x + 0.0) for x in values) + '"'
 
 
 def comment(text: str) -> list[str]:
-    """Where the numbers come from; two hyphens would end the comment."""
+    """The text as an XML comment, without double hyphens, which would end it."""
     kept = re.sub("-(?=-|$)", "- ", " ".join(NOT_XML.sub("?", text).split()))
     return [f"<!-- {escape(kept)} -->"] if kept else []

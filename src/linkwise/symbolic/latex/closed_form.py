@@ -1,7 +1,7 @@
 """A program in closed form as LaTeX: its normal form, grouped as in textbooks.
 
-A sum is taken apart by its accelerations, rates and torques first; then by symbols that occur at most once in a term,
-to the first power, as masses do: m_2 (l_1² + l_1 l_2 c_2) + m_3 (...).
+Terms are grouped by accelerations, rates and torques first, then by symbols in which the sum is linear, such as masses:
+m_2 (l_1² + l_1 l_2 c_2) + m_3 (...).
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from ..normal_form import DEFINED, Normal, shorten
 from .format import WIDTH, Equation, array, function, number, too_wide, visible_length
 from .names import LatexNames
 
-CLOSED = 50  # a closed form is preferred if it has no more terms than this, all its results together
-SHORT_NAME = 6  # characters on the left; equations stand below each other, so a longer name leaves less for lines
+CLOSED = 50  # a closed form is preferred up to this number of terms in all results
+SHORT_NAME = 6  # characters on the left; longer names shorten the lines of all equations
 SHORT = 3  # terms that a numerator holds
 
 SYMBOL, NAMED, VARIABLE, TRIGONOMETRIC, CARRIER = range(5)  # the order of factors; carriers are rates and torques
 
 
 class ClosedForm:
-    """The results of a program and the quotients that they need, each in its shortest form.
+    """The results of a program and their quotients, each in its shortest form.
 
-    `limit` is for the number of terms on the way there.
+    `limit` is the largest number of terms of intermediate polynomials.
     """
 
     def __init__(self, program: Program, limit: float, digits: int, latex_names: LatexNames | None = None) -> None:
@@ -38,11 +38,11 @@ class ClosedForm:
         self.names: dict[Any, str] = {}
         self.count = 0  # of intermediates named so far
         self.definitions: dict[int, tuple[Polynomial, Key]] = {}
-        self.calls: dict[int, list[Polynomial]] = {}  # the operands of each, which have one term or none
+        self.calls: dict[int, list[Polynomial]] = {}  # the operands of each call
         self.results = [[self._prepared(polynomial) for polynomial in flat] for flat in self.normal.results]
 
     def _prepared(self, polynomial: Polynomial, below: Key = ()) -> Polynomial:
-        """The polynomial in its shortest form; what it needs, and what it is divided by, is defined before."""
+        """Shorten the polynomial; define its atoms, and those of its denominator, first."""
         short = shorten(self.normal, polynomial)
         for x in sorted({x for key in (*short, below) for x, _ in key}):
             if self.normal.atoms[x].op == "call" and x not in self.definitions:
@@ -55,7 +55,7 @@ class ClosedForm:
 
     @property
     def terms(self) -> int:
-        """How many terms there are, those of equal results once."""
+        """The number of terms, counting equal results once."""
         distinct = {frozenset(polynomial.items()) for flat in self.results for polynomial in flat}
         return sum(map(len, distinct)) + sum(len(above) or 3 for above, _ in self.definitions.values())
 
@@ -88,7 +88,7 @@ class ClosedForm:
         return equations
 
     def cell(self, polynomial: Polynomial) -> str:
-        """What stands for a result in an array."""
+        """The text of a result in an array: its name or its terms."""
         return self.names.get(frozenset(polynomial.items())) or " ".join(self.pieces(polynomial))
 
     def _name(self, key: Any) -> str:
@@ -112,7 +112,7 @@ class ClosedForm:
         return [rf"\frac{{{' '.join(pieces)}}}{{{self._product(1, below)}}}"]
 
     def pieces(self, polynomial: Polynomial, flat: bool = False) -> list[str]:
-        """The sum in pieces, between which a line may break; all but the first begin with their sign."""
+        """The terms of a sum, between which lines may break; all but the first begin with their sign."""
         pieces: list[str] = []
         for before, inner, after in self._groups(polynomial, flat):
             negative = all(x < 0 for x in inner.values())
@@ -129,7 +129,7 @@ class ClosedForm:
         return pieces or ["0"]
 
     def _groups(self, polynomial: Polynomial, flat: bool) -> list[tuple[Key, Polynomial, Key]]:
-        """What stands before, in and after parentheses, or a single term."""
+        """Factors before, terms in, and factors after parentheses; or a single term."""
         if flat:
             return [((), {key: polynomial[key]}, ()) for key in self.ordered(polynomial)]
         carriers = {x for key in polynomial for x, _ in key if self.rank(x)[0] == CARRIER}
@@ -146,7 +146,7 @@ class ClosedForm:
         return groups
 
     def _split(self, polynomial: Polynomial, atoms: set[int]) -> list[tuple[Key, Polynomial]]:
-        """The polynomial by what its terms hold of these atoms."""
+        """Group the terms by their powers of these atoms."""
         parts: dict[Key, Polynomial] = {}
         for key in self.ordered(polynomial):
             part = tuple(p for p in key if p[0] in atoms)
@@ -154,7 +154,7 @@ class ClosedForm:
         return [(part, parts[part]) for part in sorted(self.ordered(parts), key=lambda part: not part)]
 
     def _linear(self, polynomial: Polynomial) -> set[int]:
-        """Symbols in which the sum is linear, no two of them in one term; those in the most terms come first."""
+        """Symbols in which the sum is linear, no two in one term, preferring those in most terms."""
         uses = Counter(x for key in polynomial for x, _ in key if self.rank(x)[0] == SYMBOL)
         uses.subtract({x: len(polynomial) for key in polynomial for x, e in key if e != 1})
         symbols: set[int] = set()
@@ -173,7 +173,7 @@ class ClosedForm:
         return (NAMED, (atom,)) if op in DEFINED else (TRIGONOMETRIC, (len(payload), payload))
 
     def ordered(self, keys: Any) -> list[Key]:
-        """Fewer sines and cosines first, then as factors go."""
+        """Sort by number of sines and cosines, then by the ranks of factors."""
 
         def order(key: Key) -> Any:
             ranks = sorted((self.rank(x), -e) for x, e in key)
@@ -182,7 +182,7 @@ class ClosedForm:
         return sorted(keys, key=order)
 
     def _product(self, x: Number, *keys: Key) -> str:
-        """A number times powers of atoms, part by part; nothing for one."""
+        """A number times powers of atoms, part by part; empty for one."""
         powers = [(a, e) for key in keys for a, e in sorted(key, key=lambda p: self.rank(p[0]))]
         above = [self._power(a, e) for a, e in powers if e > 0]
         below = [self._power(a, -e) for a, e in powers if e < 0]

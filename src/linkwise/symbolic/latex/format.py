@@ -1,4 +1,4 @@
-"""Numbers, functions and arrays in LaTeX, and how wide they are."""
+"""Numbers, functions and arrays in LaTeX, and their widths."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fractions import Fraction
 from ...graph.polynomial import Number
 
 SIMPLE = 12  # the largest denominator of a number written as a fraction
-Equation = tuple[str, list[str]]  # what stands on the left, and the lines on the right
+Equation = tuple[str, list[str]]  # the left side, and the lines of the right side
 WIDTH = 80  # characters in a line, about
 
 
@@ -18,7 +18,7 @@ def decimal(x: float, digits: int) -> str:
 
 
 def number(x: Number, digits: int, fractions: bool) -> str:
-    """As a decimal; or thirds, quarters and the like as fractions."""
+    """Format as a decimal, or a simple fraction."""
     if fractions and isinstance(x, Fraction) and 1 < x.denominator <= SIMPLE and x.denominator % 5:
         return rf"\tfrac{{{x.numerator}}}{{{x.denominator}}}"
     return decimal(float(x), digits)
@@ -58,7 +58,7 @@ def array(shape: tuple[int, ...], cells: list[str]) -> str:
 
 
 def visible_length(text: str) -> int:
-    """About how many characters the text has on paper."""
+    """Estimate the number of printed characters."""
     return len(re.sub(r"\\[a-z]+|\\,|[{}^_ ]", "", text)) + 2
 
 

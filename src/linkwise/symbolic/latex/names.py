@@ -1,12 +1,12 @@
-"""How inputs, outputs, intermediates, sines and cosines are called in LaTeX. No two of them print alike.
+"""LaTeX names of inputs, outputs, intermediates, sines and cosines. Printed names are unique.
 
     l1, l_1   l_{1}          Jx6, Ixx, lc1   J_{x6}, I_{xx}, l_{c1}          m_tip   m_{\\mathrm{tip}}
     alpha     \\alpha         theta1, θ1      \\theta_{1}                      mass    \\mathrm{mass}
 
-Where two would, symbols are written as they are spelled: \\mathrm{q2} beside the joint's q_{2}. Where a symbol is
-called c1 or s12, no sine or cosine is abbreviated.
+To avoid clashes symbols are written as spelled: \\mathrm{q2} beside the joint's q_{2}. If a symbol is called c1 or
+s12, sines and cosines are not abbreviated.
 
-Before that sines and cosines of sums of angles are recognised in a program: c_2 c_3 - s_2 s_3 becomes cos(q_2 + q_3).
+First, sines and cosines of sums of angles are recognised in a program: c_2 c_3 - s_2 s_3 becomes cos(q_2 + q_3).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ SPECIAL = re.compile(r"([#$%&_{}])")
 
 
 def symbol_text(name: str) -> str:
-    """A name as people write it: a letter with an index, a Greek letter, a longer word upright."""
+    """Format a name: a letter with an index, a Greek letter, a longer word upright."""
     head, *rest = latin(name).split("_")
     match = next(filter(None, (re.fullmatch(pattern, head) for pattern in HEADS)), None)
     if match is None or "" in rest or not "".join(rest).isascii():
@@ -62,7 +62,7 @@ def index_text(piece: str) -> str:
 
 
 def spelled_text(name: str) -> str:
-    """The name letter by letter, upright: different for different names."""
+    """The name as spelled, upright: unique."""
     runs = re.findall(r"[\x00-\x7f]+|[^\x00-\x7f]", name)
     texts = [run_text(run) for run in runs]
     return texts[0] if len(texts) == 1 else f"{{{''.join(texts)}}}"
@@ -76,7 +76,7 @@ def run_text(run: str) -> str:
 
 
 def latin(name: str) -> str:
-    """Greek letters that have a command in LaTeX by their names."""
+    """Replace Greek letters by the names of their LaTeX commands."""
     return "".join(greek_name(c) or c for c in name)
 
 
@@ -89,7 +89,7 @@ def greek_name(c: str) -> str | None:
 
 
 def function_text(name: str) -> str:
-    """The name of a function on the left of its equation."""
+    """The name of a function on the left side of its equation."""
     if re.fullmatch(r"[A-Za-z]\d*", name):
         return name if len(name) == 1 else f"{name[0]}_{{{name[1:]}}}"
     return spelled_text(name)
@@ -152,7 +152,7 @@ class LatexNames:
         return self.inputs[name][position]
 
     def sine_or_cosine(self, op: str, angles: Angles) -> str:
-        """c_{23} for cos(q_2 + q_3), c_{2-3} for cos(q_2 - q_3), and the cosine written out for other combinations."""
+        """c_{23} for cos(q_2 + q_3), c_{2-3} for cos(q_2 - q_3); other combinations are written out."""
         angles = tuple(sorted(angles, key=lambda angle: angle[1] < 0))
         numbers = [JOINT_VARIABLE.fullmatch(self.input(*input_)) if input_[0] == "q" else None for input_, _ in angles]
         plain = all(number is not None and abs(k) == 1 for number, (_, k) in zip(numbers, angles, strict=True))
@@ -169,7 +169,7 @@ class LatexNames:
 def input_texts(
     arrays: Sequence[Port], symbols: Sequence[str], claimed: Iterable[str], components: Mapping[str, Sequence[str]]
 ) -> dict[str, list[str]]:
-    """The texts of all numbers of every input: arrays first, symbols where they print like nothing else."""
+    """The texts of all input numbers: arrays first; symbols that would clash are spelled."""
     bases = {port.name: ARRAYS.get(port.name) or symbol_text(port.name) for port in arrays}
     for clash in (True, False):
         of_arrays = {port.name: [with_index(bases[port.name], k) for k in indices(port.shape)] for port in arrays}
@@ -195,7 +195,7 @@ def element_texts(base: str, port: Port) -> list[str]:
 
 
 def check_output_name(name: str) -> str:
-    """A name as given: LaTeX, or a plain word such as tau."""
+    """Check and format a given name: LaTeX, or a plain word such as tau."""
     depth = [0]
     for c in re.sub(r"\\.", "", name) if isinstance(name, str) else "":
         depth.append(depth[-1] + {"{": 1, "}": -1}.get(c, 0))
@@ -208,7 +208,7 @@ Angles = tuple[tuple[tuple[str, int], int], ...]  # inputs, ascending, each with
 
 
 def angle_sums(program: Program) -> Program:
-    """The same program with sines and cosines of sums in place of their addition theorems."""
+    """Replace addition theorems in a program by sines and cosines of sums."""
 
     def change(node: Node, values: dict[int, Any], graph: Graph) -> Any:
         if node.op not in ("add", "sub") or any(a.op != "mul" for a in node.args):
@@ -240,7 +240,7 @@ def angle_sums(program: Program) -> Program:
 
 
 def function_of_sum(graph: Graph, op: str, x: Angles, y: Angles, sign: int) -> Any:
-    """The sine or cosine of x + y, or of x - y; the first angle counts positive inside."""
+    """The sine or cosine of x + y or x - y, normalized so that the first angle is positive."""
     total = dict(x)
     for angle, k in y:
         total[angle] = total.get(angle, 0) + sign * k
@@ -255,7 +255,7 @@ def function_of_sum(graph: Graph, op: str, x: Angles, y: Angles, sign: int) -> A
 
 
 def angles_of(node: Node) -> Angles | None:
-    """The inputs of which the node is a sum with whole multipliers, if it is one."""
+    """The inputs and integer multipliers whose sum is the node; otherwise None."""
     if node.op == "input":
         return ((node.payload, 1),)
     if node.op not in ("add", "sub", "mul"):

@@ -1,4 +1,4 @@
-"""A program as LaTeX: intermediates in the order in which they are read, then the results. Needs amsmath."""
+"""A program as LaTeX: intermediates in order of use, then the results. Needs amsmath."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from .closed_form import CLOSED, ClosedForm
 from .format import RELATIONS, Equation, array, decimal, function, too_wide
 from .names import ABBREVIATION, Angles, LatexNames, angle_sums, angles_of
 
-IN_CASES = ("select", *RELATIONS)  # written as cases, in an equation of their own
+IN_CASES = ("select", *RELATIONS)  # written as cases, in separate equations
 RANK = {"add": 1, "sub": 1, "neg": 2, "mul": 3}
-PATIENCE = 6  # a closed form is abandoned if an intermediate has so many times the terms allowed
+PATIENCE = 6  # limit of intermediate terms of a closed form, relative to the allowed terms
 CONTINUED = " \\\\\n  &\\quad "  # between the lines of a long equation
 ONE_PAGE = 30  # equations
 SINE = re.compile(rf"(?<![A-Za-z\\}}]){ABBREVIATION}")
-INLINE = 4  # an expression used once is written where it is used, if it has at most so many operations
+INLINE = 4  # operations up to which an expression that is used once has no name
 
 
 class Writer:
-    """Names what is used more than once or grows long, and writes the rest where it is used."""
+    """Writes equations; expressions that are long or used more than once get names."""
 
     def __init__(self, program: Program, digits: int, latex_names: LatexNames | None = None) -> None:
         self.program, self.digits, self.latex_names = program, digits, latex_names or LatexNames(program)
         self.uses = Counter(a.index for node in program.nodes if self.angles(node) is None for a in node.args)
         self.uses.update(node.index for result in program.results for node in result)
         self.count = 0  # of intermediates named so far
-        self.elements: dict[int, str] = {}  # what elements of outputs are called
+        self.elements: dict[int, str] = {}  # names of the elements of outputs
         self.names: dict[int, str] = {}
         self.sizes: dict[int, int] = {}
 
@@ -75,7 +75,7 @@ class Writer:
         return angles_of(node.args[0]) if node.op in ("sin", "cos") else None
 
     def leaf(self, node: Node) -> str | None:
-        """What needs no expression: numbers, inputs, and the sine and cosine of a joint's variable."""
+        """The text of a number, an input, a sine or cosine of angles, or a named node; otherwise None."""
         if node.op == "const":
             return decimal(node.payload, self.digits)
         if node.op == "input":
@@ -119,9 +119,9 @@ def latex_text(
     components: Mapping[str, Sequence[str]] | None = None,
     remarks: Sequence[str] = (),
 ) -> str:
-    """In closed form if wanted, or, where that is left open, if it is small; otherwise with named intermediates.
+    """Write the program in closed form if `closed`, or if it is None and the form is small; else with intermediates.
 
-    `components` are the texts of the numbers of some inputs, and `remarks` lines of comment on them.
+    `components` are the texts of the numbers of some inputs, and `remarks` are comment lines about them.
     """
     latex_names = LatexNames(program, names, components)
     equations = closed_form_equations(program, digits, closed, latex_names, elements) if closed is not False else None
@@ -136,7 +136,7 @@ def latex_text(
 
 
 def display_equations(equations: list[Equation], environment: str | None) -> list[str]:
-    """The equations below each other in one environment, or each as a display of its own."""
+    """The equations in one environment, or each as a separate display."""
     if environment is None:
         return [rf"\[ {display(*equation)} \]" for equation in equations]
     number = r" \nonumber" if environment == "align" else ""  # one for each equation, not for each line
