@@ -63,8 +63,8 @@ def body_differences(a: Skeleton, b: Skeleton, k: int, body: Array, alignment: A
     ):
         return
     if mass_a == 0.0 or mass_b == 0.0:
-        shown = [f"{number(mass)} kg" if mass else "none" for mass in (mass_a, mass_b)]
-        yield change(one, other, "body", f"{shown[0]} in a, {shown[1]} in b", mass_a, mass_b)
+        texts = [f"{number(mass)} kg" if mass else "none" for mass in (mass_a, mass_b)]
+        yield change(one, other, "body", f"{texts[0]} in a, {texts[1]} in b", mass_a, mass_b)
         return
     steps: list[tuple[Array, str, str, object, object]] = []
     if abs(mass_a - mass_b) > SAME * max(mass_a, mass_b):

@@ -111,11 +111,11 @@ class StateMap:
     def __init__(
         self, robot: Skeleton, units: Sequence[Unit], shared: SharedCoordinates, alignment: Alignment | None = None
     ) -> None:
-        whole = robot.robot.uncoupled
-        self.nq, self.n, self.shared, self.units = whole.nq, whole.n, shared, units
+        uncoupled = robot.robot.uncoupled
+        self.nq, self.n, self.shared, self.units = uncoupled.nq, uncoupled.n, shared, units
         self.joints: list[JointAlignment | None] = [None] * len(units) if alignment is None else list(alignment.joints)
         self.neutral = np.zeros(self.nq)
-        self.neutral[list(whole.quaternions)] = 1.0
+        self.neutral[list(uncoupled.quaternions)] = 1.0
 
     def only(self, kept: Sequence[int]) -> StateMap:
         """The map that aligns only these units; for the others q_b = q_a."""

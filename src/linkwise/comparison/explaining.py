@@ -52,8 +52,8 @@ class Pair:
 
     @cached_property
     def to_given(self) -> StateMap:
-        named = {unit.name: unit for unit in self.given.units}
-        return StateMap(self.given, [named[unit.name] for unit in self.a.units], self.shared)
+        by_name = {unit.name: unit for unit in self.given.units}
+        return StateMap(self.given, [by_name[unit.name] for unit in self.a.units], self.shared)
 
     @cached_property
     def size(self) -> float:
@@ -122,11 +122,11 @@ def explain(pair: Pair, states: States, table: TableDifference | None = None) ->
     """Explain the difference. With `table`, the entries that differ, `pair.a` has the placements of b."""
     target = torques(pair.whole_b.robot, pair.to_b, states)
     torques_a = torques(pair.whole_a.robot, pair.to_a, states)
-    given = torques(pair.given.robot, pair.to_given, states)
-    norm = Residual(pair, target, torques_a, given)
+    torques_given = torques(pair.given.robot, pair.to_given, states)
+    norm = Residual(pair, target, torques_a, torques_given)
     level = float(norm(target - torques_a))
     plain = torques(pair.whole_b.robot, pair.to_b.only([]), states)  # q_b = q_a
-    start, before = (float(norm(plain - tau)) for tau in (given, torques_a))
+    start, before = (float(norm(plain - tau)) for tau in (torques_given, torques_a))
     total = max(start, before, level) or 1.0
     count, effective = len(pair.elsewhere), abs(start - before) > ROUNDING
     findings = [
@@ -195,17 +195,17 @@ def coordinate_findings(
     """Joints with another sign or zero, each with the effect of its correction."""
     changed = [k for k in range(len(pair.a.units)) if has_coordinate_change(pair, k)]
 
-    def level(kept: Sequence[int]) -> float:
-        return float(norm(torques(pair.whole_b.robot, pair.to_b.only(kept), states) - torques_a))
+    def level(corrected: Sequence[int]) -> float:
+        return float(norm(torques(pair.whole_b.robot, pair.to_b.only(corrected), states) - torques_a))
 
     now = before
-    kept: list[int] = []
+    corrected: list[int] = []
     findings = []
-    while len(kept) < len(changed):
-        rest = [k for k in changed if k not in kept]
-        options = [(level([*kept, k]), k) for k in (rest if len(changed) <= MOST_GREEDY else rest[:1])]
+    while len(corrected) < len(changed):
+        rest = [k for k in changed if k not in corrected]
+        options = [(level([*corrected, k]), k) for k in (rest if len(changed) <= MOST_GREEDY else rest[:1])]
         after, k = min(options)
-        kept.append(k)
+        corrected.append(k)
         effective = abs(now - after) > ROUNDING
         findings.append((k, with_share(coordinate_finding(pair, k), (now - after) / total, effective)))
         now = after
@@ -233,8 +233,8 @@ def coordinate_finding(pair: Pair, k: int) -> Finding:
         what = "moves the other way" if unit.form == "slide" else "turns the other way"
         return Finding("sign", unit.name, f"joint {unit.name!r} {what}: {text}", 1, -1)
     angle = f"{number(np.degrees(joint.zero))} deg"
-    shown = angle if unit.joint.angular else f"{number(joint.zero)} m"
-    message = f"joint {unit.name!r} has another zero: {text} (by {shown})"
+    distance = angle if unit.joint.angular else f"{number(joint.zero)} m"
+    message = f"joint {unit.name!r} has another zero: {text} (by {distance})"
     return Finding("zero", unit.name, message, 0.0, joint.zero)
 
 

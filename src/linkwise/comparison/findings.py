@@ -97,9 +97,9 @@ def in_both(shown: Sequence[str], off: float, unit: str = "", most: str = "") ->
 def compare_values(x: Any, y: Any, unit: str = "", zero: str = "") -> str:
     """`in_both` for two numbers or vectors; `zero` is the text for None and 0."""
     many = np.ndim(x) > 0
-    shown = [vector(v) if many else number(v) if v or not zero else zero for v in (x, y)]
+    texts = [vector(v) if many else number(v) if v or not zero else zero for v in (x, y)]
     off = np.abs(np.subtract(x, y)).max() if many else abs((x or 0.0) - (y or 0.0))
-    return in_both(shown, float(off), unit, "at most " if many else "")
+    return in_both(texts, float(off), unit, "at most " if many else "")
 
 
 def ratio(a: float, b: float) -> str:

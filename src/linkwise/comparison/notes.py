@@ -25,13 +25,13 @@ def missing_findings(a: Skeleton, b: Skeleton, pairs: Mapping[int, int]) -> Iter
     for units, robot, other in ((only_a, "a", b), (only_b, "b", a)):
         fixed = {frame.name for frame in other.frames}
         for unit in units:
-            there = "fixed in the other" if {unit.link, unit.name} & fixed else "not in the other"
+            status = "fixed in the other" if {unit.link, unit.name} & fixed else "not in the other"
             alike = [one for one in other.units if not set(unit.names).isdisjoint(one.names)]
             if any(one.kind == unit.kind for one in alike):
-                there = "in another place of the tree in the other"
+                status = "in another place of the tree in the other"
             elif alike:
-                there = f"{alike[0].kind} in the other"
-            text = f"{unit.kind} joint {unit.name!r} is in {robot} only ({there}): held at q = 0 here"
+                status = f"{alike[0].kind} in the other"
+            text = f"{unit.kind} joint {unit.name!r} is in {robot} only ({status}): held at q = 0 here"
             yield Finding("missing joint", unit.name, text)
 
 
@@ -95,16 +95,16 @@ def base_finding(pair: Pair) -> Iterator[Finding]:
 
 def tool_findings(pair: Pair) -> Iterator[Finding]:
     """Compare frames of the same name, and the ends of the robots."""
-    named = {frame.name: frame for frame in pair.b.frames}
-    shown = set()
+    frames_b = {frame.name: frame for frame in pair.b.frames}
+    compared = set()
     for frame in pair.a.frames:
-        other = named.get(frame.name)
+        other = frames_b.get(frame.name)
         if other is not None and other.unit == frame.unit and not (frame.locked or other.locked):
             offset = inverse(frame.placement) @ frame_in_a(pair, other.unit, other.placement)
-            shown.add(frame.unit)
+            compared.add(frame.unit)
             yield from tool_finding(frame.name, frame.name, offset, pair.size)
     for k in range(len(pair.a.units)):
-        if not pair.a.children(k) and k not in shown:
+        if not pair.a.children(k) and k not in compared:
             (name_a, end_a), (name_b, end_b) = end_frame(pair.a, k), end_frame(pair.b, k)
             offset = inverse(end_a) @ frame_in_a(pair, k, end_b)
             yield from tool_finding(name_a, name_b, offset, pair.size, owner_of_end(pair, name_a, name_b))
@@ -194,8 +194,8 @@ def coupling_findings(pair: Pair, pairs: Mapping[int, int]) -> Iterator[Finding]
         if in_a is None and in_b is None:
             continue
         if in_a is None or in_b is None or in_a[0] != in_b[0] or not same_coupling(pair, k, in_a, in_b):
-            shown = [coupling_text(pair, x) for x in (in_a, in_b)]
-            text = f"joint {one.name!r} moves {shown[0]} in a, {shown[1]} in b"
+            texts = [coupling_text(pair, x) for x in (in_a, in_b)]
+            text = f"joint {one.name!r} moves {texts[0]} in a, {texts[1]} in b"
             yield Finding("coupling", one.name, text, in_a, in_b)
 
 

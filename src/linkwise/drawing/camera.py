@@ -205,9 +205,9 @@ class Mesh:
         starts, ends = zip(*((tube.start, tube.end) for tube in self.scene.tubes), strict=True)
         a, b = to_base(starts, poses[None])[0], to_base(ends, poses[None])[0]
         lengths = np.linalg.norm(b - a, axis=-1)
-        there = lengths > 1e-9 * self.scene.size
-        a, b, lengths = a[there], b[there], lengths[there]
-        r, colours = self.radii[there], self.tube_colours[there]
+        visible = lengths > 1e-9 * self.scene.size
+        a, b, lengths = a[visible], b[visible], lengths[visible]
+        r, colours = self.radii[visible], self.tube_colours[visible]
         if not len(a):
             return []
         z = (b - a) / lengths[:, None]

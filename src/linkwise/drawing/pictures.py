@@ -97,10 +97,10 @@ def check_array(q: Any) -> Floats:
         raise TypeError(f"q is {os.fspath(q)!r} (expected numbers; the name of a picture comes after them: path=...)")
     refuse_gradients("q", q)
     try:
-        given = np.asarray(q)
-        if given.dtype.kind not in "biufO":
-            raise TypeError(f"numbers of type {given.dtype}")
-        return np.asarray(given, float)
+        array = np.asarray(q)
+        if array.dtype.kind not in "biufO":
+            raise TypeError(f"numbers of type {array.dtype}")
+        return np.asarray(array, float)
     except (TypeError, ValueError) as problem:
         raise TypeError(f"q is not an array of numbers: {problem} (expected such as [0.1, 0.2])") from None
 

@@ -103,7 +103,7 @@ def scene_of(skeleton: Skeleton, poses: Floats, options: SceneOptions = DEFAULT_
     if frames:  # a free joint's symbol is a frame
         others = [joint.frame for joint in skeleton.joints if joint.kind != "free"]
         parts += [part for frame in others for part in frame_parts(frame, radius)]
-    named = labels_of(skeleton, poses[-1], size) if few or options.labels else ()
+    labels = labels_of(skeleton, poses[-1], size) if few or options.labels else ()
     return Scene(
         skeleton,
         size,
@@ -111,7 +111,7 @@ def scene_of(skeleton: Skeleton, poses: Floats, options: SceneOptions = DEFAULT_
         tuple(parts),
         tubes_of(skeleton, radius) + (threads_of(skeleton, radius) if centres else ()),
         centres_of(skeleton, radius) if centres else (),
-        () if options.labels is False else named,
+        () if options.labels is False else labels,
     )
 
 

@@ -299,8 +299,10 @@ def joints_with_label(joint: MovingJoint, label: str, joints: Sequence[ModelJoin
 
 def joint_place(robot: Robot, joint: MovingJoint, parts: Sequence[ModelJoint], forms: Forms) -> JointPlace:
     q, v = ([index for part in parts for index in getattr(part, key)] for key in ("q", "v"))
-    whole = parts[0].kind in ("ball", "free", "planar")
-    return JointPlace(form_of(robot, joint, forms) if whole else PerDegree([part.unbounded for part in parts]), q, v)
+    multi_degree = parts[0].kind in ("ball", "free", "planar")
+    return JointPlace(
+        form_of(robot, joint, forms) if multi_degree else PerDegree([part.unbounded for part in parts]), q, v
+    )
 
 
 def refuse_unmatched(

@@ -234,8 +234,8 @@ def seat_screws(table: Table, index: int, count: int) -> tuple[list[Screw], int 
             return screws_to_frame or [], None, []
     child = (moving or children)[0]
     inner = table.parts[child]
-    there = part.after.then(inner.before)
-    screws = decompose(there.then(inner.after) if inner.fixed else there, table.size)
+    to_child = part.after.then(inner.before)
+    screws = decompose(to_child.then(inner.after) if inner.fixed else to_child, table.size)
     return screws[:count], child, screws[count:]
 
 

@@ -17,6 +17,7 @@ Base = Literal["fixed", "free"]
 Mimic = Literal["coupled", "independent"]
 Unphysical = Literal["refuse", "warn"]
 UrdfRotors = Literal["refuse", "transmission", "drop"]  # what may become of rotor inertias in a .urdf
+BASES, ROTORS = get_args(Base), get_args(UrdfRotors)
 COUPLED: Mimic = "coupled"
 FOLDER = Path(__file__).parent / "library"
 HINTS = {
@@ -43,7 +44,7 @@ class Options:
         for choice in choices:
             if choice == "floating":
                 raise ValueError("base is 'floating', did you mean 'free'? (expected 'fixed' or 'free')")
-            one_of(choice, get_args(Base), "base")
+            one_of(choice, BASES, "base")
         one_of(mimic, get_args(Mimic), "mimic")
         one_of(unphysical, get_args(Unphysical), "unphysical")
         if isinstance(ignore, str):
@@ -51,7 +52,7 @@ class Options:
         return Options(dict(base) if isinstance(base, Mapping) else base, mimic, unphysical, tuple(ignore))
 
     def refuse(self, path: Path, *names: str) -> None:
-        """Raise an error for one of these options if it is asked for: files of this format have nothing like it."""
+        """Raise if one of these options is given: files of this format have nothing like it."""
         for name in names:
             if (value := getattr(self, name)) != getattr(Options(), name):
                 raise FileError(f"{path}: {name} is {value!r} (expected none: it has no meaning for such a file)")
@@ -212,5 +213,5 @@ def save(robot: Robot, path: str | os.PathLike[str], *, urdf_rotors: UrdfRotors 
         raise FileError(
             f"{target}: cannot write {target.suffix or 'files without an ending'} (expected {', '.join(WRITERS)})"
         )
-    one_of(urdf_rotors, get_args(UrdfRotors), "urdf_rotors")
+    one_of(urdf_rotors, ROTORS, "urdf_rotors")
     WRITERS[target.suffix.lower()](robot, target, urdf_rotors)

@@ -297,10 +297,10 @@ def name_of(model: Any, addresses: Any, index: int) -> str:
 
 def disabled_flags(model: Any) -> set[str]:
     """The flags that are switched off; their bits are taken from the loaded library."""
-    bits, given = sys.modules["mujoco"].mjtDisableBit, int(model.opt.disableflags)
-    off = {flag for flag in FLAGS if given & int(getattr(bits, f"mjDSBL_{flag.upper()}", 0))}
+    bits, flags = sys.modules["mujoco"].mjtDisableBit, int(model.opt.disableflags)
+    off = {flag for flag in FLAGS if flags & int(getattr(bits, f"mjDSBL_{flag.upper()}", 0))}
     passive = int(getattr(bits, "mjDSBL_PASSIVE", 0))  # in older versions, springs and dampers together
-    return off | ({"spring", "damper"} if given & passive else set())
+    return off | ({"spring", "damper"} if flags & passive else set())
 
 
 def refuse_unsupported(model: Any, off: set[str]) -> None:

@@ -72,8 +72,8 @@ def decompose(placement: Placement, size: float) -> list[Screw]:
     if abs(slope) < NEARLY_PARALLEL:
         around, far = signed_polar(x, y)
         around = snap_angle(around)
-        there = [Screw("z", around, z), Screw("x", 0.0, far)] if far else [Screw("z", 0.0, z), Screw("x")]
-        return [*there, Screw("z", wrap_angle(first - there[0].turn)), Screw("x", tilt), Screw("z", second)]
+        to_origin = [Screw("z", around, z), Screw("x", 0.0, far)] if far else [Screw("z", 0.0, z), Screw("x")]
+        return [*to_origin, Screw("z", wrap_angle(first - to_origin[0].turn)), Screw("x", tilt), Screw("z", second)]
     rise = snap_length((s * x - c * y) / slope, size)
     far = snap_length(c * x + s * y, size)
     return [Screw("z", first, snap_length(z - r22 * rise, size)), Screw("x", tilt, far), Screw("z", second, rise)]

@@ -60,9 +60,9 @@ class MotionLimits:
             raise TypeError(f"limits is {given!r} (expected a mapping such as {example})")
         for key in given:
             one_of(key, KINDS, "a key of limits")
-        own = robot_limits(robot)
-        pairs = per_joint(robot, given.get("position"), "position", own["position"])
-        sizes = [per_joint(robot, given.get(kind), kind, own[kind])[:, 0] for kind in KINDS[1:]]
+        defaults = robot_limits(robot)
+        pairs = per_joint(robot, given.get("position"), "position", defaults["position"])
+        sizes = [per_joint(robot, given.get(kind), kind, defaults[kind])[:, 0] for kind in KINDS[1:]]
         limits = MotionLimits(robot.v_names, pairs[:, 0], pairs[:, 1], *sizes)
         if complete:
             limits.refuse_missing(robot, given_joints(robot, given.get("position")))

@@ -139,12 +139,12 @@ class Document:
         for key, value in element.attributes.items():
             if key not in NAMES and any(map(NOT_FINITE.fullmatch, value.split())):
                 element.fail(f'{key} is "{shorten(value)}" (expected finite numbers)')
-        kept = {key: value for key, value in element.attributes.items() if not key.startswith(("xmlns", "xsi:"))}
+        attributes = {key: value for key, value in element.attributes.items() if not key.startswith(("xmlns", "xsi:"))}
         for key in ("material", *(("plugin", "instance") if element.tag == "plugin" else ())):
-            kept.pop(key, None)
-        if element.tag == "mesh" and "file" in kept:
-            kept.setdefault("name", PurePosixPath(kept["file"].replace("\\", "/")).stem)
-        return kept
+            attributes.pop(key, None)
+        if element.tag == "mesh" and "file" in attributes:
+            attributes.setdefault("name", PurePosixPath(attributes["file"].replace("\\", "/")).stem)
+        return attributes
 
 
 class Includes:
@@ -183,9 +183,9 @@ class Includes:
         file = resolve_file(name, (self.folder, include.path.parent), self.folder, include, "file")
         if file in self.files:
             include.fail(f'file is "{name}", which is a part of the model already (expected each file once)')
-        shown = self.folder / name if (self.folder / name).is_file() else include.path.parent / name
-        self.files[file] = shown
-        root = xml.read(shown)
+        included = self.folder / name if (self.folder / name).is_file() else include.path.parent / name
+        self.files[file] = included
+        root = xml.read(included)
         if not root.children:
             include.fail(f'file is "{name}", which has no elements (expected at least one)')
         elements = []

@@ -81,8 +81,8 @@ class Model:
         message = re.sub(r"^(?:(?:XML |Schema )?(?:Error|violation):? )+", "", text.rpartition("\nElement")[0] or text)
         for name, file in self.files.items():
             message = message.replace(f"'{name}'", f"'{file}'")
-        shown = message if message.isprintable() else message.encode("unicode_escape").decode("ascii")
-        element.fail(f"{shown}{self.hint(message, element)} (MuJoCo's compiler)")
+        text_line = message if message.isprintable() else message.encode("unicode_escape").decode("ascii")
+        element.fail(f"{text_line}{self.hint(message, element)} (MuJoCo's compiler)")
 
     def hint(self, message: str, element: Element) -> str:
         """Suggest a word of MuJoCo's schema, or a name of the file, close to the wrong one."""
@@ -127,8 +127,8 @@ class Model:
         for joint in self.spec.joints:
             actuated = joint.actfrclimited, joint.actfrcrange, "actuatorfrcrange"
             for limited, (low, high), key in ((joint.limited, joint.range, "range"), actuated):
-                given = (low, high) != (0.0, 0.0) and limited != self.mujoco.mjtLimited.mjLIMITED_FALSE
-                if given and low >= high and joint.type in (types.mjJNT_HINGE, types.mjJNT_SLIDE):
+                has_range = (low, high) != (0.0, 0.0) and limited != self.mujoco.mjtLimited.mjLIMITED_FALSE
+                if has_range and low >= high and joint.type in (types.mjJNT_HINGE, types.mjJNT_SLIDE):
                     self.element(joint).fail(f"{key} is {low:g} to {high:g} (expected the smaller number first)")
 
     def leave_out(self) -> None:

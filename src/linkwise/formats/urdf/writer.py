@@ -266,5 +266,5 @@ def numbers(values: Iterable[float]) -> str:
 
 def comment(text: str) -> list[str]:
     """The text as an XML comment, without double hyphens, which would end it."""
-    kept = re.sub("-(?=-|$)", "- ", " ".join(NOT_XML.sub("?", text).split()))
-    return [f"<!-- {escape(kept)} -->"] if kept else []
+    line = re.sub("-(?=-|$)", "- ", " ".join(NOT_XML.sub("?", text).split()))
+    return [f"<!-- {escape(line)} -->"] if line else []
