@@ -81,11 +81,11 @@ class Table(NamedTuple):
         return f"{self.file}:{self.line}"
 
     def numbers(
-        self, names: Sequence[str] | None = None, selected: Iterable[int] | None = None, finite: bool = True
+        self, names: Sequence[str] | None = None, picked: Iterable[int] | None = None, finite: bool = True
     ) -> list[list[float]]:
-        """The rows as numbers. `names` are those of all columns; `selected` columns are returned in order."""
+        """The rows as numbers. `names` are those of all columns; `picked` columns are returned in order."""
         names = self.names if names is None else names
-        columns = range(len(names)) if selected is None else list(selected)
+        columns = range(len(names)) if picked is None else list(picked)
         parsed = []
         for line, cells in self.rows:
             if len(cells) != len(names):

@@ -163,7 +163,7 @@ class Quantity(NamedTuple):
             self.refuse_hidden_header(file)
             rows = table._replace(names=list(self.names), rows=[(table.line, table.names), *table.rows]).numbers()
         else:
-            rows = table.numbers(selected=self.columns(table.where, table.names))
+            rows = table.numbers(picked=self.columns(table.where, table.names))
         if not rows:
             raise FileError(f"{file}: has a header and no rows")
         return np.array(rows[0] if len(rows) == 1 else rows)
