@@ -46,7 +46,7 @@ class Arrays(Protocol):
     def temporary(self, why: str, shape: Shape, dtype: str) -> Any:
         """One that the caller perhaps does not hold, and why; refused in a call that a CUDA graph repeats later."""
 
-    def reused(self, name: str, array: Any, shape: Shape, dtype: str) -> Any:
+    def output_array(self, name: str, array: Any, shape: Shape, dtype: str) -> Any:
         """An array of the caller's for results; a ValueError if it does not fit."""
 
     def address(self, array: Any) -> int:
@@ -55,10 +55,10 @@ class Arrays(Protocol):
     def extent(self, array: Any) -> tuple[int, int]:
         """From which address to which they are."""
 
-    def launched(self) -> None:
+    def after_launch(self) -> None:
         """Arrays of the caller's that are used stay in place until that is done."""
 
-    def finished(self, array: Any) -> Any:
+    def result_for_caller(self, array: Any) -> Any:
         """A result as the caller gets it."""
 
 
@@ -72,7 +72,7 @@ class HostArrays:
         self.dtype = dtype
 
     def shape(self, name: str, value: Any) -> Shape:
-        return np.shape(finite(name, real_array(name, value, self.dtype)))
+        return np.shape(require_finite(name, real_array(name, value, self.dtype)))
 
     def rows(self, name: str, value: Any, shape: Shape) -> np.ndarray:
         return np.ascontiguousarray(np.broadcast_to(real_array(name, value, self.dtype), shape))
@@ -92,7 +92,7 @@ class HostArrays:
     def temporary(self, why: str, shape: Shape, dtype: str) -> np.ndarray:
         return self.new(shape, dtype)
 
-    def reused(self, name: str, array: Any, shape: Shape, dtype: str) -> np.ndarray:
+    def output_array(self, name: str, array: Any, shape: Shape, dtype: str) -> np.ndarray:
         if not isinstance(array, np.ndarray):
             raise TypeError(f"{name} is {type(array).__name__} (expected a NumPy array, of a batch)")
         if array.shape != shape or array.dtype != dtype:
@@ -107,10 +107,10 @@ class HostArrays:
     def extent(self, array: np.ndarray) -> tuple[int, int]:
         return self.address(array), self.address(array) + array.nbytes
 
-    def launched(self) -> None:
+    def after_launch(self) -> None:
         pass
 
-    def finished(self, array: np.ndarray) -> Any:
+    def result_for_caller(self, array: np.ndarray) -> Any:
         return array if array.ndim else array[()]
 
 
@@ -121,12 +121,12 @@ class CpuTensors(HostArrays):
         super().__init__(dtype)
         self.torch = torch
 
-    def reused(self, name: str, array: Any, shape: Shape, dtype: str) -> np.ndarray:
+    def output_array(self, name: str, array: Any, shape: Shape, dtype: str) -> np.ndarray:
         if not isinstance(array, self.torch.Tensor) or array.is_cuda:
             raise TypeError(f"{name} is {described(array)} (expected a tensor of torch on the CPU, as q0)")
-        return super().reused(name, array.numpy(), shape, dtype)
+        return super().output_array(name, array.numpy(), shape, dtype)
 
-    def finished(self, array: np.ndarray) -> Any:
+    def result_for_caller(self, array: np.ndarray) -> Any:
         return self.torch.from_numpy(array)  # in the same memory
 
 
@@ -134,24 +134,24 @@ def on_host(value: Any) -> bool:
     """Whether it is a number, a list or a NumPy array."""
     protocols = ("__cuda_array_interface__", "__dlpack_device__")
     traced = type(value).__module__.startswith("jax.")  # tracers have no memory
-    return isinstance(value, np.ndarray) or not (traced or any(has(value, name) for name in protocols))
+    return isinstance(value, np.ndarray) or not (traced or any(has_attribute(value, name) for name in protocols))
 
 
 def on_gpu(value: Any) -> bool:
     """Whether it is an array in a GPU's memory; other devices are none of ours."""
-    if has(value, "__cuda_array_interface__"):
+    if has_attribute(value, "__cuda_array_interface__"):
         return True
-    return has(value, "__dlpack_device__") and value.__dlpack_device__()[0] != CPU
+    return has_attribute(value, "__dlpack_device__") and value.__dlpack_device__()[0] != CPU
 
 
-def has(value: Any, attribute: str) -> bool:
+def has_attribute(value: Any, attribute: str) -> bool:
     try:
         return hasattr(value, attribute)
     except RuntimeError:  # it is there, and not shown: torch hides it where gradients are asked for
         return True
 
 
-def finite(name: str, array: np.ndarray) -> np.ndarray:
+def require_finite(name: str, array: np.ndarray) -> np.ndarray:
     """The array; an error where a number is not finite, except in the states of a batch, where others go on."""
     if name in ("q0", "qd0") and array.ndim > 1:
         return array

@@ -27,7 +27,7 @@ MAGIC = b"linkwise kernel 4"
 def pack(key: str, metadata: dict[str, str], code: bytes) -> bytes:
     """The content of a file."""
     text = "\n".join(f"{name} {value}" for name, value in metadata.items()).encode()
-    if table(text) != metadata:
+    if parse_metadata(text) != metadata:
         raise ValueError(f"metadata are {metadata!r} (expected names without spaces, and texts of one line)")
     rest = b"%b\n%d\n%b%b" % (key.encode(), len(text), text, code)
     return b"%b\n%b\n%b" % (MAGIC, sha256(rest).hexdigest().encode(), rest)
@@ -44,10 +44,10 @@ def unpack(key: str, content: bytes) -> tuple[dict[str, str], bytes]:
     its_key, length, payload = rest.split(b"\n", 2)
     if its_key != key.encode():
         raise ValueError("it was made for another key")
-    return table(payload[: int(length)]), payload[int(length) :]
+    return parse_metadata(payload[: int(length)]), payload[int(length) :]
 
 
-def table(text: bytes) -> dict[str, str]:
+def parse_metadata(text: bytes) -> dict[str, str]:
     """The metadata in a text."""
     lines = [line.partition(" ") for line in text.decode().split("\n")] if text else []
     if not all(space for _, space, _ in lines):

@@ -11,8 +11,8 @@ from ..tracing.tracing import function_name
 from .interface import Argument, Interface
 from .kernel import Kernel
 from .lock import LOCK
-from .sources import own_name
-from .spec import KernelSpec, count_in
+from .sources import qualified_name
+from .spec import KernelSpec, read_count
 
 
 class Compiled(Kernel):
@@ -44,7 +44,7 @@ class Compiled(Kernel):
     @property
     def method(self) -> str | None:
         """The method that was compiled, by its name in `lw.methods`; None for your own functions."""
-        return self.spec.keywords.get("method") if own_name(self.spec.function) else None
+        return self.spec.keywords.get("method") if qualified_name(self.spec.function) else None
 
     def __repr__(self) -> str:
         takes = ", ".join(argument.name for argument in self.interface.inputs)
@@ -75,21 +75,21 @@ def metadata(spec: KernelSpec) -> dict[str, str]:
     """What has to be known of a kernel to load it again without tracing."""
     if spec.identity is None:  # it is traced in any case
         return {}
-    inputs, outputs = (" ".join(map(written, arguments)) for arguments in spec.interface[:2])
+    inputs, outputs = (" ".join(map(argument_word, arguments)) for arguments in spec.interface[:2])
     return {"inputs": inputs, "outputs": outputs, "count": " ".join(map(str, astuple(spec.count)))}
 
 
 def read_metadata(data: dict[str, str], dtype: str) -> tuple[Count, Interface]:
-    inputs, outputs = (tuple(map(argument_in, data[name].split())) for name in ("inputs", "outputs"))
-    count = count_in(data)
+    inputs, outputs = (tuple(map(parse_argument, data[name].split())) for name in ("inputs", "outputs"))
+    count = read_count(data)
     return count, Interface(inputs, outputs, dtype, count.total)
 
 
-def written(argument: Argument) -> str:
+def argument_word(argument: Argument) -> str:
     """As a word: q,6 for an array q of six numbers."""
     return ",".join(map(str, (argument.name, *argument.shape)))
 
 
-def argument_in(word: str) -> Argument:
+def parse_argument(word: str) -> Argument:
     name, *shape = word.split(",")
     return Argument(name, tuple(map(int, shape)))

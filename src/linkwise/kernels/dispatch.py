@@ -50,7 +50,7 @@ SHARE_OF_LOOPS = 0.75
 MAX_WITHOUT_LOOPS = 250_000  # of what has no form with loops: some thirty seconds to compile
 MAX_STRAIGHT_LINKS = 60  # for more, it is not even tried
 MAX_KERNELS = 256  # kernels, most recently used; each may hold some MB
-MAX_ASKED = 4096  # functions of robots that are counted, most recently asked for; each takes some 100 bytes
+MAX_COUNTS = 4096  # functions of robots that are counted, most recently asked for; each takes some 100 bytes
 DTYPES = ("float64", "float32")
 MODES = ("auto", "always", "never")
 
@@ -110,7 +110,7 @@ MISSING: Any = object()  # an argument that was not passed
 NO_ENTRY = (LookupError, AttributeError, TypeError)  # of a robot, and of what is none
 UNDECIDED: Any = object()  # no kernel yet
 KERNELS: OrderedDict[Key, Compiled | None] = OrderedDict()  # None: the code is too long to be compiled by itself
-ASKED: OrderedDict[Key, Asked] = OrderedDict()
+CALL_COUNTS: OrderedDict[Key, CallCount] = OrderedDict()
 
 
 def with_fast_path(function: Function) -> Function:
@@ -218,7 +218,7 @@ def with_fast_path(function: Function) -> Function:
     return wraps(function)(call)
 
 
-class Asked:
+class CallCount:
     """How often a function was asked for."""
 
     __slots__ = ("calls", "long", "states")
@@ -227,7 +227,7 @@ class Asked:
         self.states, self.calls = 0, 0
         self.long = False  # whether its code is known to be long, and without a form with loops
 
-    def counted(self, states: int) -> bool:
+    def add_call(self, states: int) -> bool:
         """Whether that is enough, with a call on so many states."""
         with COUNTING:
             self.states += states
@@ -249,16 +249,16 @@ def kernel_for(robot: Robot, request: Request, states: int) -> Compiled | None:
         if key in KERNELS:
             KERNELS.move_to_end(key)
             return KERNELS[key]
-        asked = ASKED.setdefault(key, Asked())
-        ASKED.move_to_end(key)
-        while len(ASKED) > MAX_ASKED:
-            ASKED.popitem(last=False)
-    if not asked.counted(states) and robot.n <= MAX_STRAIGHT_LINKS and current_mode() != "always":
+        asked = CALL_COUNTS.setdefault(key, CallCount())
+        CALL_COUNTS.move_to_end(key)
+        while len(CALL_COUNTS) > MAX_COUNTS:
+            CALL_COUNTS.popitem(last=False)
+    if not asked.add_call(states) and robot.n <= MAX_STRAIGHT_LINKS and current_mode() != "always":
         return None
     with LOCK:  # also where modules are loaded: a fork must not see one half loaded
         if key in KERNELS:
             return KERNELS[key]  # another thread was first
-        kernel: Compiled | None = compiled(robot, request, asked)
+        kernel: Compiled | None = compile_kernel(robot, request, asked)
         if kernel is UNDECIDED:
             return None
         with COUNTING:
@@ -268,7 +268,7 @@ def kernel_for(robot: Robot, request: Request, states: int) -> Compiled | None:
     return kernel
 
 
-def compiled(robot: Robot, request: Request, asked: Asked, explain: Function | None = None) -> Any:
+def compile_kernel(robot: Robot, request: Request, asked: CallCount, explain: Function | None = None) -> Any:
     """The kernel; None where the code is too long to be compiled by itself, UNDECIDED where that may pay later."""
     from .compiler import Compiled  # imported only when something is compiled
     from .spec import spec_for, too_long

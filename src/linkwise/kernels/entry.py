@@ -231,7 +231,7 @@ class Writer:
         self.go(f"known_{k}")
         self.label(f"known_{k}")
 
-    def apart(self, one: str, one_bytes: str, other: str, other_bytes: str) -> str:
+    def disjoint(self, one: str, one_bytes: str, other: str, other_bytes: str) -> str:
         """Whether two pieces of memory have nothing in common."""
         a, b = (self.emit(f"ptrtoint ptr {p} to i64") for p in (one, other))
         a_end, b_end = self.emit(f"add i64 {a}, {one_bytes}"), self.emit(f"add i64 {b}, {other_bytes}")
@@ -314,16 +314,16 @@ class Entry(NamedTuple):
         outs = self.out_arrays(w, out_argument, rows if batched else "")
         out_bytes = [w.emit(f"mul i64 {count}, {itemsize}") for count in counts]
         for i, j in combinations(range(len(outs)), 2):
-            w.guard(w.apart(outs[i], out_bytes[i], outs[j], out_bytes[j]))
+            w.guard(w.disjoint(outs[i], out_bytes[i], outs[j], out_bytes[j]))
         for k, out in enumerate(outs):
             w.store("ptr", out, f"%target{k}")
             for pointer, size in zip(data, in_bytes, strict=True):
-                w.guard(w.apart(out, out_bytes[k], pointer, size), f"make_{tag}")
+                w.guard(w.disjoint(out, out_bytes[k], pointer, size), f"make_{tag}")
         w.go(f"run_{tag}")
 
         w.label(f"make_{tag}")
         for k, shape in enumerate(self.outputs):
-            self.make(w, k, (rows, *shape) if batched else shape)
+            self.make_array(w, k, (rows, *shape) if batched else shape)
         w.go(f"run_{tag}")
 
         w.label(f"run_{tag}")
@@ -384,7 +384,7 @@ class Entry(NamedTuple):
     def out_data(self, w: Writer, out_argument: str, k: int) -> str:
         return w.at(self.out_item(w, out_argument, k), w.layout.array_data, "ptr")
 
-    def make(self, w: Writer, k: int, shape: Sequence[int | str]) -> None:
+    def make_array(self, w: Writer, k: int, shape: Sequence[int | str]) -> None:
         """A new array as %result{k}, its numbers at %target{k}; without memory for it, Python's error."""
         for axis, size in enumerate(shape):
             w.store("i64", str(size), w.emit(f"getelementptr i64, ptr %dims, i64 {axis}"))

@@ -68,7 +68,7 @@ class Kernel:
         batch, rows = full_rows(inputs, in_order(self.name, inputs, arrays, named, self.options), self.interface.dtype)
         results = self._results(batch, out)
         targets = [
-            result if can_be_written(result, rows) else np.empty(result.shape, result.dtype) for result in results
+            result if can_write_directly(result, rows) else np.empty(result.shape, result.dtype) for result in results
         ]
         non_finite = self.run(batch, rows, targets, threads)
         if non_finite and self._explain is not None:
@@ -92,9 +92,10 @@ class Kernel:
         count = math.prod(batch)
         if self.links is not None and self.links.rows is not None:
             rows = [
-                self.links.rows.of(argument, row) for argument, row in zip(self.interface.inputs, rows, strict=True)
+                self.links.rows.rearrange(argument, row)
+                for argument, row in zip(self.interface.inputs, rows, strict=True)
             ]
-        return self._in_parts(count, (*rows, *results), resolved(threads, count, self.interface.at_once))
+        return self._run_on_threads(count, (*rows, *results), thread_count(threads, count, self.interface.at_once))
 
     def _results(self, batch: tuple[int, ...], out: Any) -> list[np.ndarray]:
         shapes = [(*batch, *argument.shape) for argument in self.interface.outputs]
@@ -119,7 +120,7 @@ class Kernel:
                 raise ValueError(f"out[{i}] and out[{j}] share memory (expected an array of its own for each result)")
         return results
 
-    def _in_parts(self, count: int, arrays: Sequence[np.ndarray], threads: int) -> int:
+    def _run_on_threads(self, count: int, arrays: Sequence[np.ndarray], threads: int) -> int:
         """Run over all states, in as many parts as threads; how many gave non-finite results."""
         if threads == 1:
             return int(self._part(0, count, arrays))
@@ -144,7 +145,7 @@ class Kernel:
         return sum(non_finite)
 
 
-def can_be_written(result: np.ndarray, rows: Sequence[np.ndarray]) -> bool:
+def can_write_directly(result: np.ndarray, rows: Sequence[np.ndarray]) -> bool:
     """Whether results may be written directly: inputs stay unchanged until all results are known to be finite."""
     return bool(result.flags.c_contiguous) and not any(np.may_share_memory(result, x) for x in rows)
 
@@ -196,7 +197,7 @@ def real_array(name: str, value: Any, dtype: str) -> np.ndarray:
         return array.astype(dtype, copy=False)
 
 
-def resolved(threads: int | None, count: int, at_once: int) -> int:
+def thread_count(threads: int | None, count: int, at_once: int) -> int:
     """How many threads to use: those asked for, or as many as there are and as the work is worth."""
     if threads is None:
         asked = os.environ.get("LINKWISE_THREADS", "")

@@ -34,7 +34,7 @@ def llvm_version() -> str:
     return str(llvmlite.__version__)
 
 
-def parsed(text: str) -> Any:
+def parse_module(text: str) -> Any:
     """LLVM's module of a text."""
     try:
         module = binding().parse_assembly(text)

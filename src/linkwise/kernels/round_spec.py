@@ -17,7 +17,7 @@ from ..tracing.tracing import function_name
 from .interface import Argument, Interface, Links
 from .rounds import Codes, HostMemory, Launch, Plan
 from .sources import plain_of
-from .spec import ROUNDS, KernelSpec, constant_arrays, inputs_of, packed
+from .spec import ROUNDS, KernelSpec, constant_arrays, inputs_of, needs_link_rows
 from .target import BatchFunction, Target
 
 
@@ -105,7 +105,7 @@ def refusal(function: Callable[..., Any], robot: Robot, keywords: dict[str, Any]
     method = keywords.get("method", ROUNDS)
     if method != ROUNDS:
         return f"its method is {method!r} (expected {ROUNDS!r}, which forward_dynamics has)"
-    if packed(robot):
+    if needs_link_rows(robot):
         joint = next(joint for joint in robot.moving if joint.kind.degrees > 1)
         return f"joint {joint.joint!r} has {joint.kind.degrees} degrees of freedom"
     for name in constant_arrays(keywords):

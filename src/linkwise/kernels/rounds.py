@@ -49,7 +49,7 @@ class Plan:
         self.n = len(order)
         tables = [self.constant(table) for table in rounds.tables]
         self.given = [self.buffer(self.n, port.size) for port in rounds.phases[0][0].inputs[1:]]
-        arrays = [self.ordered(buffer, order) for buffer in self.given]
+        arrays = [self.gather_rows(buffer, order) for buffer in self.given]
         ends: list[int] = []
         for phase, contraction in zip(rounds.phases, (*rounds.contractions, None), strict=True):
             out, start = self.buffer(self.n, phase[0].outputs[0].size), 0
@@ -58,8 +58,8 @@ class Plan:
                 self.steps.append(Launch(program, len(kind), (*inputs, (out, start))))
                 start += len(kind)
             if contraction is not None:
-                ends.append(self.contracted(contraction, tree, out, order))
-        self.result = self.of_one_state(self.ordered(out, np.argsort(order)), self.roots)
+                ends.append(self.add_contraction(contraction, tree, out, order))
+        self.result = self.of_one_state(self.gather_rows(out, np.argsort(order)), self.roots)
 
     def of_one_state(self, result: int, roots: np.ndarray) -> int:
         """The result with NaN throughout, if a branch of the base has a number that is not finite.
@@ -69,13 +69,13 @@ class Plan:
         if len(roots) == 1:
             return result
         width = self.shapes[result][1]
-        first, rows, count = first_of_two(width), self.ordered(result, roots), len(roots)
+        first, rows, count = first_of_two(width), self.gather_rows(result, roots), len(roots)
         while count > 1:
             half = (count + 1) // 2  # an odd row in the middle counts twice
             out = self.buffer(half, width)
             self.steps.append(Launch(first, half, ((rows, 0), (rows, count - half), (out, 0))))
             rows, count = out, half
-        checked, everywhere = self.buffer(self.n, width), self.ordered(rows, np.zeros(self.n, dtype=np.int64))
+        checked, everywhere = self.buffer(self.n, width), self.gather_rows(rows, np.zeros(self.n, dtype=np.int64))
         self.steps.append(Launch(first, self.n, ((result, 0), (everywhere, 0), (checked, 0))))
         return checked
 
@@ -87,7 +87,7 @@ class Plan:
         self.constants[number := self.buffer(*rows.shape)] = rows
         return number
 
-    def ordered(self, source: int, index: np.ndarray, extra: int = 0) -> int:
+    def gather_rows(self, source: int, index: np.ndarray, extra: int = 0) -> int:
         """A buffer of these rows, with room for more; the same buffer where they are its first rows already."""
         rows, width = self.shapes[source]
         if not extra and len(index) <= rows and (index == np.arange(len(index))).all():
@@ -96,14 +96,14 @@ class Plan:
         self.steps.append(Order(source, index, (target, 0)))
         return target
 
-    def contracted(self, how: RowContraction, tree: Sequence[Round], live: int, order: np.ndarray) -> int:
+    def add_contraction(self, how: RowContraction, tree: Sequence[Round], live: int, order: np.ndarray) -> int:
         """The buffer of the ends of all links."""
         undo: list[tuple[Program | None, tuple[Slice, ...], int, np.ndarray]] = []
         ids = order
         for merged, joined in tree:
             for pairs, program in ((merged, how.beside), (joined, how.series)):
                 if pairs:
-                    live, ids = self.joined(program, how, pairs, live, ids, undo)
+                    live, ids = self.add_round(program, how, pairs, live, ids, undo)
         self.roots = ids
         ends = self.constant(np.tile(how.base, (len(ids), 1)))
         for program, inputs, pairs, back in reversed(undo):
@@ -112,10 +112,10 @@ class Plan:
             self.steps.append(Launch(program, pairs, (*inputs, (ends, 0), (opened, 0))))
             if rest:
                 self.steps.append(Order(ends, np.arange(pairs, pairs + rest), (opened, 2 * pairs)))
-            ends = self.ordered(opened, back)
+            ends = self.gather_rows(opened, back)
         return ends
 
-    def joined(
+    def add_round(
         self, program: Program, how: RowContraction, pairs: Any, live: int, ids: np.ndarray, undo: list[Any]
     ) -> tuple[int, np.ndarray]:
         where = np.empty(self.n, dtype=np.int64)
@@ -125,7 +125,7 @@ class Plan:
         alone[both] = False
         rest = np.flatnonzero(alone)
         m, seams = len(both), [self.buffer(len(both), port.size) for port in program.outputs[1:]]
-        pair, out = self.ordered(live, both.ravel()), self.buffer(m + len(rest), program.outputs[0].size)
+        pair, out = self.gather_rows(live, both.ravel()), self.buffer(m + len(rest), program.outputs[0].size)
         self.steps.append(Launch(program, m, ((pair, 0), (out, 0), *((seam, 0) for seam in seams))))
         if len(rest):
             self.steps.append(Order(live, rest, (out, m)))
@@ -148,20 +148,20 @@ class Codes:
     def __init__(self, plan: Plan, target: CodeTarget[Any], dtype: str) -> None:
         self.target, self.dtype, self.from_cache = target, dtype, True
         self.texts: list[str] = []
-        self._found: dict[int, tuple[Any, Interface]] = {}  # by the programs' identities
+        self._compiled: dict[int, tuple[Any, Interface]] = {}  # by the programs' identities
         for step in plan.steps:
-            if isinstance(step, Launch) and id(step.program) not in self._found:
+            if isinstance(step, Launch) and id(step.program) not in self._compiled:
                 interface = interface_of(step.program, dtype)
                 self.texts.append(target.text(step.program, interface))
                 code = load_or_compile("rounds", self.texts[-1], target)
-                self._found[id(step.program)] = code, interface
+                self._compiled[id(step.program)] = code, interface
                 self.from_cache = self.from_cache and code.from_cache
 
     def __getitem__(self, program: Program) -> tuple[Any, Interface]:
-        return self._found[id(program)]
+        return self._compiled[id(program)]
 
     def __iter__(self) -> Iterator[Any]:
-        return (code for code, _ in self._found.values())
+        return (code for code, _ in self._compiled.values())
 
 
 class HostMemory:

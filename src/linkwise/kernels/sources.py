@@ -30,7 +30,7 @@ AT_IMPORT = sources(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PUBLIC = tuple(f"linkwise.{room}." for room in ("api", "derivatives", "regressors"))
 
 
-def own_name(function: Callable[..., Any]) -> str | None:
+def qualified_name(function: Callable[..., Any]) -> str | None:
     """Where a public function of Linkwise is found; None for others, also for one that only has the name of ours."""
     module_name = getattr(function, "__module__", None) or ""
     if not module_name.startswith(PUBLIC):
@@ -47,7 +47,7 @@ def own_name(function: Callable[..., Any]) -> str | None:
 def plain_of(function: Callable[..., Any]) -> Callable[..., Any]:
     """What a public function of Linkwise computes below the dispatch; any other function itself."""
     plain = getattr(function, "plain", None)
-    if plain is None or own_name(function) is None:
+    if plain is None or qualified_name(function) is None:
         return function
     owner = getattr(function, "__self__", None)
     return plain if owner is None else MethodType(plain, owner)

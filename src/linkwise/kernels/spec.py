@@ -21,7 +21,7 @@ from .dispatch import MAX_AT_ONCE, MAX_STRAIGHT_LINKS, MAX_STRAIGHT_OPERATIONS, 
 from .interface import Argument, Interface, Links, arguments
 from .llvm import environment
 from .loader import load_or_compile_as
-from .sources import own_name, plain_of
+from .sources import plain_of, qualified_name
 from .target import Code, CodeTarget, Target, this_machine
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class KernelSpec:
     def identity(self) -> str | None:
         """All that the text depends on, if that is known without it."""
         prepared = self.function if isinstance(self.function, Prepared) else None
-        name = prepared.identity if prepared else own_name(self.function)
+        name = prepared.identity if prepared else qualified_name(self.function)
         options = [x for value in self.keywords.values() for x in (value if isinstance(value, tuple) else (value,))]
         if name is None or self.robot.non_floats or not all(type(x) in PLAIN for x in options):
             return None  # robots of symbols too: the order of operands depends on when the symbols were made
@@ -127,7 +127,7 @@ class LoopSpec(KernelSpec):
         arrays = {
             name: () if shape is None else shape[1:] for name, shape in inputs_of(self.function, self.keywords).items()
         }
-        if "q" in arrays and packed(self.robot):
+        if "q" in arrays and needs_link_rows(self.robot):
             arrays["q"] = (QUATERNION,)
         options = {name: value for name, value in self.keywords.items() if name not in arrays}
         from ..tracing.loop_tracing import trace_rolled
@@ -163,7 +163,7 @@ class LoopSpec(KernelSpec):
     def links(self) -> Links:
         table = np.ascontiguousarray(self.rolled.table, dtype=self.dtype)
         vectors = self.target.loop_vectors(self.loop_text, self.robot.n, int(self.rolled.tree[0, 0]))
-        return Links(table, self.rolled.tree, vectors, LinkRows(self.robot) if packed(self.robot) else None)
+        return Links(table, self.rolled.tree, vectors, LinkRows(self.robot) if needs_link_rows(self.robot) else None)
 
     @cached_property
     def identity(self) -> None:
@@ -223,7 +223,7 @@ def constant_arrays(keywords: Mapping[str, Any]) -> list[str]:
     return [name for name, value in keywords.items() if not isinstance(value, (str, Input)) and np.ndim(value) > 0]
 
 
-def packed(robot: Robot) -> bool:
+def needs_link_rows(robot: Robot) -> bool:
     """Whether a link may have more or fewer numbers of q than one."""
     return any(link.joint.width != 1 or link.virtual for link in robot.links)
 
@@ -245,16 +245,16 @@ class LinkRows:
                 row[:] = slot.q
                 row[: link.joint.width] += np.arange(link.joint.width)
 
-    def of(self, argument: Argument, array: np.ndarray) -> np.ndarray:
+    def rearrange(self, argument: Argument, array: np.ndarray) -> np.ndarray:
         if argument.name == "q":
-            return np.take(self._checked(array), self.positions, axis=-1)
+            return np.take(self._mark_zero_quaternions(array), self.positions, axis=-1)
         if len(argument.shape) == 1:
             return array
         rows = np.zeros((*array.shape[:-2], self.count, array.shape[-1]), array.dtype)
         rows[..., self.bodies, :] = array
         return rows
 
-    def _checked(self, q: np.ndarray) -> np.ndarray:
+    def _mark_zero_quaternions(self, q: np.ndarray) -> np.ndarray:
         with np.errstate(all="ignore"):
             for start in self.quaternions:
                 square = (q[..., start : start + QUATERNION] ** 2).sum(axis=-1)
@@ -284,7 +284,7 @@ def too_long(spec: KernelSpec) -> bool:
 def operations(spec: KernelSpec) -> int:
     """For one state; where the code is in the cache, it is not traced."""
     cached = spec.cached if spec.identity else None
-    return (spec.count if cached is None else count_in(cached[0])).total
+    return (spec.count if cached is None else read_count(cached[0])).total
 
 
 def is_long(spec: KernelSpec) -> bool:
@@ -292,7 +292,7 @@ def is_long(spec: KernelSpec) -> bool:
     return spec.straight and spec.loops is None and operations(spec) > MAX_AT_ONCE
 
 
-def count_in(data: dict[str, str]) -> Count:
+def read_count(data: dict[str, str]) -> Count:
     return Count(*map(int, data["count"].split()))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..codegen.llvm.elementary import functions_text
-from ..codegen.llvm.flow import Layout, assembled
+from ..codegen.llvm.flow import Layout, assemble
 from ..codegen.llvm.integrator import advance_text, values_text
 from ..codegen.llvm.lanes import LlvmLanes
 from ..graph import Program
@@ -37,4 +37,4 @@ def driver_text(
     for layout in layouts:
         own, vectors = advance_texts(program, method, layout, crossings)
         texts += own
-    return assembled(*functions_text(program.nodes, layouts), *texts), vectors
+    return assemble(*functions_text(program.nodes, layouts), *texts), vectors

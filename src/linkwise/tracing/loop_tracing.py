@@ -69,7 +69,7 @@ class Loops:
         def carry(path: str) -> Node:
             return carried.setdefault(path, self.graph.input(f"carried{len(self.recursions)}", len(carried)))
 
-        received = refilled(form, [carry(path) for path, _ in leaves(form)])
+        received = with_leaves(form, [carry(path) for path, _ in leaves(form)])
         results = [step(link, received, *values) for link, *values in rows]
         passed = []
         for _, value in results:
@@ -112,7 +112,7 @@ def trace_rolled(
     """The loops of `function(robot, ...)`. `arrays` are its inputs, with their shapes for one link."""
     loops = Loops(Graph())
     general = general_robot(robot, loops)
-    program = traced_loops(Traced(general.robot, general.tables, loops), function, arrays, keywords)
+    program = traced_loops(TracedRobot(general.robot, general.tables, loops), function, arrays, keywords)
     table = np.zeros((robot.n, max(map(len, program.columns))))
     order, tree = tree_of(robot, general.kind_of)
     for k, columns in enumerate(program.columns):
@@ -122,7 +122,7 @@ def trace_rolled(
     return Rolled(program, table, tree, tuple(general.kind_of), chain)
 
 
-class Traced(NamedTuple):
+class TracedRobot(NamedTuple):
     """A robot with one link for each kind, the names of the tables of their numbers, and what records its passes."""
 
     robot: StandIn
@@ -131,7 +131,7 @@ class Traced(NamedTuple):
 
 
 def traced_loops(
-    traced: Traced, function: Callable[..., Any], arrays: dict[str, tuple[int, ...]], keywords: dict[str, Any]
+    traced: TracedRobot, function: Callable[..., Any], arrays: dict[str, tuple[int, ...]], keywords: dict[str, Any]
 ) -> LoopProgram:
     robot, tables, loops = traced
     graph, kinds = loops.graph, robot.n
@@ -176,14 +176,14 @@ def depth_first(robot: Robot) -> tuple[list[int], list[int]]:
 
 
 @dataclass(frozen=True)
-class General:
+class GeneralRobot:
     robot: StandIn
     tables: tuple[str, ...]
     table: np.ndarray
     kind_of: list[int]
 
 
-def general_robot(robot: Robot, loops: Loops) -> General:
+def general_robot(robot: Robot, loops: Loops) -> GeneralRobot:
     """One link per kind of joint, its numbers columns of a table."""
     grouped = robot.regrouped().links
     kinds = list(dict.fromkeys(type(link.joint) for link in grouped))
@@ -203,7 +203,7 @@ def general_robot(robot: Robot, loops: Loops) -> General:
     known = Regrouping(tuple(links), tuple(links))
     about = (), robot.gravity, (), robot.convention, robot.about
     rolled = StandIn(robot.name, known.links, *about, walk=loops, regrouping=known)
-    return General(before_regrouping(rolled) if robot.links[0].grouped is None else rolled, tables, table, kind_of)
+    return GeneralRobot(before_regrouping(rolled) if robot.links[0].grouped is None else rolled, tables, table, kind_of)
 
 
 def general_link(members: Sequence[Link], graph: Graph, table: str) -> tuple[Link, list[tuple[float, ...]]]:
@@ -266,26 +266,26 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
         yield from leaves(part, f"{path}.{name}")
 
 
-def combined(leaf: Callable[..., Any], *values: Any) -> Any:
+def map_leaves(leaf: Callable[..., Any], *values: Any) -> Any:
     """One value from several of the same structure: `leaf` of their leaves. Tuples that are shorter get zeros."""
     whole = max(values, key=len) if isinstance(values[0], tuple) else values[0]
     if is_leaf(whole):
         return leaf(*values)
     if isinstance(whole, tuple):
-        zeros = [combined(lambda _: 0.0, part) for part in whole]
+        zeros = [map_leaves(lambda _: 0.0, part) for part in whole]
         columns = zip(*((*value, *zeros[len(value) :]) for value in values), strict=True)
-        new = [combined(leaf, *column) for column in columns]
+        new = [map_leaves(leaf, *column) for column in columns]
         return type(whole)(*new) if hasattr(whole, "_fields") else tuple(new)
     copy = object.__new__(type(whole))
     for name, _ in parts(whole):
-        object.__setattr__(copy, name, combined(leaf, *(getattr(value, name) for value in values)))
+        object.__setattr__(copy, name, map_leaves(leaf, *(getattr(value, name) for value in values)))
     return copy
 
 
-def refilled(value: Any, new: Sequence[Any]) -> Any:
+def with_leaves(value: Any, new: Sequence[Any]) -> Any:
     """The value with other leaves, in order."""
     given = iter(new)
-    return combined(lambda _: next(given), value)
+    return map_leaves(lambda _: next(given), value)
 
 
 class Column(NamedTuple):

@@ -21,12 +21,12 @@ from .loop_tracing import (
     UNKNOWN,
     NotRollableError,
     Placeholder,
-    combined,
     general_link,
     is_leaf,
     leaves,
+    map_leaves,
     parts,
-    refilled,
+    with_leaves,
 )
 
 NUMBER = Placeholder()  # a scalar of a form that is a number of its row; others are constants
@@ -127,21 +127,21 @@ class RoundTracer:
                     self.columns[k].append(column)
                 else:
                     nodes.append(column[0])
-            found.append(refilled(every[members[0]], nodes))
+            found.append(with_leaves(every[members[0]], nodes))
         return found
 
     def contracted(self, robot: Robot, how: Contraction, base: Any, elements: Sequence[Any]) -> list[Any]:
         form = form_of(elements[0])
         for element in elements[1:]:
-            form = unified(form, form_of(element))
+            form = unify(form, form_of(element))
         for _ in range(MOST_FORMS):
-            larger = unified(form, form_of(how.series(*from_row(Graph(), "pair", (form, form)))[1]))
+            larger = unify(form, form_of(how.series(*from_row(Graph(), "pair", (form, form)))[1]))
             if numbers(larger) == numbers(form):
                 break
             form = larger
         else:
             raise NotRollableError("elements change their form in every round")
-        ends = combined(lambda _: NUMBER, (base, how.nothing))
+        ends = map_leaves(lambda _: NUMBER, (base, how.nothing))
         self.contractions.append(row_contraction(how, form, ends, numbers((base, how.nothing))))
         self.elements.append([to_row(form, element) for element in elements])
         c = len(self.ends)
@@ -160,7 +160,7 @@ def row_contraction(how: Contraction, form: Any, ends: Any, base: Sequence[Any])
     series = Program.of(graph, [pair], ports, [to_row(form, joined), seam])
     merged = Program.of(graph, [pair], ports[:1], [to_row(form, how.beside(near, far))])
     place = {node.index: graph.input("seam", k) for k, node in enumerate(seam)}
-    known = combined(lambda x: place.get(x.index, x) if isinstance(x, Node) else x, kept)
+    known = map_leaves(lambda x: place.get(x.index, x) if isinstance(x, Node) else x, kept)
     x, z = from_row(graph, "ends", ends)
     y, z_near, z_far = how.between(known, x, z)
     opened = [*to_row(ends, (x, z_near)), *to_row(ends, (y, z_far))]
@@ -179,16 +179,16 @@ def numbers(value: Any) -> list[Any]:
 
 
 def form_of(value: Any) -> Any:
-    return combined(lambda x: NUMBER if isinstance(x, Node) and x.op != "const" else float_of(x), value)
+    return map_leaves(lambda x: NUMBER if isinstance(x, Node) and x.op != "const" else float_of(x), value)
 
 
 def float_of(x: Any) -> Any:
     return float(x.payload) if isinstance(x, Node) else x
 
 
-def unified(a: Any, b: Any) -> Any:
+def unify(a: Any, b: Any) -> Any:
     """A form for both; tuples that are shorter have zeros at their ends."""
-    return combined(lambda x, y: x if x is y or (NUMBER not in (x, y) and x == y) else NUMBER, a, b)
+    return map_leaves(lambda x, y: x if x is y or (NUMBER not in (x, y) and x == y) else NUMBER, a, b)
 
 
 def to_row(form: Any, value: Any) -> list[Any]:
@@ -196,11 +196,11 @@ def to_row(form: Any, value: Any) -> list[Any]:
     if is_leaf(form):
         return [value] if form is NUMBER else []
     pieces, values = [part for _, part in parts(form)], [part for _, part in parts(value)]
-    values += [combined(lambda _: 0.0, part) for part in pieces[len(values) :]]
+    values += [map_leaves(lambda _: 0.0, part) for part in pieces[len(values) :]]
     return [x for piece, part in zip(pieces, values, strict=True) for x in to_row(piece, part)]
 
 
 def from_row(graph: Graph, port: str, form: Any) -> Any:
     """The structure with inputs for its numbers."""
     position = iter(range(numbers(form).count(NUMBER)))
-    return combined(lambda x: graph.input(port, next(position)) if x is NUMBER else x, form)
+    return map_leaves(lambda x: graph.input(port, next(position)) if x is NUMBER else x, form)

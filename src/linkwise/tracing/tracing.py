@@ -117,7 +117,7 @@ def trace(function: Callable[..., Any], robot: Robot, *, passes: Iterable[str] =
         if keywords:
             raise TypeError(f"{function_name(function)} takes no keywords here (it was given {', '.join(keywords)})")
         return apply_passes(function.prepared(robot), passes)
-    wanted = wanted_arguments(function, robot, keywords)
+    wanted = call_arguments(function, robot, keywords)
     graph = Graph()
     ports = [Port(name, x.shape, quaternions(robot, name, x)) for name, x in wanted.items() if isinstance(x, Input)]
     arguments = {**wanted, **{port.name: placeholders(graph, port) for port in ports}}
@@ -128,7 +128,7 @@ def trace(function: Callable[..., Any], robot: Robot, *, passes: Iterable[str] =
         if taken:
             raise ValueError(f"the symbol {taken[0]!r} of the robot has the name of an argument (expected another)")
         ports += [Port(name, ()) for name in symbols]
-    result = called(function, robot, arguments, [name for name in wanted if name not in keywords])
+    result = call_on_nodes(function, robot, arguments, [name for name in wanted if name not in keywords])
     arrays = [as_array(r) for r in (result if isinstance(result, tuple) else (result,))]
     names = (
         [function_name(function)]
@@ -140,7 +140,7 @@ def trace(function: Callable[..., Any], robot: Robot, *, passes: Iterable[str] =
     return apply_passes(program, passes)
 
 
-def wanted_arguments(function: Callable[..., Any], robot: Robot, keywords: Mapping[str, Any]) -> dict[str, Any]:
+def call_arguments(function: Callable[..., Any], robot: Robot, keywords: Mapping[str, Any]) -> dict[str, Any]:
     """What a function is called with besides the robot: `Input`s, and the keywords as they are.
 
     `traced_inputs` of a function names arguments that are inputs although they may be left out of a call.
@@ -152,7 +152,7 @@ def wanted_arguments(function: Callable[..., Any], robot: Robot, keywords: Mappi
     shapes = getattr(function, "input_shapes", None)
     own = {} if shapes is None else shapes(getattr(function, "__self__", None), robot)
     for name, shape in own.items():
-        check_own_input(function_name(function), name, shape, keywords)
+        check_required_input(function_name(function), name, shape, keywords)
     for parameter in list(inspect.signature(function).parameters.values())[1:]:
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             continue
@@ -163,7 +163,7 @@ def wanted_arguments(function: Callable[..., Any], robot: Robot, keywords: Mappi
     return {**wanted, **keywords}
 
 
-def check_own_input(function: str, name: str, shape: tuple[int, ...] | None, keywords: Mapping[str, Any]) -> None:
+def check_required_input(function: str, name: str, shape: tuple[int, ...] | None, keywords: Mapping[str, Any]) -> None:
     """Raise an error if a keyword is given for what only the function can know, unless it says the same."""
     if name not in keywords:
         return
@@ -211,7 +211,9 @@ SHAPES_DIFFER = re.compile(
 USUAL = ("q", "qd", "qdd", "tau", *ONE_NUMBER)  # arguments whose shape everybody knows
 
 
-def called(function: Callable[..., Any], robot: Robot, arguments: dict[str, Any], supposed: Iterable[str] = ()) -> Any:
+def call_on_nodes(
+    function: Callable[..., Any], robot: Robot, arguments: dict[str, Any], supposed: Iterable[str] = ()
+) -> Any:
     """function(robot, ...) on nodes. NumPy's error about a function that nodes lack is replaced by ours.
 
     The shapes of `supposed` arguments were not given: they are told where shapes do not fit.

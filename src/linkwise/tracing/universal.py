@@ -18,7 +18,7 @@ from ..robot import Link, Regrouping, Robot, StandIn, before_regrouping
 from ..robot.joint import Joint
 from ..robot.kinds import joint_numbers, link_joints
 from ..robot.link import DRIVE, NumberMap, empty_link, number_fields
-from .loop_tracing import UNKNOWN, Loops, Traced, recorder, traced_loops
+from .loop_tracing import UNKNOWN, Loops, TracedRobot, recorder, traced_loops
 
 PLACED = (  # the numbers of a link besides those of its joint
     *(f"placement.rotation.{row}{column}" for row in "xyz" for column in "xyz"),
@@ -52,7 +52,7 @@ def trace_universal(function: Callable[..., Any], arrays: dict[str, tuple[int, .
     x, y, z = (graph.input(GRAVITY, k) for k in range(3))
     known = Regrouping(tuple(links), tuple(links))
     robot = StandIn("any robot", known.links, (), (x, y, z), (), "frames", walk=loops, regrouping=known)
-    program = traced_loops(Traced(before_regrouping(robot), tables, loops), function, arrays, keywords)
+    program = traced_loops(TracedRobot(before_regrouping(robot), tables, loops), function, arrays, keywords)
     for loop in program.loops:
         for body, columns in zip(loop.bodies, program.columns, strict=True):
             body.numbers = {index: columns[place] for index, place in body.numbers.items()}

@@ -81,12 +81,12 @@ class Block:
         self.declared.add(f"declare {vector} {name}({', '.join([vector] * len(operands))})")
         return self.emit(f"call {vector} {name}({', '.join(f'{vector} {x}' for x in operands)})")
 
-    def fused(self, a: str, b: str, c: str) -> str:
+    def multiply_add(self, a: str, b: str, c: str) -> str:
         """a b + c, rounded once where the processor can."""
         return self.call("fma", a, b, c) if self.layout.fused else self.do("fadd", self.do("fmul", a, b), c)
 
 
-def assembled(*texts: str) -> str:
+def assemble(*texts: str) -> str:
     """One module of several texts; what more than one of them declares is declared once."""
     lines = [line for text in texts for line in text.splitlines()]
     declared = dict.fromkeys(line for line in lines if line.startswith("declare "))
@@ -228,7 +228,7 @@ class Flow(Block):
         packed = mask if lanes == 1 else self.emit(f"bitcast <{lanes} x i1> {mask} to i{lanes}")
         return self.emit(f"zext i{lanes} {packed} to i64")
 
-    def spread(self, x: str, scalar: str = "double") -> str:
+    def splat(self, x: str, scalar: str = "double") -> str:
         """A number in every lane."""
         lanes, v = self.layout.lanes, self.layout.of(scalar)
         if lanes == 1:

@@ -52,7 +52,7 @@ class Value:
 
     def __add__(self, other: Any) -> Value:
         if isinstance(other, Value) and other.kind == "mask":  # a count, and whether there is one more
-            other = self.lanes.converted(other, "zext", self.kind)
+            other = self.lanes.convert(other, "zext", self.kind)
         return arithmetic("add")(self, other)
 
     def __rmul__(self, other: Any) -> Value:
@@ -103,13 +103,13 @@ class Arithmetic:
         names = ", ".join(self.operand(x, kind) for x in operands)
         return Value(self, self.flow.emit(f"{word} {self.type(kind)} {names}"), result or kind)
 
-    def converted(self, x: Value, word: str, kind: str) -> Value:
+    def convert(self, x: Value, word: str, kind: str) -> Value:
         return Value(self, self.flow.emit(f"{word} {self.type(x.kind)} {x.name} to {self.type(kind)}"), kind)
 
     def where(self, mask: Any, a: Any, b: Any) -> Any:
-        return (a if mask else b) if isinstance(mask, bool) else self.chosen(mask, a, b)
+        return (a if mask else b) if isinstance(mask, bool) else self.select(mask, a, b)
 
-    def chosen(self, mask: Value, a: Any, b: Any) -> Value:
+    def select(self, mask: Value, a: Any, b: Any) -> Value:
         """a in the lanes of the mask, b in the others."""
         known = next((x for x in (a, b) if isinstance(x, Value)), None)
         kind = known.kind if known is not None else "whole" if isinstance(a, int) else "real"
@@ -117,7 +117,7 @@ class Arithmetic:
         return Value(self, name, kind)
 
     def fma(self, a: Any, b: Any, c: Any) -> Value:
-        return Value(self, self.flow.fused(*(self.operand(x, "real") for x in (a, b, c))))
+        return Value(self, self.flow.multiply_add(*(self.operand(x, "real") for x in (a, b, c))))
 
     minimum, maximum, absolute = intrinsic("minnum"), intrinsic("maxnum"), intrinsic("fabs")
     copysign, sqrt, floor = intrinsic("copysign"), intrinsic("sqrt"), intrinsic("floor")
@@ -128,15 +128,15 @@ class Arithmetic:
 
     def frexp(self, x: Value) -> tuple[Value, Value]:
         """For positive normal numbers."""
-        bits = self.converted(x, "bitcast", "whole")
+        bits = self.convert(x, "bitcast", "whole")
         exponent = self.emit("lshr", "whole", bits, 52) - 1022
         mantissa = self.emit("or", "whole", self.emit("and", "whole", bits, (1 << 52) - 1), 1022 << 52)
-        return self.converted(mantissa, "bitcast", "real"), self.converted(exponent, "sitofp", "real")
+        return self.convert(mantissa, "bitcast", "real"), self.convert(exponent, "sitofp", "real")
 
     def ldexp(self, x: Value, exponent: Value) -> Value:
         """For exponents of moderate size."""
-        power = self.converted(exponent, "fptosi", "whole") + 1023
-        return x * self.converted(self.emit("shl", "whole", power, 52), "bitcast", "real")
+        power = self.convert(exponent, "fptosi", "whole") + 1023
+        return x * self.convert(self.emit("shl", "whole", power, 52), "bitcast", "real")
 
 
 Combine = Callable[[Any, Any], Any]  # one of the operations of two numbers
@@ -203,7 +203,7 @@ class Scalars(Array):
     def __getitem__(self, i: Index) -> Value:
         flow = self.lanes.flow
         x = flow.emit(f"load double, ptr {flow.element('double', self.pointer, i.name)}")
-        return Value(self.lanes, flow.spread(x))
+        return Value(self.lanes, flow.splat(x))
 
 
 class Variable(Array):
@@ -257,30 +257,30 @@ class LlvmLanes(Arithmetic):
         self.size, self.events = size, events
         kinds = {name: "whole" if kind is int else "real" for name, kind in record.items()}
         self.state = State(self, kinds)
-        self.reserved(len(kinds))
+        self.reserve(len(kinds))
         self.y, self.values = self.array(size), self.array(events)
         self.flow.lines.append(f"  %p = getelementptr {layout.vector}, ptr %context, i64 {self.vectors}")
         self.stored = self.vectors  # numbers of a record that are written back
         self.row = self.stored + parameters
-        self.reserved(parameters)
-        self.index = self.reserved(1)  # which trajectory each lane has; -1: none
-        self.end, self.rtol = (Value(self, self.flow.spread(name)) for name in ("%end", "%rtol"))
+        self.reserve(parameters)
+        self.index = self.reserve(1)  # which trajectory each lane has; -1: none
+        self.end, self.rtol = (Value(self, self.flow.splat(name)) for name in ("%end", "%rtol"))
         self.samples, self.room, self.max_steps = (
-            Value(self, self.flow.spread(name, "i64"), "whole") for name in ("%samples", "%room", "%max_steps")
+            Value(self, self.flow.splat(name, "i64"), "whole") for name in ("%samples", "%room", "%max_steps")
         )
         self.atol = Scalars(self, "%atol")
 
     # memory
 
-    def reserved(self, vectors: int) -> int:
+    def reserve(self, vectors: int) -> int:
         start, self.vectors = self.vectors, self.vectors + vectors
         return start
 
     def array(self, size: int) -> Array:
-        return Array(self, self.flow.place("%context", self.reserved(size)), size)
+        return Array(self, self.flow.place("%context", self.reserve(size)), size)
 
     def arrays(self, count: int, size: int) -> Arrays:
-        return Arrays(self, self.flow.place("%context", self.reserved(count * size)), size)
+        return Arrays(self, self.flow.place("%context", self.reserve(count * size)), size)
 
     def variable(self) -> Variable:
         return Variable(self, self.flow.slot(self.layout.vector))
@@ -316,7 +316,7 @@ class LlvmLanes(Arithmetic):
         return Value(self, name)
 
     def number(self, k: Index) -> Value:
-        return Value(self, self.flow.spread(self.flow.emit(f"uitofp i64 {k.name} to double")))
+        return Value(self, self.flow.splat(self.flow.emit(f"uitofp i64 {k.name} to double")))
 
     def call(self, function: Callable[..., None], *arguments: Any) -> None:
         """A function of its own, written where it is called for the first time."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from .flow import Block
 from .program import zero_or_nan
-from .rows import transposed
+from .rows import transpose
 
 PREFETCHED = range(
     16, 513
@@ -78,9 +78,9 @@ class LinkMemory:
         return [self.tree_entry(self.block.emit(f"add i64 {at}, {k}")) for k in range(3)]
 
     def tree_entry(self, at: str) -> str:
-        return self.block.emit(f"zext i32 {self.whole('%tree', at)} to i64")
+        return self.block.emit(f"zext i32 {self.load_int32('%tree', at)} to i64")
 
-    def whole(self, pointer: str, at: str) -> str:
+    def load_int32(self, pointer: str, at: str) -> str:
         """A 32-bit number that nobody writes."""
         place = self.block.emit(f"getelementptr i32, {self.space} {pointer}, i64 {at}")
         return self.block.emit(f"load i32, {self.space} {place}{self.constant_load}")
@@ -94,18 +94,18 @@ class LinkMemory:
         """A number of link i's own, in every lane."""
         block = self.block
         where = block.emit(f"add i64 {block.emit(f'mul i64 {i}, {self.columns}')}, {column}")
-        return self.spread(self.number("%table", where))
+        return self.splat(self.load_number("%table", where))
 
     def gravity(self, component: int) -> str:
         """A component of gravity, in every lane."""
-        return self.spread(self.number("%gravity", str(component)))
+        return self.splat(self.load_number("%gravity", str(component)))
 
-    def number(self, pointer: str, at: str) -> str:
+    def load_number(self, pointer: str, at: str) -> str:
         """A number that nobody writes."""
         place = self.element(pointer, at)
         return self.block.emit(f"load {self.layout.real}, {self.space} {place}{self.constant_load}")
 
-    def spread(self, x: str) -> str:
+    def splat(self, x: str) -> str:
         """A number in every lane."""
         block, layout = self.block, self.layout
         if layout.lanes == 1:
@@ -145,7 +145,7 @@ class Transposition:
         some = block.emit(f"icmp ult i64 {links}, {len(PREFETCHED)}")
         return block.emit(f"select i1 {some}, i64 {block.emit(f'mul i64 %n, {self.size * self.layout.lanes}')}, i64 0")
 
-    def emitted(self, before: str, total: str, blank: str = "") -> tuple[str, str]:
+    def emit_loops(self, before: str, total: str, blank: str = "") -> tuple[str, str]:
         """The label after it, and the total, now NaN in the lanes where a number was not finite.
 
         Without `blank` into vectors; with it back, NaN in the lanes that it names.
@@ -185,7 +185,7 @@ class Transposition:
             if len(addresses) > 1:  # rows of some dozens of numbers are too short for the processor's own prefetching
                 for state in states:
                     memory.prefetch(memory.element(state, self.next_block))
-            columns = self.gather(states) if len(addresses) == 1 else transposed(block, [*map(memory.load, states)])
+            columns = self.gather(states) if len(addresses) == 1 else transpose(block, [*map(memory.load, states)])
             for x, address in zip(columns, addresses, strict=True):
                 memory.store(x, address)
             return columns
@@ -195,7 +195,7 @@ class Transposition:
         if len(addresses) == 1:
             self.scatter(blanked[0], states)
         else:
-            for x, state in zip(transposed(block, blanked), states, strict=True):
+            for x, state in zip(transpose(block, blanked), states, strict=True):
                 memory.store(x, state)
         return columns
 

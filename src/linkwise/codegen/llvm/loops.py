@@ -22,7 +22,7 @@ from functools import partial
 from ...graph import Node
 from ...graph.loops import GRAVITY, Body, Loop, LoopProgram
 from .elementary import functions_text
-from .flow import Flow, Layout, assembled
+from .flow import Flow, Layout, assemble
 from .links import LinkMemory, Transposition
 from .program import Nodes, mask_bits
 
@@ -53,9 +53,9 @@ class LoopText:
 
     def vectors(self, n: int, levels: int) -> int:
         """How many vectors n links need: numbers of the arrays, slots, and what a tree carries."""
-        return n * self.rows + self.stored(n, levels)
+        return n * self.rows + self.stored_vectors(n, levels)
 
-    def stored(self, n: int, levels: int) -> int:
+    def stored_vectors(self, n: int, levels: int) -> int:
         """The same without the arrays, where these are not transposed."""
         return n * self.program.slots + levels * self.carried
 
@@ -76,12 +76,12 @@ class LoopText:
         return [node for loop in self.program.loops for body in loop.bodies for node in body.nodes]
 
     def text(self, layouts: list[Layout]) -> str:
-        return assembled(self.block_texts(layouts), batch_text(self, layouts[-1].lanes))
+        return assemble(self.block_texts(layouts), batch_text(self, layouts[-1].lanes))
 
     def block_texts(self, layouts: list[Layout]) -> str:
         """The block function for each layout, and all that they call."""
         texts = [BlockText(self, layout).text() for layout in layouts]
-        return assembled(*functions_text(self.nodes, layouts), *texts)
+        return assemble(*functions_text(self.nodes, layouts), *texts)
 
 
 class LoopWriter:
@@ -102,9 +102,9 @@ class LoopWriter:
         """What a loop starts from: a number, or one that follows from gravity."""
         if not isinstance(x, Node):
             return self.layout.constant(x)
-        nodes = [node for node in x.graph.nodes[: x.index + 1] if node.index in reached([x])]
+        nodes = [node for node in x.graph.nodes[: x.index + 1] if node.index in reachable([x])]
         known = {node.index: self.memory.gravity(node.payload[1]) for node in nodes if is_gravity(node)}
-        return Nodes(self.block, nodes, known, [x.index]).written()[x.index]
+        return Nodes(self.block, nodes, known, [x.index]).emit_all()[x.index]
 
     def loop(self, s: int, loop: Loop, start: list[str], before: str) -> str:
         """One loop over the links; the label after it."""
@@ -124,8 +124,8 @@ class LoopWriter:
         if not self.loops.chain or kinds > 1:
             link, depth, kind = self.memory.visit(i)
         if not self.loops.chain:
-            self.ahead(loop, i)
-        carried = self.carried(s, loop, start, depth)
+            self.prefetch_ahead(loop, i)
+        carried = self.load_carried(s, loop, start, depth)
         if kinds > 1:
             others = " ".join(f"i64 {k}, label %kind{s}_{k}" for k in range(1, kinds))
             lines.append(f"  switch i64 {kind}, label %kind{s}_0 [{others}]")
@@ -139,11 +139,11 @@ class LoopWriter:
                 block.go(f"join{s}")
         if kinds > 1:
             block.enter(f"join{s}")
-            passed = [[self.merged(values, ends) for values in zip(*passed, strict=True)]]
+            passed = [[self.phi(values, ends) for values in zip(*passed, strict=True)]]
         self.pass_on(loop, passed[0], start, depth)
         lines += [f"  br label %latch{s}", f"latch{s}:"]
         if self.in_registers:
-            lines += [f"  %p{s}_{j} = {same(self.layout, x)}" for j, x in enumerate(passed[0])]
+            lines += [f"  %p{s}_{j} = {copy_of(self.layout, x)}" for j, x in enumerate(passed[0])]
         lines += [
             f"  %next{s} = add i64 %count{s}, 1",
             f"  %more{s} = icmp ult i64 %next{s}, %n",
@@ -152,7 +152,7 @@ class LoopWriter:
         block.enter(f"end{s}")
         return block.label
 
-    def merged(self, values: Sequence[str], labels: Sequence[str]) -> str:
+    def phi(self, values: Sequence[str], labels: Sequence[str]) -> str:
         """The value that comes from whichever block was left."""
         pairs = ", ".join(f"[{x}, %{label}]" for x, label in zip(values, labels, strict=True))
         return self.block.emit(f"phi {self.layout.vector} {pairs}")
@@ -178,7 +178,7 @@ class LoopWriter:
         for j, x in enumerate(start):
             self.memory.store(x, self.memory.carry_address(level, j))
 
-    def carried(self, s: int, loop: Loop, start: list[str], depth: str) -> list[str]:
+    def load_carried(self, s: int, loop: Loop, start: list[str], depth: str) -> list[str]:
         """What a link is handed: outward by its parent, a level up; inward by its children, whose sum starts anew."""
         if self.in_registers:
             return [f"%c{s}_{j}" for j in range(len(loop.carried))]
@@ -197,7 +197,7 @@ class LoopWriter:
             address = self.memory.carry_address(level, j)
             self.memory.store(x if loop.outward else self.block.do("fadd", self.memory.load(address), x), address)
 
-    def ahead(self, loop: Loop, i: str) -> None:
+    def prefetch_ahead(self, loop: Loop, i: str) -> None:
         """What a tree's loop does for links that come soon, before it visits the i-th."""
 
     def body(self, loop: Loop, body: Body, i: str, link: str, carried: list[str]) -> list[str]:
@@ -216,19 +216,19 @@ class LoopWriter:
             elif is_gravity(node):
                 loads[index] = partial(memory.gravity, node.payload[1])
         wanted = [*body.stores, *body.results, *(node.index for node in body.passed)]
-        value = self.computed(body, known, loads, wanted)
+        value = self.emit_nodes(body, known, loads, wanted)
         for index, slot in body.stores.items():
             memory.store(value[index], memory.slot_address(i, slot))
         for row, index in enumerate(body.results):
             memory.store_result(value[index], row, link)
         return [value[node.index] for node in body.passed]
 
-    def computed(
+    def emit_nodes(
         self, body: Body, known: dict[int, str], loads: dict[int, Callable[[], str]], wanted: Sequence[int]
     ) -> dict[int, str]:
         """The nodes of a body by their names; `known` are in registers, `loads` give others."""
         loaded = {index: load() for index, load in loads.items()}
-        return Nodes(self.block, body.nodes, {**known, **loaded}, wanted).written()
+        return Nodes(self.block, body.nodes, {**known, **loaded}, wanted).emit_all()
 
 
 class BlockText(LoopWriter):
@@ -243,23 +243,23 @@ class BlockText(LoopWriter):
         starts = self.starts()
         label, total, row = "start", self.layout.constant(0.0), 0
         for k, port in enumerate(self.program.inputs):
-            label, total = Transposition(self.memory, f"in{k}", port.size, row).emitted(label, total)
+            label, total = Transposition(self.memory, f"in{k}", port.size, row).emit_loops(label, total)
             row += port.size
-        bad = self.is_nan(total)
+        bad = self.nan_mask(total)
         for s, loop in enumerate(self.program.loops):
             label = self.loop(s, loop, starts[s], label)
         results, total = Transposition(self.memory, "out0", self.program.outputs[0].size, 0), self.layout.constant(0.0)
-        _, total = results.emitted(label, total, blank=bad)
+        _, total = results.emit_loops(label, total, blank=bad)
         no = self.layout.splat("i1", "false")
-        non_finite = block.emit(f"select {mask} {bad}, {mask} {no}, {mask} {self.is_nan(total)}")
+        non_finite = block.emit(f"select {mask} {bad}, {mask} {no}, {mask} {self.nan_mask(total)}")
         block.lines.append(f"  ret i64 {mask_bits(block, non_finite)}")
         head = f"define internal i64 @block_{self.layout.lanes}({self.loops.arguments}) #0 {{"
         return "\n".join([*sorted(block.declared), head, *block.lines, "}", ""])
 
-    def is_nan(self, total: str) -> str:
+    def nan_mask(self, total: str) -> str:
         return self.block.emit(f"fcmp uno {self.layout.vector} {total}, {self.layout.constant(0.0)}")
 
-    def ahead(self, loop: Loop, i: str) -> None:
+    def prefetch_ahead(self, loop: Loop, i: str) -> None:
         """Prefetch the numbers of links that come soon: in a tree these may be anywhere in the arrays."""
         block, memory = self.block, self.memory
         if loop.outward:
@@ -281,7 +281,7 @@ def is_gravity(node: Node) -> bool:
     return node.op == "input" and node.payload[0] == GRAVITY
 
 
-def reached(roots: list[Node]) -> set[int]:
+def reachable(roots: list[Node]) -> set[int]:
     """These nodes and all that they need."""
     found, waiting = set(), list(roots)
     while waiting:
@@ -292,7 +292,7 @@ def reached(roots: list[Node]) -> set[int]:
     return found
 
 
-def same(layout: Layout, x: str) -> str:
+def copy_of(layout: Layout, x: str) -> str:
     """An instruction that gives x another name."""
     return f"select i1 true, {layout.vector} {x}, {layout.vector} {x}"
 

@@ -18,7 +18,7 @@ from functools import partial
 
 from ...graph import Node, Program
 from .elementary import FUNCTIONS, functions_text
-from .flow import Block, Flow, Layout, assembled
+from .flow import Block, Flow, Layout, assemble
 from .rows import MANY, load_rows, store_rows, store_rows_by_table
 
 # Very long programs in pieces: functions of a few thousand operations each, which hand values on in memory.
@@ -69,7 +69,7 @@ def llvm_text(program: Program, layouts: Iterable[Layout]) -> str:
     layouts = list(layouts)
     widest = max(layouts, key=lambda layout: layout.lanes)
     texts = [block_text(program, layout, widest) for layout in layouts]
-    return assembled(*functions_text(program.nodes, layouts), *texts)
+    return assemble(*functions_text(program.nodes, layouts), *texts)
 
 
 def block_text(program: Program, layout: Layout, widest: Layout) -> str:
@@ -79,21 +79,21 @@ def block_text(program: Program, layout: Layout, widest: Layout) -> str:
         for k, port in enumerate(program.inputs)
         for position, x in enumerate(load_rows(block, f"%in{k}", port.size))
     }
-    bad = not_finite(block, [*loaded.values(), *lengths(block, program, loaded)])
+    bad = non_finite_mask(block, [*loaded.values(), *lengths(block, program, loaded)])
     known = {node.index: loaded[node.payload] for node in program.nodes if node.op == "input"}
     wanted = (node.index for flat in program.results for node in flat)
     nodes = Nodes(block, program.nodes, known, wanted, widest if layout.lanes == 1 else None)
     pieces: list[str] = []
     if has_many_results(program):
         slots = store_results(block, program, nodes, pieces, widest)
-        total = many_results(block, program, slots, bad)
+        total = store_many_results(block, program, slots, bad)
     else:
-        total = few_results(block, program, nodes, bad)
+        total = store_few_results(block, program, nodes, bad)
     non_finite = "0"
-    if can_lose(program):
+    if may_be_non_finite(program):
         is_nan = block.emit(f"fcmp uno {layout.vector} {total}, {layout.constant(0.0)}")
         non_finite = mask_bits(
-            block, block.emit(f"select {layout.mask} {bad}, {layout.mask} {no(layout)}, {layout.mask} {is_nan}")
+            block, block.emit(f"select {layout.mask} {bad}, {layout.mask} {false_mask(layout)}, {layout.mask} {is_nan}")
         )
     arrays = [*(f"%in{k}" for k in range(len(program.inputs))), *(f"%out{k}" for k in range(len(program.outputs)))]
     head = (
@@ -102,7 +102,7 @@ def block_text(program: Program, layout: Layout, widest: Layout) -> str:
     return "\n".join([*sorted(block.declared), head, *block.lines, f"  ret i64 {non_finite}", "}", "", *pieces])
 
 
-def can_lose(program: Program) -> bool:
+def may_be_non_finite(program: Program) -> bool:
     """Whether it is counted where a finite state has a result that is not finite: for programs that divide, or so."""
     return any(node.op in UNBOUNDED for node in program.nodes)
 
@@ -125,11 +125,11 @@ def result_slots(program: Program) -> dict[int, int]:
     return {index: k for k, index in enumerate(node.index for node in program.nodes if node.index in wanted)}
 
 
-def few_results(block: Flow, program: Program, nodes: Nodes, bad: str) -> str:
+def store_few_results(block: Flow, program: Program, nodes: Nodes, bad: str) -> str:
     """Write the results from registers; 0, or NaN in the lanes where one of them is not finite."""
-    layout, value = block.layout, nodes.written()
+    layout, value = block.layout, nodes.emit_all()
     results = [[value[node.index] for node in flat] for flat in program.results]
-    total = zero_or_nan(block, dict.fromkeys(x for flat in results for x in flat)) if can_lose(program) else ""
+    total = zero_or_nan(block, dict.fromkeys(x for flat in results for x in flat)) if may_be_non_finite(program) else ""
     v, nan = layout.vector, layout.constant(float("nan"))
     for k, flat in enumerate(results):
         blank = {x: block.emit(f"select {layout.mask} {bad}, {v} {nan}, {v} {x}") for x in dict.fromkeys(flat)}
@@ -144,7 +144,7 @@ def store_results(block: Flow, program: Program, nodes: Nodes, texts: list[str],
     """
     slots, layout = result_slots(program), block.layout
     if not is_long(program):
-        nodes.written(lambda index, x: block.store(x, "%work", slots[index]) if index in slots else None)
+        nodes.emit_all(lambda index, x: block.store(x, "%work", slots[index]) if index in slots else None)
         return slots
     pieces = Pieces(program, slots)
     for node in pieces.given:
@@ -154,7 +154,7 @@ def store_results(block: Flow, program: Program, nodes: Nodes, texts: list[str],
     for k, part in enumerate(pieces.parts):
         piece = Flow(layout)
         inside = PieceNodes(piece, part, pieces.slots, widest if layout.lanes == 1 else None)
-        inside.written(partial(store_if_handed_on, piece, pieces.slots))
+        inside.emit_all(partial(store_if_handed_on, piece, pieces.slots))
         name = f"@piece_{k}_{layout.lanes}"
         texts.append(piece.function(f"internal void {name}(ptr noalias %work)"))
         block.lines.append(f"  call void {name}(ptr %work)")
@@ -166,14 +166,14 @@ def store_if_handed_on(piece: Flow, slots: dict[int, int], index: int, x: str) -
         piece.store(x, "%work", slots[index])
 
 
-def many_results(block: Flow, program: Program, slots: dict[int, int], bad: str) -> str:
+def store_many_results(block: Flow, program: Program, slots: dict[int, int], bad: str) -> str:
     """From %work to the arrays, by way of loops; returns as `few_results` does."""
     layout = block.layout
     total, zero, nan = len(slots), layout.constant(0.0), layout.constant(float("nan"))
     block.store(zero, "%work", total)
     with block.counted(len(slots)) as slot:
         x = block.load("%work", slot)
-        block.store(block.fused(x, zero, block.load("%work", total)), "%work", total)
+        block.store(block.multiply_add(x, zero, block.load("%work", total)), "%work", total)
         block.store(block.select(bad, nan, x), "%work", slot)
     for k, flat in enumerate(program.results):
         if flat:
@@ -202,7 +202,7 @@ class Nodes:
         computed = [node for node in nodes if node.index not in known]
         self.products = fused_products(computed, set(wanted))
 
-    def written(self, then: Callable[[int, str], None] | None = None) -> dict[int, str]:
+    def emit_all(self, then: Callable[[int, str], None] | None = None) -> dict[int, str]:
         """What each node is called in the text; `then` is told of each, by index, as soon as it is written."""
         early = [n for n in self.nodes if n.op in ("sin", "cos") and n.args[0].index in self.value]
         angles = list(dict.fromkeys(self.value[n.args[0].index] for n in early))
@@ -227,7 +227,7 @@ class Nodes:
         if node.op == "const":
             return block.layout.constant(node.payload)
         if any(x.index in self.products for x in node.args):
-            return self.fused(node)
+            return self.fused_sum(node)
         operands = [self.value[x.index] for x in node.args]
         if node.op in WORDS:
             return block.do(WORDS[node.op], *operands)
@@ -244,12 +244,12 @@ class Nodes:
         if node.op == "abs":
             return block.call("fabs", *operands)
         if node.op in ("min", "max"):
-            return extreme(block, "ole" if node.op == "min" else "oge", *operands)
+            return min_or_max(block, "ole" if node.op == "min" else "oge", *operands)
         if node.op in FUNCTIONS:
-            return called(block, node.op, *operands)
+            return call_elementary(block, node.op, *operands)
         return self.sine_cosine(*operands)[node.op == "cos"]
 
-    def fused(self, node: Node) -> str:
+    def fused_sum(self, node: Node) -> str:
         """A sum or difference, together with the product in it."""
         block, (a, b) = self.block, node.args
         first = a.index in self.products
@@ -257,7 +257,7 @@ class Nodes:
         other = self.value[(b if first else a).index]
         if node.op == "sub":
             x, other = (x, block.do("fneg", other)) if first else (block.do("fneg", x), other)
-        return block.fused(x, y, other)
+        return block.multiply_add(x, y, other)
 
     def sine_cosine(self, angle: str) -> tuple[str, str]:
         """Sine and cosine; they are computed together."""
@@ -295,10 +295,10 @@ class PieceNodes(Nodes):
         for x in node.args:
             for needed in x.args if x.index in self.products else (x,):
                 if needed.index not in self.value:
-                    self.value[needed.index] = self.fetched(needed)
+                    self.value[needed.index] = self.load_slot(needed)
         return super().instruction(node)
 
-    def fetched(self, node: Node) -> str:
+    def load_slot(self, node: Node) -> str:
         if node.op == "const":
             return super().instruction(node)
         return self.flow.load("%work", self.slots[node.index])
@@ -359,7 +359,7 @@ def where(block: Block, compared: str, x: str, y: str, a: str, b: str) -> str:
     return block.emit(f"select {layout.mask} {taken}, {v} {a}, {v} {b}")
 
 
-def extreme(block: Block, compared: str, a: str, b: str) -> str:
+def min_or_max(block: Block, compared: str, a: str, b: str) -> str:
     """The one of a and b for which the comparison with the other holds; NaN where either is."""
     layout = block.layout
     v = layout.vector
@@ -369,7 +369,7 @@ def extreme(block: Block, compared: str, a: str, b: str) -> str:
     return block.emit(f"select {layout.mask} {either}, {v} {a}, {v} {b}")
 
 
-def called(block: Block, op: str, *operands: str) -> str:
+def call_elementary(block: Block, op: str, *operands: str) -> str:
     """A function of `elementary`."""
     v = block.layout.vector
     return block.emit(f"call {v} @{op}_{block.layout.lanes}({', '.join(f'{v} {x}' for x in operands)})")
@@ -382,16 +382,16 @@ def lengths(block: Block, program: Program, loaded: dict[tuple[str, int], str]) 
             square = block.layout.constant(0.0)
             for position in range(start, start + 4):
                 x = loaded[port.name, position]
-                square = block.fused(x, x, square)
+                square = block.multiply_add(x, x, square)
             yield square
             yield block.do("fdiv", block.layout.constant(1.0), square)
 
 
-def no(layout: Layout) -> str:
+def false_mask(layout: Layout) -> str:
     return layout.splat("i1", "false")
 
 
-def not_finite(block: Block, values: Iterable[str]) -> str:
+def non_finite_mask(block: Block, values: Iterable[str]) -> str:
     """In which lanes some value is infinite or NaN."""
     total, zero = zero_or_nan(block, values), block.layout.constant(0.0)
     return block.emit(f"fcmp uno {block.layout.vector} {total}, {zero}")
@@ -402,7 +402,7 @@ def zero_or_nan(block: Block, values: Iterable[str]) -> str:
     zero = block.layout.constant(0.0)
     sums = [zero] * 4  # four, so as not to wait for one another
     for k, x in enumerate(values):
-        sums[k % 4] = block.fused(x, zero, sums[k % 4])
+        sums[k % 4] = block.multiply_add(x, zero, sums[k % 4])
     return block.do("fadd", block.do("fadd", sums[0], sums[1]), block.do("fadd", sums[2], sums[3]))
 
 

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from ...graph import Program
 from .elementary import functions_text
-from .flow import Flow, Layout, assembled
+from .flow import Flow, Layout, assemble
 from .program import Nodes, zero_or_nan
 
 NO_UNROLLING = """
@@ -81,9 +81,9 @@ class Rollout(NamedTuple):
 class Loop:
     """A loop that carries values in registers: `value` has them within its body."""
 
-    def __init__(self, flow: Flow, name: str, carried: dict[str, tuple[str, str]], marked: bool) -> None:
+    def __init__(self, flow: Flow, name: str, carried: dict[str, tuple[str, str]], no_unroll: bool) -> None:
         """What is carried has a type and a first value. A marked loop is not to be unrolled."""
-        self.flow, self.label, self.carried, self.marked = flow, flow.fresh(name), carried, marked
+        self.flow, self.label, self.carried, self.no_unroll = flow, flow.fresh(name), carried, no_unroll
         self.before = flow.fresh("before")
         flow.go(self.before)
         flow.enter(self.before)
@@ -101,7 +101,7 @@ class Loop:
         latch, after = flow.fresh("latch"), flow.fresh("after")
         flow.go(latch)
         flow.enter(latch)
-        mark = ", !llvm.loop !2" if self.marked else ""
+        mark = ", !llvm.loop !2" if self.no_unroll else ""
         flow.lines.append(f"  br i1 {again}, label %{self.label}, label %{after}{mark}")
         for key, (kind, first) in self.carried.items():
             pairs = f"[{first}, %{self.before}], [{following[key]}, %{latch}]"
@@ -113,7 +113,7 @@ class RolloutWriter:
     """The text for as many trajectories as there are lanes."""
 
     space = "ptr"
-    marked = False
+    no_unroll = False
 
     def __init__(self, rollout: Rollout, layout: Layout) -> None:
         self.rollout, self.layout, self.flow = rollout, layout, Flow(layout)
@@ -156,9 +156,9 @@ class RolloutWriter:
         self.pointers = dict(zip(self.rollout.parameters, others, strict=True))
         nq, n, *_ = self.rollout.inputs
         y = [self.number(q, j) for j in range(nq)]
-        return self.normalized([*y, *(self.number(qd, j) for j in range(n))], "%first", "0")
+        return self.normalize_quaternions([*y, *(self.number(qd, j) for j in range(n))], "%first", "0")
 
-    def normalized(self, y: Sequence[str], one: str = "", other: str = "") -> list[str]:
+    def normalize_quaternions(self, y: Sequence[str], one: str = "", other: str = "") -> list[str]:
         """With quaternions of unit length; only if two whole numbers are equal, where such are named."""
         flow, found = self.flow, list(y)
         equal = flow.emit(f"icmp eq i64 {one}, {other}") if one and self.rollout.quaternions else ""
@@ -166,7 +166,7 @@ class RolloutWriter:
             part = slice(first, first + 4)
             square = flow.do("fmul", y[first], y[first])
             for x in y[first + 1 : first + 4]:
-                square = flow.fused(x, x, square)
+                square = flow.multiply_add(x, x, square)
             length = flow.call("sqrt", square)
             found[part] = [flow.do("fdiv", x, length) for x in y[part]]
             if equal:
@@ -181,14 +181,14 @@ class RolloutWriter:
         self.write(arrays[0], rows, values[:nq])
         self.write(arrays[1], rows, values[nq:])
 
-    def lost_without(self, parameters: Sequence[str], y: Sequence[str]) -> list[str]:
+    def nan_unless_finite(self, parameters: Sequence[str], y: Sequence[str]) -> list[str]:
         """y; NaN where a parameter is not finite, also if nothing is computed with it."""
         if not parameters:
             return list(y)
-        known, nan = self.finite(parameters), self.layout.constant(float("nan"))
+        known, nan = self.finite_mask(parameters), self.layout.constant(float("nan"))
         return [self.flow.select(known, x, nan) for x in y]
 
-    def finite(self, y: Sequence[str]) -> str:
+    def finite_mask(self, y: Sequence[str]) -> str:
         total = zero_or_nan(self.flow, y)
         return self.flow.emit(f"fcmp ord {self.layout.vector} {total}, {self.layout.constant(0.0)}")
 
@@ -200,22 +200,22 @@ class RolloutWriter:
         v, whole = layout.vector, layout.of("i32")
         y = self.start()
         every = self.parameters()
-        held = {} if self.lazy else every
-        y = self.lost_without(list(every.values()), y)
-        fine = self.finite(y)
+        held = {} if self.reads_late else every
+        y = self.nan_unless_finite(list(every.values()), y)
+        fine = self.finite_mask(y)
         rows = [flow.emit(f"mul i64 {lane}, %samples") for lane in self.lanes]
         with flow.when(flow.emit("icmp eq i64 %sample, 0")):
-            self.record(("%q", "%qd"), rows, self.normalized(y), fine)
+            self.record(("%q", "%qd"), rows, self.normalize_quaternions(y), fine)
         flow.declared.add("declare i64 @llvm.umax.i64(i64, i64)")
         sample = flow.emit("call i64 @llvm.umax.i64(i64 %sample, i64 1)")
         carried = {f"y{j}": (v, x) for j, x in enumerate(y)}
         carried |= {"step": ("i64", "%first"), "until": ("i64", "%until"), "sample": ("i64", sample)}
-        carried |= {"made": (whole, self.made_before())}
-        loop = Loop(flow, "step", carried, self.marked)
+        carried |= {"made": (whole, self.finite_steps_before())}
+        loop = Loop(flow, "step", carried, self.no_unroll)
         now = loop.value
         y = [now[f"y{j}"] for j in range(self.size)]
         moved = self.step(y, now["step"], {**held, **self.row(now["step"])})
-        fine = self.finite(moved)
+        fine = self.finite_mask(moved)
         more = flow.emit(f"zext {layout.mask} {fine} to {whole}")
         following = {f"y{j}": x for j, x in enumerate(moved)}
         following["made"] = flow.emit(f"add {whole} {now['made']}, {more}")
@@ -226,14 +226,14 @@ class RolloutWriter:
         following["sample"] = flow.emit(f"add i64 {now['sample']}, {flow.emit(f'zext i1 {due} to i64')}")
         with flow.when(due):
             places = [flow.emit(f"add i64 {row}, {now['sample']}") for row in rows]
-            self.record(("%q", "%qd"), places, self.normalized(moved), fine)
+            self.record(("%q", "%qd"), places, self.normalize_quaternions(moved), fine)
         loop.end(following, flow.emit(f"icmp ult i64 {following['step']}, %stop"))
-        self.record(("%q_end", "%qd_end"), self.lanes, self.normalized(moved, "%stop", "%steps"), fine)
+        self.record(("%q_end", "%qd_end"), self.lanes, self.normalize_quaternions(moved, "%stop", "%steps"), fine)
         for lane, own in enumerate(self.lanes):
             x = flow.of_lane(following["made"], lane, "i32")
             flow.lines.append(f"  store i32 {x}, {self.space} {self.element('%made', own, 'i32')}, align 4")
 
-    def made_before(self) -> str:
+    def finite_steps_before(self) -> str:
         """How many steps were made with finite numbers before this part."""
         flow, fresh, x = self.flow, self.flow.emit("icmp eq i64 %first, 0"), "poison"
         whole = self.layout.of("i32")
@@ -243,7 +243,7 @@ class RolloutWriter:
             x = count if whole == "i32" else flow.emit(f"insertelement {whole} {x}, i32 {count}, i64 {lane}")
         return x
 
-    lazy = False  # whether parameters are read where they are needed, again in each stage: registers are few
+    reads_late = False  # whether parameters are read where they are needed, again in each stage: registers are few
 
     def parameters(self) -> dict[tuple[str, int], str]:
         """Those that are the same in all steps."""
@@ -269,22 +269,22 @@ class RolloutWriter:
     def step(self, y: Sequence[str], number: str, held: dict[tuple[str, int], str]) -> list[str]:
         """y after a step."""
         flow, layout, stages = self.flow, self.layout, self.rollout.stages
-        v, each, h = layout.vector, range(self.size), flow.spread("%h", layout.real)
+        v, each, h = layout.vector, range(self.size), flow.splat("%h", layout.real)
         t = self.time(number) if self.uses_time else ""
         nothing = layout.constant(-0.0)  # with which a product stays what it is
         carried = {f"z{j}": (v, x) for j, x in enumerate(y)} | {f"sum{j}": (v, nothing) for j in each}
-        loop = Loop(flow, "stage", {**carried, "stage": ("i32", "0")}, self.marked)
+        loop = Loop(flow, "stage", {**carried, "stage": ("i32", "0")}, self.no_unroll)
         stage = loop.value["stage"]
         z = [loop.value[f"z{j}"] for j in each]
         if t:
-            t = flow.fused(self.chosen(stage, stages.c), h, t)
+            t = flow.multiply_add(self.stage_number(stage, stages.c), h, t)
         rates = self.rates(t, z, held)
-        way, weight = flow.do("fmul", self.chosen(stage, (*stages.a, 1.0)), h), self.chosen(stage, stages.b)
-        following = {f"sum{j}": flow.fused(weight, rates[j], loop.value[f"sum{j}"]) for j in each}
-        following |= {f"z{j}": flow.fused(way, rates[j], y[j]) for j in each}
+        way, weight = flow.do("fmul", self.stage_number(stage, (*stages.a, 1.0)), h), self.stage_number(stage, stages.b)
+        following = {f"sum{j}": flow.multiply_add(weight, rates[j], loop.value[f"sum{j}"]) for j in each}
+        following |= {f"z{j}": flow.multiply_add(way, rates[j], y[j]) for j in each}
         following["stage"] = flow.emit(f"add i32 {stage}, 1")
         loop.end(following, flow.emit(f"icmp ult i32 {following['stage']}, {len(stages.b)}"))
-        return [flow.fused(h, following[f"sum{j}"], y[j]) for j in each]
+        return [flow.multiply_add(h, following[f"sum{j}"], y[j]) for j in each]
 
     @property
     def uses_time(self) -> bool:
@@ -295,9 +295,9 @@ class RolloutWriter:
         """At the start of a step: its number times its length, so that nothing adds up."""
         flow, real = self.flow, self.layout.real
         whole = flow.emit(f"uitofp i64 {step} to {real}")
-        return flow.spread(flow.emit(f"fmul {real} {whole}, %h"), real)
+        return flow.splat(flow.emit(f"fmul {real} {whole}, %h"), real)
 
-    def chosen(self, stage: str, numbers: Sequence[float]) -> str:
+    def stage_number(self, stage: str, numbers: Sequence[float]) -> str:
         """The number of this stage."""
         flow, real = self.flow, self.layout.real
         scalar = Layout(real, 1, True).constant
@@ -306,18 +306,18 @@ class RolloutWriter:
             if numbers[k] != numbers[k + 1] or x != scalar(numbers[k]):
                 below = flow.emit(f"icmp ule i32 {stage}, {k}")
                 x = flow.emit(f"select i1 {below}, {real} {scalar(numbers[k])}, {real} {x}")
-        return flow.spread(x, real)
+        return flow.splat(x, real)
 
     def rates(self, t: str, z: Sequence[str], held: dict[tuple[str, int], str]) -> list[str]:
         """f"""
         program = self.rollout.program
-        given = self.given(t, z, held)
+        given = self.input_reader(t, z, held)
         known = {node.index: given(*node.payload) for node in program.nodes if node.op == "input"}
         (results,) = program.results
-        value = Nodes(self.flow, program.nodes, known, [node.index for node in results]).written()
+        value = Nodes(self.flow, program.nodes, known, [node.index for node in results]).emit_all()
         return [value[node.index] for node in results]
 
-    def given(self, t: str, z: Sequence[str], held: dict[tuple[str, int], str]) -> Callable[[str, int], str]:
+    def input_reader(self, t: str, z: Sequence[str], held: dict[tuple[str, int], str]) -> Callable[[str, int], str]:
         """The number of an input of f, by its name and position."""
         time, y = (port.name for port in self.rollout.program.inputs[:2])
 
@@ -348,4 +348,4 @@ def rollout_text(rollout: Rollout, layout: Layout) -> str:
     following = flow.emit(f"add i64 {first}, {layout.lanes}")
     loop.end({"first": following}, flow.emit(f"icmp ult i64 {following}, %end"))
     text = flow.function(f"void @rollout(i64 %begin, i64 %end, {rollout.arguments(layout.real, 'ptr')})")
-    return assembled(*functions_text(rollout.program.nodes, [layout]), text)
+    return assemble(*functions_text(rollout.program.nodes, [layout]), text)

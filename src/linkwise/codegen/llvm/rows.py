@@ -17,7 +17,7 @@ def load_rows(block: Block, pointer: str, size: int) -> list[str]:
     for start in range(0, size, lanes):
         count = min(lanes, size - start)
         rows = [load(block, address(block, pointer, row * size + start), count) for row in range(lanes)]
-        columns += transposed(block, rows)[:count]
+        columns += transpose(block, rows)[:count]
     return columns
 
 
@@ -25,7 +25,7 @@ def store_rows(block: Block, pointer: str, columns: list[str]) -> None:
     lanes, size = block.layout.lanes, len(columns)
     for start in range(0, size, lanes):
         part = columns[start : start + lanes]
-        rows = transposed(block, part + ["poison"] * (lanes - len(part)))
+        rows = transpose(block, part + ["poison"] * (lanes - len(part)))
         for row, x in enumerate(rows):
             store(block, x, address(block, pointer, row * size + start), len(part))
 
@@ -48,7 +48,7 @@ def store_rows_by_table(flow: Flow, pointer: str, vectors: str, columns: Sequenc
             places = [source(flow.emit(f"add i64 {column}, {k}")) for k in range(lanes)]
             columns_ = [flow.emit(f"load {layout.vector}, ptr {place}, align {align}") for place in places]
             target = flow.emit(f"getelementptr {layout.real}, ptr {pointer}, i64 {column}")
-            for row, x in enumerate(transposed(flow, columns_)):
+            for row, x in enumerate(transpose(flow, columns_)):
                 place = address(flow, target, row * size)
                 flow.lines.append(f"  store {layout.vector} {x}, ptr {place}, align {align}")
     rest = size - squares * lanes
@@ -74,7 +74,9 @@ def load(block: Block, pointer: str, count: int) -> str:
         return block.emit(f"load {v}, ptr {pointer}, align {align}")
     name = f"@llvm.masked.load.{layout.suffix}.p0"
     block.declared.add(f"declare {v} {name}(ptr, i32, {mask}, {v})")
-    return block.emit(f"call {v} {name}(ptr {pointer}, i32 {align}, {mask} {first(block, count)}, {v} zeroinitializer)")
+    return block.emit(
+        f"call {v} {name}(ptr {pointer}, i32 {align}, {mask} {lane_mask(block, count)}, {v} zeroinitializer)"
+    )
 
 
 def store(block: Block, x: str, pointer: str, count: int) -> None:
@@ -85,14 +87,14 @@ def store(block: Block, x: str, pointer: str, count: int) -> None:
         return
     name = f"@llvm.masked.store.{layout.suffix}.p0"
     block.declared.add(f"declare void {name}({v}, ptr, i32, {mask})")
-    block.lines.append(f"  call void {name}({v} {x}, ptr {pointer}, i32 {align}, {mask} {first(block, count)})")
+    block.lines.append(f"  call void {name}({v} {x}, ptr {pointer}, i32 {align}, {mask} {lane_mask(block, count)})")
 
 
-def first(block: Block, count: int) -> str:
+def lane_mask(block: Block, count: int) -> str:
     return "<" + ", ".join(f"i1 {int(k < count)}" for k in range(block.layout.lanes)) + ">"
 
 
-def transposed(block: Block, rows: list[str]) -> list[str]:
+def transpose(block: Block, rows: list[str]) -> list[str]:
     """The columns of a square of as many rows as lanes, by exchanging halves, then quarters, and so on."""
     v, lanes = block.layout.vector, block.layout.lanes
     step = lanes // 2

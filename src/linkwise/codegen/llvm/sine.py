@@ -76,18 +76,18 @@ def sine_cosine(layout: Layout) -> str:
     near, wide = reduction_layout(layout), Layout("double", layout.lanes, layout.fused)
     v, n, ni, w, wi = layout.vector, near.vector, near.integers, wide.vector, wide.integers
     block = Block(near)
-    x = converted(block, "%x", layout.vector, n)
-    r, behind, quadrant, far = reduced(block, x)
+    x = convert(block, "%x", layout.vector, n)
+    r, behind, quadrant, far = reduce_angle(block, x)
     bits = far if layout.lanes == 1 else block.emit(f"bitcast <{layout.lanes} x i1> {far} to i{layout.lanes}")
     some = block.emit(f"icmp ne i{layout.lanes} {bits}, 0")
     near_lines, block.lines = block.lines, []
-    far_x, far_r = (converted(block, value, n, w) for value in (x, r))
+    far_x, far_r = (convert(block, value, n, w) for value in (x, r))
     far_k = quadrant if ni == wi else block.emit(f"zext {ni} {quadrant} to {wi}")
     far_lines, block.lines = block.lines, []
-    late_r = converted(block, "%rl", w, n)
+    late_r = convert(block, "%rl", w, n)
     late_k = "%kl" if ni == wi else block.emit(f"trunc {wi} %kl to {ni}")
     late_lines, block.lines = block.lines, []
-    angle, rest, turns = converted(block, "%r", n, v), converted(block, "%b", n, v) if behind else "", "%k"
+    angle, rest, turns = convert(block, "%r", n, v), convert(block, "%b", n, v) if behind else "", "%k"
     if ni != layout.integers:
         turns = block.emit(f"trunc {ni} %k to {layout.integers}")
     block.layout = layout
@@ -152,24 +152,24 @@ finish:
 """
 
 
-def converted(block: Block, x: str, kind: str, target: str) -> str:
+def convert(block: Block, x: str, kind: str, target: str) -> str:
     """A number of floats as doubles, or of doubles as floats."""
     return x if kind == target else block.emit(f"{'fpext' if 'float' in kind else 'fptrunc'} {kind} {x} to {target}")
 
 
-def reduced(block: Block, x: str) -> tuple[str, str, str, str]:
+def reduce_angle(block: Block, x: str) -> tuple[str, str, str, str]:
     """r, what r has no digits for (of floats nothing), k, and where x is too large for these to be right."""
     layout, ((first, second, third), shift, large) = block.layout, REDUCTIONS[block.layout.real]
-    shifted = block.fused(x, layout.constant(TWO_OVER_PI_ROUNDED), layout.constant(shift))
+    shifted = block.multiply_add(x, layout.constant(TWO_OVER_PI_ROUNDED), layout.constant(shift))
     quadrant = block.emit(f"bitcast {layout.vector} {shifted} to {layout.integers}")
     k = block.do("fsub", shifted, layout.constant(shift))
-    exact = block.fused(k, layout.constant(-first), x)
-    r = block.fused(k, layout.constant(-second), exact)
+    exact = block.multiply_add(k, layout.constant(-first), x)
+    r = block.multiply_add(k, layout.constant(-second), exact)
     if layout.real == "double":
-        lost = block.fused(k, layout.constant(-second), block.do("fsub", exact, r))
-        behind = block.fused(k, layout.constant(-third), lost)
+        lost = block.multiply_add(k, layout.constant(-second), block.do("fsub", exact, r))
+        behind = block.multiply_add(k, layout.constant(-third), lost)
     else:
-        r, behind = block.fused(k, layout.constant(-third), r), ""
+        r, behind = block.multiply_add(k, layout.constant(-third), r), ""
     far = block.emit(f"fcmp ugt {layout.vector} {block.call('fabs', x)}, {layout.constant(large)}")
     return r, behind, quadrant, far
 
@@ -183,15 +183,15 @@ def polynomials(block: Block, r: str, behind: str, k: str) -> tuple[str, str]:
     for coefficients in POLYNOMIALS[layout.real]:
         p = layout.constant(coefficients[0])
         for c in coefficients[1:]:
-            p = block.fused(p, z, layout.constant(c))
+            p = block.multiply_add(p, z, layout.constant(c))
         sums.append(p)
-    cube, slope = block.do("fmul", z, r), block.fused(z, layout.constant(-0.5), layout.constant(1.0))
+    cube, slope = block.do("fmul", z, r), block.multiply_add(z, layout.constant(-0.5), layout.constant(1.0))
     if behind:
-        sine = block.do("fadd", r, block.fused(sums[0], cube, behind))
-        slope = block.fused(block.do("fneg", r), behind, slope)
+        sine = block.do("fadd", r, block.multiply_add(sums[0], cube, behind))
+        slope = block.multiply_add(block.do("fneg", r), behind, slope)
     else:
-        sine = block.fused(sums[0], cube, r)
-    cosine = block.fused(sums[1], block.do("fmul", z, z), slope)
+        sine = block.multiply_add(sums[0], cube, r)
+    cosine = block.multiply_add(sums[1], block.do("fmul", z, z), slope)
 
     def integer(value: int) -> str:
         return layout.splat(f"i{layout.bits}", str(value))

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from .flow import Flow, Layout, assembled
+from .flow import Flow, Layout, assemble
 
 # Numbers written past the caches: results of hundreds of kilobytes a state do not stay there until they are read.
 #
@@ -98,12 +98,12 @@ class Solves:
     def text(self) -> str:
         n, flow = self.n, self.flow
         sizes = {**dict.fromkeys(MATRICES, n * n), "values": self.count, **dict.fromkeys(OUTPUTS, n**3)}
-        first = self.table("first", begins(self.rows))
+        first = self.table("first", offsets(self.rows))
         which = self.table("rows", [row.m for row in self.every])
         slopes = self.lists("slopes", [row.slopes for row in self.every])
 
         def state(number: str, _: Any) -> Sequence[str]:
-            at = {name: self.at(f"%{name}", self.times(number, size)) for name, size in sizes.items()}
+            at = {name: self.at(f"%{name}", self.mul(number, size)) for name, size in sizes.items()}
             for k, name in enumerate(MATRICES):
                 self.copy_padded(at[name], k * n * self.width)
             for k, name in enumerate(OUTPUTS):
@@ -115,7 +115,7 @@ class Solves:
         head = f"define i64 @batch(i64 %begin, i64 %end, {names}) #0 {{"
         size = f"@work_bytes = dso_local constant i64 {self.work_bytes}"
         lines = [head, *flow.lines, FENCE, "  ret i64 0", "}"]
-        return assembled(*sorted(flow.declared), *self.tables, size, *lines, STREAM)
+        return assemble(*sorted(flow.declared), *self.tables, size, *lines, STREAM)
 
     def output(self, k: int, output: str, values: str, first: str, which: str, slopes: tuple[str, str]) -> None:
         """One of the outputs: of all joints in `work`, and from there to its place."""
@@ -148,9 +148,9 @@ class Solves:
         flow, real, zero = self.flow, self.layout.real, self.layout.constant(0.0)
 
         def row(i: str, _: Any) -> Sequence[str]:
-            target = flow.place(flow.place("%work", begin), self.times(i, self.width))
+            target = flow.place(flow.place("%work", begin), self.mul(i, self.width))
             flow.store(zero, target, self.width - 1)
-            source = self.at(matrix, self.times(i, self.n))
+            source = self.at(matrix, self.mul(i, self.n))
 
             def number(k: str, _: Any) -> Sequence[str]:
                 x = flow.emit(f"load {real}, ptr {self.at(source, k)}")
@@ -168,9 +168,12 @@ class Solves:
         for held in chunks(self.width, HELD):
 
             def add(entry: str, sums: Sequence[str], held: Sequence[int] = held) -> Sequence[str]:
-                column, slot = (self.entry(slopes[1], self.times(entry, 2), k) for k in range(2))
-                factor, source = self.spread(values, slot), flow.place(matrix or "", self.times(column, self.width))
-                return [flow.fused(factor, flow.load(source, k), x) for k, x in zip(held, sums, strict=True)]
+                column, slot = (self.entry(slopes[1], self.mul(entry, 2), k) for k in range(2))
+                factor, source = (
+                    self.splat(values, slot),
+                    flow.place(matrix or "", self.mul(column, self.width)),
+                )
+                return [flow.multiply_add(factor, flow.load(source, k), x) for k, x in zip(held, sums, strict=True)]
 
             sums = [zero] * len(held)
             for k, x in zip(held, flow.loop(start, end, add, sums) if matrix else sums, strict=True):
@@ -182,7 +185,7 @@ class Solves:
         start, end = (self.entry(seconds[0], row, k) for k in range(2))
 
         def add(entry: str, _: Any) -> Sequence[str]:
-            column, slot = (self.entry(seconds[1], self.times(entry, 2), k) for k in range(2))
+            column, slot = (self.entry(seconds[1], self.mul(entry, 2), k) for k in range(2))
             x, place = flow.emit(f"load {real}, ptr {self.at(values, slot)}"), self.at(target, column)
             x = flow.emit(f"fmul {real} {x}, 0.5") if halved else x
             total = flow.emit(f"fadd {real} {flow.emit(f'load {real}, ptr {place}')}, {x}")
@@ -196,7 +199,7 @@ class Solves:
         whole = self.n // TALL
 
         def some(block: str, _: Any) -> Sequence[str]:
-            self.solve_rows(self.times(block, TALL), TALL, j, rows, count, result)
+            self.solve_rows(self.mul(block, TALL), TALL, j, rows, count, result)
             return ()
 
         self.flow.loop("0", str(whole), some)
@@ -206,15 +209,15 @@ class Solves:
     def solve_rows(self, i: str, tall: int, j: str, rows: str, count: str, result: str) -> None:
         """Rows i, i + 1, ... of (2). I⁻¹, the first matrix, is symmetric."""
         flow, n, lanes = self.flow, self.n, self.layout.lanes
-        starts = [flow.emit(f"add i64 {self.times(flow.emit(f'add i64 {i}, {k}'), n)}, {j}") for k in range(tall)]
-        targets = [self.at(result, self.times(start, n)) for start in starts]
+        starts = [flow.emit(f"add i64 {self.mul(flow.emit(f'add i64 {i}, {k}'), n)}, {j}") for k in range(tall)]
+        targets = [self.at(result, self.mul(start, n)) for start in starts]
         for held in chunks(self.width, WIDE):
 
             def add(r: str, sums: Sequence[str], held: Sequence[int] = held) -> Sequence[str]:
-                column = self.at(flow.place("%work", self.times(self.entry(rows, r, 0), self.width)), i)
+                column = self.at(flow.place("%work", self.mul(self.entry(rows, r, 0), self.width)), i)
                 loaded, rest = [flow.load(self.row_of_u(r), k) for k in held], iter(sums)
-                factors = (self.spread(column, k) for k in range(tall))
-                return [flow.fused(factor, x, next(rest)) for factor in factors for x in loaded]
+                factors = (self.splat(column, k) for k in range(tall))
+                return [flow.multiply_add(factor, x, next(rest)) for factor in factors for x in loaded]
 
             sums = iter(flow.loop("0", count, add, [self.layout.constant(0.0)] * (tall * len(held))))
             for target in targets:
@@ -227,11 +230,11 @@ class Solves:
         flow, n, real = self.flow, self.n, self.layout.real
 
         def matrix(i: str, _: Any) -> Sequence[str]:
-            first = self.at(result, self.times(i, n * n))
+            first = self.at(result, self.mul(i, n * n))
 
             def row(j: str, _: Any) -> Sequence[str]:
                 def pair(k: str, _: Any) -> Sequence[str]:
-                    positions = [flow.emit(f"add i64 {self.times(a, n)}, {b}") for a, b in ((j, k), (k, j))]
+                    positions = [flow.emit(f"add i64 {self.mul(a, n)}, {b}") for a, b in ((j, k), (k, j))]
                     places = [self.at(first, position) for position in positions]
                     x, y = (flow.emit(f"load {real}, ptr {place}") for place in places)
                     total = flow.emit(f"fadd {real} {x}, {y}")
@@ -264,15 +267,15 @@ class Solves:
     def at(self, pointer: str, position: str | int) -> str:
         return self.flow.element(self.layout.real, pointer, position)
 
-    def times(self, index: str, size: int) -> str:
+    def mul(self, index: str, size: int) -> str:
         return self.flow.emit(f"mul i64 {index}, {size}")
 
     def row_of_u(self, number: str) -> str:
-        return self.flow.place(self.flow.place("%work", self.u_begin), self.times(number, self.width))
+        return self.flow.place(self.flow.place("%work", self.u_begin), self.mul(number, self.width))
 
-    def spread(self, pointer: str, position: str | int) -> str:
+    def splat(self, pointer: str, position: str | int) -> str:
         x = self.flow.emit(f"load {self.layout.real}, ptr {self.at(pointer, position)}")
-        return self.flow.spread(x, self.layout.real)
+        return self.flow.splat(x, self.layout.real)
 
     # tables
 
@@ -284,7 +287,7 @@ class Solves:
     def lists(self, name: str, entries: Sequence[Sequence[tuple[int, int]]]) -> tuple[str, str]:
         """Where the list of each row begins, and all lists one after another."""
         pairs = [x for entry in entries for pair in entry for x in pair]
-        return self.table(f"{name}_first", begins(entries)), self.table(name, pairs)
+        return self.table(f"{name}_first", offsets(entries)), self.table(name, pairs)
 
     def entry(self, table: str, index: str, offset: int) -> str:
         place = self.flow.emit(f"getelementptr i32, ptr {table}, i64 {index}")
@@ -292,7 +295,7 @@ class Solves:
         return self.flow.emit(f"zext i32 {self.flow.emit(f'load i32, ptr {place}')} to i64")
 
 
-def begins(entries: Sequence[Sequence[Any]]) -> list[int]:
+def offsets(entries: Sequence[Sequence[Any]]) -> list[int]:
     total = [0]
     for entry in entries:
         total.append(total[-1] + len(entry))

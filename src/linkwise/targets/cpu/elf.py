@@ -54,7 +54,7 @@ class Symbol(NamedTuple):
 def image_of(code: bytes) -> bytes:
     """The image of LLVM's object code; NoImageError where there can be none."""
     sections = sections_of(code)
-    offsets, parts = laid_out(sections)
+    offsets, parts = lay_out_sections(sections)
     memory = bytearray(parts[-1][1] if parts else 0)
     for k, at in offsets.items():
         if sections[k].kind == BITS:
@@ -82,7 +82,7 @@ def sections_of(code: bytes) -> list[Section]:
     return [Section(*struct.unpack_from(SECTION, code, table + k * size)) for k in range(count)]
 
 
-def laid_out(sections: list[Section]) -> tuple[dict[int, int], list[tuple[int, int, str]]]:
+def lay_out_sections(sections: list[Section]) -> tuple[dict[int, int], list[tuple[int, int, str]]]:
     """The offset of each section, by number; and the parts of the image: start, end and use."""
     offsets: dict[int, int] = {}
     parts = []

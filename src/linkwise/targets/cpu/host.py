@@ -20,7 +20,7 @@ from ...kernels import cache, llvm
 from ...kernels.dispatch import MAX_STRAIGHT_LINKS
 from ...kernels.entry import Entry, has_entry
 from ...kernels.interface import REALS, Interface, Links
-from ...kernels.llvm import binding, environment, parsed, system
+from ...kernels.llvm import binding, environment, parse_module, system
 from ...kernels.lock import LOCK
 from ...kernels.target import BatchFunction, CodeTarget
 from . import image
@@ -138,7 +138,7 @@ class MachineCode:
         """From assembly text, or from the binary compiled from it: an image, or where there is none, object code."""
         with LOCK:
             self.target, self.metadata = target, {}
-            self.binary = binary or compiled(target, text)
+            self.binary = binary or compile_binary(target, text)
             is_image = self.binary.startswith(image.MAGIC)
             self._loaded = image.Loaded(self.binary) if is_image else Engine(target, self.binary)
 
@@ -188,15 +188,15 @@ def address(array: np.ndarray) -> int:
 @lru_cache(maxsize=1)
 def host_target() -> HostTarget:
     """The processor that this runs on."""
-    target = cached_host()
+    target = read_cached_host()
     if target is None:
-        target, key = detected_host(), host_key()
+        target, key = detect_host(), host_key()
         if key is not None:
             cache.store(key, {name: str(value) for name, value in asdict(target).items()}, b"")
     return target
 
 
-def cached_host() -> HostTarget | None:
+def read_cached_host() -> HostTarget | None:
     key = host_key()
     cached = cache.load(key) if key is not None else None
     if cached is None:
@@ -215,7 +215,7 @@ def host_key() -> str | None:
     return cache.key("processor", identity, *environment())
 
 
-def detected_host() -> HostTarget:
+def detect_host() -> HostTarget:
     """The processor that LLVM finds."""
     with LOCK:
         try:
@@ -229,7 +229,7 @@ def detected_host() -> HostTarget:
     return HostTarget(name, flat, width, "fma" in has or system()[-1].lower() in ("arm64", "aarch64"))
 
 
-def compiled(target: HostTarget, text: str) -> bytes:
+def compile_binary(target: HostTarget, text: str) -> bytes:
     """An image of the code where that is possible, otherwise object code for LLVM to load."""
     if image.supported():
         from . import elf  # code from the cache needs none of this
@@ -242,7 +242,7 @@ def compiled(target: HostTarget, text: str) -> bytes:
 
 
 def object_code(target: HostTarget, text: str, model: str) -> bytes:
-    module = parsed(text + ATTRIBUTES if text else "")
+    module = parse_module(text + ATTRIBUTES if text else "")
     level = min(llvm.OPTIMIZATION, OPTIMIZATION_OF_LONG_TEXTS) if len(text) > LONG_TEXT else llvm.OPTIMIZATION
     return bytes(target_machine(target, model, level).emit_object(module))
 

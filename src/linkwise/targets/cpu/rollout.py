@@ -11,7 +11,7 @@ from ...codegen.llvm.flow import Layout
 from ...codegen.llvm.rollout import Rollout, rollout_text
 from ...kernels.arrays import Arrays, addresses
 from ...kernels.interface import REALS, SHARE
-from ...kernels.kernel import resolved
+from ...kernels.kernel import thread_count
 from ...kernels.loader import load_or_compile
 from ...ode.rollout import Part, Rows, Settings, cost_of, in_parts
 from .host import host_target
@@ -65,7 +65,7 @@ class HostRollout:
         most = self.most(trajectories)
         group = self.lanes * settings.steps * self.cost  # operations of as many trajectories as there are lanes
         groups = -(-trajectories // self.lanes)
-        workers = resolved(threads, groups, max(1, SHARE // group))
+        workers = thread_count(threads, groups, max(1, SHARE // group))
         size = self.lanes * max(1, min(SLICE // group, -(-groups // workers)))
         waiting, lock, ended = iter(range(0, trajectories, size)), threading.Lock(), threading.Event()
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...codegen.llvm.flow import Layout
 from ...graph import Program, count
-from ...kernels.kernel import resolved
+from ...kernels.kernel import thread_count
 from ...kernels.loader import load_or_compile
 from ...lazy import cached_property
 from ...ode.events import Crossing
@@ -56,7 +56,7 @@ class CompiledDriver:
         records, log = trajectories.with_parameters(task.parameters), trajectories.log
         alone = len(records) == 1 and task.threads is None
         width = self.lanes if len(records) > 1 else 1
-        workers = 1 if alone else resolved(task.threads, -(-len(records) // width), 1)
+        workers = 1 if alone else thread_count(task.threads, -(-len(records) // width), 1)
         budget = max(1, SLICE // (self.cost * width))
         function, vectors = self.functions[width], self.vectors
         max_steps = int(min(task.max_steps, 1 << 62))

@@ -40,13 +40,17 @@ def rows_of(places: Sequence[np.ndarray]) -> list[list[Row]]:
     joints = []
     for j in range(len(inertia)):
         rows = [
-            Row(m, listed(inertia[m, :, j]), [[], *(listed(tensor[m, j]) for tensor in (q_q, q_qd, qd_qd))])
+            Row(
+                m,
+                sparse_entries(inertia[m, :, j]),
+                [[], *(sparse_entries(tensor[m, j]) for tensor in (q_q, q_qd, qd_qd))],
+            )
             for m in range(len(inertia))
         ]
         joints.append([row for row in rows if row.slopes or any(row.seconds)] or rows[j : j + 1])
     return joints
 
 
-def listed(places: np.ndarray) -> list[tuple[int, int]]:
+def sparse_entries(places: np.ndarray) -> list[tuple[int, int]]:
     """Where a value is, and its number."""
     return [(k, number) for k, number in enumerate(places.tolist()) if number >= 0]

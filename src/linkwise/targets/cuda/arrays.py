@@ -20,7 +20,7 @@ from ...robot.named_arrays import GRADIENTS
 from . import dlpack
 from .driver import Device, device, device_of
 from .memory import DeviceArray
-from .streams import canonical, keep
+from .streams import canonical_handle, keep_until_done
 
 EXPECTED = "expected arrays on a GPU: of torch, CuPy, JAX or Numba, or others with __cuda_array_interface__ or DLPack"
 Shape = tuple[int, ...]
@@ -93,7 +93,7 @@ class Library:
 
     def view(self, x: Any) -> View:
         if not hasattr(x, "__cuda_array_interface__"):
-            content = dlpack.imported(x.__dlpack__())
+            content = dlpack.import_array(x.__dlpack__())
             steps = None if is_contiguous(content.shape, content.strides) else content.strides
             return View(content.pointer, content.shape, content.dtype, steps, content.owner)
         about = x.__cuda_array_interface__
@@ -102,10 +102,10 @@ class Library:
         name = kind.name if kind.isnative else kind.str  # of numbers in another byte order, which no kernel takes
         return View(about["data"][0], shape, name, None if is_contiguous(shape, steps) else steps, x)
 
-    def unwritable(self, x: Any, view: View) -> str:
+    def write_refusal(self, x: Any, view: View) -> str:
         """Why results cannot be written to an array, which is seen so; nothing if they can."""
         read_only = getattr(x, "__cuda_array_interface__", {}).get("data", (0, False))[1]
-        return "cannot be written to" if read_only else shared(view)
+        return "cannot be written to" if read_only else internal_overlap_error(view)
 
     def device(self, x: Any) -> Device:
         if hasattr(x, "__dlpack_device__"):
@@ -121,7 +121,7 @@ class Library:
                 x.__dlpack__()  # the library makes the default stream wait for the array
                 named.append(0)
             elif x.__cuda_array_interface__.get("stream") is not None:
-                named.append(canonical(int(x.__cuda_array_interface__["stream"])))
+                named.append(canonical_handle(int(x.__cuda_array_interface__["stream"])))
         return named
 
     @contextmanager
@@ -132,9 +132,9 @@ class Library:
     def keep(self, arrays: Sequence[Any], gpu: Device, stream: int) -> None:
         """Let nobody else have the memory of arrays before all that was asked for on a stream is done."""
         if not self.waits:
-            keep(arrays, gpu, stream)
+            keep_until_done(arrays, gpu, stream)
 
-    def converted(self, x: Any, shape: Shape, dtype: str) -> Any:
+    def convert(self, x: Any, shape: Shape, dtype: str) -> Any:
         """The numbers in this shape, to which they broadcast, and dtype."""
         raise TypeError(
             f"{kind_of(x)} has shape {self.view(x).shape} and dtype {self.view(x).dtype} (expected {shape},"
@@ -149,10 +149,10 @@ class Library:
         """Copy the numbers into an array of the user's."""
         raise TypeError(f"out is not contiguous, or shares memory with an input, and {kind_of(x)} is not copied to")
 
-    def written(self, x: Any) -> None:
+    def mark_written(self, x: Any) -> None:
         """Tell the library that a kernel wrote to an array of the user's."""
 
-    def finished(self, x: Any) -> Any:
+    def result_for_caller(self, x: Any) -> Any:
         """A result as it is given to the caller."""
         return x
 
@@ -192,8 +192,8 @@ class Torch(Library):
         dtype = str(x.dtype).removeprefix("torch.")
         return View(x.data_ptr(), tuple(x.shape), dtype, None if plain else tuple(x.stride()), x)
 
-    def unwritable(self, x: Any, view: View) -> str:
-        return shared(view)
+    def write_refusal(self, x: Any, view: View) -> str:
+        return internal_overlap_error(view)
 
     def device(self, x: Any) -> Device:
         return device(x.device.index)
@@ -214,7 +214,7 @@ class Torch(Library):
         cuda = self.module.cuda
         return cuda.ExternalStream(stream, gpu.ordinal) if stream else cuda.default_stream(gpu.ordinal)
 
-    def converted(self, x: Any, shape: Shape, dtype: str) -> Any:
+    def convert(self, x: Any, shape: Shape, dtype: str) -> Any:
         return x.detach().resolve_neg().to(getattr(self.module, dtype)).expand(shape).contiguous()
 
     def new(self, x: Any, shape: Shape, dtype: str, stream: int) -> Any:
@@ -223,7 +223,7 @@ class Torch(Library):
     def assign(self, x: Any, computed: Any, stream: int) -> None:
         x.copy_(computed)
 
-    def written(self, x: Any) -> None:
+    def mark_written(self, x: Any) -> None:
         """Autograd finds out that a number it has saved has changed."""
         if x.is_inference():
             return
@@ -255,8 +255,8 @@ class CuPy(Library):
         steps = None if x.flags.c_contiguous else tuple(step // x.itemsize for step in x.strides)
         return View(x.data.ptr, x.shape, x.dtype.name, steps, x)
 
-    def unwritable(self, x: Any, view: View) -> str:
-        return shared(view)
+    def write_refusal(self, x: Any, view: View) -> str:
+        return internal_overlap_error(view)
 
     def device(self, x: Any) -> Device:
         return device(x.device.id)
@@ -265,7 +265,7 @@ class CuPy(Library):
         if not arrays:
             return []
         with arrays[0].device:
-            return [canonical(int(self.module.cuda.get_current_stream().ptr))]
+            return [canonical_handle(int(self.module.cuda.get_current_stream().ptr))]
 
     @contextmanager
     def on_stream(self, gpu: Device, stream: int) -> Iterator[None]:
@@ -279,7 +279,7 @@ class CuPy(Library):
             return cuda.Stream.from_external(StreamHandle(handle))
         return cuda.ExternalStream(handle)
 
-    def converted(self, x: Any, shape: Shape, dtype: str) -> Any:
+    def convert(self, x: Any, shape: Shape, dtype: str) -> Any:
         with x.device:
             return self.module.ascontiguousarray(self.module.broadcast_to(x.astype(dtype, copy=False), shape))
 
@@ -308,7 +308,7 @@ class Jax(Library):
         x.block_until_ready()
         return View(x.unsafe_buffer_pointer(), x.shape, x.dtype.name, None, x)
 
-    def unwritable(self, x: Any, view: View) -> str:
+    def write_refusal(self, x: Any, view: View) -> str:
         return "is an array of JAX, which is never written to (expected no out)"
 
     def device(self, x: Any) -> Device:
@@ -317,13 +317,13 @@ class Jax(Library):
     def streams(self, arrays: Sequence[Any]) -> list[int]:
         return []
 
-    def converted(self, x: Any, shape: Shape, dtype: str) -> Any:
+    def convert(self, x: Any, shape: Shape, dtype: str) -> Any:
         numbers = import_module("jax.numpy").broadcast_to(x.astype(dtype), shape)
         if numbers.dtype != dtype:
             raise TypeError(f"JAX is set up without {dtype} (expected jax.config.update('jax_enable_x64', True))")
         return numbers
 
-    def finished(self, x: Any) -> Any:
+    def result_for_caller(self, x: Any) -> Any:
         return import_module("jax.dlpack").from_dlpack(x)
 
 
@@ -337,7 +337,9 @@ class Numba(Library):
         return device_of(pointer) if pointer else device(0)
 
     def streams(self, arrays: Sequence[Any]) -> list[int]:
-        return [canonical(int(x.__cuda_array_interface__.get("stream") or 0)) for x in arrays]  # None: the default one
+        return [
+            canonical_handle(int(x.__cuda_array_interface__.get("stream") or 0)) for x in arrays
+        ]  # None: the default one
 
     def new(self, x: Any, shape: Shape, dtype: str, stream: int) -> Any:
         return import_module("numba.cuda").device_array(shape, dtype, stream=self._stream(stream))
@@ -349,7 +351,7 @@ class Numba(Library):
         return import_module("numba.cuda").external_stream(stream) if stream else 0
 
 
-class Own(Library):
+class DeviceArrays(Library):
     """`DeviceArray`."""
 
     waits = False
@@ -360,7 +362,7 @@ class Own(Library):
 
 ON_CPU = "is on the CPU"
 MOST_WORK = 100_000  # of NumPy, to find out whether arrays share memory
-LIBRARIES = {"torch": Torch, "cupy": CuPy, "jax": Jax, "numba": Numba, "linkwise": Own}
+LIBRARIES = {"torch": Torch, "cupy": CuPy, "jax": Jax, "numba": Numba, "linkwise": DeviceArrays}
 _libraries: dict[str, Library] = {}
 
 
@@ -390,7 +392,7 @@ def package_of(value: Any) -> str:
     return package if package in ("jax", "numba", "linkwise") else ""
 
 
-def shared(view: View) -> str:
+def internal_overlap_error(view: View) -> str:
     return "has elements that share memory (expected one of its own for each)" if view.has_internal_overlap else ""
 
 

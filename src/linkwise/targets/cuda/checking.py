@@ -27,12 +27,12 @@ def check(
     kernel: CudaKernel, gpu: Device, batch: tuple[int, ...], rows: Sequence[View], results: Sequence[View], stream: int
 ) -> None:
     """Wait for the results; raise the error that a kernel of the CPU raises for these states, if it does."""
-    if not marked(gpu, results, 1, stream)[0] or kernel._explain is None:
+    if not non_finite_rows(gpu, results, 1, stream)[0] or kernel._explain is None:
         return
     count = math.prod(batch)
-    suspects = np.flatnonzero(marked(gpu, results, count, stream) & ~marked(gpu, rows, count, stream))
+    suspects = np.flatnonzero(non_finite_rows(gpu, results, count, stream) & ~non_finite_rows(gpu, rows, count, stream))
     states = max(1, BLOCK // max(1, sum(view.nbytes for view in (*rows, *results)) // count))
-    for start, those in in_blocks(suspects, states):
+    for start, those in blocks_of(suspects, states):
         some = slice(start, min(start + states, count))
         here = [
             [on_host(gpu, view, len(batch), count, some, stream)[those - start] for view in views]
@@ -46,7 +46,7 @@ def check(
             raise SingularError(error.message, error.reason, (*state, *others)) from None
 
 
-def marked(gpu: Device, views: Sequence[View], rows: int, stream: int) -> np.ndarray:
+def non_finite_rows(gpu: Device, views: Sequence[View], rows: int, stream: int) -> np.ndarray:
     """In which of so many rows a number is not finite."""
     marks = DeviceArray(gpu, (rows,), "uint8", stream)
     with gpu.current() as call:
@@ -58,7 +58,7 @@ def marked(gpu: Device, views: Sequence[View], rows: int, stream: int) -> np.nda
     return marks.copy_to_host().astype(bool)
 
 
-def in_blocks(suspects: np.ndarray, states: int) -> Iterator[tuple[int, np.ndarray]]:
+def blocks_of(suspects: np.ndarray, states: int) -> Iterator[tuple[int, np.ndarray]]:
     """The blocks of so many states that have suspects, each by its first state, and these."""
     first = suspects // states
     ends = np.flatnonzero(np.diff(first)) + 1

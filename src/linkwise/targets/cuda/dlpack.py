@@ -96,7 +96,9 @@ def dispose(capsule: int) -> None:
 DISPOSE = ctypes.PYFUNCTYPE(None, c_void_p)(dispose)
 
 
-def exported(owner: Any, pointer: int, shape: tuple[int, ...], itemsize: int, device: int, kind: int = FLOAT) -> Any:
+def export_array(
+    owner: Any, pointer: int, shape: tuple[int, ...], itemsize: int, device: int, kind: int = FLOAT
+) -> Any:
     """A capsule of an array on a GPU; `owner` lives as long as anyone uses it."""
     sizes = (c_int64 * max(len(shape), 1))(*shape)
     steps = (c_int64 * max(len(shape), 1))()
@@ -110,7 +112,7 @@ def exported(owner: Any, pointer: int, shape: tuple[int, ...], itemsize: int, de
     return NEW(address, FRESH, ctypes.cast(DISPOSE, c_void_p))
 
 
-def imported(capsule: Any) -> Content:
+def import_array(capsule: Any) -> Content:
     """What a capsule contains; it is taken from it."""
     address = POINTER_OF(capsule, FRESH)
     tensor = Tensor.from_address(address)

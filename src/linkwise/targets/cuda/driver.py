@@ -77,13 +77,13 @@ class Driver:
     """The functions of libcuda, by name; each raises a `CudaError` where it fails."""
 
     def __init__(self) -> None:
-        self.library, self.process = opened(), os.getpid()
+        self.library, self.process = load_library(), os.getpid()
         self.call("cuInit", 0)
         version = c_int()
         self.call("cuDriverGetVersion", byref(version))
         self.version = version.value
         if self.version < OLDEST:
-            raise too_old(f"for CUDA {self.version // 1000}.{self.version % 1000 // 10}")
+            raise too_old_error(f"for CUDA {self.version // 1000}.{self.version % 1000 // 10}")
 
     @property
     def forked(self) -> bool:
@@ -99,7 +99,7 @@ class Driver:
         if code == NO_DEVICE:
             return CudaError("the CUDA driver finds no GPU (expected one that CUDA_VISIBLE_DEVICES does not hide)")
         if code == NEWER_PTX:
-            return too_old("older than the text of the kernel")
+            return too_old_error("older than the text of the kernel")
         if self.forked:
             return CudaError(
                 "the CUDA driver does not work in a process that was forked after it was loaded (expected"
@@ -113,7 +113,7 @@ class Driver:
         return kind(f"{function}: {known} ({code}){more}")
 
 
-def opened() -> Any:
+def load_library() -> Any:
     """The library, its functions with their types."""
     name = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
     try:
@@ -125,12 +125,12 @@ def opened() -> Any:
         ) from None
     for function, types in SIGNATURES.items():
         if not hasattr(library, function):
-            raise too_old("older than CUDA 11")
+            raise too_old_error("older than CUDA 11")
         getattr(library, function).argtypes = types
     return library
 
 
-def too_old(what: str) -> CudaError:
+def too_old_error(what: str) -> CudaError:
     return CudaError(f"the CUDA driver is {what} (expected that of CUDA 11.0 or newer: 450 on Linux, 451 on Windows)")
 
 
@@ -202,7 +202,7 @@ class Device:
             self.driver.call("cuMemGetInfo_v2", byref(free), byref(total))
         return free.value, total.value
 
-    def allocated(self, size: int) -> int:
+    def allocate(self, size: int) -> int:
         """The address of so many new bytes."""
         pointer = c_uint64()
         with self.beside_captures() as call:
@@ -213,7 +213,7 @@ class Device:
             raise self.driver.error(code, "cuMemAlloc", more)
         return pointer.value
 
-    def freed(self, function: str, pointer: int) -> None:
+    def free(self, function: str, pointer: int) -> None:
         """Give memory back, by the function for its kind; that of a process that was forked is not ours."""
         if not self.driver.forked:
             with self.beside_captures() as call:
@@ -236,7 +236,7 @@ class Device:
         with self.beside_captures() as call:
             call.call("cuStreamSynchronize", stream or None)
 
-    def capturing(self, stream: int) -> bool:
+    def is_capturing(self, stream: int) -> bool:
         """Whether the stream is being captured; an error if what is asked for on it would end the capture of another.
 
         The default stream is never captured, but most streams wait for it.
@@ -256,7 +256,7 @@ class Device:
 
     def refuse_capture(self, stream: int, what: str) -> None:
         """An error if the stream is being captured; what is asked for after that would make the capture invalid."""
-        if self.capturing(stream):
+        if self.is_capturing(stream):
             raise CudaError(f"{what} cannot be captured in a CUDA graph (expected a call outside of the capture)")
 
 

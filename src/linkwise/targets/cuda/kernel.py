@@ -16,7 +16,7 @@ from .arrays import Library, View, library_of
 from .driver import Device, ordinal_of
 from .driver import device as device_at
 from .memory import DeviceArray
-from .staging import through_pinned_memory
+from .staging import run_on_copies
 from .streams import CallStream
 from .target import CudaCode
 
@@ -69,23 +69,23 @@ class CudaKernel(Compiled):
         if copy:
             if stream is not None:
                 raise ValueError("stream is given with copy=True, which has streams of its own (expected no stream)")
-            return through_pinned_memory(self, values, out, ordinal or 0, check)
+            return run_on_copies(self, values, out, ordinal or 0, check)
         given = [] if out is None else list(out) if isinstance(out, (tuple, list)) else [out]
         library, gpu, first = self._place(values, given, ordinal)
         call = CallStream(library, gpu, [*values, *given], stream)
         if check or library.waits:
             gpu.refuse_capture(call.handle, "a call that waits")
-        with call.entered():
-            results = self._launched(call, values, first, None if out is None else given, check)
-        call.launched(values, given)
+        with call.on_stream():
+            results = self._launch(call, values, first, None if out is None else given, check)
+        call.after_launch(values, given)
         if library.waits:
             gpu.synchronize(call.handle)
         if out is not None:
             return out
-        finished = [library.finished(result) for result in results]
+        finished = [library.result_for_caller(result) for result in results]
         return finished[0] if len(finished) == 1 else tuple(finished)
 
-    def _launched(
+    def _launch(
         self, call: CallStream, values: Sequence[Any], first: Any, out: Sequence[Any] | None, check: bool
     ) -> list[Any]:
         """The arrays of the results: `out`, or new ones beside the first."""
@@ -114,7 +114,7 @@ class CudaKernel(Compiled):
                 continue
             if result is not targets[k]:
                 copy_on_gpu(gpu, views[k], written[k], stream)
-            library.written(result)
+            library.mark_written(result)
         return results
 
     def _place(self, values: Sequence[Any], out: Sequence[Any], ordinal: int | None) -> tuple[Library, Device, Any]:
@@ -154,7 +154,7 @@ class CudaKernel(Compiled):
             fits = view.contiguous and view.dtype == dtype and view.shape == shape
             if not fits:
                 call.refuse_temporary(f"{argument.name} has to be converted or broadcast")
-            rows.append(view if fits else library.view(library.converted(value, shape, dtype)))
+            rows.append(view if fits else library.view(library.convert(value, shape, dtype)))
         return batch, rows
 
     def _outputs(
@@ -169,7 +169,7 @@ class CudaKernel(Compiled):
         for result, view, shape in zip(out, views, shapes, strict=True):
             if view.shape != shape or view.dtype != dtype:
                 raise ValueError(f"out has shape {view.shape} and dtype {view.dtype} (expected {shape} and {dtype})")
-            if wrong := library.unwritable(result, view):
+            if wrong := library.write_refusal(result, view):
                 raise ValueError(f"out {wrong}")
         for k, view in enumerate(views):
             if any(view.overlaps(other) for other in views[:k]):

@@ -46,7 +46,7 @@ def loop_launcher(target: CudaTarget, code: CudaCode, interface: Interface, link
                 resident_threads(module, target.blocks, threads),
             )
         robot, most = robots[ordinal]
-        with work_memory(gpu).taken(stream, -(-min(count, most) // WARP), bytes_of_warp) as (memory, warps):
+        with work_memory(gpu).reserve(stream, -(-min(count, most) // WARP), bytes_of_warp) as (memory, warps):
             running = min(count, warps * WARP)
             numbers = [*robot.arguments, ctypes.c_uint64(memory), *map(ctypes.c_uint64, addresses)]
             values: list[Any] = [ctypes.c_int64(running), ctypes.c_int64(count), *numbers]
@@ -124,7 +124,7 @@ class WorkMemory:
             call.call("cuEventCreate", byref(self.event), NO_TIMES)
 
     @contextmanager
-    def taken(self, stream: int, warps: int, bytes_of_warp: int) -> Iterator[tuple[int, int]]:
+    def reserve(self, stream: int, warps: int, bytes_of_warp: int) -> Iterator[tuple[int, int]]:
         """The address, and for how many warps there is room: as many as asked for, or fewer if memory is short.
 
         What is launched on the stream meanwhile begins when all that was launched before is done.

@@ -24,9 +24,9 @@ class DeviceArray:
         """`stream` is where the array is written."""
         self.device, self.shape, self.dtype, self.stream = device, shape, np.dtype(dtype), stream
         self.nbytes = math.prod(shape) * self.dtype.itemsize
-        self.pointer = device.allocated(self.nbytes)
+        self.pointer = device.allocate(self.nbytes)
         weakref.finalize(
-            self, device.freed, "cuMemFree_v2", self.pointer
+            self, device.free, "cuMemFree_v2", self.pointer
         ).atexit = False  # the driver may have ended by then
 
     def __repr__(self) -> str:
@@ -46,7 +46,7 @@ class DeviceArray:
     def __dlpack__(self, *, stream: Any = None, **_: Any) -> Any:
         self.device.synchronize(self.stream)  # whichever stream the other library uses
         kind = dlpack.FLOAT if self.dtype.kind == "f" else dlpack.WHOLE
-        return dlpack.exported(self, self.pointer, self.shape, self.dtype.itemsize, self.device.ordinal, kind)
+        return dlpack.export_array(self, self.pointer, self.shape, self.dtype.itemsize, self.device.ordinal, kind)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return dlpack.CUDA, self.device.ordinal
@@ -82,4 +82,4 @@ class PinnedArray:
         self.address = address.value
         raw: Any = (ctypes.c_char * max(size, 1)).from_address(self.address)
         self.numbers = np.frombuffer(raw, dtype, math.prod(shape)).reshape(shape)
-        weakref.finalize(self, device.freed, "cuMemFreeHost", self.address).atexit = False
+        weakref.finalize(self, device.free, "cuMemFreeHost", self.address).atexit = False

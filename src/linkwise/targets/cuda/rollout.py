@@ -49,7 +49,7 @@ class CudaRollout:
     ) -> None:
         rows, places, spare = addresses(arrays, inputs, results, between)
         self.launch(arrays.ordinal, trajectories, settings, rows, places, arrays.stream, spare, arrays.waits)
-        arrays.launched()
+        arrays.after_launch()
 
     def arguments(
         self,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...kernels.arrays import Arrays, Shape, dtype_of, finite, on_host
+from ...kernels.arrays import Arrays, Shape, dtype_of, on_host, require_finite
 from ...kernels.interface import EXPECTED, numpy_array
 from ...kernels.kernel import real_array
 from .arrays import library_of
@@ -32,7 +32,7 @@ class GpuArrays:
 
     def shape(self, name: str, value: Any) -> Shape:
         if on_host(value):
-            return np.shape(finite(name, real_array(name, value, self.dtype)))
+            return np.shape(require_finite(name, real_array(name, value, self.dtype)))
         if library_of(name, value) is not self.library:
             raise TypeError(f"{name} is of another library than q0 (expected arrays of one library, or of NumPy)")
         if self.library.device(value) is not self.gpu:
@@ -45,17 +45,17 @@ class GpuArrays:
     def rows(self, name: str, value: Any, shape: Shape) -> Any:
         if on_host(value):
             numbers = np.ascontiguousarray(np.broadcast_to(real_array(name, value, self.dtype), shape))
-            return self.copied(numbers)
-        self.call.after(value)
+            return self.copy_to_gpu(numbers)
+        self.call.wait_for_array(value)
         self.given.append(value)
         view = self.library.view(value)
         if view.contiguous and view.dtype == self.dtype and view.shape == shape:
             return value
         self.call.refuse_temporary(f"{name} has to be converted or broadcast")
-        with self.call.entered():
-            return self.library.converted(value, shape, self.dtype)
+        with self.call.on_stream():
+            return self.library.convert(value, shape, self.dtype)
 
-    def copied(self, numbers: np.ndarray) -> Any:
+    def copy_to_gpu(self, numbers: np.ndarray) -> Any:
         if numbers.size:
             self.gpu.refuse_capture(self.stream, "a copy of numbers that are not on the GPU")
         array = self.new(numbers.shape, numbers.dtype.name)
@@ -84,14 +84,14 @@ class GpuArrays:
         return array
 
     def new(self, shape: Shape, dtype: str) -> Any:
-        with self.call.entered():
+        with self.call.on_stream():
             return self.library.new(self.first, shape, dtype, self.stream)
 
     def temporary(self, why: str, shape: Shape, dtype: str) -> Any:
         self.call.refuse_temporary(why)
         return self.new(shape, dtype)
 
-    def reused(self, name: str, array: Any, shape: Shape, dtype: str) -> Any:
+    def output_array(self, name: str, array: Any, shape: Shape, dtype: str) -> Any:
         if on_host(array) or library_of(name, array) is not self.library or self.library.device(array) is not self.gpu:
             raise TypeError(f"{name} is of another library, or in another place, than q0")
         view = self.library.view(array)
@@ -99,9 +99,9 @@ class GpuArrays:
             raise ValueError(
                 f"{name} has shape {view.shape} and dtype {view.dtype} (expected {shape} and {dtype}, contiguous)"
             )
-        if wrong := self.library.unwritable(array, view):
+        if wrong := self.library.write_refusal(array, view):
             raise ValueError(f"{name} {wrong}")
-        self.call.after(array)
+        self.call.wait_for_array(array)
         self.written.append(array)
         return array
 
@@ -112,15 +112,15 @@ class GpuArrays:
         view = self.library.view(array)
         return view.pointer, view.pointer + view.nbytes
 
-    def launched(self) -> None:
-        self.call.launched(self.given, self.written)
+    def after_launch(self) -> None:
+        self.call.after_launch(self.given, self.written)
         for array in self.written:
-            self.library.written(array)
+            self.library.mark_written(array)
 
-    def finished(self, array: Any) -> Any:
+    def result_for_caller(self, array: Any) -> Any:
         if self.library.waits:
             self.gpu.synchronize(self.stream)
-        return self.library.finished(array)
+        return self.library.result_for_caller(array)
 
 
 class CopiedArrays(GpuArrays):
@@ -130,10 +130,10 @@ class CopiedArrays(GpuArrays):
         super().__init__(DeviceArray(device(0), (0,), dtype), dtype, None)
         self.waits = True
 
-    def reused(self, name: str, array: Any, shape: Shape, dtype: str) -> Any:
+    def output_array(self, name: str, array: Any, shape: Shape, dtype: str) -> Any:
         raise ValueError("out is given, and q0 is a NumPy array that is copied to a GPU (expected q0 that is there)")
 
-    def finished(self, array: Any) -> np.ndarray:
+    def result_for_caller(self, array: Any) -> np.ndarray:
         return array.copy_to_host()[()]  # type: ignore[no-any-return]
 
 

@@ -57,7 +57,7 @@ class CudaRounds(RoundCode):
                     lanes.append(RoundMemory(self, device(ordinal)))
                 for memory in lanes[:count]:
                     memory.wait_for(stream)
-                    held.callback(memory.let_wait, stream)
+                    held.callback(memory.make_stream_wait, stream)
                 for state in range(count):
                     lanes[state % len(lanes)].run(state, addresses)
 
@@ -80,8 +80,8 @@ class RoundMemory:
             self.buffers[number].copy_from(rows)
         self.indices: list[DeviceArray] = []
         steps = [self._order(step) if isinstance(step, Order) else self._launch(step) for step in self.plan.steps]
-        self.graph = captured(gpu, self.stream, steps)
-        weakref.finalize(self, closed, gpu, self.stream, event, self.graph).atexit = False
+        self.graph = capture_graph(gpu, self.stream, steps)
+        weakref.finalize(self, release, gpu, self.stream, event, self.graph).atexit = False
 
     def wait_for(self, stream: int) -> None:
         """Begin nothing before what was asked for on another stream is done."""
@@ -89,7 +89,7 @@ class RoundMemory:
             call.call("cuEventRecord", self.event, stream or None)
             call.call("cuStreamWaitEvent", self.stream, self.event, 0)
 
-    def let_wait(self, stream: int) -> None:
+    def make_stream_wait(self, stream: int) -> None:
         """Let another stream begin nothing before what was asked for here is done."""
         with self.device.current() as call:
             call.call("cuEventRecord", self.event, self.stream)
@@ -100,16 +100,16 @@ class RoundMemory:
         *given, result = (self.buffers[number] for number in (*self.plan.given, self.plan.result))
         *sources, target = addresses
         for buffer, source in zip(given, sources, strict=True):
-            self._copied(buffer.pointer, source + state * buffer.nbytes, buffer.nbytes)
+            self._copy(buffer.pointer, source + state * buffer.nbytes, buffer.nbytes)
         self.launch()
-        self._copied(target + state * result.nbytes, result.pointer, result.nbytes)
+        self._copy(target + state * result.nbytes, result.pointer, result.nbytes)
 
     def launch(self) -> None:
         """All rounds, on the numbers that are in the buffers."""
         with self.device.current() as call:
             call.call("cuGraphLaunch", self.graph, self.stream)
 
-    def _copied(self, to: int, source: int, size: int) -> None:
+    def _copy(self, to: int, source: int, size: int) -> None:
         with self.device.current() as call:
             call.call("cuMemcpyDtoDAsync_v2", to, source, size, self.stream)
 
@@ -127,7 +127,7 @@ class RoundMemory:
         to = self._address(target, row)
         if (step.rows == np.arange(first, first + len(step.rows))).all():
             source, size = self._address(step.source, first), numbers * self.dtype.itemsize
-            return lambda: self._copied(to, source, size)
+            return lambda: self._copy(to, source, size)
         index = DeviceArray(self.device, step.rows.shape, "int64", self.stream).copy_from(step.rows)
         self.indices.append(index)
         code, interface = self.code.gathers[width]
@@ -144,7 +144,7 @@ def gather_code(target: CudaTarget, dtype: str, width: int) -> tuple[CudaCode, I
     return code, Interface(inputs, output, dtype, 1)
 
 
-def captured(gpu: Device, stream: int, steps: Sequence[Callable[[], None]]) -> c_void_p:
+def capture_graph(gpu: Device, stream: int, steps: Sequence[Callable[[], None]]) -> c_void_p:
     """The steps as a graph, which is launched as one."""
     graph, executable = c_void_p(), c_void_p()
     if not hasattr(gpu.driver.library, "cuGraphInstantiateWithFlags"):
@@ -162,7 +162,7 @@ def captured(gpu: Device, stream: int, steps: Sequence[Callable[[], None]]) -> c
     return executable
 
 
-def closed(gpu: Device, stream: int, event: Any, graph: Any) -> None:
+def release(gpu: Device, stream: int, event: Any, graph: Any) -> None:
     """Give back what a memory had, when the last state is done."""
     if not gpu.driver.forked:
         with gpu.beside_captures() as call:

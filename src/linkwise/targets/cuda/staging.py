@@ -40,7 +40,7 @@ class Lane:
         """Send a part on its way: the rows of its states."""
         starts = [0]
         for array in (*rows, *results):
-            starts.append(starts[-1] + padded(array.nbytes))
+            starts.append(starts[-1] + padded_size(array.nbytes))
         here = [
             self.pinned.numbers[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
             for start, array in zip(starts, (*rows, *results), strict=False)
@@ -98,13 +98,11 @@ def on_gpu(value: Any) -> bool:
     return hasattr(value, "__cuda_array_interface__")
 
 
-def padded(size: int) -> int:
+def padded_size(size: int) -> int:
     return -(-size // ALIGN) * ALIGN
 
 
-def through_pinned_memory(
-    kernel: CudaKernel, values: Sequence[Any], out: Any, ordinal: int, check: bool = False
-) -> Any:
+def run_on_copies(kernel: CudaKernel, values: Sequence[Any], out: Any, ordinal: int, check: bool = False) -> Any:
     """What a kernel of the CPU gives for NumPy arrays, computed by a GPU."""
     for argument, value in zip(kernel.interface.inputs, values, strict=True):
         if on_gpu(value):

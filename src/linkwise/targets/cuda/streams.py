@@ -30,24 +30,24 @@ class CallStream:
         self.library, self.gpu = library, gpu
         self.handle = stream_handle(asked) if asked is not None else made[0] if made else 0
         self.others: set[int] = set()
-        self.captured = gpu.capturing(self.handle)  # in a CUDA graph
+        self.captured = gpu.is_capturing(self.handle)  # in a CUDA graph
         self._wait_for(made)
 
-    def after(self, array: Any) -> None:
+    def wait_for_array(self, array: Any) -> None:
         """Begin nothing before an array is there."""
         self._wait_for(self.library.streams([array]))
 
     def _wait_for(self, streams: Sequence[int]) -> None:
         for stream in dict.fromkeys(streams):
             if stream != self.handle and stream not in self.others:
-                if self.captured and not self.gpu.capturing(stream):
+                if self.captured and not self.gpu.is_capturing(stream):
                     raise CudaError(
                         "the call is captured in a CUDA graph, and arrays are made on a stream that is not (expected"
                         " the stream that is captured as the library's current one)"
                     )
-                let_wait(self.gpu, self.handle, stream)
+                wait_for_stream(self.gpu, self.handle, stream)
                 self.others.add(stream)
-                self.captured = self.captured or self.gpu.capturing(self.handle)
+                self.captured = self.captured or self.gpu.is_capturing(self.handle)
 
     def refuse_temporary(self, why: str) -> None:
         """An error if memory that ends with the call would be written by a graph that captures it: whenever that runs.
@@ -61,23 +61,23 @@ class CallStream:
                 " a rollout also qd0 and out)"
             )
 
-    def entered(self) -> AbstractContextManager[Any]:
+    def on_stream(self) -> AbstractContextManager[Any]:
         """What the library does meanwhile, it does on this stream."""
         return self.library.on_stream(self.gpu, self.handle) if self.others else nullcontext()
 
-    def launched(self, arrays: Sequence[Any], results: Sequence[Any] = ()) -> None:
+    def after_launch(self, arrays: Sequence[Any], results: Sequence[Any] = ()) -> None:
         """Keep arrays of the caller's, inputs and results, in place until all that was asked for is done."""
         if self.others:
             if self.library.keeps_for_graphs or not self.captured:  # otherwise they are the caller's who has the graph
                 self.library.keep([*arrays, *results], self.gpu, self.handle)
             for stream in self.library.streams(results) if self.library.names_streams else ():
                 if stream != self.handle:  # that on which others will look for the results
-                    let_wait(self.gpu, stream, self.handle)
+                    wait_for_stream(self.gpu, stream, self.handle)
 
 
-def let_wait(gpu: Device, stream: int, other: int) -> None:
+def wait_for_stream(gpu: Device, stream: int, other: int) -> None:
     """Begin nothing on a stream before all that was asked for on the other is done."""
-    event = recorded(gpu, other)
+    event = record_event(gpu, other)
     with gpu.current() as call:
         try:
             call.call("cuStreamWaitEvent", stream or None, event, 0)
@@ -85,7 +85,7 @@ def let_wait(gpu: Device, stream: int, other: int) -> None:
             call.call("cuEventDestroy_v2", event)
 
 
-def recorded(gpu: Device, stream: int) -> c_void_p:
+def record_event(gpu: Device, stream: int) -> c_void_p:
     """An event after all that was asked for on a stream."""
     event = c_void_p()
     with gpu.current() as call:
@@ -94,7 +94,7 @@ def recorded(gpu: Device, stream: int) -> c_void_p:
     return event
 
 
-def keep(objects: Sequence[Any], gpu: Device, stream: int) -> None:
+def keep_until_done(objects: Sequence[Any], gpu: Device, stream: int) -> None:
     """Refer to objects until all that was asked for on a stream is done; then the next call lets go of them."""
     with gpu.beside_captures() as call:
         for _ in range(len(gpu.kept)):
@@ -109,21 +109,21 @@ def keep(objects: Sequence[Any], gpu: Device, stream: int) -> None:
                 raise call.error(code, "cuEventQuery")
             else:
                 call.call("cuEventDestroy_v2", event)
-    gpu.kept.append((recorded(gpu, stream), list(objects)))
+    gpu.kept.append((record_event(gpu, stream), list(objects)))
 
 
 def stream_handle(stream: Any) -> int:
     """The driver's handle of a stream: a number, or a stream of torch, CuPy, Numba, or with `__cuda_stream__`."""
     if is_integer(stream) and stream >= 0:
-        return canonical(int(stream))
+        return canonical_handle(int(stream))
     if hasattr(stream, "__cuda_stream__"):
-        return canonical(int(stream.__cuda_stream__()[1]))
+        return canonical_handle(int(stream.__cuda_stream__()[1]))
     for attribute in ("cuda_stream", "ptr", "handle"):
         found = getattr(stream, attribute, None)
         if found is not None:
-            return canonical(int(getattr(found, "value", found) or 0))
+            return canonical_handle(int(getattr(found, "value", found) or 0))
     raise TypeError(f"stream is {stream!r} (expected a stream of torch, CuPy or Numba, or its number)")
 
 
-def canonical(handle: int) -> int:
+def canonical_handle(handle: int) -> int:
     return 0 if handle == LEGACY else handle

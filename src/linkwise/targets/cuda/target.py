@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import CompileError, one_of
 from ...graph import Program
 from ...kernels.interface import REALS, Interface, Links
-from ...kernels.llvm import foreign_target, parsed
+from ...kernels.llvm import foreign_target, parse_module
 from ...kernels.lock import LOCK
 from ...kernels.target import CodeTarget, Explain
 from .driver import Module, device
@@ -102,7 +102,7 @@ class CudaTarget(CodeTarget["CudaCode"]):
         device(0)
 
     def loop_vectors(self, loops: LoopText, links: int, levels: int) -> int:
-        return loops.stored(links, levels)
+        return loops.stored_vectors(links, levels)
 
     def rounds(self, spec: RoundSpec) -> CudaRounds:
         from .rounds import CudaRounds
@@ -164,4 +164,4 @@ def ptx_of(text: str, architecture: str) -> str:
     """What LLVM makes of a text, for GPUs of this architecture and newer ones."""
     with LOCK:
         machine = foreign_target(TRIPLE).create_target_machine(cpu=architecture, opt=3)
-        return str(machine.emit_assembly(parsed(text)))
+        return str(machine.emit_assembly(parse_module(text)))

@@ -20,7 +20,7 @@ from ...tracing.loop_tracing import tree_of
 from ...tracing.tracing import function_name
 from ...tracing.universal import link_columns, link_kinds, link_table, trace_universal
 from .frame import PLACES, RECORD, work_numbers
-from .module import aligned, heap_of, with_data, with_interface
+from .module import align, heap_of, with_data, with_interface
 from .target import WasmTarget
 
 # A robot as data: the record that modules of loops take; see `targets.wasm.frame`.
@@ -39,7 +39,9 @@ def record_of_robot(robot: Robot, dtype: str) -> bytes:
             " robot), a module of its own)"
         )
     order, tree = tree_of(robot, link_kinds(robot))
-    return record(link_table(robot)[order], tree, np.array(robot.gravity), LinkRows(robot).positions, robot.nq, dtype)
+    return robot_record(
+        link_table(robot)[order], tree, np.array(robot.gravity), LinkRows(robot).positions, robot.nq, dtype
+    )
 
 
 def record_of_links(links: Links, dtype: str, rearranged: bool = True) -> bytes:
@@ -50,10 +52,12 @@ def record_of_links(links: Links, dtype: str, rearranged: bool = True) -> bytes:
         own = links.rows.positions
         places, nq = (PLACES * places + own - own[:, :1], PLACES * n) if rearranged else (own, int(own.max()) + 1)
     gravity = np.zeros(3) if links.gravity is None else links.gravity
-    return record(links.table, links.tree, gravity, places, nq, dtype)
+    return robot_record(links.table, links.tree, gravity, places, nq, dtype)
 
 
-def record(table: np.ndarray, tree: np.ndarray, gravity: np.ndarray, places: np.ndarray, nq: int, dtype: str) -> bytes:
+def robot_record(
+    table: np.ndarray, tree: np.ndarray, gravity: np.ndarray, places: np.ndarray, nq: int, dtype: str
+) -> bytes:
     parts = {
         "gravity": gravity.astype(dtype),
         "table": table.astype(dtype),
@@ -65,7 +69,7 @@ def record(table: np.ndarray, tree: np.ndarray, gravity: np.ndarray, places: np.
     body = b""
     for name, part in parts.items():
         header[name] = HEADER + len(body)
-        body += part.tobytes().ljust(aligned(part.nbytes), b"\0")
+        body += part.tobytes().ljust(align(part.nbytes), b"\0")
     header["bytes"] = HEADER + len(body)
     numbers = np.array([header[name] for name in RECORD], "<i4").tobytes()
     return numbers.ljust(HEADER, b"\0") + body
@@ -92,19 +96,19 @@ def robot_module(spec: KernelSpec) -> bytes:
         work = itemsize * work_numbers(spec.loop_text, spec.robot.n, int(spec.rolled.tree[0, 0]))
         described += [
             {"name": "robot", "role": "robot", "offset": start},
-            {"name": "work", "role": "work", "offset": aligned(start + len(record))},
+            {"name": "work", "role": "work", "offset": align(start + len(record))},
         ]
-    places, arrays = arrays_of(interface), 0
+    places, arrays = describe_arrays(interface), 0
     moved = with_data(code.binary, record, work, 0)
     for entry, size in places:
         described.append({**entry, "offset": heap_of(moved) + arrays})
-        arrays += aligned(size * itemsize)
+        arrays += align(size * itemsize)
     module = with_data(code.binary, record, work, arrays)
     about = {"robot": spec.robot.name, "method": spec.keywords.get("method"), "arguments": described}
-    return with_interface(module, header(spec.function, spec.dtype) | about)
+    return with_interface(module, module_header(spec.function, spec.dtype) | about)
 
 
-def arrays_of(interface: Interface) -> list[tuple[dict[str, Any], int]]:
+def describe_arrays(interface: Interface) -> list[tuple[dict[str, Any], int]]:
     """What is said of each array, and how many numbers it has."""
 
     def entry(argument: Argument, role: str) -> tuple[dict[str, Any], int]:
@@ -134,8 +138,8 @@ def universal_module(function: Callable[..., Any], arrays: Arrays, dtype: str, k
     described.append({"name": function_name(function), "role": "output", "shape": ["n", *result.shape]})
     record = {"header": RECORD, "columns": link_columns(), "kinds": [kind.__name__ for kind in link_joints()]}
     about = {"robot": None, "method": keywords.get("method"), "arguments": described, "record": record}
-    return with_interface(code.binary, header(function, dtype) | about)
+    return with_interface(code.binary, module_header(function, dtype) | about)
 
 
-def header(function: Callable[..., Any], dtype: str) -> dict[str, Any]:
+def module_header(function: Callable[..., Any], dtype: str) -> dict[str, Any]:
     return {"version": VERSION, "function": function_name(function), "dtype": dtype}

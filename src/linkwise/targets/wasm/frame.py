@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ...codegen.llvm.flow import Flow, Layout, assembled
+from ...codegen.llvm.flow import Flow, Layout, assemble
 from ...codegen.llvm.loops import LoopText
 from ...codegen.llvm.program import llvm_text, work_vectors
 from ...graph import Program
@@ -121,8 +121,8 @@ def loops_text(loops: LoopText, real: str) -> str:
     """The module of a program of loops."""
     layout, program = Layout(real, 1, False), loops.program
     flow, gathers = Flow(layout), [port.name == "q" and port.size == PLACES for port in program.inputs]
-    n, nq = entry(flow, "n"), entry(flow, "nq")
-    parts = [part(flow, name) for name in ("table", "tree", *(("gravity",) if loops.has_gravity else ()))]
+    n, nq = record_number(flow, "n"), record_number(flow, "nq")
+    parts = [record_part(flow, name) for name in ("table", "tree", *(("gravity",) if loops.has_gravity else ()))]
     sizes = [
         nq if gathered else flow.emit(f"mul i64 {n}, {port.size}")
         for port, gathered in zip((*program.inputs, *program.outputs), (*gathers, False), strict=True)
@@ -154,8 +154,8 @@ def work_numbers(loops: LoopText, n: int, levels: int) -> int:
 
 def work_bytes(loops: LoopText, layout: Layout) -> str:
     flow = Flow(layout)
-    of_links = flow.emit(f"mul i64 {entry(flow, 'n')}, {work_numbers(loops, 1, 0)}")
-    of_levels = flow.emit(f"mul i64 {entry(flow, 'levels')}, {work_numbers(loops, 0, 1)}")
+    of_links = flow.emit(f"mul i64 {record_number(flow, 'n')}, {work_numbers(loops, 1, 0)}")
+    of_levels = flow.emit(f"mul i64 {record_number(flow, 'levels')}, {work_numbers(loops, 0, 1)}")
     numbers = flow.emit(f"add i64 {of_links}, {of_levels}")
     return function("work_bytes", flow, ["ptr %robot"], flow.emit(f"mul i64 {numbers}, {layout.bits // 8}"))
 
@@ -179,7 +179,7 @@ def each_state(flow: Flow, arrays: Sequence[str], sizes: Sequence[str], state: C
 
 def gather(flow: Flow, q: str, n: str) -> None:
     """Four numbers for each link, from those of the joints; NaN for a quaternion that nothing can be divided by."""
-    layout, places = flow.layout, part(flow, "places")
+    layout, places = flow.layout, record_part(flow, "places")
     zero, one, nan = (layout.constant(x) for x in (0.0, 1.0, float("nan")))
     with flow.counted(n) as link:
         first = flow.emit(f"mul i64 {link}, {PLACES}")
@@ -188,7 +188,7 @@ def gather(flow: Flow, q: str, n: str) -> None:
         x = [flow.emit(f"load {layout.real}, ptr {flow.element(layout.real, q, index_of(flow, k))}") for k in indices]
         square = zero
         for number in x:
-            square = flow.fused(number, number, square)
+            square = flow.multiply_add(number, number, square)
         sum_ = flow.do("fadd", square, flow.do("fdiv", one, square))
         useless = flow.emit(f"fcmp uno {layout.vector} {flow.do('fmul', sum_, zero)}, {zero}")
         quaternion = flow.emit(f"icmp ne i32 {indices[0]}, {indices[1]}")
@@ -201,14 +201,14 @@ def index_of(flow: Flow, x: str) -> str:
     return flow.emit(f"zext i32 {x} to i64")
 
 
-def entry(flow: Flow, name: str) -> str:
+def record_number(flow: Flow, name: str) -> str:
     """A number of the robot's record."""
     return index_of(flow, flow.emit(f"load i32, ptr {flow.element('i32', '%robot', RECORD.index(name))}"))
 
 
-def part(flow: Flow, name: str) -> str:
+def record_part(flow: Flow, name: str) -> str:
     """The address of a part of the record."""
-    return flow.element("i8", "%robot", entry(flow, name))
+    return flow.element("i8", "%robot", record_number(flow, name))
 
 
 def pointers(names: Sequence[str]) -> str:
@@ -227,4 +227,4 @@ def module(*texts: str) -> str:
     """One text of several, with what WebAssembly lacks."""
     lacking = [(WIDE_INTEGERS, "i128"), (EXTREMES, "@llvm.maxnum"), (EXTREMES, "@llvm.minnum")]
     needed = dict.fromkeys(functions for functions, word in lacking if any(word in text for text in texts))
-    return HEAD + assembled(*texts, *needed) + ATTRIBUTES
+    return HEAD + assemble(*texts, *needed) + ATTRIBUTES

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...extras import imported
-from .module import PAGE, aligned
+from .module import PAGE, align
 
 AT_ONCE = 1 << 22  # bytes of arrays that are in a module's memory at a time
 
@@ -34,7 +34,7 @@ class Instances:
         self._spare: list[Instance] = []
 
     @contextmanager
-    def one(self) -> Iterator[Instance]:
+    def borrow(self) -> Iterator[Instance]:
         try:
             instance = self._spare.pop()
         except IndexError:
@@ -70,7 +70,7 @@ class Instance:
             places = []
             for part in parts:
                 places.append(here)
-                here = aligned(here + part.nbytes)
+                here = align(here + part.nbytes)
             self._grow(here)
             for part, place in zip(parts[: len(inputs)], places, strict=False):
                 self._bytes(place, part.nbytes)[:] = part.view(np.uint8)
@@ -81,7 +81,7 @@ class Instance:
 
     def _place(self, size: int) -> int:
         """Memory of this size, for good."""
-        place, self._next = self._next, aligned(self._next + size)
+        place, self._next = self._next, align(self._next + size)
         self._grow(self._next)
         return int(place)
 

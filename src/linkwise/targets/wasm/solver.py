@@ -26,7 +26,7 @@ from ..driver_text import driver_text
 from .frame import module
 from .target import WasmTarget
 
-ASKED = (
+HEADER_FIELDS = (
     "rtol",
     "max_steps",
     "queue",
@@ -45,7 +45,7 @@ class Block(NamedTuple):
 
     @property
     def record(self) -> int:
-        return len(ASKED)
+        return len(HEADER_FIELDS)
 
     @property
     def y(self) -> int:
@@ -72,8 +72,8 @@ class Block(NamedTuple):
         block = np.zeros(self.numbers)
         block[0] = rtol
         block.view(np.int64)[1] = max_steps
-        block[ASKED.index("sample")] = np.inf
-        block[ASKED.index("first")] = record[list(RECORD).index("h")]
+        block[HEADER_FIELDS.index("sample")] = np.inf
+        block[HEADER_FIELDS.index("first")] = record[list(RECORD).index("h")]
         block[self.record : self.tolerance] = record
         block[self.tolerance : self.context] = atol
         return block
@@ -88,7 +88,7 @@ def driver_module(program: Program, method: Method) -> tuple[bytes, Block]:
 
 
 def advance_text(block: Block) -> str:
-    record, first = block.record, ASKED.index("first")
+    record, first = block.record, HEADER_FIELDS.index("first")
     names = ("t", "h", "status", "steps", "rejected")
     t, h, status, steps, rejected = (record + list(RECORD).index(name) for name in names)
     given: dict[str, Any] = {

@@ -11,7 +11,7 @@ import numpy as np
 from ...graph import Program
 from ...kernels import llvm
 from ...kernels.interface import REALS, Interface, Links
-from ...kernels.llvm import foreign_target, parsed
+from ...kernels.llvm import foreign_target, parse_module
 from ...kernels.lock import LOCK
 from ...kernels.target import BatchFunction, CodeTarget
 from .module import module_of
@@ -82,7 +82,7 @@ class WasmTarget(CodeTarget["WasmCode"]):
                 count = max(arrays[-1].size // sizes[-1], 1)
                 own = [array.size // count for array in arrays]
             rows = [array.reshape(-1)[s * begin : s * end] for array, s in zip(arrays, own, strict=True)]
-            with instances.one() as instance:
+            with instances.borrow() as instance:
                 return instance.run(end - begin, rows[:inputs], rows[inputs:], own)
 
         return run
@@ -104,4 +104,4 @@ def object_of(text: str) -> bytes:
         machine = foreign_target(TRIPLE).create_target_machine(
             opt=llvm.OPTIMIZATION, reloc="static", codemodel="default"
         )
-        return bytes(machine.emit_object(parsed(text)))
+        return bytes(machine.emit_object(parse_module(text)))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from ....codegen.llvm.elementary import FUNCTIONS, elementary_function
-from ....codegen.llvm.flow import Flow, Layout, assembled
+from ....codegen.llvm.flow import Flow, Layout, assemble
 from ....codegen.llvm.program import fused_products, lengths
 from ....codegen.llvm.sine import large_angle
 from ....graph import Node, Program
@@ -102,12 +102,12 @@ def cuda_text(program: Program, real: str, shape: Shape) -> str:
         functions.append(full_function(program, layout, order, arrays))
         fast_results(flow, program, rows, order)
     else:
-        rows.leave(full_results(flow, program, rows, order))
+        rows.store_results(full_results(flow, program, rows, order))
     flow.go("done")
     flow.enter("done")
     head = f"define ptx_kernel void @kernel({', '.join(['i64 %count', *arrays])}) #2 {{"
     text = "\n".join([*sorted(flow.declared), head, *flow.lines, "  ret void", "}"])
-    return HEAD + rows.declarations + assembled(*functions, REGISTERS, text) + attributes(shape) + METADATA
+    return HEAD + rows.declarations + assemble(*functions, REGISTERS, text) + attributes(shape) + METADATA
 
 
 def full_function(program: Program, layout: Layout, order: Sequence[Node], arrays: Sequence[str]) -> str:
@@ -115,19 +115,19 @@ def full_function(program: Program, layout: Layout, order: Sequence[Node], array
     flow = Flow(layout)
     rows = DirectRows(flow, program, 0)
     rows.state = "%state"
-    rows.leave(full_results(flow, program, rows, order))
+    rows.store_results(full_results(flow, program, rows, order))
     return flow.function(f"internal void @full({', '.join(['i64 %state', *arrays])})")
 
 
 def full_results(flow: Flow, program: Program, rows: DirectRows, order: Sequence[Node]) -> list[list[str]]:
     """The names of the results, for every state."""
     wanted = [node for flat in program.results for node in flat]
-    bad = not_finite(flow, program, rows)
+    bad = non_finite_flag(flow, program, rows)
     compute = flow.fresh("compute")
     flow.go(compute)
     flow.enter(compute)
     nodes = ThreadNodes(flow, order, [node.index for node in wanted], rows.load)
-    nodes.written()
+    nodes.emit_all()
     nan = flow.layout.constant(float("nan"))
     blank: dict[str, str] = {}
     for node in wanted:
@@ -141,7 +141,7 @@ def fast_results(flow: Flow, program: Program, rows: DirectRows, order: Sequence
     """Compute and write the results as for usual states; then, of unusual ones, once more in full."""
     wanted = [node.index for flat in program.results for node in flat]
     nodes = FastNodes(flow, order, wanted, rows.load)
-    nodes.written()
+    nodes.emit_all()
     results = [[nodes.result(node) for node in flat] for flat in program.results]
     quaternions = {
         (port.name, start + k): rows.load(port.name, start + k)
@@ -149,8 +149,8 @@ def fast_results(flow: Flow, program: Program, rows: DirectRows, order: Sequence
         for start in port.quaternions
         for k in range(4)
     }
-    unusual = nodes.unusual(program.inputs, lengths(flow, program, quaternions))
-    rows.leave(results)
+    unusual = nodes.unusual_flag(program.inputs, lengths(flow, program, quaternions))
+    rows.store_results(results)
     if unusual:
         rows.finish()
         flow.lines.append(f"  br i1 {unusual}, label %again, label %done, !prof !0")
@@ -191,23 +191,25 @@ def launch_bounds(threads: int, blocks: int = 0) -> str:
     return "\n".join([f"!nvvm.annotations = !{{{names}}}", *nodes, ""])
 
 
-def not_finite(flow: Flow, program: Program, rows: DirectRows) -> str:
+def non_finite_flag(flow: Flow, program: Program, rows: DirectRows) -> str:
     """Whether an input is infinite or NaN."""
-    loaded = rows.test()
+    loaded = rows.tested_values()
     names = [(port.name, k) for port in program.inputs for k in range(port.size)]
     values = [*loaded, *lengths(flow, program, dict(zip(names, loaded, strict=True)))]
     if not values:
         return ""
     if flow.layout.real == "float":
-        largest = combined([flow.call("fabs", x) for x in values], partial(flow.call, "maximum"))  # NaN if one is
+        largest = reduce_pairwise(
+            [flow.call("fabs", x) for x in values], partial(flow.call, "maximum")
+        )  # NaN if one is
         return flow.emit(f"fcmp uge float {largest}, {flow.layout.constant(float('inf'))}")
     flow.declared.add("declare i32 @llvm.umax.i32(i32, i32)")
     exponents = [upper_half(flow, x) for x in values]  # there is no instruction for the larger of two doubles
-    largest = combined(exponents, lambda a, b: flow.emit(f"call i32 @llvm.umax.i32(i32 {a}, i32 {b})"))
+    largest = reduce_pairwise(exponents, lambda a, b: flow.emit(f"call i32 @llvm.umax.i32(i32 {a}, i32 {b})"))
     return flow.emit(f"icmp uge i32 {largest}, {INFINITE}")
 
 
-def combined(values: list[str], combine: Callable[[str, str], str]) -> str:
+def reduce_pairwise(values: list[str], combine: Callable[[str, str], str]) -> str:
     """By pairs, then pairs of these, so that few wait for one another."""
     while len(values) > 1:
         pairs = [values[k : k + 2] for k in range(0, len(values), 2)]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from ....codegen.llvm.flow import Flow
 from ....codegen.llvm.program import Nodes
-from ....codegen.llvm.sine import polynomials, reduced
+from ....codegen.llvm.sine import polynomials, reduce_angle
 from ....graph import Node, Port
 
 SAFE = 2.0**20  # an angle that `large_angle` takes
@@ -24,7 +24,7 @@ class ThreadNodes(Nodes):
         super().__init__(flow, nodes, {}, wanted)
         self.flow, self.load = flow, load
 
-    def written(self, then: Callable[[int, str], None] | None = None) -> dict[int, str]:
+    def emit_all(self, then: Callable[[int, str], None] | None = None) -> dict[int, str]:
         waves, needed = first_waves(self.nodes)
         for node in self.nodes:
             if node.index in needed and node.index not in self.products:
@@ -89,7 +89,7 @@ def sine_cosines(flow: Flow, angles: Sequence[str]) -> dict[str, tuple[str, str]
     near, far, after = (flow.fresh(name) for name in ("near", "far", "waves"))
     flow.go(near)
     flow.enter(near)
-    reductions = [reduced(flow, x) for x in angles]
+    reductions = [reduce_angle(flow, x) for x in angles]
     some = reductions[0][3]
     for *_, large in reductions[1:]:
         some = flow.emit(f"or i1 {some}, {large}")
@@ -136,16 +136,16 @@ class FastNodes(ThreadNodes):
     """Nodes, and beside them what tells whether the state is unusual."""
 
     def __init__(self, flow: Flow, nodes: Sequence[Node], wanted: Iterable[int], load: Callable[..., str]) -> None:
-        super().__init__(flow, nodes, wanted, self.loaded)
+        super().__init__(flow, nodes, wanted, self.load_and_test)
         self.from_rows = load
         self.flags: list[str] = []
         self.waiting = ""
         self.total = ""
         self.seen = {node.args[0].payload for node in first_waves(nodes)[0] if node.args[0].op == "input"}
 
-    def loaded(self, name: str, position: int) -> str:
+    def load_and_test(self, name: str, position: int) -> str:
         x = self.from_rows(name, position)
-        if (name, position) not in self.seen:  # an angle is tested where it is reduced
+        if (name, position) not in self.seen:  # an angle is tested where it is reduce_angle
             self.seen.add((name, position))
             self.test(x)
         return x
@@ -164,15 +164,17 @@ class FastNodes(ThreadNodes):
         elif not self.waiting:
             self.waiting = x
         else:
-            self.total = flow.fused(self.waiting, x, self.total) if self.total else flow.do("fmul", self.waiting, x)
+            self.total = (
+                flow.multiply_add(self.waiting, x, self.total) if self.total else flow.do("fmul", self.waiting, x)
+            )
             self.waiting = ""
 
-    def unusual(self, inputs: Sequence[Port], others: Iterable[str]) -> str:
+    def unusual_flag(self, inputs: Sequence[Port], others: Iterable[str]) -> str:
         """An i1, or nothing for a program that has no unusual states; `others` are more numbers to be finite."""
         flow = self.flow
         for port in inputs:
             for position in range(port.size):
-                self.loaded(port.name, position)
+                self.load_and_test(port.name, position)
         for x in others:
             self.test(x)
         if self.waiting:
@@ -191,7 +193,7 @@ class FastNodes(ThreadNodes):
     def sine_cosines_of(self, angles: Sequence[str]) -> dict[str, tuple[str, str]]:
         flow, found = self.flow, {}
         for x in angles:
-            r, behind, k, large = reduced(flow, x)
+            r, behind, k, large = reduce_angle(flow, x)
             self.flags.append(large)
             found[x] = polynomials(flow, r, behind, k)
         return found
@@ -212,9 +214,9 @@ class FastNodes(ThreadNodes):
         constant = flow.layout.constant
         flow.declared.add(RECIPROCAL)
         y = flow.emit(f"call float @llvm.nvvm.rcp.approx.ftz.f(float {x})")
-        e = flow.fused(flow.do("fneg", x), y, constant(1.0))
+        e = flow.multiply_add(flow.do("fneg", x), y, constant(1.0))
         self.flags.append(flow.emit(f"fcmp uge float {flow.call('fabs', e)}, {constant(0.5)}"))
-        return flow.fused(y, e, y)
+        return flow.multiply_add(y, e, y)
 
 
 def upper_half(flow: Flow, x: str) -> str:

@@ -60,11 +60,11 @@ class DirectRows:
             )
         return self.known[name, position]
 
-    def test(self) -> list[str]:
+    def tested_values(self) -> list[str]:
         """The numbers of all inputs, to be tested. They stay in registers."""
         return [self.load(port.name, k) for port in self.program.inputs for k in range(port.size)]
 
-    def leave(self, results: Sequence[Sequence[str]]) -> None:
+    def store_results(self, results: Sequence[Sequence[str]]) -> None:
         """Write the results."""
         flow = self.flow
         for k, values in enumerate(results):
@@ -139,28 +139,28 @@ class StagedRows(DirectRows):
         start = flow.emit(f"mul i64 {flow.emit(f'zext i32 {block} to i64')}, {self.threads}")
         self.first = flow.emit(f"add i64 {start}, {flow.emit(f'shl i64 {warp}, 5')}")
         self.state = flow.emit(f"add i64 {self.first}, {self.lane64}")
-        self.mine = element(flow, SHARED, "@tile", flow.emit(f"mul i64 {warp}, {self.tile}"))
+        self.warp_tile = element(flow, SHARED, "@tile", flow.emit(f"mul i64 {warp}, {self.tile}"))
         left = flow.emit(f"sub i64 %count, {self.first}")
         full = flow.emit(f"icmp sge i64 {left}, {WARP}")
-        self.whole = flow.emit(f"and i1 {full}, {self.aligned()}")
+        self.full_warp = flow.emit(f"and i1 {full}, {self.aligned()}")
         few = flow.emit(f"and i32 {flow.emit(f'trunc i64 {left} to i32')}, {WARP - 1}")
         others = flow.emit(f"xor i32 {flow.emit(f'shl i32 -1, {few}')}, -1")
         self.members = flow.emit(f"select i1 {full}, i32 -1, i32 {others}")
         flow.branch(flow.emit(f"icmp ult i64 {self.state}, %count"), "inside", "done")
         flow.enter("inside")
-        flow.branch(self.whole, "copy", "take")
+        flow.branch(self.full_warp, "copy", "take")
         flow.enter("copy")
         for k, place in enumerate(self.inputs):
-            self.pieces(place, f"%in{k}", into_tile=True)
+            self.copy_in_pieces(place, f"%in{k}", into_tile=True)
         flow.declared.add("declare void @llvm.nvvm.cp.async.wait.all()")
         flow.lines.append("  call void @llvm.nvvm.cp.async.wait.all()")
         flow.go("ready")
         flow.enter("take")
         for k, place in enumerate(self.inputs):
-            self.row(place, f"%in{k}", into_tile=True)
+            self.copy_row(place, f"%in{k}", into_tile=True)
         flow.go("ready")
         flow.enter("ready")
-        self.meet()
+        self.sync_warp()
 
     def aligned(self) -> str:
         """Whether all arrays begin at multiples of 16 bytes."""
@@ -171,12 +171,12 @@ class StagedRows(DirectRows):
             total = flow.emit(f"or i64 {total}, {address}") if total else address
         return flow.emit(f"icmp eq i64 {flow.emit(f'and i64 {total}, 15')}, 0")
 
-    def meet(self) -> None:
+    def sync_warp(self) -> None:
         """Wait for the other threads of the warp."""
         self.flow.declared.add("declare void @llvm.nvvm.bar.warp.sync(i32)")
         self.flow.lines.append(f"  call void @llvm.nvvm.bar.warp.sync(i32 {self.members})")
 
-    def pieces(self, place: Place, array: str, into_tile: bool) -> None:
+    def copy_in_pieces(self, place: Place, array: str, into_tile: bool) -> None:
         """The rows of a warp, 16 bytes at a time by one thread each."""
         flow, kind = self.flow, f"<{self.wide} x {self.real}>"
         rows = element(flow, GLOBAL, array, flow.emit(f"mul i64 {self.first}, {place.size}"))
@@ -192,7 +192,7 @@ class StagedRows(DirectRows):
             if place.padded:
                 to = flow.emit(f"add i32 {index}, {flow.emit(f'udiv i32 {index}, {place.size // self.wide}')}")
             source = self.piece(GLOBAL, rows, index, 0)
-            target = self.piece(SHARED, self.mine, to, place.start)
+            target = self.piece(SHARED, self.warp_tile, to, place.start)
             if into_tile:
                 flow.declared.add(f"declare void {CP_ASYNC}, {GLOBAL})")
                 flow.lines.append(f"  call void {CP_ASYNC} {target}, {GLOBAL} {source})")
@@ -209,7 +209,7 @@ class StagedRows(DirectRows):
         at = flow.emit(f"zext i32 {flow.emit(f'mul i32 {index}, {self.wide}')} to i64")
         return element(flow, space, pointer, flow.emit(f"add i64 {at}, {start}") if start else at)
 
-    def row(self, place: Place, array: str, into_tile: bool) -> None:
+    def copy_row(self, place: Place, array: str, into_tile: bool) -> None:
         """This thread's own row, number by number."""
         if not place.size:
             return
@@ -226,17 +226,17 @@ class StagedRows(DirectRows):
     def row_in_tile(self, place: Place) -> str:
         flow = self.flow
         at = flow.emit(f"mul i64 {self.lane64}, {place.stride}")
-        return element(flow, SHARED, self.mine, flow.emit(f"add i64 {at}, {place.start}"))
+        return element(flow, SHARED, self.warp_tile, flow.emit(f"add i64 {at}, {place.start}"))
 
     def load(self, name: str, position: int) -> str:
         if (name, position) not in self.known:
             place = self.place_of[name]
             if name not in self.pointers:
                 self.pointers[name] = self.row_in_tile(place)
-            self.known |= self.group(name, place, position // place.width * place.width)
+            self.known |= self.load_group(name, place, position // place.width * place.width)
         return self.known[name, position]
 
-    def group(self, name: str, place: Place, first: int) -> dict[tuple[str, int], str]:
+    def load_group(self, name: str, place: Place, first: int) -> dict[tuple[str, int], str]:
         """As many numbers as are read at a time."""
         flow, width = self.flow, place.width
         address = element(flow, SHARED, self.pointers[name], first)
@@ -246,15 +246,15 @@ class StagedRows(DirectRows):
             return {(name, first): x}
         return {(name, first + k): flow.emit(f"extractelement {kind} {x}, i32 {k}") for k in range(width)}
 
-    def test(self) -> list[str]:
+    def tested_values(self) -> list[str]:
         """They are loaded again where they are needed: too many to stay in registers."""
-        values = super().test()
+        values = super().tested_values()
         self.known = {}
         return values
 
-    def leave(self, results: Sequence[Sequence[str]]) -> None:
+    def store_results(self, results: Sequence[Sequence[str]]) -> None:
         flow = self.flow
-        self.meet()  # all inputs have been read
+        self.sync_warp()  # all inputs have been read
         for place, values in zip(self.outputs, results, strict=True):
             row, width = self.row_in_tile(place), place.width
             for first in range(0, place.size, width):
@@ -265,20 +265,20 @@ class StagedRows(DirectRows):
                         x = flow.emit(f"insertelement {kind} {x}, {self.real} {values[first + k]}, i32 {k}")
                 address = element(flow, SHARED, row, first)
                 flow.lines.append(f"  store {kind} {x}, {SHARED} {address}, align {width * self.align}")
-        self.meet()
-        flow.branch(self.whole, "give", "put")
+        self.sync_warp()
+        flow.branch(self.full_warp, "give", "put")
         flow.enter("give")
         for k, place in enumerate(self.outputs):
-            self.pieces(place, f"%out{k}", into_tile=False)
+            self.copy_in_pieces(place, f"%out{k}", into_tile=False)
         flow.go("written")
         flow.enter("put")
         for k, place in enumerate(self.outputs):
-            self.row(place, f"%out{k}", into_tile=False)
+            self.copy_row(place, f"%out{k}", into_tile=False)
         flow.go("written")
         flow.enter("written")
 
     def finish(self) -> None:
-        self.meet()  # others have written parts of this thread's rows
+        self.sync_warp()  # others have written parts of this thread's rows
 
 
 def element(flow: Flow, space: str, pointer: str, index: str | int) -> str:

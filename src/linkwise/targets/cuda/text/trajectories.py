@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ....codegen.llvm.elementary import functions_text
-from ....codegen.llvm.flow import Flow, Layout, assembled
+from ....codegen.llvm.flow import Flow, Layout, assemble
 from ....codegen.llvm.integrator import HEAD as ADVANCE
 from ....codegen.llvm.program import fused_products
 from ....codegen.llvm.rollout import NO_UNROLLING, Rollout, RolloutWriter
@@ -40,7 +40,7 @@ def cuda_driver_text(nodes: Iterable[Node], advance: str, vectors: int, shape: S
     head = f"define ptx_kernel void @kernel(i64 %count, {given}) #2 {{"
     text = "\n".join([head, start, *flow.slots, *body, "  ret void", "}"])
     inside = advance.replace("define void @advance_1(", "define internal void @advance_1(")
-    module = assembled(*functions_text(nodes, [LAYOUT]), REGISTERS, inside, text)
+    module = assemble(*functions_text(nodes, [LAYOUT]), REGISTERS, inside, text)
     return HEAD + module + attributes(shape) + METADATA
 
 
@@ -48,16 +48,16 @@ class ThreadRollout(RolloutWriter):
     """The text of one thread. Parameters are read where they are needed: the cache has them."""
 
     space = GLOBAL
-    marked = True  # unrolled stages take longer: their code does not fit in the cache of instructions
-    lazy = True
+    no_unroll = True  # unrolled stages take longer: their code does not fit in the cache of instructions
+    reads_late = True
 
     def rates(self, t: str, z: Sequence[str], held: dict[tuple[str, int], str]) -> list[str]:
         program = self.rollout.program
         (results,) = program.results
         wanted = [node.index for node in results]
         order = fewest_live(program, fused_products(program.nodes, set(wanted)))
-        nodes = ThreadNodes(self.flow, order, wanted, self.given(t, z, dict(held)))
-        nodes.written()
+        nodes = ThreadNodes(self.flow, order, wanted, self.input_reader(t, z, dict(held)))
+        nodes.emit_all()
         return [nodes.result(node) for node in results]
 
 
@@ -76,4 +76,4 @@ def cuda_rollout_text(rollout: Rollout, real: str, shape: Shape) -> str:
     head = f"define ptx_kernel void @kernel(i64 %count, {rollout.arguments(real, GLOBAL)}) #2 {{"
     text = "\n".join([*sorted(flow.declared), head, *flow.lines, "  ret void", "}"])
     functions = cuda_functions({node.op for node in rollout.program.nodes}, layout)
-    return HEAD + assembled(*functions, REGISTERS, text) + attributes(shape) + METADATA + NO_UNROLLING
+    return HEAD + assemble(*functions, REGISTERS, text) + attributes(shape) + METADATA + NO_UNROLLING
