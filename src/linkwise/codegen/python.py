@@ -1,4 +1,4 @@
-"""A program as Python source: plain assignments, in an order in which they can be read and run."""
+"""A program as Python source: plain assignments in executable order."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WORDS = {**NUMPY_NAMES, **CHOICES, "select": "where({0} >= 0, {1}, {2})"}
 
 
 def python_text(program: Program, name: str, about: str) -> str:
-    """A function of the program's inputs that needs nothing but functions of NumPy."""
+    """A function of the program's inputs that uses only functions of NumPy."""
 
     inputs = python_names(port.name for port in program.inputs)
     shapes = {port.name: port.shape for port in program.inputs}
@@ -56,7 +56,7 @@ def python_text(program: Program, name: str, about: str) -> str:
 
 
 def element(name: str, shape: tuple[int, ...], position: int) -> str:
-    """How the number at that position is written: q[2], wrench[1][0], or the name alone."""
+    """The expression of the number at a position: q[2], wrench[1][0], or the name alone."""
     index: list[int] = []
     for size in reversed(shape):
         position, k = divmod(position, size)
@@ -77,7 +77,7 @@ def port_description(port: Port, name: str) -> str:
 
 
 def python_names(names: Iterable[str]) -> dict[str, str]:
-    """A name in Python for each: itself, with underscores behind it where Python or the text has another use for it."""
+    """A Python name for each name, with appended underscores if Python or the text reserves it."""
     wanted = tuple(names)
     chosen: dict[str, str] = {}
     for name in wanted:
@@ -93,6 +93,6 @@ def is_reserved(name: str) -> bool:
 
 
 def valid_name(name: str) -> str:
-    """A name that Python takes."""
+    """A valid Python name."""
     clean = "".join(c if c.isalnum() or c == "_" else "_" for c in name)
     return f"f_{clean}" if not clean.isidentifier() or is_reserved(clean) else clean

@@ -1,6 +1,6 @@
-"""LLVM, which compiles the texts of all targets, and what else compiled code depends on.
+"""LLVM, which compiles the texts of all targets, and the environment that compiled code depends on.
 
-LLVM takes longer to load than a kernel takes to run for a second: nothing here loads it before a text is compiled.
+LLVM is slow to load, so it is loaded only to compile a text.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import Any
 from ..errors import CompileError
 from .sources import AT_IMPORT
 
-OPTIMIZATION = 2  # level at which LLVM selects and schedules instructions; it changes the time, never a result
+OPTIMIZATION = 2  # level of instruction selection and scheduling; it changes the speed, never a result
 
 
 @lru_cache(maxsize=1)
 def binding() -> Any:
-    """LLVM's Python binding, ready to compile for this machine; ImportError if it is not installed."""
+    """LLVM's Python binding, initialized for this machine; ImportError if it is not installed."""
     import llvmlite.binding as llvm
 
     llvm.initialize_native_target()
@@ -28,14 +28,14 @@ def binding() -> Any:
 
 @lru_cache(maxsize=1)
 def llvm_version() -> str:
-    """Of the binding, hence of LLVM, which is not loaded for this; ImportError if it is not installed."""
+    """The version of the binding, read without loading LLVM; ImportError if it is not installed."""
     import llvmlite
 
     return str(llvmlite.__version__)
 
 
 def parse_module(text: str) -> Any:
-    """LLVM's module of a text."""
+    """Parse and verify an assembly text."""
     try:
         module = binding().parse_assembly(text)
         module.verify()
@@ -45,7 +45,7 @@ def parse_module(text: str) -> Any:
 
 
 def foreign_target(triple: str) -> Any:
-    """LLVM's target for other machines than this one."""
+    """LLVM's target for another machine."""
     binding().initialize_all_targets()
     binding().initialize_all_asmprinters()
     return binding().Target.from_triple(triple)
@@ -53,18 +53,18 @@ def foreign_target(triple: str) -> Any:
 
 @lru_cache(maxsize=1)
 def system() -> tuple[str, ...]:
-    """The operating system and, last, the kind of machine."""
+    """The operating system and, last, the machine type."""
     if hasattr(os, "uname"):
         names = os.uname()
         return names.sysname, names.release, names.version, names.machine
-    import platform  # slow: it runs other programs
+    import platform  # slow, since it runs other programs
 
     return platform.platform(), platform.machine()
 
 
 @lru_cache(maxsize=1)
 def environment() -> tuple[str, ...]:
-    """What else compiled code depends on: versions, the machine, and the files of Linkwise itself."""
+    """Versions, the machine and the source files of Linkwise, for cache keys."""
     from numpy import __version__ as numpy_version
 
     from .object_layout import object_layout

@@ -1,4 +1,4 @@
-"""From a text to machine code, by way of the cache."""
+"""Loads the code of a text from the cache, or compiles it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .target import CodeTarget, Loaded
 
 
 def load_or_compile(name: str, text: str, target: CodeTarget[Loaded]) -> Loaded:
-    """The code of a text: from the cache, or compiled and then kept there. `name` says what the text is."""
+    """The code of a text, from the cache or compiled and stored. `name` is the kind of text."""
     key = cache.key(name, text, repr(target), *environment())
     return load_or_compile_as(key, cache.load(key), target, lambda: text)
 
@@ -23,7 +23,7 @@ def load_or_compile_as(
     text: Callable[[], str],
     metadata: Callable[[], dict[str, str]] = dict,
 ) -> Loaded:
-    """The same under a key that is known without the text. `cached` is what the cache has under it."""
+    """The same for a key that is known without the text. `cached` is its cache entry."""
     with LOCK:
         if cached is not None:
             code = target.load(binary=cached[1])

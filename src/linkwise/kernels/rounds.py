@@ -1,7 +1,7 @@
-"""A function in O(log n) rounds as launches: programs over rows of numbers, and rows put in order between them.
+"""A function in O(log n) rounds: launches of programs over rows of numbers, and gathers of rows between them.
 
-The plan knows buffers by their numbers of rows; where they are, and what launches a program there, is the memory's
-business. A chain needs no order: the pairs of a round lie one after another, and what they become does too.
+A plan numbers its buffers; a memory allocates them and launches the programs. A chain needs no gathers: the pairs of a
+round are contiguous, and so are their results.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Slice = tuple[int, int]  # a buffer, and its row where a program begins to read 
 
 
 class Launch(NamedTuple):
-    """A program on so many rows."""
+    """A program on `rows` rows."""
 
     program: Program
     rows: int
@@ -31,7 +31,7 @@ class Launch(NamedTuple):
 
 
 class Order(NamedTuple):
-    """Rows of a buffer, by their positions, to another."""
+    """A gather: the rows at these positions of a buffer, copied to another."""
 
     source: int
     rows: np.ndarray
@@ -39,7 +39,7 @@ class Order(NamedTuple):
 
 
 class Plan:
-    """Buffers and what is done with them, one after the other. `given` and `result` are the buffers of the arrays."""
+    """Buffers and the steps over them, in order. `given` and `result` are the buffers of inputs and result."""
 
     def __init__(self, rounds: Rounds, tree: Sequence[Round]) -> None:
         self.shapes: list[tuple[int, int]] = []
@@ -62,9 +62,9 @@ class Plan:
         self.result = self.of_one_state(self.gather_rows(out, np.argsort(order)), self.roots)
 
     def of_one_state(self, result: int, roots: np.ndarray) -> int:
-        """The result with NaN throughout, if a branch of the base has a number that is not finite.
+        """The result, all NaN if any branch of the base has a non-finite number.
 
-        In a branch, NaN reaches every link by itself: programs give NaN for rows with such a number.
+        Within a branch NaN spreads by itself, since programs give NaN for rows with a non-finite number.
         """
         if len(roots) == 1:
             return result
@@ -88,7 +88,7 @@ class Plan:
         return number
 
     def gather_rows(self, source: int, index: np.ndarray, extra: int = 0) -> int:
-        """A buffer of these rows, with room for more; the same buffer where they are its first rows already."""
+        """A buffer of these rows, with `extra` spare rows; the same buffer if these are already its first rows."""
         rows, width = self.shapes[source]
         if not extra and len(index) <= rows and (index == np.arange(len(index))).all():
             return source
@@ -97,7 +97,7 @@ class Plan:
         return target
 
     def add_contraction(self, how: RowContraction, tree: Sequence[Round], live: int, order: np.ndarray) -> int:
-        """The buffer of the ends of all links."""
+        """Add the rounds of a contraction; the buffer of the ends of all links."""
         undo: list[tuple[Program | None, tuple[Slice, ...], int, np.ndarray]] = []
         ids = order
         for merged, joined in tree:
@@ -136,14 +136,14 @@ class Plan:
 
 
 def first_of_two(width: int) -> Program:
-    """The first of two rows; NaN, as always, where one of them has a number that is not finite."""
+    """The first of two rows; NaN if either has a non-finite number, as in all programs."""
     graph, shape = Graph(), (width,)
     row = [graph.input("one", k) for k in range(width)]
     return Program.of(graph, [Port("one", shape), Port("other", shape)], [Port("out", shape)], [row])
 
 
 class Codes:
-    """The programs of a plan, compiled for a target, each once."""
+    """The distinct programs of a plan, compiled for a target."""
 
     def __init__(self, plan: Plan, target: CodeTarget[Any], dtype: str) -> None:
         self.target, self.dtype, self.from_cache = target, dtype, True
@@ -165,7 +165,7 @@ class Codes:
 
 
 class HostMemory:
-    """The buffers of a plan in this machine's memory, with its launches."""
+    """The buffers of a plan in the host's memory, and its steps."""
 
     def __init__(self, plan: Plan, codes: Codes) -> None:
         self.plan = plan
@@ -177,7 +177,7 @@ class HostMemory:
         ]
 
     def run(self, given: Sequence[np.ndarray]) -> np.ndarray:
-        """The result for the arrays of one state: a row for each link, until the next run."""
+        """The result for the arrays of one state, a row per link, valid until the next run."""
         for buffer, array in zip(self.plan.given, given, strict=True):
             self.buffers[buffer][...] = array.reshape(self.plan.n, -1)
         for step in self.steps:

@@ -18,7 +18,7 @@ from ..ode.trajectories import DONE, RECORD, RUNNING
 def advance_texts(
     program: Program, method: Method, layout: Layout, crossings: Sequence[Crossing]
 ) -> tuple[list[str], int]:
-    """The driver of a program, and its functions; and how many vectors of memory it needs."""
+    """The driver of a program with its functions, and the vectors of memory that it needs."""
     size, parameters = program.inputs[1].size, sum(port.size for port in program.inputs[2:])
     texts = [values_text(program, layout, "rhs", 0)]
     if crossings:
@@ -32,9 +32,9 @@ def advance_texts(
 def driver_text(
     program: Program, method: Method, layouts: Sequence[Layout], crossings: Sequence[Crossing]
 ) -> tuple[str, int]:
-    """The driver of a program, for each layout; and how many vectors of memory it needs."""
+    """The driver of a program for each layout, and the vectors of memory that it needs."""
     texts, vectors = [], 0
     for layout in layouts:
-        own, vectors = advance_texts(program, method, layout, crossings)
-        texts += own
+        functions, vectors = advance_texts(program, method, layout, crossings)
+        texts += functions
     return assemble(*functions_text(program.nodes, layouts), *texts), vectors

@@ -6,10 +6,9 @@
     atan2   |y|, |x| = the smaller and the larger, or (y - x, y + x) beyond π/8:    atan t = t + t³ A(t²) ± k π/4
     asin    |x| ≤ ½:  x + x³ S(x²)                  beyond:  π/2 - 2 asin √((1 - |x|) / 2)
 
-What a rounding loses where it would matter (the remainder r, quotients, square roots, sums that nearly cancel) is
-carried along as a second number. E, L, A and S are polynomials fitted to the functions at Chebyshev's points, to
-2e-18. Floats are computed as doubles. Where a function has no value it is NaN, and infinite where it grows beyond
-bounds, as in C and NumPy.
+Significant rounding errors (of the remainder r, quotients, square roots, sums that nearly cancel) are carried along as
+a second number. E, L, A and S are polynomials fitted to the functions at Chebyshev points, to 2e-18. Floats are
+computed as doubles. Results are NaN outside the domain and infinite at poles and on overflow, as in C and NumPy.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from .flow import Layout
 from .lanes import Arithmetic, Value
 from .sine import large_angle, sine_cosine
 
-ROUND_TO_INTEGER = 6755399441055744.0  # 1.5 · 2⁵²: added to a number, it leaves the whole part in the last bits
+ROUND_TO_INTEGER = 6755399441055744.0  # 1.5 · 2⁵²: a sum with it has the rounded integer in its last bits
 LN2 = (0.6931471803691238, 1.9082149292705877e-10)  # the first part has 32 bits: its product with k is exact
 QUARTER = (0.7853981633974483, 3.061616997868383e-17)  # of π; the first part has 50 bits
 E = (
@@ -86,7 +85,7 @@ def exp(f: Arithmetic, x: Value) -> Value:
     x = f.select(x < -746.0, -746.0, x)  # zero
     k, r, rest = exponential(f, x)
     top, behind = ordered_sum(f, 1.0, r)
-    half = f.emit("ashr", "whole", k, 1)  # the power of two in two factors: it may be too large or too small for one
+    half = f.emit("ashr", "whole", k, 1)  # two factors, since one power of two may overflow or underflow
     return (top + (behind + rest)) * power_of_two(f, half) * power_of_two(f, k - half)
 
 
@@ -173,9 +172,9 @@ def acos(f: Arithmetic, x: Value) -> Value:
 
 
 def arcsine(f: Arithmetic, x: Value) -> tuple[Value, Value, Value, Value, Value]:
-    """|x|, whether it is beyond ½, √((1 - |x|) / 2) in two parts, and what asin adds to its argument.
+    """|x|, whether it exceeds ½, √((1 - |x|) / 2) in two parts, and asin z - z.
 
-    The argument is |x|, or that root where |x| is beyond ½.
+    z is |x|, or that root if |x| exceeds ½.
     """
     size = f.absolute(x)
     far = size > 0.5
@@ -191,7 +190,7 @@ def arcsine(f: Arithmetic, x: Value) -> tuple[Value, Value, Value, Value, Value]
 
 
 def exponential(f: Arithmetic, x: Value) -> tuple[Value, Value, Value]:
-    """k, r and r² E(r), of x = k ln 2 + r; the last also has what r has no digits for."""
+    """k, r and r² E(r), for x = k ln 2 + r; the last includes the rounding error of r."""
     shifted = f.fma(x, 1.0 / math.log(2.0), ROUND_TO_INTEGER)
     k = shifted - ROUND_TO_INTEGER
     exact = f.fma(k, -LN2[0], x)
@@ -202,7 +201,7 @@ def exponential(f: Arithmetic, x: Value) -> tuple[Value, Value, Value]:
 
 
 def polynomial(f: Arithmetic, x: Value, coefficients: Sequence[float]) -> Value:
-    """Of these coefficients, the highest power first."""
+    """The polynomial with these coefficients, highest power first."""
     first, second, *others = coefficients
     total = f.fma(x, first, second)
     for c in others:
@@ -211,20 +210,20 @@ def polynomial(f: Arithmetic, x: Value, coefficients: Sequence[float]) -> Value:
 
 
 def ordered_sum(f: Arithmetic, a: Value | float, b: Value) -> tuple[Value, Value]:
-    """a + b and what it has no digits for, where |a| ≥ |b| or a = 0."""
+    """a + b and its rounding error, for |a| ≥ |b| or a = 0."""
     total = a + b
     return total, b - (total - a)
 
 
 def any_sum(f: Arithmetic, a: Value, b: float) -> tuple[Value, Value]:
-    """a + b and what it has no digits for (Knuth)."""
+    """a + b and its rounding error (Knuth)."""
     total = a + b
     other = total - a
     return total, (a - (total - other)) + (b - other)
 
 
 def exact_product(f: Arithmetic, a: Value, b: Value) -> tuple[Value, Value]:
-    """a b and what it has no digits for: by one fused operation, or from halves of the digits (Dekker)."""
+    """a b and its rounding error: by one fused operation, or by splitting the factors (Dekker)."""
     product = a * b
     if f.layout.fused:
         return product, f.fma(a, b, -product)
@@ -239,7 +238,7 @@ def split(a: Value) -> tuple[Value, Value]:
 
 
 def divide(f: Arithmetic, a: Value, a_rest: Value, b: Value, b_rest: Value) -> tuple[Value, Value]:
-    """(a + a_rest) / (b + b_rest), and what it has no digits for."""
+    """(a + a_rest) / (b + b_rest) and its rounding error."""
     quotient = a / b
     product, lost = exact_product(f, quotient, b)
     remainder = (((a - product) - lost) + a_rest) - quotient * b_rest
@@ -281,7 +280,7 @@ def elementary_function(op: str, layout: Layout) -> str:
 
 
 def functions_text(nodes: Iterable[Node], layouts: Sequence[Layout]) -> list[str]:
-    """What these nodes need, for each layout."""
+    """The functions that these nodes call, for each layout."""
     used = {node.op for node in nodes}
     texts = [large_angle(), *(sine_cosine(layout) for layout in layouts)] if used & {"sin", "cos"} else []
     return [*texts, *(elementary_function(op, layout) for op in FUNCTIONS if op in used for layout in layouts)]

@@ -1,13 +1,13 @@
-"""A driver of trajectories as a function of its own, in LLVM assembly.
+"""The integrator's driver of trajectories as a function in LLVM assembly.
 
     void @advance_W(ptr records, ptr waiting, i64 total, ptr queue, ptr context, double end, ptr times, i64 samples,
                     ptr out, double rtol, ptr atol, ptr log, i64 room, i64 max_steps, i64 budget)
 
-integrates the `total` trajectories of y' = f(t, y, p) that wait, W at a time, one in each lane, until `end`, for at
-most `budget` attempts and at most `max_steps` of each trajectory. A lane takes the index of a trajectory from the
-queue, works on its record in the context, where all lanes lie side by side, and writes it back when it is done or the
-budget is spent. The queue is shared between threads; which lane takes which trajectory makes no difference to any. At
-the given times, which increase, y is written to row index · samples + time of out; the log has `room` rows for each.
+integrates the `total` waiting trajectories of y' = f(t, y, p) to `end`, W at a time, one in each lane, with at most
+`budget` attempted steps, and at most `max_steps` steps of each trajectory. A lane takes the index of a trajectory from
+the queue, works on its record in the context, where the lanes are interleaved, and writes it back when it is done or
+the budget is spent. Threads share the queue; no result depends on the assignment to lanes. At the given increasing
+times, y is written to row index · samples + time of `out`. The log has `room` rows per trajectory.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ def input_value(flow: Flow, node: Node, t: str, y: str, starts: dict[str, int]) 
 def advance_text(
     lanes: LlvmLanes, begin: Callable[[], None], attempt: Callable[[Value], None], running: int, idle: int
 ) -> str:
-    """`begin` prepares lanes that took a trajectory, `attempt` makes a step of some lanes.
+    """`begin` prepares lanes with a new trajectory; `attempt` tries a step of the active lanes.
 
-    The others are codes of `status`.
+    `running` and `idle` are codes of `status`.
     """
     flow, whole = lanes.flow, lanes.type("whole")
     attempts, more = flow.slot("i64"), flow.slot("i64")
@@ -81,7 +81,7 @@ def advance_text(
 
 
 def take_next(lanes: LlvmLanes, more: str, running: int) -> None:
-    """Lanes that are done write back what they have, and take the next trajectory; `more` is 0 once there is none."""
+    """Finished lanes write their record back and take the next trajectory; `more` is 0 once none is left."""
     flow, status = lanes.flow, lanes.state.fields["status"][0]
     with flow.counted(lanes.layout.lanes) as lane:
         code = flow.emit(f"load i64, ptr {lane_address(lanes, status, lane)}")
@@ -108,7 +108,7 @@ def put_back(lanes: LlvmLanes, lane: str) -> None:
 
 
 def lane_address(lanes: LlvmLanes, vector: int | str, lane: str) -> str:
-    """The address of one lane's number in the context."""
+    """Address of one lane's number in the context."""
     start = lanes.flow.emit(f"mul i64 {vector}, {lanes.layout.lanes}")
     return lanes.flow.element("i64", "%context", lanes.flow.emit(f"add i64 {start}, {lane}"))
 

@@ -2,13 +2,13 @@
 
     i64 @block_W(ptr work, ptr input, ..., ptr output, ...)          W lanes
 
-Inputs and outputs are W rows of numbers, a row for each state. `work` is memory for `work_vectors`: of programs with
-very many results, which would not fit on the stack of every thread. The returned number has a bit for each lane
-with finite inputs and a non-finite result. A state with an input that is not finite gives NaN throughout. All
-inputs are read before the first output is written.
+Inputs and outputs are W rows of numbers, a row for each state. `work` is memory for `work_vectors`, needed by programs
+with very many results, which may exceed a thread's stack. The result has a bit for each lane with finite inputs and a
+non-finite result. A state with a non-finite input gives NaN throughout. All inputs are read before the first output is
+written.
 
-Products are fused into sums here, not by the compiler, so that every width, and every processor that has fused
-multiply-add, gives the same bits.
+Products are fused into sums here, not by the compiler, so that all widths, and all processors with fused multiply-add,
+give the same bits.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ from .elementary import FUNCTIONS, functions_text
 from .flow import Block, Flow, Layout, assemble
 from .rows import MANY, load_rows, store_rows, store_rows_by_table
 
-# Very long programs in pieces: functions of a few thousand operations each, which hand values on in memory.
+# Very long programs are split into pieces: functions of PIECE operations each, which pass values in memory.
 #
-# LLVM takes longer for an operation the longer the function is in which it stands: in pieces a program of 30,000
-# operations compiles in less than half the time, and it runs faster. What a piece computes and a later one needs goes
-# to %work, as the results do; a value is loaded where a piece first needs it.
+# LLVM's time per operation grows with the length of the function: in pieces a program of 30,000 operations compiles in
+# less than half the time, and it runs faster. Values for later pieces are stored in %work, as the results are, and
+# loaded at their first use.
 
-LONG = 12_000  # operations: more than that are written in pieces
+LONG = 12_000  # operations: longer programs are split into pieces
 PIECE = 1_500
 
 
 class Pieces:
-    """The nodes of a program in pieces, and the slots in %work: of results first, then of what is handed on."""
+    """The nodes of a program in pieces, and their slots in %work: results first, then values for later pieces."""
 
     def __init__(self, program: Program, results: dict[int, int]) -> None:
         computed = [node for node in program.nodes if node.op not in ("input", "const")]
         self.parts = [computed[k : k + PIECE] for k in range(0, len(computed), PIECE)]
         self.first = [node for node in program.nodes if node.op == "input"]
         constants = [node for node in program.nodes if node.op == "const" and node.index in results]
-        self.given = [*self.first, *constants]  # that no piece computes
+        self.given = [*self.first, *constants]  # computed by no piece
         where = {node.index: k for k, part in enumerate(self.parts) for node in part}
         self.slots = dict(results)
-        next_slot = len(results) + 1  # after the results comes their sum
+        next_slot = len(results) + 1  # the sum of the results has a slot too
         for k, part in enumerate(self.parts):
             for x in operands(part):
                 if x.op != "const" and x.index not in self.slots and where.get(x.index) != k:
@@ -60,12 +60,12 @@ def is_long(program: Program) -> bool:
 
 
 WORDS = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
-COMPARISONS = {"where_lt": "olt", "where_le": "ole", "where_eq": "oeq"}  # false where a number is NaN
-UNBOUNDED = ("div", "sqrt", "exp", "log", "asin", "acos")  # operations that may not be finite where their operands are
+COMPARISONS = {"where_lt": "olt", "where_le": "ole", "where_eq": "oeq"}  # false for NaN
+UNBOUNDED = ("div", "sqrt", "exp", "log", "asin", "acos")  # operations that may be non-finite for finite operands
 
 
 def llvm_text(program: Program, layouts: Iterable[Layout]) -> str:
-    """The block function for each layout, and all that they call."""
+    """The block function of each layout, and the functions that they call."""
     layouts = list(layouts)
     widest = max(layouts, key=lambda layout: layout.lanes)
     texts = [block_text(program, layout, widest) for layout in layouts]
@@ -103,7 +103,7 @@ def block_text(program: Program, layout: Layout, widest: Layout) -> str:
 
 
 def may_be_non_finite(program: Program) -> bool:
-    """Whether it is counted where a finite state has a result that is not finite: for programs that divide, or so."""
+    """Whether a finite state may have a non-finite result, which is then counted."""
     return any(node.op in UNBOUNDED for node in program.nodes)
 
 
@@ -112,7 +112,7 @@ def has_many_results(program: Program) -> bool:
 
 
 def work_vectors(program: Program) -> int:
-    """How many vectors of memory a block needs besides its arrays: for the results, their sum, and between pieces."""
+    """Vectors of work memory of a block: results, their sum, and values passed between pieces."""
     if not has_many_results(program):
         return 0
     slots = result_slots(program)
@@ -120,13 +120,13 @@ def work_vectors(program: Program) -> int:
 
 
 def result_slots(program: Program) -> dict[int, int]:
-    """The nodes that are results, by index, numbered in the order in which they are computed."""
+    """The slots of the result nodes by index, in the order of computation."""
     wanted = {node.index for flat in program.results for node in flat}
     return {index: k for k, index in enumerate(node.index for node in program.nodes if node.index in wanted)}
 
 
 def store_few_results(block: Flow, program: Program, nodes: Nodes, bad: str) -> str:
-    """Write the results from registers; 0, or NaN in the lanes where one of them is not finite."""
+    """Store the results from registers; returns 0, or NaN in lanes with a non-finite result."""
     layout, value = block.layout, nodes.emit_all()
     results = [[value[node.index] for node in flat] for flat in program.results]
     total = zero_or_nan(block, dict.fromkeys(x for flat in results for x in flat)) if may_be_non_finite(program) else ""
@@ -138,9 +138,9 @@ def store_few_results(block: Flow, program: Program, nodes: Nodes, bad: str) -> 
 
 
 def store_results(block: Flow, program: Program, nodes: Nodes, texts: list[str], widest: Layout) -> dict[int, int]:
-    """Each result to %work as soon as it is computed, so that the stack stays small; gives their slots by index.
+    """Store each result in %work once it is computed, which keeps the stack small; returns their slots by index.
 
-    Of very long programs the block calls pieces; their functions are added to `texts`.
+    For very long programs the block calls pieces, whose functions are added to `texts`.
     """
     slots, layout = result_slots(program), block.layout
     if not is_long(program):
@@ -167,7 +167,7 @@ def store_if_handed_on(piece: Flow, slots: dict[int, int], index: int, x: str) -
 
 
 def store_many_results(block: Flow, program: Program, slots: dict[int, int], bad: str) -> str:
-    """From %work to the arrays, by way of loops; returns as `few_results` does."""
+    """Copy the results from %work to the arrays by loops; returns the same as `store_few_results`."""
     layout = block.layout
     total, zero, nan = len(slots), layout.constant(0.0), layout.constant(float("nan"))
     block.store(zero, "%work", total)
@@ -183,9 +183,9 @@ def store_many_results(block: Flow, program: Program, slots: dict[int, int], bad
 
 
 class Nodes:
-    """Nodes emitted one after another. `known` are the names of those in registers, by index; `wanted` are needed.
+    """Emits nodes in order. `known` are names of nodes in registers by index; `wanted` are the results.
 
-    With one state, the lanes of `beside` are free for its angles: so many sines and cosines are computed at once.
+    For a single state, the lanes of the layout `beside` compute several of its sines and cosines at a time.
     """
 
     def __init__(
@@ -203,13 +203,13 @@ class Nodes:
         self.products = fused_products(computed, set(wanted))
 
     def emit_all(self, then: Callable[[int, str], None] | None = None) -> dict[int, str]:
-        """What each node is called in the text; `then` is told of each, by index, as soon as it is written."""
+        """Emit all nodes; their names by index. `then` is called with the index and name of each node."""
         early = [n for n in self.nodes if n.op in ("sin", "cos") and n.args[0].index in self.value]
         angles = list(dict.fromkeys(self.value[n.args[0].index] for n in early))
         if self.beside is not None and self.beside.lanes > 1:
             for k in range(0, len(angles), self.beside.lanes):
                 self.sine_cosines_at_once(angles[k : k + self.beside.lanes], self.beside)
-        for node in early:  # while few registers are in use: a call spills them
+        for node in early:  # early, while few registers are in use, since a call spills them
             self.write(node)
         for node in self.nodes:
             if node.index not in self.products:
@@ -250,7 +250,7 @@ class Nodes:
         return self.sine_cosine(*operands)[node.op == "cos"]
 
     def fused_sum(self, node: Node) -> str:
-        """A sum or difference, together with the product in it."""
+        """A sum or difference fused with one of its products."""
         block, (a, b) = self.block, node.args
         first = a.index in self.products
         x, y = (self.value[f.index] for f in (a if first else b).args)
@@ -260,7 +260,7 @@ class Nodes:
         return block.multiply_add(x, y, other)
 
     def sine_cosine(self, angle: str) -> tuple[str, str]:
-        """Sine and cosine; they are computed together."""
+        """Sine and cosine of an angle."""
         if angle not in self.sine_cosines:
             v, block = self.block.layout.vector, self.block
             pair = block.emit(f"call {{{v}, {v}}} @sine_cosine_{block.layout.lanes}({v} {angle})")
@@ -269,7 +269,7 @@ class Nodes:
         return self.sine_cosines[angle]
 
     def sine_cosines_at_once(self, angles: Sequence[str], layout: Layout) -> None:
-        """Sines and cosines of several angles of one state, each in a lane; lanes to spare repeat the first."""
+        """Sines and cosines of several angles of one state, one per lane; unused lanes repeat the first."""
         if len(angles) == 1:
             return
         block, v, real = self.block, layout.vector, layout.real
@@ -285,7 +285,7 @@ class Nodes:
 
 
 class PieceNodes(Nodes):
-    """The nodes of one piece; what others computed is loaded where it is first needed."""
+    """The nodes of one piece; values of other pieces are loaded at their first use."""
 
     def __init__(self, block: Flow, nodes: Sequence[Node], slots: dict[int, int], beside: Layout | None) -> None:
         super().__init__(block, nodes, {}, slots, beside)
@@ -305,9 +305,9 @@ class PieceNodes(Nodes):
 
 
 def fused_products(nodes: Sequence[Node], wanted: set[int]) -> set[int]:
-    """Products that are computed together with every sum and difference that uses them, and used nowhere else.
+    """The products that are fused into all their uses, which must be sums and differences.
 
-    A sum takes one product, that of the fewest uses: then most products need no instruction of their own.
+    Each sum takes the product with the fewest uses, so that most products need no separate instruction.
     """
     uses: dict[int, list[Node]] = {}
     for node in nodes:
@@ -329,12 +329,12 @@ def fused_products(nodes: Sequence[Node], wanted: set[int]) -> set[int]:
 
 
 def can_fuse(node: Node) -> bool:
-    """Whether it is a sum or a difference, of two different numbers."""
+    """Whether a node is a sum or difference of two distinct nodes."""
     return node.op in ("add", "sub") and node.args[0] is not node.args[1]
 
 
 def sign(block: Block, x: str) -> str:
-    """1, -1, or x itself where it is zero or NaN."""
+    """The sign of x; x itself if it is zero or NaN."""
     layout, zero = block.layout, block.layout.constant(0.0)
     v, one, minus = layout.vector, layout.constant(1.0), layout.constant(-1.0)
     below = block.emit(f"fcmp olt {v} {x}, {zero}")
@@ -344,7 +344,7 @@ def sign(block: Block, x: str) -> str:
 
 
 def select(block: Block, x: str, a: str, b: str) -> str:
-    """a where x ≥ 0, b elsewhere, also where x is NaN."""
+    """a where x ≥ 0, b elsewhere and for NaN."""
     layout = block.layout
     v = layout.vector
     taken = block.emit(f"fcmp oge {v} {x}, {layout.constant(0.0)}")
@@ -360,7 +360,7 @@ def where(block: Block, compared: str, x: str, y: str, a: str, b: str) -> str:
 
 
 def min_or_max(block: Block, compared: str, a: str, b: str) -> str:
-    """The one of a and b for which the comparison with the other holds; NaN where either is."""
+    """Minimum or maximum of a and b, by the comparison; NaN if either is NaN."""
     layout = block.layout
     v = layout.vector
     taken = block.emit(f"fcmp {compared} {v} {a}, {b}")
@@ -376,7 +376,7 @@ def call_elementary(block: Block, op: str, *operands: str) -> str:
 
 
 def lengths(block: Block, program: Program, loaded: dict[tuple[str, int], str]) -> Iterator[str]:
-    """The squared lengths of quaternions, and 1 over these: neither is finite where nothing can be divided by it."""
+    """Squared lengths of quaternions and their reciprocals, non-finite for quaternions that cannot be normalized."""
     for port in program.inputs:
         for start in port.quaternions:
             square = block.layout.constant(0.0)
@@ -392,7 +392,7 @@ def false_mask(layout: Layout) -> str:
 
 
 def non_finite_mask(block: Block, values: Iterable[str]) -> str:
-    """In which lanes some value is infinite or NaN."""
+    """The lanes in which some value is infinite or NaN."""
     total, zero = zero_or_nan(block, values), block.layout.constant(0.0)
     return block.emit(f"fcmp uno {block.layout.vector} {total}, {zero}")
 
@@ -400,7 +400,7 @@ def non_finite_mask(block: Block, values: Iterable[str]) -> str:
 def zero_or_nan(block: Block, values: Iterable[str]) -> str:
     """0, or NaN in the lanes where some value is infinite or NaN: 0 x is NaN there."""
     zero = block.layout.constant(0.0)
-    sums = [zero] * 4  # four, so as not to wait for one another
+    sums = [zero] * 4  # four independent chains
     for k, x in enumerate(values):
         sums[k % 4] = block.multiply_add(x, zero, sums[k % 4])
     return block.do("fadd", block.do("fadd", sums[0], sums[1]), block.do("fadd", sums[2], sums[3]))

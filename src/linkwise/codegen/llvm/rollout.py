@@ -3,16 +3,16 @@
     void @rollout(i64 begin, i64 end, settings, arrays)        trajectories from begin to end, W at a time (CPU)
     void @kernel(i64 count, settings, arrays)                  a trajectory for each thread (CUDA)
 
-    settings    whole numbers (`ode.rollout.Part`), real step; i64 of each input: numbers from one trajectory's to the
-                next one's, 0 where all trajectories share them
-    arrays      q0, qd0, one for each parameter of f; then q and qd at the end, how many steps were finite (i32), and
-                q and qd of the samples: the start, and after every so many steps
+    settings    whole numbers (`ode.rollout.Part`), real step; i64 of each input: its stride between trajectories, 0 if
+                all trajectories share it
+    arrays      q0, qd0, one for each parameter of f; then q and qd at the end, the number of finite steps (i32), and
+                q and qd of the samples: the start, and after every `every` steps
 
-One text for both, so that they give the same bits. A step of a method with stages k_s = f(t + c_s h, y + a_s h k_(s-1))
-is y + h Σ b_s k_s; the stages are a loop, whose text has f once. Quaternions of y are divided by their length where
-they are read and written, not in between. The steps of long rollouts are made by several calls, each of which goes on
-with the end of the one before, as it is: with the same bits. A trajectory is lost where a number of its state is not
-finite: samples from there on are NaN. So it is from the start where a parameter is not finite.
+CPU and GPU share the text and give the same bits. A step of a method with stages k_s = f(t + c_s h, y + a_s h k_(s-1))
+is y + h Σ b_s k_s; the stages are a loop with one copy of f. Quaternions of y are normalized where they are read and
+written, not in between. Long rollouts are split into several calls, each of which continues from the unrounded end of
+the previous one, with the same bits. A trajectory diverges at a non-finite number of its state: later samples are NaN.
+A non-finite parameter makes it diverge from the start.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ NO_UNROLLING = """
 !3 = !{!"llvm.loop.unroll.disable"}
 """
 OUTPUTS = ("q_end", "qd_end", "made", "q", "qd")
-PART = ("first", "stop", "steps", "every", "until", "samples", "sample", "hold")  # whole numbers that a call takes
+PART = ("first", "stop", "steps", "every", "until", "samples", "sample", "hold")  # whole-number arguments of a call
 
 
 class Stages(NamedTuple):
-    """The numbers of a method each of whose stages needs the one before alone; a of a stage leads to the next."""
+    """Coefficients of a method whose stages depend only on the previous stage; a[s] leads to stage s + 1."""
 
     a: tuple[float, ...]
     b: tuple[float, ...]
@@ -42,9 +42,9 @@ class Stages(NamedTuple):
 
 
 class Rollout(NamedTuple):
-    """What is integrated. The inputs of the program are t, y = (q, v) and parameters; its result is y'.
+    """A right-hand side and its method. The program maps t, y = (q, v) and parameters to y'.
 
-    `table` is the parameter, if any, of which a trajectory has a row for every `hold` steps.
+    `table` names the parameter, if any, that has a row for every `hold` steps.
     """
 
     program: Program
@@ -70,7 +70,7 @@ class Rollout(NamedTuple):
         return list(zip(OUTPUTS, (self.configuration, rest, 1, self.configuration, rest), strict=True))
 
     def arguments(self, real: str, pointer: str) -> str:
-        """Settings and arrays, as the head of the function has them; see `ode.rollout.Part`."""
+        """The arguments of the function: settings and arrays; see `ode.rollout.Part`."""
         settings = [*(f"i64 %{name}" for name in PART), f"{real} %h"]
         strides = [f"i64 %stride{k}" for k in range(len(self.inputs))]
         inputs = [f"{pointer} noalias readonly %in{k}" for k in range(len(self.inputs))]
@@ -79,10 +79,10 @@ class Rollout(NamedTuple):
 
 
 class Loop:
-    """A loop that carries values in registers: `value` has them within its body."""
+    """A loop that carries values in registers; `value` has their names in the body."""
 
     def __init__(self, flow: Flow, name: str, carried: dict[str, tuple[str, str]], no_unroll: bool) -> None:
-        """What is carried has a type and a first value. A marked loop is not to be unrolled."""
+        """`carried` maps names to types and initial values. `no_unroll` forbids unrolling."""
         self.flow, self.label, self.carried, self.no_unroll = flow, flow.fresh(name), carried, no_unroll
         self.before = flow.fresh("before")
         flow.go(self.before)
@@ -96,7 +96,7 @@ class Loop:
             self.lines[key] = len(flow.lines) - 1
 
     def end(self, following: dict[str, str], again: str) -> None:
-        """Once more, with these values, under a condition."""
+        """End the body: repeat with these values under a condition."""
         flow = self.flow
         latch, after = flow.fresh("latch"), flow.fresh("after")
         flow.go(latch)
@@ -110,7 +110,7 @@ class Loop:
 
 
 class RolloutWriter:
-    """The text for as many trajectories as there are lanes."""
+    """Emits the rollout of one trajectory per lane."""
 
     space = "ptr"
     no_unroll = False
@@ -119,8 +119,8 @@ class RolloutWriter:
         self.rollout, self.layout, self.flow = rollout, layout, Flow(layout)
         self.align = layout.bits // 8
         self.size = rollout.program.inputs[1].size
-        self.lanes: list[str] = []  # which trajectory is in each
-        self.pointers: dict[str, list[str]] = {}  # of the parameters
+        self.lanes: list[str] = []  # the trajectory of each lane
+        self.pointers: dict[str, list[str]] = {}  # to the parameters of each lane
 
     # memory
 
@@ -128,25 +128,25 @@ class RolloutWriter:
         return self.flow.emit(f"getelementptr {kind or self.layout.real}, {self.space} {pointer}, i64 {index}")
 
     def number(self, pointers: Sequence[str], position: int) -> str:
-        """One number of every lane."""
+        """Load one number of each lane."""
         real, v, x = self.layout.real, self.layout.vector, "poison"
         for lane, pointer in enumerate(pointers):
-            own = self.flow.emit(f"load {real}, {self.space} {self.element(pointer, position)}, align {self.align}")
-            x = own if v == real else self.flow.emit(f"insertelement {v} {x}, {real} {own}, i64 {lane}")
+            scalar = self.flow.emit(f"load {real}, {self.space} {self.element(pointer, position)}, align {self.align}")
+            x = scalar if v == real else self.flow.emit(f"insertelement {v} {x}, {real} {scalar}, i64 {lane}")
         return x
 
     def write(self, array: str, rows: Sequence[str], values: Sequence[str]) -> None:
-        """Values of every lane to its row of an array."""
+        """Store the values of each lane in its row of an array."""
         flow, real = self.flow, self.layout.real
         for lane, row in enumerate(rows):
             start = self.element(array, flow.emit(f"mul i64 {row}, {len(values)}"))
             for position, x in enumerate(values):
-                own = flow.of_lane(x, lane, real)
+                scalar = flow.of_lane(x, lane, real)
                 place = self.element(start, position)
-                flow.lines.append(f"  store {real} {own}, {self.space} {place}, align {self.align}")
+                flow.lines.append(f"  store {real} {scalar}, {self.space} {place}, align {self.align}")
 
     def start(self) -> list[str]:
-        """y at the start, of every lane; and where the parameters are."""
+        """Load the initial y of each lane, and set the pointers to the parameters."""
         flow = self.flow
         every = []
         for k in range(len(self.rollout.inputs)):
@@ -159,8 +159,8 @@ class RolloutWriter:
         return self.normalize_quaternions([*y, *(self.number(qd, j) for j in range(n))], "%first", "0")
 
     def normalize_quaternions(self, y: Sequence[str], one: str = "", other: str = "") -> list[str]:
-        """With quaternions of unit length; only if two whole numbers are equal, where such are named."""
-        flow, found = self.flow, list(y)
+        """y with unit quaternions; if `one` and `other` are given, only if these integers are equal."""
+        flow, result = self.flow, list(y)
         equal = flow.emit(f"icmp eq i64 {one}, {other}") if one and self.rollout.quaternions else ""
         for first in self.rollout.quaternions:
             part = slice(first, first + 4)
@@ -168,21 +168,21 @@ class RolloutWriter:
             for x in y[first + 1 : first + 4]:
                 square = flow.multiply_add(x, x, square)
             length = flow.call("sqrt", square)
-            found[part] = [flow.do("fdiv", x, length) for x in y[part]]
+            result[part] = [flow.do("fdiv", x, length) for x in y[part]]
             if equal:
-                v, pairs = self.layout.vector, list(zip(found[part], y[part], strict=True))
-                found[part] = [flow.emit(f"select i1 {equal}, {v} {x}, {v} {old}") for x, old in pairs]
-        return found
+                v, pairs = self.layout.vector, list(zip(result[part], y[part], strict=True))
+                result[part] = [flow.emit(f"select i1 {equal}, {v} {x}, {v} {old}") for x, old in pairs]
+        return result
 
     def record(self, arrays: tuple[str, str], rows: Sequence[str], y: Sequence[str], fine: str) -> None:
-        """States whose quaternions have unit length, NaN of those that are lost."""
+        """Store a state with unit quaternions, NaN in diverged lanes."""
         nan, nq = self.layout.constant(float("nan")), self.rollout.configuration
         values = [self.flow.select(fine, x, nan) for x in y]
         self.write(arrays[0], rows, values[:nq])
         self.write(arrays[1], rows, values[nq:])
 
     def nan_unless_finite(self, parameters: Sequence[str], y: Sequence[str]) -> list[str]:
-        """y; NaN where a parameter is not finite, also if nothing is computed with it."""
+        """y; NaN in lanes with a non-finite parameter, even an unused one."""
         if not parameters:
             return list(y)
         known, nan = self.finite_mask(parameters), self.layout.constant(float("nan"))
@@ -229,32 +229,32 @@ class RolloutWriter:
             self.record(("%q", "%qd"), places, self.normalize_quaternions(moved), fine)
         loop.end(following, flow.emit(f"icmp ult i64 {following['step']}, %stop"))
         self.record(("%q_end", "%qd_end"), self.lanes, self.normalize_quaternions(moved, "%stop", "%steps"), fine)
-        for lane, own in enumerate(self.lanes):
+        for lane, trajectory in enumerate(self.lanes):
             x = flow.of_lane(following["made"], lane, "i32")
-            flow.lines.append(f"  store i32 {x}, {self.space} {self.element('%made', own, 'i32')}, align 4")
+            flow.lines.append(f"  store i32 {x}, {self.space} {self.element('%made', trajectory, 'i32')}, align 4")
 
     def finite_steps_before(self) -> str:
-        """How many steps were made with finite numbers before this part."""
+        """The number of finite steps before this part."""
         flow, fresh, x = self.flow, self.flow.emit("icmp eq i64 %first, 0"), "poison"
         whole = self.layout.of("i32")
-        for lane, own in enumerate(self.lanes):
-            before = flow.emit(f"load i32, {self.space} {self.element('%made', own, 'i32')}, align 4")
+        for lane, trajectory in enumerate(self.lanes):
+            before = flow.emit(f"load i32, {self.space} {self.element('%made', trajectory, 'i32')}, align 4")
             count = flow.emit(f"select i1 {fresh}, i32 0, i32 {before}")
             x = count if whole == "i32" else flow.emit(f"insertelement {whole} {x}, i32 {count}, i64 {lane}")
         return x
 
-    reads_late = False  # whether parameters are read where they are needed, again in each stage: registers are few
+    reads_late = False  # whether each stage reloads the parameters, since registers are few
 
     def parameters(self) -> dict[tuple[str, int], str]:
-        """Those that are the same in all steps."""
-        found: dict[tuple[str, int], str] = {}
+        """The parameters that are constant over the rollout."""
+        constants: dict[tuple[str, int], str] = {}
         for name, size in self.rollout.parameters.items():
             if name != self.rollout.table:
-                found |= {(name, j): self.number(self.pointers[name], j) for j in range(size)}
-        return found
+                constants |= {(name, j): self.number(self.pointers[name], j) for j in range(size)}
+        return constants
 
     def row(self, step: str) -> dict[tuple[str, int], str]:
-        """The parameters of this step."""
+        """The row of the table for this step."""
         name = self.rollout.table
         if not name:
             return {}
@@ -271,7 +271,7 @@ class RolloutWriter:
         flow, layout, stages = self.flow, self.layout, self.rollout.stages
         v, each, h = layout.vector, range(self.size), flow.splat("%h", layout.real)
         t = self.time(number) if self.uses_time else ""
-        nothing = layout.constant(-0.0)  # with which a product stays what it is
+        nothing = layout.constant(-0.0)  # neutral element of addition, also for -0
         carried = {f"z{j}": (v, x) for j, x in enumerate(y)} | {f"sum{j}": (v, nothing) for j in each}
         loop = Loop(flow, "stage", {**carried, "stage": ("i32", "0")}, self.no_unroll)
         stage = loop.value["stage"]
@@ -292,13 +292,13 @@ class RolloutWriter:
         return any(node.op == "input" and node.payload[0] == t for node in self.rollout.program.nodes)
 
     def time(self, step: str) -> str:
-        """At the start of a step: its number times its length, so that nothing adds up."""
+        """The time at the start of a step, as number times length, without accumulated rounding."""
         flow, real = self.flow, self.layout.real
         whole = flow.emit(f"uitofp i64 {step} to {real}")
         return flow.splat(flow.emit(f"fmul {real} {whole}, %h"), real)
 
     def stage_number(self, stage: str, numbers: Sequence[float]) -> str:
-        """The number of this stage."""
+        """The coefficient of this stage."""
         flow, real = self.flow, self.layout.real
         scalar = Layout(real, 1, True).constant
         x = scalar(numbers[-1])
@@ -309,7 +309,7 @@ class RolloutWriter:
         return flow.splat(x, real)
 
     def rates(self, t: str, z: Sequence[str], held: dict[tuple[str, int], str]) -> list[str]:
-        """f"""
+        """Emit f(t, z) with the parameters `held`."""
         program = self.rollout.program
         given = self.input_reader(t, z, held)
         known = {node.index: given(*node.payload) for node in program.nodes if node.op == "input"}
@@ -318,7 +318,7 @@ class RolloutWriter:
         return [value[node.index] for node in results]
 
     def input_reader(self, t: str, z: Sequence[str], held: dict[tuple[str, int], str]) -> Callable[[str, int], str]:
-        """The number of an input of f, by its name and position."""
+        """A function that gives an input of f by its name and position."""
         time, y = (port.name for port in self.rollout.program.inputs[:2])
 
         def number(name: str, position: int) -> str:
@@ -334,7 +334,7 @@ class RolloutWriter:
 
 
 def rollout_text(rollout: Rollout, layout: Layout) -> str:
-    """The function for the CPU, and all that it calls. The last lanes repeat the last trajectory, where they differ."""
+    """The function for the CPU and its callees. Unused last lanes repeat the last trajectory."""
     writer = RolloutWriter(rollout, layout)
     flow = writer.flow
     flow.declared.add("declare i64 @llvm.umin.i64(i64, i64)")
@@ -342,8 +342,8 @@ def rollout_text(rollout: Rollout, layout: Layout) -> str:
     loop = Loop(flow, "lanes", {"first": ("i64", "%begin")}, False)
     first = loop.value["first"]
     for lane in range(layout.lanes):
-        own = flow.emit(f"add i64 {first}, {lane}")
-        writer.lanes.append(flow.emit(f"call i64 @llvm.umin.i64(i64 {own}, i64 {last})"))
+        index = flow.emit(f"add i64 {first}, {lane}")
+        writer.lanes.append(flow.emit(f"call i64 @llvm.umin.i64(i64 {index}, i64 {last})"))
     writer.trajectories()
     following = flow.emit(f"add i64 {first}, {layout.lanes}")
     loop.end({"first": following}, flow.emit(f"icmp ult i64 {following}, %end"))

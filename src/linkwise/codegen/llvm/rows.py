@@ -1,4 +1,4 @@
-"""Rows of numbers in memory as vectors with a row in each lane, and back. Nothing beyond the rows is touched."""
+"""Loads rows of numbers as vectors with a row in each lane, and stores them; accesses only the rows."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from .flow import Block, Flow
 
-MANY = 512  # results: beyond that they are written by loops, since LLVM takes long over so many squares
-FENCED = 8  # after that exchange, in squares of 16: LLVM, joining it to the next ones, fails where columns repeat
+MANY = 512  # results: more are stored by loops, since LLVM is slow on many squares
+FENCED = 8  # step with a fence in squares of 16, where LLVM otherwise fails on repeated columns
 
 
 def load_rows(block: Block, pointer: str, size: int) -> list[str]:
@@ -31,7 +31,7 @@ def store_rows(block: Block, pointer: str, columns: list[str]) -> None:
 
 
 def store_rows_by_table(flow: Flow, pointer: str, vectors: str, columns: Sequence[int], name: str) -> None:
-    """The same for very many columns: a table says which of the vectors in memory each of them is."""
+    """Store very many columns: `columns` is a table of their positions among the vectors in memory."""
     layout, size = flow.layout, len(columns)
     entries = ", ".join(f"i32 {k}" for k in columns)
     flow.declared.add(f"@{name} = internal constant [{size} x i32] [{entries}]")
@@ -67,7 +67,7 @@ def address(block: Block, pointer: str, position: int) -> str:
 
 
 def load(block: Block, pointer: str, count: int) -> str:
-    """The first `count` numbers from there on."""
+    """Load `count` numbers."""
     layout, align = block.layout, block.layout.bits // 8
     v, mask = layout.vector, layout.mask
     if count == layout.lanes:
@@ -95,7 +95,7 @@ def lane_mask(block: Block, count: int) -> str:
 
 
 def transpose(block: Block, rows: list[str]) -> list[str]:
-    """The columns of a square of as many rows as lanes, by exchanging halves, then quarters, and so on."""
+    """Transpose a square by exchanging halves, quarters, and so on."""
     v, lanes = block.layout.vector, block.layout.lanes
     step = lanes // 2
     while step:

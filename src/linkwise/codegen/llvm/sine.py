@@ -2,10 +2,10 @@
 
     x = k π/2 + r,  |r| ≤ π/4:      sin r = r + r³ S(r²)      cos r = 1 - r²/2 + r⁴ C(r²)
 
-and the last two bits of k say which of the two is wanted, with which sign. Up to 10⁵, r is x - k (P₁ + P₂ + P₃) with
-parts of π/2 so short that k P₁ and k P₂ are exact, or exact in a fused operation (Cody and Waite 1980). Numbers beyond
-that, seldom met, are reduced one by one with as many digits of 2/π as they need (Payne and Hanek 1983). The polynomials
-are those of Moshier's Cephes library. Floats are reduced as floats by fused operations, otherwise as doubles.
+and the last two bits of k select the function and its sign. Up to 10⁵, r is x - k (P₁ + P₂ + P₃) with parts of π/2 so
+short that k P₁ and k P₂ are exact, or exact in a fused operation (Cody and Waite 1980). Larger numbers are rare and are
+reduced one by one with as many digits of 2/π as needed (Payne and Hanek 1983). The polynomials are those of Moshier's
+Cephes library. Floats are reduced as floats by fused operations, otherwise as doubles.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from .flow import Block, Layout
 
 
 class Reduction(NamedTuple):
-    """How numbers of a type are reduced."""
+    """The range reduction of a type."""
 
     parts: tuple[float, float, float]  # of π/2
-    round_to_integer: float  # added to a number, it leaves the whole part in the last bits
-    large: float  # beyond that, by `large_angle`
+    round_to_integer: float  # a sum with it has the rounded integer in its last bits
+    large: float  # larger numbers are reduced by `large_angle`
 
 
 REDUCTIONS = {
@@ -67,7 +67,7 @@ TWO_OVER_PI = (
 
 
 def reduction_layout(layout: Layout) -> Layout:
-    """The numbers in which angles of this layout are reduced."""
+    """The layout in which angles of this layout are reduced."""
     return layout if layout.fused else Layout("double", layout.lanes, layout.fused)
 
 
@@ -153,12 +153,12 @@ finish:
 
 
 def convert(block: Block, x: str, kind: str, target: str) -> str:
-    """A number of floats as doubles, or of doubles as floats."""
+    """Convert floats to doubles, or doubles to floats."""
     return x if kind == target else block.emit(f"{'fpext' if 'float' in kind else 'fptrunc'} {kind} {x} to {target}")
 
 
 def reduce_angle(block: Block, x: str) -> tuple[str, str, str, str]:
-    """r, what r has no digits for (of floats nothing), k, and where x is too large for these to be right."""
+    """r, its rounding error (doubles only), k, and the mask of numbers too large for this reduction."""
     layout, ((first, second, third), shift, large) = block.layout, REDUCTIONS[block.layout.real]
     shifted = block.multiply_add(x, layout.constant(TWO_OVER_PI_ROUNDED), layout.constant(shift))
     quadrant = block.emit(f"bitcast {layout.vector} {shifted} to {layout.integers}")
@@ -175,7 +175,7 @@ def reduce_angle(block: Block, x: str) -> tuple[str, str, str, str]:
 
 
 def polynomials(block: Block, r: str, behind: str, k: str) -> tuple[str, str]:
-    """Sine and cosine, from the reduced angle, what is behind its last digit if that is known, and the quadrant."""
+    """Sine and cosine from the reduced angle, its rounding error if known, and the quadrant."""
     layout = block.layout
     v, integers, top = layout.vector, layout.integers, layout.bits - 1
     z = block.do("fmul", r, r)
@@ -197,7 +197,7 @@ def polynomials(block: Block, r: str, behind: str, k: str) -> tuple[str, str]:
         return layout.splat(f"i{layout.bits}", str(value))
 
     def signed(x: str, turns: str) -> str:
-        """-x where the first bit of the turns is set."""
+        """-x where the first bit of `turns` is set."""
         sign = block.emit(f"and {integers} {turns}, {integer(-(1 << top))}")
         bits = block.emit(f"xor {integers} {sign}, {block.emit(f'bitcast {v} {x} to {integers}')}")
         return block.emit(f"bitcast {integers} {bits} to {v}")
@@ -211,7 +211,7 @@ def polynomials(block: Block, r: str, behind: str, k: str) -> tuple[str, str]:
 
 
 def large_angle() -> str:
-    """`{double r, double behind, i64 k} @large_angle(double x)`, for |x| > 10⁵; `behind` is what r has no digits for.
+    """`{double r, double behind, i64 k} @large_angle(double x)`, for |x| > 10⁵; `behind` is the rounding error of r.
 
     x = ± m 2ᵉ with a whole m of 53 bits. Of 2/π, 192 bits are enough from where m 2ᵉ times a bit is below 4; the
     product with m, modulo 2¹⁹², has the quadrant in its first two bits, and the fraction of a quarter turn behind them.

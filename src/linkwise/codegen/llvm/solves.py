@@ -19,23 +19,23 @@ from typing import Any, NamedTuple
 
 from .flow import Flow, Layout, assemble
 
-# Numbers written past the caches: results of hundreds of kilobytes a state do not stay there until they are read.
+# Non-temporal stores: results of hundreds of kilobytes per state would leave the caches before they are read.
 #
-# A store of an ordinary kind first reads the cache line that it changes. One that is marked does not: whole lines go to
-# memory once. Lines at both ends of the target are written in the ordinary way.
+# An ordinary store first reads its cache line. A non-temporal store writes whole lines directly to memory. Incomplete
+# lines at both ends of the target are stored ordinarily.
 
 LINE = 64  # bytes
-STREAM = "!0 = !{i32 1}"  # goes once into every module with such stores
-FENCE = "  fence seq_cst"  # before other threads may be told that all is written
+STREAM = "!0 = !{i32 1}"  # once in every module with such stores
+FENCE = "  fence seq_cst"  # makes the stores visible before other threads are notified
 
 
 def stream(flow: Flow, target: str, source: str, count: int | str) -> None:
-    """So many numbers from source to target."""
+    """Copy `count` numbers by non-temporal stores."""
     real, size, kind = flow.layout.real, flow.layout.bits // 8, flow.layout.vector
     lanes = flow.layout.lanes
     vectors = max(LINE // (size * lanes), 1)
     address = flow.emit(f"ptrtoint ptr {target} to i64")
-    missing = flow.emit(f"and i64 {flow.emit(f'sub i64 0, {address}')}, {LINE - 1}")  # bytes until a line begins
+    missing = flow.emit(f"and i64 {flow.emit(f'sub i64 0, {address}')}, {LINE - 1}")  # bytes before the next line
     ahead = flow.emit(f"lshr i64 {missing}, {size.bit_length() - 1}")
     short = flow.emit(f"icmp ult i64 {ahead}, {count}")
     ahead = flow.emit(f"select i1 {short}, i64 {ahead}, i64 {count}")
@@ -63,7 +63,7 @@ def stream(flow: Flow, target: str, source: str, count: int | str) -> None:
 OUTPUTS = ("q_tau", "q_q", "q_qd", "qd_qd")  # in the order of (1) and (2)
 MATRICES = ("inverse", "by_q", "by_qd")
 HALVED = 1
-HELD = 12  # sums in registers
+SUMS = 12  # in registers
 TALL, WIDE = 4, 3  # sums of (2) at a time: rows, and vectors of columns
 
 
@@ -76,9 +76,9 @@ class Row(NamedTuple):
 
 
 class Solves:
-    """The text for a robot of n degrees of freedom with `count` values; `rows` are those of each joint.
+    """The text for a robot of n degrees of freedom with `count` values and these rows of each joint.
 
-    One output is computed after the other, so that it stays in the cache until it is complete.
+    Outputs are computed in turn, so that each stays in the cache until it is complete.
     """
 
     def __init__(self, n: int, count: int, rows: Sequence[Sequence[Row]], layout: Layout) -> None:
@@ -118,7 +118,7 @@ class Solves:
         return assemble(*sorted(flow.declared), *self.tables, size, *lines, STREAM)
 
     def output(self, k: int, output: str, values: str, first: str, which: str, slopes: tuple[str, str]) -> None:
-        """One of the outputs: of all joints in `work`, and from there to its place."""
+        """Compute one output for all joints in `work`, and copy it to its array."""
         flow, n = self.flow, self.n
         seconds = self.lists(f"seconds{k}", [row.seconds[k] for row in self.every])
         matrix = flow.place("%work", k * n * self.width) if k < len(MATRICES) else None
@@ -144,7 +144,7 @@ class Solves:
         stream(flow, output, result, n**3)
 
     def copy_padded(self, matrix: str, begin: int) -> None:
-        """A matrix into `work`, with zeros behind each row."""
+        """Copy a matrix to `work`, with zero padding behind each row."""
         flow, real, zero = self.flow, self.layout.real, self.layout.constant(0.0)
 
         def row(i: str, _: Any) -> Sequence[str]:
@@ -165,7 +165,7 @@ class Solves:
         """The first part of (1), for one row; without a matrix, zeros."""
         flow, zero = self.flow, self.layout.constant(0.0)
         start, end = (self.entry(slopes[0], row, k) for k in range(2))
-        for held in chunks(self.width, HELD):
+        for held in chunks(self.width, SUMS):
 
             def add(entry: str, sums: Sequence[str], held: Sequence[int] = held) -> Sequence[str]:
                 column, slot = (self.entry(slopes[1], self.mul(entry, 2), k) for k in range(2))
@@ -248,7 +248,7 @@ class Solves:
         flow.loop("0", str(n), matrix)
 
     def store_first(self, x: str, place: str, count: int) -> None:
-        """The first numbers of a vector, by stores of 1, 2, 4, ... of them: masked stores take longer."""
+        """Store the first numbers of a vector by stores of 1, 2, 4, ... numbers: masked stores are slower."""
         flow, real, lanes, done = self.flow, self.layout.real, self.layout.lanes, 0
         if lanes == 1:
             flow.lines.append(f"  store {real} {x}, ptr {place}")
@@ -285,7 +285,7 @@ class Solves:
         return f"@{name}"
 
     def lists(self, name: str, entries: Sequence[Sequence[tuple[int, int]]]) -> tuple[str, str]:
-        """Where the list of each row begins, and all lists one after another."""
+        """The offsets of the list of each row, and the concatenated lists."""
         pairs = [x for entry in entries for pair in entry for x in pair]
         return self.table(f"{name}_first", offsets(entries)), self.table(name, pairs)
 
@@ -303,6 +303,6 @@ def offsets(entries: Sequence[Sequence[Any]]) -> list[int]:
 
 
 def chunks(count: int, most: int) -> list[range]:
-    """Numbers from 0 on in parts of about the same length."""
+    """range(count) in parts of nearly equal length."""
     parts = -(-count // most)
     return [range(count * k // parts, count * (k + 1) // parts) for k in range(parts)]

@@ -1,7 +1,7 @@
 """The target "cpu": this machine's processor.
 
-LLVM takes longer to load than a kernel takes to run for a second. So its description of this processor is kept in the
-cache, and code that it compiled earlier is loaded without it (see `image`).
+Loading LLVM is slow. So its description of this processor is cached, and cached code is loaded without LLVM (see
+`image`).
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 ATTRIBUTES = """
 attributes #0 = { nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512" }
 attributes #1 = { nounwind noinline "prefer-vector-width"="512" "min-legal-vector-width"="512" }
-"""  # vectors of 64 bytes stay whole on processors for which LLVM prefers 32
+"""  # 64-byte vectors also on processors where LLVM prefers 32
 IDENTITY = "/sys/devices/system/cpu/modalias"  # Linux: maker, family and model of the processor, and all its features
-ANYWHERE, ONE_IMAGE = "jitdefault", "small"  # LLVM's code models: how far apart code and data may be
-OPTIMIZATION_OF_LONG_TEXTS = 1  # straight-line code is as fast, and compiled in less time
+ANYWHERE, ONE_IMAGE = "jitdefault", "small"  # LLVM's code models, which bound the distance of code and data
+OPTIMIZATION_OF_LONG_TEXTS = 1  # compiles faster, to straight-line code of the same speed
 LONG_TEXT = 1_000_000  # characters
 
 
@@ -59,9 +59,9 @@ class HostTarget(CodeTarget["MachineCode"]):
     fused: bool  # whether it multiplies and adds in one operation
 
     def text(self, program: Program | LoopText, interface: Interface) -> str:
-        """LLVM assembly: blocks of one state and of as many as a vector holds, the batch loop, the Python entry.
+        """LLVM assembly: blocks of one state and of one vector of states, the batch loop, the Python entry.
 
-        Very long programs have the second kind of block only, in which one state is computed as well.
+        Very long programs have only the second kind of block, also for one state.
         """
         if not isinstance(program, Program):
             return program.text(self.layouts(interface.dtype))
@@ -82,7 +82,7 @@ class HostTarget(CodeTarget["MachineCode"]):
         return "\n".join(texts)
 
     def load(self, text: str = "", binary: bytes = b"") -> MachineCode:
-        """The machine code of a text, or of the binary that was compiled from it earlier."""
+        """Compile a text, or load the binary that was compiled from it."""
         return MachineCode(self, text, binary)
 
     def solves(self, places: Any, n: int, count: int, identity: str | None, dtype: str) -> MachineCode:
@@ -91,7 +91,7 @@ class HostTarget(CodeTarget["MachineCode"]):
         return solves_code(places, n, count, identity, dtype, self)
 
     def call(self, code: MachineCode, interface: Interface, links: Links | None = None) -> BatchFunction:
-        """The function in the code that computes some states of a batch, from contiguous arrays into others."""
+        """The function that computes a range of states of a batch, on contiguous arrays."""
         pointers = [ctypes.c_void_p] * (1 + len(interface.inputs) + len(interface.outputs))
         loops = [ctypes.c_int64, *[ctypes.c_void_p] * (len(links.arguments) - 1)] if links else []
         prototype = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, *loops, *pointers)
@@ -122,20 +122,20 @@ class HostTarget(CodeTarget["MachineCode"]):
         return self.vector_bytes // (8 if dtype == "float64" else 4)
 
     def layouts(self, dtype: str) -> list[Layout]:
-        """One state at a time, and as many as the vectors hold."""
+        """Layouts of one state and of one vector of states."""
         from ...codegen.llvm.flow import Layout
 
         return [Layout(REALS[dtype], width, self.fused) for width in sorted({1, self.lanes(dtype)})]
 
 
 class MachineCode:
-    """Machine code in memory, for as long as this object lives."""
+    """Machine code in memory while this object lives."""
 
     metadata: dict[str, str]  # what the cache keeps beside it; see `loader`
     from_cache = False
 
     def __init__(self, target: HostTarget, text: str = "", binary: bytes = b"") -> None:
-        """From assembly text, or from the binary compiled from it: an image, or where there is none, object code."""
+        """From assembly text, or from its binary: an image if possible, otherwise object code."""
         with LOCK:
             self.target, self.metadata = target, {}
             self.binary = binary or compile_binary(target, text)
@@ -143,21 +143,21 @@ class MachineCode:
             self._loaded = image.Loaded(self.binary) if is_image else Engine(target, self.binary)
 
     def address(self, name: str) -> int:
-        """Of a function or a variable; 0 if there is none."""
+        """Address of a function or variable; 0 if there is none."""
         return self._loaded.address(name)
 
 
 class WorkMemory:
-    """Memory that machine code works in: calls at the same time have their own."""
+    """Work memory of machine code, with separate memory for concurrent calls."""
 
     def __init__(self, size: int) -> None:
-        """So many bytes."""
+        """`size` in bytes."""
         self.size = size
-        self._spare: list[np.ndarray] = []  # reused: new memory would first have to be mapped and cleared
+        self._spare: list[np.ndarray] = []  # reused, since new memory must be mapped and cleared
 
     @contextmanager
     def address(self) -> Iterator[int]:
-        """Where it is, for as long as the block lasts; 0 if there is none."""
+        """Borrow memory; its address, or 0 if the size is 0."""
         if not self.size:
             yield 0
             return
@@ -170,15 +170,15 @@ class WorkMemory:
 
 
 def work_bytes(code: MachineCode) -> int:
-    """How much memory straight-line code works in; see `batch`."""
+    """Size of the work memory of straight-line code; see `batch`."""
     return int(ctypes.c_int64.from_address(code.address("work_bytes")).value)
 
 
 def address(array: np.ndarray) -> int:
-    """Of a contiguous array's numbers: what `array.ctypes.data` gives, where possible in a third of the time."""
+    """Address of a contiguous array's numbers, in a third of the time of `array.ctypes.data`."""
     try:
         return ctypes.addressof(ctypes.c_char.from_buffer(array))  # type: ignore[arg-type]
-    except (TypeError, ValueError):  # it can only be read, is empty, or is not contiguous
+    except (TypeError, ValueError):  # read-only, empty or not contiguous
         return int(array.ctypes.data)
 
 
@@ -187,7 +187,7 @@ def address(array: np.ndarray) -> int:
 
 @lru_cache(maxsize=1)
 def host_target() -> HostTarget:
-    """The processor that this runs on."""
+    """The processor of this machine."""
     target = read_cached_host()
     if target is None:
         target, key = detect_host(), host_key()
@@ -206,7 +206,7 @@ def read_cached_host() -> HostTarget | None:
 
 
 def host_key() -> str | None:
-    """The cache key of LLVM's description of this processor; None where only LLVM can tell processors apart."""
+    """The cache key of LLVM's description of this processor; None if the system does not identify processors."""
     try:
         with open(IDENTITY, "rb") as file:
             identity = file.read().decode(errors="replace")
@@ -216,7 +216,7 @@ def host_key() -> str | None:
 
 
 def detect_host() -> HostTarget:
-    """The processor that LLVM finds."""
+    """The processor as LLVM describes it."""
     with LOCK:
         try:
             features = binding().get_host_cpu_features()
@@ -230,7 +230,7 @@ def detect_host() -> HostTarget:
 
 
 def compile_binary(target: HostTarget, text: str) -> bytes:
-    """An image of the code where that is possible, otherwise object code for LLVM to load."""
+    """Compile to an image if possible, otherwise to object code that LLVM loads."""
     if image.supported():
         from . import elf  # code from the cache needs none of this
 
@@ -256,7 +256,7 @@ def target_machine(target: HostTarget, model: str, level: int) -> Any:
 
 
 class Engine:
-    """Object code, loaded by LLVM."""
+    """Object code loaded by LLVM."""
 
     def __init__(self, target: HostTarget, binary: bytes) -> None:
         library = binding()

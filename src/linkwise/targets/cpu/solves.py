@@ -1,4 +1,4 @@
-"""The machine code of `codegen.llvm.solves`, for the places where second derivatives can differ from zero."""
+"""The machine code of `codegen.llvm.solves`, for a sparsity pattern of second derivatives."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def solves_code(
     places: Callable[[], Sequence[np.ndarray]], n: int, count: int, identity: str | None, dtype: str, target: HostTarget
 ) -> MachineCode:
-    """For `count` values at the places of ∂²τ/∂q², ∂²τ/∂q∂q̇, ∂²τ/∂q̇² and ∂I/∂q; `identity` is what they depend on."""
+    """Code for `count` values at the nonzeros of ∂²τ/∂q², ∂²τ/∂q∂q̇, ∂²τ/∂q̇² and ∂I/∂q, which `identity` determines."""
 
     def text() -> str:
         from ...codegen.llvm.solves import Solves  # code from the cache needs none of this
@@ -33,7 +33,7 @@ def solves_code(
 
 
 def rows_of(places: Sequence[np.ndarray]) -> list[list[Row]]:
-    """For each joint, the rows of its products in which anything can differ from zero, at least one."""
+    """For each joint, the rows of its products with structural nonzeros, at least one."""
     from ...codegen.llvm.solves import Row
 
     q_q, q_qd, qd_qd, inertia = places
@@ -52,5 +52,5 @@ def rows_of(places: Sequence[np.ndarray]) -> list[list[Row]]:
 
 
 def sparse_entries(places: np.ndarray) -> list[tuple[int, int]]:
-    """Where a value is, and its number."""
+    """The column and the number of each value."""
     return [(k, number) for k, number in enumerate(places.tolist()) if number >= 0]

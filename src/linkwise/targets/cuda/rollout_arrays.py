@@ -1,4 +1,4 @@
-"""The arrays of a rollout on a GPU: of the library that q0 is of, or copied there and back."""
+"""The arrays of a rollout on a GPU: in the library of q0, or copied from the host and back."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .streams import CallStream
 
 
 class GpuArrays:
-    """Arrays of a library, beside q0; numbers of this machine are copied to them."""
+    """Arrays of the library and GPU of q0; arrays of the host are copied to the GPU."""
 
     def __init__(self, q0: Any, dtype: str | None, stream: Any) -> None:
         self.library, self.first = library_of("q0", q0), q0
@@ -27,8 +27,8 @@ class GpuArrays:
         self.ordinal = self.gpu.ordinal
         self.call = CallStream(self.library, self.gpu, [q0], stream)
         self.stream = self.call.handle
-        self.given: list[Any] = []  # arrays of the caller's that are read
-        self.written: list[Any] = []  # and those that are written
+        self.inputs: list[Any] = []  # the caller's inputs
+        self.outputs: list[Any] = []  # the caller's outputs
 
     def shape(self, name: str, value: Any) -> Shape:
         if on_host(value):
@@ -47,7 +47,7 @@ class GpuArrays:
             numbers = np.ascontiguousarray(np.broadcast_to(real_array(name, value, self.dtype), shape))
             return self.copy_to_gpu(numbers)
         self.call.wait_for_array(value)
-        self.given.append(value)
+        self.inputs.append(value)
         view = self.library.view(value)
         if view.contiguous and view.dtype == self.dtype and view.shape == shape:
             return value
@@ -102,7 +102,7 @@ class GpuArrays:
         if wrong := self.library.write_refusal(array, view):
             raise ValueError(f"{name} {wrong}")
         self.call.wait_for_array(array)
-        self.written.append(array)
+        self.outputs.append(array)
         return array
 
     def address(self, array: Any) -> int:
@@ -113,8 +113,8 @@ class GpuArrays:
         return view.pointer, view.pointer + view.nbytes
 
     def after_launch(self) -> None:
-        self.call.after_launch(self.given, self.written)
-        for array in self.written:
+        self.call.after_launch(self.inputs, self.outputs)
+        for array in self.outputs:
             self.library.mark_written(array)
 
     def result_for_caller(self, array: Any) -> Any:
@@ -124,7 +124,7 @@ class GpuArrays:
 
 
 class CopiedArrays(GpuArrays):
-    """NumPy arrays that are copied to a GPU, and results that are copied back."""
+    """NumPy arrays copied to a GPU, and results copied back."""
 
     def __init__(self, dtype: str) -> None:
         super().__init__(DeviceArray(device(0), (0,), dtype), dtype, None)
@@ -138,7 +138,7 @@ class CopiedArrays(GpuArrays):
 
 
 def gpu_arrays(q0: Any, dtype: str | None, stream: Any) -> Arrays:
-    """Beside q0 where that is on a GPU; copies where it is not."""
+    """Arrays on the GPU of q0, or copies if q0 is on the host."""
     if not on_host(q0):
         return GpuArrays(q0, dtype, stream)
     if stream is not None:

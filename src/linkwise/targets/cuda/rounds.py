@@ -1,4 +1,4 @@
-"""Rounds on a GPU: the buffers of a plan there, and its launches as one CUDA graph."""
+"""Rounds on a GPU: the buffers of a plan, and its launches as one CUDA graph."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from .target import Launch as Launcher
 if TYPE_CHECKING:
     from ...kernels.round_spec import RoundSpec
 
-WARP = 32  # threads of a block: rounds near the base have few pairs, each with all its registers
-LANES = 4  # states under way at a time: late rounds leave most of a GPU idle
-OWN_STREAM, NO_TIMES, RELAXED = 1, 2, 2  # of a stream that waits for no other, an event, and a capture
+WARP = 32  # threads of a block: rounds near the base have few pairs, which need many registers
+LANES = 4  # states in flight: late rounds leave most of a GPU idle
+OWN_STREAM, NO_TIMES, RELAXED = 1, 2, 2  # flags of a non-blocking stream, an event and a capture
 
 
 class CudaRounds(RoundCode):
-    """The programs as PTX, and memory on each GPU that was used."""
+    """The programs as PTX, and memory on each GPU in use."""
 
     def __init__(self, spec: RoundSpec) -> None:
         assert isinstance(spec.target, CudaTarget)
@@ -47,7 +47,7 @@ class CudaRounds(RoundCode):
         return "\n".join(code.ptx for code in (*self.codes, *(code for code, _ in self.gathers.values())))
 
     def call(self, code: RoundCode, interface: Interface, links: Links | None = None) -> Launcher:
-        """A function that computes states from arrays in a GPU's memory, by their addresses."""
+        """A function that computes states from arrays given by their GPU addresses."""
 
         def launch(ordinal: int, count: int, addresses: Sequence[int], stream: int) -> None:
             device(ordinal).refuse_capture(stream, "rounds, which are a graph on streams of their own,")
@@ -65,7 +65,7 @@ class CudaRounds(RoundCode):
 
 
 class RoundMemory:
-    """The buffers of a plan on a GPU, with a stream of their own."""
+    """The buffers of a plan on a GPU, with their own stream."""
 
     def __init__(self, code: CudaRounds, gpu: Device) -> None:
         self.code, self.plan, self.device = code, code.plan, gpu
@@ -84,13 +84,13 @@ class RoundMemory:
         weakref.finalize(self, release, gpu, self.stream, event, self.graph).atexit = False
 
     def wait_for(self, stream: int) -> None:
-        """Begin nothing before what was asked for on another stream is done."""
+        """Wait for the work queued on another stream."""
         with self.device.current() as call:
             call.call("cuEventRecord", self.event, stream or None)
             call.call("cuStreamWaitEvent", self.stream, self.event, 0)
 
     def make_stream_wait(self, stream: int) -> None:
-        """Let another stream begin nothing before what was asked for here is done."""
+        """Make another stream wait for the work queued here."""
         with self.device.current() as call:
             call.call("cuEventRecord", self.event, self.stream)
             call.call("cuStreamWaitEvent", stream or None, self.event, 0)
@@ -105,7 +105,7 @@ class RoundMemory:
         self._copy(target + state * result.nbytes, result.pointer, result.nbytes)
 
     def launch(self) -> None:
-        """All rounds, on the numbers that are in the buffers."""
+        """Run all rounds on the contents of the buffers."""
         with self.device.current() as call:
             call.call("cuGraphLaunch", self.graph, self.stream)
 
@@ -136,7 +136,7 @@ class RoundMemory:
 
 
 def gather_code(target: CudaTarget, dtype: str, width: int) -> tuple[CudaCode, Interface]:
-    """That which puts rows of so many numbers in order."""
+    """The kernel that gathers rows of `width` numbers by an index."""
     from .text.small import gather_text
 
     inputs, output = (Argument("index", ()), Argument("rows", (width,))), (Argument("out", (width,)),)
@@ -145,11 +145,11 @@ def gather_code(target: CudaTarget, dtype: str, width: int) -> tuple[CudaCode, I
 
 
 def capture_graph(gpu: Device, stream: int, steps: Sequence[Callable[[], None]]) -> c_void_p:
-    """The steps as a graph, which is launched as one."""
+    """Capture the steps as one CUDA graph."""
     graph, executable = c_void_p(), c_void_p()
     if not hasattr(gpu.driver.library, "cuGraphInstantiateWithFlags"):
         raise CudaError("the CUDA driver is too old for rounds (expected that of CUDA 11.4 or newer: 470)")
-    for step in steps:  # kernels are loaded when they are first launched, which cannot be captured
+    for step in steps:  # the first launch loads a kernel, which cannot be captured
         step()
     gpu.synchronize(stream)
     with gpu.beside_captures() as call:
@@ -163,7 +163,7 @@ def capture_graph(gpu: Device, stream: int, steps: Sequence[Callable[[], None]])
 
 
 def release(gpu: Device, stream: int, event: Any, graph: Any) -> None:
-    """Give back what a memory had, when the last state is done."""
+    """Wait for the last state, and destroy the stream, the event and the graph."""
     if not gpu.driver.forked:
         with gpu.beside_captures() as call:
             call.call("cuStreamSynchronize", stream)

@@ -1,4 +1,4 @@
-"""WebAssembly modules as files that describe themselves."""
+"""WebAssembly modules as self-describing files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ HEADER = 64  # bytes
 
 
 def record_of_robot(robot: Robot, dtype: str) -> bytes:
-    """A robot as data for modules that take any robot."""
+    """The record of a robot, for modules that take any robot."""
     require_robot(robot)
     if robot.couplings or not robot.n or robot.non_floats:
         reason = "coupled joints" if robot.couplings else "numbers that are no floats" if robot.n else "no joints"
@@ -45,12 +45,15 @@ def record_of_robot(robot: Robot, dtype: str) -> bytes:
 
 
 def record_of_links(links: Links, dtype: str, rearranged: bool = True) -> bytes:
-    """For a module of one robot's own; whether `Links.rows` has rearranged the arrays already."""
+    """The record for a module of one robot. `rearranged`: whether `Links.rows` rearranges the arrays."""
     n = len(links.table)
     places, nq = np.repeat(np.arange(n)[:, None], PLACES, axis=1), n
     if links.rows is not None:
-        own = links.rows.positions
-        places, nq = (PLACES * places + own - own[:, :1], PLACES * n) if rearranged else (own, int(own.max()) + 1)
+        columns = links.rows.positions
+        if rearranged:
+            places, nq = PLACES * places + columns - columns[:, :1], PLACES * n
+        else:
+            places, nq = columns, int(columns.max()) + 1
     gravity = np.zeros(3) if links.gravity is None else links.gravity
     return robot_record(links.table, links.tree, gravity, places, nq, dtype)
 
@@ -79,7 +82,7 @@ VERSION = 1  # of the interface
 
 
 def robot_module(spec: KernelSpec) -> bytes:
-    """The module of a spec. Everything has a place in its memory: the robot, and the arrays of one state."""
+    """The module of a spec, whose memory has places for the robot and for the arrays of one state."""
     code = load_or_compile_as(spec.key, spec.cached, spec.target, lambda: spec.text, lambda: metadata(spec))
     known = code.from_cache and spec.identity
     interface = read_metadata(code.metadata, spec.dtype)[1] if known else spec.interface
@@ -109,7 +112,7 @@ def robot_module(spec: KernelSpec) -> bytes:
 
 
 def describe_arrays(interface: Interface) -> list[tuple[dict[str, Any], int]]:
-    """What is said of each array, and how many numbers it has."""
+    """The description of each array, and its size."""
 
     def entry(argument: Argument, role: str) -> tuple[dict[str, Any], int]:
         return {"name": argument.name, "role": role, "shape": list(argument.shape)}, argument.size
@@ -118,13 +121,13 @@ def describe_arrays(interface: Interface) -> list[tuple[dict[str, Any], int]]:
     return [*inputs, *(entry(argument, "output") for argument in interface.outputs)]
 
 
-Arrays = dict[str, tuple[int, ...]]  # names, and the shapes of what they have for each link
+Arrays = dict[str, tuple[int, ...]]  # names, and shapes for one link
 
 
 def universal_loops(function: Callable[..., Any], arrays: Arrays, keywords: dict[str, Any]) -> LoopText:
     """The loops of a function for any robot."""
-    own: Arrays = {name: (PLACES,) if name == "q" else shape for name, shape in arrays.items()}
-    return LoopText(trace_universal(plain_of(function), own, **keywords), False)
+    widened: Arrays = {name: (PLACES,) if name == "q" else shape for name, shape in arrays.items()}
+    return LoopText(trace_universal(plain_of(function), widened, **keywords), False)
 
 
 def universal_module(function: Callable[..., Any], arrays: Arrays, dtype: str, keywords: dict[str, Any]) -> bytes:

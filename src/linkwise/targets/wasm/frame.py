@@ -1,15 +1,16 @@
-"""A program as a WebAssembly module, in LLVM assembly: its block of one state, and the functions that are exported.
+"""A program as a WebAssembly module in LLVM assembly: the block of one state, and the exported functions.
 
     i32 @run(i32 count, ptr input, ..., ptr output, ...)                         straight-line code
     i32 @run(i32 count, ptr robot, ptr work, ptr input, ..., ptr output, ...)    loops over the links
-    i32 @work_bytes(ptr robot)                                                   loops: how much memory `work` must have
+    i32 @work_bytes(ptr robot)                                                   loops: size of `work`
 
-Inputs and outputs are `count` rows each, one row after another; no output may share memory with an input. `run` returns
-how many finite states have a result that is not finite. A robot is a record that begins with 32-bit numbers (`RECORD`),
-among them the distances in bytes from its beginning to its parts. Table and tree are those of `loops`. `places` has
-four 32-bit numbers for each link: which numbers of q are its own. Where that is one number, it is repeated.
+Inputs and outputs are `count` contiguous rows each; no output may share memory with an input. `run` returns the number
+of finite states with a non-finite result. A robot is a record that begins with 32-bit numbers (`RECORD`), among them
+the offsets of its parts in bytes. Table and tree are those of `loops`. `places` has four 32-bit numbers for each link:
+the positions of its coordinates in q. A single position is repeated.
 
-Products are not fused into sums: WebAssembly has no such instruction. The bits are those of a processor without it.
+Products are not fused into sums, since WebAssembly has no fused multiply-add. The results have the bits of a processor
+without it.
 """
 
 from __future__ import annotations
@@ -21,9 +22,8 @@ from ...codegen.llvm.loops import LoopText
 from ...codegen.llvm.program import llvm_text, work_vectors
 from ...graph import Program
 
-# What WebAssembly has no instructions for, and LLVM calls functions for.
-#
-# Integers of 128 bits, in pieces of 64; and the larger and the smaller of two numbers, of which one may be NaN.
+# Library functions that LLVM calls where WebAssembly has no instruction: 128-bit integers, and minimum and maximum with
+# NaN operands.
 
 WIDE_INTEGERS = """
 define internal i64 @upper_half_of_product(i64 %a, i64 %b) {
@@ -143,12 +143,12 @@ def loops_text(loops: LoopText, real: str) -> str:
 
 
 def gathers_q(loops: LoopText) -> bool:
-    """Whether links have four numbers of q each, which are gathered from those of the joints."""
+    """Whether the block reads four numbers of q per link, gathered from the joints' coordinates."""
     return any(port.name == "q" and port.size == PLACES for port in loops.program.inputs)
 
 
 def work_numbers(loops: LoopText, n: int, levels: int) -> int:
-    """How many numbers `work` must hold for n links."""
+    """Size of `work` in numbers for n links."""
     return loops.vectors(n, levels) + PLACES * n * gathers_q(loops)
 
 
@@ -161,7 +161,7 @@ def work_bytes(loops: LoopText, layout: Layout) -> str:
 
 
 def each_state(flow: Flow, arrays: Sequence[str], sizes: Sequence[str], state: Callable[[list[str]], str]) -> str:
-    """`state` of the rows of each state in turn; the sum of what it gives."""
+    """Emit a loop that calls `state` on the rows of each state; the sum of its results."""
     real, total = flow.layout.real, flow.slot("i64")
     flow.lines.append(f"  store i64 0, ptr {total}")
     with flow.when(flow.emit("icmp sgt i32 %count, 0")):
@@ -178,7 +178,7 @@ def each_state(flow: Flow, arrays: Sequence[str], sizes: Sequence[str], state: C
 
 
 def gather(flow: Flow, q: str, n: str) -> None:
-    """Four numbers for each link, from those of the joints; NaN for a quaternion that nothing can be divided by."""
+    """Gather four numbers of q for each link; NaN for a quaternion that cannot be normalized."""
     layout, places = flow.layout, record_part(flow, "places")
     zero, one, nan = (layout.constant(x) for x in (0.0, 1.0, float("nan")))
     with flow.counted(n) as link:
@@ -216,7 +216,7 @@ def pointers(names: Sequence[str]) -> str:
 
 
 def function(name: str, flow: Flow, arguments: Sequence[str], result: str) -> str:
-    """A function that is exported, and returns the lower half of the result."""
+    """An exported function, which returns the lower 32 bits of the result."""
     short = flow.emit(f"trunc i64 {result} to i32")
     start, *body = flow.lines
     head = f"define i32 @{name}({', '.join(argument for argument in arguments if argument)}) #0 {{"
@@ -224,7 +224,7 @@ def function(name: str, flow: Flow, arguments: Sequence[str], result: str) -> st
 
 
 def module(*texts: str) -> str:
-    """One text of several, with what WebAssembly lacks."""
-    lacking = [(WIDE_INTEGERS, "i128"), (EXTREMES, "@llvm.maxnum"), (EXTREMES, "@llvm.minnum")]
-    needed = dict.fromkeys(functions for functions, word in lacking if any(word in text for text in texts))
+    """One module of several texts, with the library functions that it needs."""
+    libcalls = [(WIDE_INTEGERS, "i128"), (EXTREMES, "@llvm.maxnum"), (EXTREMES, "@llvm.minnum")]
+    needed = dict.fromkeys(functions for functions, word in libcalls if any(word in text for text in texts))
     return HEAD + assemble(*texts, *needed) + ATTRIBUTES

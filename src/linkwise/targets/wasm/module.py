@@ -1,8 +1,8 @@
-"""From LLVM's object file to a WebAssembly module that stands alone.
+"""Converts LLVM's object file to a self-contained WebAssembly module.
 
-An object of a single file is a module but for three things: its memory and its stack pointer are imported, nothing is
-exported, and it has sections for a linker. So the memory and the pointer are defined here instead, exports are added,
-and the linker's sections are left out. Data lie at the beginning of the memory, the stack above them.
+An object file differs from a module in three points: it imports its memory and stack pointer, it exports nothing, and
+it has linker sections. This file defines the memory and the pointer, adds exports, and drops the linker sections. Data
+are at the start of the memory, and the stack is above them.
 
     exports   memory, the functions, and `heap`: a global, the first byte that the module itself does not use
 """
@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 PAGE = 65536  # bytes
-STACK = 16384  # bytes: functions are not recursive, and keep their numbers in WebAssembly's own variables
+STACK = 16384  # bytes: functions are not recursive, and WebAssembly has its own local variables
 CUSTOM, TYPES, IMPORTS, FUNCTIONS, MEMORIES, GLOBALS, EXPORTS, CODE, DATA = 0, 1, 2, 3, 5, 6, 7, 10, 11
 KEPT = (TYPES, FUNCTIONS, CODE)
 FUNCTION, TABLE, MEMORY, GLOBAL = 0, 1, 2, 3  # kinds of imports and exports
@@ -24,7 +24,7 @@ INTERFACE = "linkwise"  # the name of the section that describes the arrays
 
 
 class ModuleError(RuntimeError):
-    """An object that is not as expected: a bug in Linkwise."""
+    """An unexpected object file: a bug in Linkwise."""
 
 
 class Segment(NamedTuple):
@@ -33,7 +33,7 @@ class Segment(NamedTuple):
 
 
 class Reader:
-    """Reads numbers and names one after another."""
+    """Reads the numbers and names of a binary."""
 
     def __init__(self, data: bytes, at: int = 0) -> None:
         self.data, self.at = data, at
@@ -96,10 +96,7 @@ def module_of(binary: bytes, exported: Sequence[str]) -> bytes:
 
 
 def with_data(module: bytes, data: bytes, work: int, arrays: int) -> bytes:
-    """The module with data where its `heap` was, so many bytes of work behind them, and memory for some arrays.
-
-    Its new `heap` is behind all but the arrays.
-    """
+    """The module with data at its `heap`, then `work` bytes, then its new `heap` with memory for arrays."""
     sections = list(sections_of(module))
     stack, start = globals_of(module)
     heap = align(align(start + len(data)) + work)
@@ -116,14 +113,14 @@ def with_interface(module: bytes, interface: dict[str, Any]) -> bytes:
 
 
 def interface_of(module: bytes) -> dict[str, Any]:
-    """What its section "linkwise" says of a module."""
+    """The description in the section "linkwise" of a module."""
     try:
         for kind, body in sections_of(module) if module[:4] == b"\0asm" else ():
             reader = Reader(body)
             if kind == CUSTOM and reader.name() == INTERFACE:
-                found: dict[str, Any] = json.loads(body[reader.at :])
-                return found
-    except (IndexError, ValueError):  # cut, or damaged
+                interface: dict[str, Any] = json.loads(body[reader.at :])
+                return interface
+    except (IndexError, ValueError):  # truncated or damaged
         pass
     raise ValueError("these bytes are no module of lw.wasm, or not all of it (expected one)")
 
@@ -152,7 +149,7 @@ def sections_of(module: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def check_imports(body: bytes) -> None:
-    """Nothing may be imported but what is defined here."""
+    """Raise if the object imports anything but memory and stack pointer."""
     reader = Reader(body)
     for _ in range(reader.unsigned()):
         reader.name()
@@ -169,7 +166,7 @@ def check_imports(body: bytes) -> None:
 
 
 def function_symbols(binary: bytes) -> dict[str, int]:
-    """The functions of an object, by name, from the symbol table of its section `linking`."""
+    """Indices of the functions of an object by name, from its section `linking`."""
     functions: dict[str, int] = {}
     for kind, body in sections_of(binary):
         reader = Reader(body)
@@ -185,7 +182,7 @@ def function_symbols(binary: bytes) -> dict[str, int]:
 
 
 def symbols(reader: Reader) -> Iterator[tuple[str, int]]:
-    """The functions among the symbols: of these the object has data, sections and imported names too."""
+    """The functions among the symbols, which include data, sections and imports."""
     function, data, section_symbol = 0, 1, 3
     for _ in range(reader.unsigned()):
         kind, flags = reader.byte(), reader.unsigned()
@@ -230,7 +227,7 @@ def data_section(segments: Sequence[Segment]) -> bytes:
 
 
 def memory_section(size: int) -> bytes:
-    """One memory of at least this size, which may grow."""
+    """One growable memory of at least this size."""
     return b"\x01\x00" + unsigned_leb128(-(-size // PAGE))
 
 
@@ -260,7 +257,7 @@ def unsigned_leb128(value: int) -> bytes:
 
 
 def signed_leb128(value: int) -> bytes:
-    """Signed LEB128 of a number that is not negative."""
+    """Signed LEB128 of a non-negative number."""
     out = b""
     while value >= 64:
         out += bytes([value & 127 | 128])

@@ -2,13 +2,13 @@
 
     void @kernel(i64 count, i64 states, i64 n, ptr table, ptr tree, ptr memory, ptr input, ..., ptr output)
 
-`count` threads compute the states in turn: thread k has states k, k + count, ... `memory` has `LoopText.stored` vectors
-for each 32 threads, a number of each thread in a vector, so that a warp reads and writes whole lines. Inputs are read,
-and results written, where they are in the arrays. What a state with a number that is not finite gives is replaced by
-NaN at the end. No output may share memory with an input.
+Thread k computes the states k, k + count, ... `memory` has `LoopText.stored_vectors` vectors for each 32 threads, with
+one number per thread, so that a warp accesses whole memory lines. Inputs and results are accessed directly in the
+arrays. The results of a state with a non-finite number are replaced by NaN at the end. No output may share memory with
+an input.
 
 `tree` has four numbers for each link, the fourth a sum of `NEXT`, `SEVERAL`, `FIRST` and `LAST`: where a tree does not
-branch, what is passed on stays in registers.
+branch, carried values stay in registers.
 
 Where links have not one number of q each, `i64 nq, i64 bodies, ptr places` follow `tree`. `places` has six 32-bit
 numbers for each link: which numbers of q are its own (four; one number is repeated), which row it has in arrays with a
@@ -37,7 +37,7 @@ FIRST, LAST = 4, 8  # the link visited before it, or the base, is its parent; it
 
 
 def cuda_loops_text(loops: LoopText, real: str, shape: Shape) -> str:
-    """The whole module."""
+    """The module."""
     layout = Layout(real, 1, True)
     functions = cuda_functions({node.op for node in loops.nodes}, layout)
     return HEAD + assemble(*functions, REGISTERS, ThreadLoops(loops, layout).text()) + attributes(shape) + METADATA
@@ -49,7 +49,7 @@ def is_packed(loops: LoopText) -> bool:
 
 
 class ThreadMemory(LinkMemory):
-    """The memory of a thread, and the rows of its state in the arrays."""
+    """The memory of a thread, and the rows of its state."""
 
     space = GLOBAL
     constant_load = ", !invariant.load !1"
@@ -69,11 +69,11 @@ class ThreadMemory(LinkMemory):
         return visited
 
     def has_role(self, role: int) -> str:
-        """Whether the link that is being visited has it."""
+        """Whether the current link has this role."""
         return self.block.emit(f"icmp ne i64 {self.block.emit(f'and i64 {self.role}, {role}')}, 0")
 
     def lengths(self) -> list[str]:
-        """How many numbers a state has in each input."""
+        """The numbers of a state in each input."""
         flow = self.block
         return [
             "%nq" if self.is_q(k) else flow.emit(f"mul i64 {'%bodies' if self.of_bodies(k) else '%n'}, {port.size}")
@@ -116,7 +116,7 @@ class ThreadMemory(LinkMemory):
 
 
 class ThreadLoops(LoopWriter):
-    """Writes the kernel."""
+    """Emits the kernel."""
 
     memory: ThreadMemory
 
@@ -127,13 +127,13 @@ class ThreadLoops(LoopWriter):
 
     def text(self) -> str:
         flow, memory = self.block, self.memory
-        own = self.enter()
+        thread = self.enter()
         starts, lengths = self.starts(), memory.lengths()
         length = flow.emit(f"mul i64 %n, {memory.results}")
         before = flow.label
         flow.go("next_state")
         flow.enter("next_state")
-        flow.lines.append(f"  %state = phi i64 [{own}, %{before}], [%following, %finished]")
+        flow.lines.append(f"  %state = phi i64 [{thread}, %{before}], [%following, %finished]")
         flow.branch(flow.emit("icmp ult i64 %state, %states"), "one", "done")
         flow.enter("one")
         memory.rows_of_state = [
@@ -167,19 +167,19 @@ class ThreadLoops(LoopWriter):
     def enter(self) -> str:
         """The number of this thread, and its memory, %work; threads beyond the last leave."""
         flow, memory = self.block, self.memory
-        own = thread_number(flow)
-        flow.branch(flow.emit(f"icmp ult i64 {own}, %count"), "inside", "done")
+        thread = thread_number(flow)
+        flow.branch(flow.emit(f"icmp ult i64 {thread}, %count"), "inside", "done")
         flow.enter("inside")
         of_links = flow.emit(f"mul i64 %n, {memory.slots * WARP}")
         of_levels = flow.emit(f"mul i64 {memory.tree_entry('0')}, {memory.carried_slots * WARP}")
-        warp, lane = flow.emit(f"lshr i64 {own}, 5"), flow.emit(f"and i64 {own}, {WARP - 1}")
+        warp, lane = flow.emit(f"lshr i64 {thread}, 5"), flow.emit(f"and i64 {thread}, {WARP - 1}")
         begin = flow.emit(f"mul i64 {warp}, {flow.emit(f'add i64 {of_links}, {of_levels}')}")
         at = flow.emit(f"add i64 {begin}, {lane}")
         flow.lines.append(f"  %work = getelementptr {self.layout.real}, {GLOBAL} %memory, i64 {at}")
-        return own
+        return thread
 
     def non_finite_flag(self, lengths: Sequence[str]) -> str:
-        """Whether a number of this state is infinite or NaN, or a quaternion has no length."""
+        """A flag: a number of this state is non-finite, or a quaternion cannot be normalized."""
         flow, memory, zero = self.block, self.memory, self.layout.constant(0.0)
         total = zero
         for row, length in zip(memory.rows_of_state, lengths, strict=True):
@@ -193,7 +193,7 @@ class ThreadLoops(LoopWriter):
         return flow.emit(f"fcmp uno {self.layout.real} {total}, {zero}")
 
     def add_quaternion_test(self, link: str, sums: Sequence[str]) -> list[str]:
-        """NaN if the link's quaternion is too short or too long to be divided by its length; rounded as on the CPU."""
+        """Add NaN if the link's quaternion cannot be normalized; rounded as on the CPU."""
         flow, memory = self.block, self.memory
         zero, one = self.layout.constant(0.0), self.layout.constant(1.0)
         squares = [flow.do("fmul", x, x) for x in (memory.input(self.row_of_q + k, link) for k in range(WIDTH))]
@@ -220,7 +220,7 @@ class ThreadLoops(LoopWriter):
         return before
 
     def load_carried(self, s: int, loop: Loop, start: list[str], depth: str) -> list[str]:
-        """What a link is handed; in the order of the CPU's sums."""
+        """The values that a link receives, summed in the order of the CPU."""
         flow, held = self.block, super().load_carried(s, loop, start, depth)
         if self.loops.chain or not held:
             return held
@@ -263,7 +263,7 @@ class ThreadLoops(LoopWriter):
 
 
 class LinkNodes(Nodes):
-    """The nodes of a body. Angles are reduced without a call, as in `ThreadNodes`."""
+    """Emits the nodes of a body. Angles are reduced without a call, as in `ThreadNodes`."""
 
     def __init__(
         self, flow: Flow, body: Body, known: dict[int, str], loads: dict[int, Callable[[], str]], wanted: Sequence[int]
