@@ -1,4 +1,4 @@
-"""LLVM, which compiles the texts of all targets, and the environment that compiled code depends on.
+"""LLVM, which compiles the texts of all targets, its environment, and the loading of code by way of the cache.
 
 LLVM is slow to load, so it is loaded only to compile a text.
 """
@@ -7,11 +7,17 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import CompileError
+from . import cache
+from .lock import LOCK
 from .sources import AT_IMPORT
+
+if TYPE_CHECKING:
+    from .target import CodeTarget, Loaded
 
 OPTIMIZATION = 2  # level of instruction selection and scheduling; it changes the speed, never a result
 
@@ -71,3 +77,28 @@ def environment() -> tuple[str, ...]:
 
     python = (sys.version, getattr(sys, "abiflags", ""), str(sys.maxsize), repr(object_layout()))
     return (llvm_version(), numpy_version, *python, *system(), repr(AT_IMPORT))
+
+
+def load_or_compile(name: str, text: str, target: CodeTarget[Loaded]) -> Loaded:
+    """The code of a text, from the cache or compiled and stored. `name` is the kind of text."""
+    key = cache.key(name, text, repr(target), *environment())
+    return load_or_compile_as(key, cache.load(key), target, lambda: text)
+
+
+def load_or_compile_as(
+    key: str,
+    cached: cache.Entry | None,
+    target: CodeTarget[Loaded],
+    text: Callable[[], str],
+    metadata: Callable[[], dict[str, str]] = dict,
+) -> Loaded:
+    """The same for a key that is known without the text. `cached` is its cache entry."""
+    with LOCK:
+        if cached is not None:
+            code = target.load(binary=cached[1])
+            code.metadata, code.from_cache = cached[0], True
+            return code
+        code = target.load(text=text())
+        code.metadata = metadata()
+        cache.store(key, code.metadata, code.binary)
+        return code

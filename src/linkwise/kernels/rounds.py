@@ -16,7 +16,7 @@ from ..graph import Graph, Port, Program, count
 from ..robot.contraction import Round
 from ..tracing.round_tracing import Rounds, RowContraction
 from .interface import Interface, arguments
-from .loader import load_or_compile
+from .llvm import load_or_compile
 from .target import CodeTarget
 
 Slice = tuple[int, int]  # a buffer, and its row where a program begins to read or write

@@ -19,8 +19,7 @@ from ..tracing.tracing import ONE_NUMBER, Prepared, function_name, prefer_fewest
 from . import cache
 from .dispatch import MAX_AT_ONCE, MAX_STRAIGHT_LINKS, MAX_STRAIGHT_OPERATIONS, MAX_WITHOUT_LOOPS, SHARE_OF_LOOPS
 from .interface import Argument, Interface, Links, arguments
-from .llvm import environment
-from .loader import load_or_compile_as
+from .llvm import environment, load_or_compile_as
 from .sources import plain_of, qualified_name
 from .target import Code, CodeTarget, Target, this_machine
 

@@ -136,10 +136,10 @@ def trace(function: Callable[..., Any], robot: Robot, *, passes: Iterable[str] =
         if keywords:
             raise TypeError(f"{function_name(function)} takes no keywords here (it was given {', '.join(keywords)})")
         return apply_passes(function.prepared(robot), passes)
-    wanted = call_arguments(function, robot, keywords)
+    declared = call_arguments(function, robot, keywords)
     graph = Graph()
-    ports = [Port(name, x.shape, quaternions(robot, name, x)) for name, x in wanted.items() if isinstance(x, Input)]
-    arguments = {**wanted, **{port.name: placeholders(graph, port) for port in ports}}
+    ports = [Port(name, x.shape, quaternions(robot, name, x)) for name, x in declared.items() if isinstance(x, Input)]
+    arguments = {**declared, **{port.name: placeholders(graph, port) for port in ports}}
     if robot.non_floats:
         symbols = symbols_of(robot)
         robot = robot.mapped(Transplant(graph))
@@ -147,7 +147,7 @@ def trace(function: Callable[..., Any], robot: Robot, *, passes: Iterable[str] =
         if taken:
             raise ValueError(f"the symbol {taken[0]!r} of the robot has the name of an argument (expected another)")
         ports += [Port(name, ()) for name in symbols]
-    result = call_on_nodes(function, robot, arguments, [name for name in wanted if name not in keywords])
+    result = call_on_nodes(function, robot, arguments, [name for name in declared if name not in keywords])
     arrays = [as_array(r) for r in (result if isinstance(result, tuple) else (result,))]
     names = (
         [function_name(function)]

@@ -215,8 +215,8 @@ class LoopWriter:
                 loads[index] = partial(memory.constant, i, body.numbers[index])
             elif is_gravity(node):
                 loads[index] = partial(memory.gravity, node.payload[1])
-        wanted = [*body.stores, *body.results, *(node.index for node in body.passed)]
-        value = self.emit_nodes(body, known, loads, wanted)
+        live_out = [*body.stores, *body.results, *(node.index for node in body.passed)]
+        value = self.emit_nodes(body, known, loads, live_out)
         for index, slot in body.stores.items():
             memory.store(value[index], memory.slot_address(i, slot))
         for row, index in enumerate(body.results):
@@ -224,11 +224,11 @@ class LoopWriter:
         return [value[node.index] for node in body.passed]
 
     def emit_nodes(
-        self, body: Body, known: dict[int, str], loads: dict[int, Callable[[], str]], wanted: Sequence[int]
+        self, body: Body, known: dict[int, str], loads: dict[int, Callable[[], str]], live_out: Sequence[int]
     ) -> dict[int, str]:
         """Emit the nodes of a body; their names. `known` are in registers, `loads` load others."""
         loaded = {index: load() for index, load in loads.items()}
-        return Nodes(self.block, body.nodes, {**known, **loaded}, wanted).emit_all()
+        return Nodes(self.block, body.nodes, {**known, **loaded}, live_out).emit_all()
 
 
 class BlockText(LoopWriter):

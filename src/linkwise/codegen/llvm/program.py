@@ -81,8 +81,8 @@ def block_text(program: Program, layout: Layout, widest: Layout) -> str:
     }
     bad = non_finite_mask(block, [*loaded.values(), *lengths(block, program, loaded)])
     known = {node.index: loaded[node.payload] for node in program.nodes if node.op == "input"}
-    wanted = (node.index for flat in program.results for node in flat)
-    nodes = Nodes(block, program.nodes, known, wanted, widest if layout.lanes == 1 else None)
+    live_out = (node.index for flat in program.results for node in flat)
+    nodes = Nodes(block, program.nodes, known, live_out, widest if layout.lanes == 1 else None)
     pieces: list[str] = []
     if has_many_results(program):
         slots = store_results(block, program, nodes, pieces, widest)
@@ -121,8 +121,8 @@ def work_vectors(program: Program) -> int:
 
 def result_slots(program: Program) -> dict[int, int]:
     """The slots of the result nodes by index, in the order of computation."""
-    wanted = {node.index for flat in program.results for node in flat}
-    return {index: k for k, index in enumerate(node.index for node in program.nodes if node.index in wanted)}
+    live_out = {node.index for flat in program.results for node in flat}
+    return {index: k for k, index in enumerate(node.index for node in program.nodes if node.index in live_out)}
 
 
 def store_few_results(block: Flow, program: Program, nodes: Nodes, bad: str) -> str:
@@ -183,7 +183,7 @@ def store_many_results(block: Flow, program: Program, slots: dict[int, int], bad
 
 
 class Nodes:
-    """Emits nodes in order. `known` are names of nodes in registers by index; `wanted` are the results.
+    """Emits nodes in order. `known` are names of nodes in registers by index; `live_out` are the results.
 
     For a single state, the lanes of the layout `beside` compute several of its sines and cosines at a time.
     """
@@ -193,14 +193,14 @@ class Nodes:
         block: Block,
         nodes: Sequence[Node],
         known: dict[int, str],
-        wanted: Iterable[int],
+        live_out: Iterable[int],
         beside: Layout | None = None,
     ) -> None:
         self.block, self.nodes, self.beside = block, nodes, beside
         self.value = dict(known)
         self.sine_cosines: dict[str, tuple[str, str]] = {}
         computed = [node for node in nodes if node.index not in known]
-        self.products = fused_products(computed, set(wanted))
+        self.products = fused_products(computed, set(live_out))
 
     def emit_all(self, then: Callable[[int, str], None] | None = None) -> dict[int, str]:
         """Emit all nodes; their names by index. `then` is called with the index and name of each node."""
@@ -304,7 +304,7 @@ class PieceNodes(Nodes):
         return self.flow.load("%work", self.slots[node.index])
 
 
-def fused_products(nodes: Sequence[Node], wanted: set[int]) -> set[int]:
+def fused_products(nodes: Sequence[Node], live_out: set[int]) -> set[int]:
     """The products that are fused into all their uses, which must be sums and differences.
 
     Each sum takes the product with the fewest uses, so that most products need no separate instruction.
@@ -316,7 +316,10 @@ def fused_products(nodes: Sequence[Node], wanted: set[int]) -> set[int]:
     products = [
         node
         for node in nodes
-        if node.op == "mul" and node.index in uses and node.index not in wanted and all(map(can_fuse, uses[node.index]))
+        if node.op == "mul"
+        and node.index in uses
+        and node.index not in live_out
+        and all(map(can_fuse, uses[node.index]))
     ]
     fused: set[int] = set()
     taken: set[int] = set()

@@ -7,7 +7,7 @@ Loading LLVM is slow. So its description of this processor is cached, and cached
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -20,7 +20,7 @@ from ...kernels import cache, llvm
 from ...kernels.dispatch import MAX_STRAIGHT_LINKS
 from ...kernels.entry import Entry, has_entry
 from ...kernels.interface import REALS, Interface, Links
-from ...kernels.llvm import binding, environment, parse_module, system
+from ...kernels.llvm import binding, environment, load_or_compile, load_or_compile_as, parse_module, system
 from ...kernels.lock import LOCK
 from ...kernels.target import BatchFunction, CodeTarget
 from . import image
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ...codegen.llvm.flow import Layout
     from ...codegen.llvm.loops import LoopText
     from ...codegen.llvm.rollout import Rollout
+    from ...codegen.llvm.solves import Row
     from ...ode.events import Crossing
     from ...ode.interface import Integrator, Solver
     from .rollout import HostRollout
@@ -85,10 +86,23 @@ class HostTarget(CodeTarget["MachineCode"]):
         """Compile a text, or load the binary that was compiled from it."""
         return MachineCode(self, text, binary)
 
-    def solves(self, places: Any, n: int, count: int, identity: str | None, dtype: str) -> MachineCode:
-        from .solves import solves_code
+    def solves(
+        self, places: Callable[[], Sequence[np.ndarray]], n: int, count: int, identity: str | None, dtype: str
+    ) -> MachineCode:
+        """The code of `codegen.llvm.solves`, for `count` values at these places in the derivatives of torques.
 
-        return solves_code(places, n, count, identity, dtype, self)
+        The places are the structural nonzeros of ∂²τ/∂q², ∂²τ/∂q∂q̇, ∂²τ/∂q̇² and ∂I/∂q, which `identity` determines.
+        """
+
+        def text() -> str:
+            from ...codegen.llvm.solves import Solves  # code from the cache needs none of this
+
+            return Solves(n, count, rows_of(places()), self.layouts(dtype)[-1]).text()
+
+        if identity is None:
+            return load_or_compile("solves", text(), self)
+        key = cache.key("solves", identity, dtype, repr(self), *environment())
+        return load_or_compile_as(key, cache.load(key), self, text)
 
     def call(self, code: MachineCode, interface: Interface, links: Links | None = None) -> BatchFunction:
         """The function that computes a range of states of a batch, on contiguous arrays."""
@@ -131,7 +145,7 @@ class HostTarget(CodeTarget["MachineCode"]):
 class MachineCode:
     """Machine code in memory while this object lives."""
 
-    metadata: dict[str, str]  # what the cache keeps beside it; see `loader`
+    metadata: dict[str, str]  # what the cache keeps beside it; see `load_or_compile_as`
     from_cache = False
 
     def __init__(self, target: HostTarget, text: str = "", binary: bytes = b"") -> None:
@@ -180,6 +194,30 @@ def address(array: np.ndarray) -> int:
         return ctypes.addressof(ctypes.c_char.from_buffer(array))  # type: ignore[arg-type]
     except (TypeError, ValueError):  # read-only, empty or not contiguous
         return int(array.ctypes.data)
+
+
+def rows_of(places: Sequence[np.ndarray]) -> list[list[Row]]:
+    """For each joint, the rows of its products with structural nonzeros, at least one."""
+    from ...codegen.llvm.solves import Row  # code from the cache needs none of this
+
+    q_q, q_qd, qd_qd, inertia = places
+    joints = []
+    for j in range(len(inertia)):
+        rows = [
+            Row(
+                m,
+                sparse_entries(inertia[m, :, j]),
+                [[], *(sparse_entries(tensor[m, j]) for tensor in (q_q, q_qd, qd_qd))],
+            )
+            for m in range(len(inertia))
+        ]
+        joints.append([row for row in rows if row.slopes or any(row.seconds)] or rows[j : j + 1])
+    return joints
+
+
+def sparse_entries(places: np.ndarray) -> list[tuple[int, int]]:
+    """The column and the number of each value."""
+    return [(k, number) for k, number in enumerate(places.tolist()) if number >= 0]
 
 
 # the processor

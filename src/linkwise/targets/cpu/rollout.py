@@ -12,7 +12,7 @@ from ...codegen.llvm.rollout import Rollout, rollout_text
 from ...kernels.arrays import Arrays, addresses
 from ...kernels.interface import REALS, SHARE
 from ...kernels.kernel import thread_count
-from ...kernels.loader import load_or_compile
+from ...kernels.llvm import load_or_compile
 from ...ode.rollout import Part, Rows, Settings, cost_of, in_parts
 from .host import host_target
 

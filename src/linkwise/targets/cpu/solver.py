@@ -11,7 +11,7 @@ import numpy as np
 from ...codegen.llvm.flow import Layout
 from ...graph import Program, count
 from ...kernels.kernel import thread_count
-from ...kernels.loader import load_or_compile
+from ...kernels.llvm import load_or_compile
 from ...lazy import cached_property
 from ...ode.events import Crossing
 from ...ode.interface import Task

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...errors import SingularError
 from ...kernels.interface import REALS, Argument, Interface
-from ...kernels.loader import load_or_compile
+from ...kernels.llvm import load_or_compile
 from .arrays import View
 from .driver import Device
 from .memory import DeviceArray

@@ -9,7 +9,7 @@ from typing import Any
 from ...codegen.llvm.rollout import Rollout
 from ...kernels.arrays import Arrays, addresses
 from ...kernels.interface import REALS
-from ...kernels.loader import load_or_compile
+from ...kernels.llvm import load_or_compile
 from ...ode.rollout import Part, Rows, Settings, cost_of, in_parts, parts_of
 from .driver import MULTIPROCESSORS, device
 from .target import CudaTarget

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...errors import CudaError
 from ...kernels.interface import REALS, Argument, Interface, Links
-from ...kernels.loader import load_or_compile
+from ...kernels.llvm import load_or_compile
 from ...kernels.round_spec import RoundCode
 from ...kernels.rounds import Codes, Launch, Order
 from .driver import Device, device

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...codegen.llvm.flow import Layout
 from ...graph import Program
-from ...kernels.loader import load_or_compile
+from ...kernels.llvm import load_or_compile
 from ...ode.events import Crossing
 from ...ode.interface import Task
 from ...ode.methods import Method

@@ -11,7 +11,7 @@ from ...codegen.llvm.loops import LoopText
 from ...errors import RobotError
 from ...kernels.compiler import metadata, read_metadata
 from ...kernels.interface import Argument, Interface, Links
-from ...kernels.loader import load_or_compile, load_or_compile_as
+from ...kernels.llvm import load_or_compile, load_or_compile_as
 from ...kernels.sources import plain_of
 from ...kernels.spec import KernelSpec, LinkRows, LoopSpec
 from ...robot import Robot, require_robot

@@ -19,7 +19,7 @@ import numpy as np
 from ...codegen.llvm.flow import Layout
 from ...codegen.llvm.integrator import HEAD
 from ...graph import Program
-from ...kernels.loader import load_or_compile
+from ...kernels.llvm import load_or_compile
 from ...ode.methods import Method
 from ...ode.trajectories import DONE, NOT_FINITE, RECORD, RUNNING
 from ..driver_text import driver_text

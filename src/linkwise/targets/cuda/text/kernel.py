@@ -80,9 +80,9 @@ def shape_of(
 
 
 def values_at_a_time(program: Program) -> int:
-    wanted = [node for flat in program.results for node in flat]
-    absorbed = fused_products(program.nodes, {node.index for node in wanted})
-    return peak_live(fewest_live(program, absorbed), absorbed, wanted)
+    live_out = [node for flat in program.results for node in flat]
+    absorbed = fused_products(program.nodes, {node.index for node in live_out})
+    return peak_live(fewest_live(program, absorbed), absorbed, live_out)
 
 
 def cuda_text(program: Program, real: str, shape: Shape) -> str:
@@ -90,8 +90,8 @@ def cuda_text(program: Program, real: str, shape: Shape) -> str:
     layout = Layout(real, 1, True)
     flow = Flow(layout)
     rows = (StagedRows if shape.staged else DirectRows)(flow, program, shape.threads)
-    wanted = [node.index for flat in program.results for node in flat]
-    order = fewest_live(program, fused_products(program.nodes, set(wanted)))
+    live_out = [node.index for flat in program.results for node in flat]
+    order = fewest_live(program, fused_products(program.nodes, set(live_out)))
     functions = cuda_functions({node.op for node in program.nodes}, layout)
     inputs = [f"{GLOBAL} noalias readonly %in{k}" for k in range(len(program.inputs))]
     outputs = [f"{GLOBAL} noalias writeonly %out{k}" for k in range(len(program.outputs))]
@@ -120,16 +120,16 @@ def full_function(program: Program, layout: Layout, order: Sequence[Node], array
 
 def full_results(flow: Flow, program: Program, rows: DirectRows, order: Sequence[Node]) -> list[list[str]]:
     """Emit the computation for any state; the names of the results."""
-    wanted = [node for flat in program.results for node in flat]
+    live_out = [node for flat in program.results for node in flat]
     bad = non_finite_flag(flow, program, rows)
     compute = flow.fresh("compute")
     flow.go(compute)
     flow.enter(compute)
-    nodes = ThreadNodes(flow, order, [node.index for node in wanted], rows.load)
+    nodes = ThreadNodes(flow, order, [node.index for node in live_out], rows.load)
     nodes.emit_all()
     nan = flow.layout.constant(float("nan"))
     blank: dict[str, str] = {}
-    for node in wanted:
+    for node in live_out:
         x = nodes.result(node)
         if x not in blank:
             blank[x] = flow.select(bad, nan, x) if bad else x
@@ -138,8 +138,8 @@ def full_results(flow: Flow, program: Program, rows: DirectRows, order: Sequence
 
 def fast_results(flow: Flow, program: Program, rows: DirectRows, order: Sequence[Node]) -> None:
     """Compute and store the results of usual states; unusual states are computed again by @full."""
-    wanted = [node.index for flat in program.results for node in flat]
-    nodes = FastNodes(flow, order, wanted, rows.load)
+    live_out = [node.index for flat in program.results for node in flat]
+    nodes = FastNodes(flow, order, live_out, rows.load)
     nodes.emit_all()
     results = [[nodes.result(node) for node in flat] for flat in program.results]
     quaternions = {

@@ -257,19 +257,24 @@ class ThreadLoops(LoopWriter):
             self.store_start([flow.do("fadd", *pair) for pair in zip(sums, values, strict=True)], depth)
 
     def emit_nodes(
-        self, body: Body, known: dict[int, str], loads: dict[int, Callable[[], str]], wanted: Sequence[int]
+        self, body: Body, known: dict[int, str], loads: dict[int, Callable[[], str]], live_out: Sequence[int]
     ) -> dict[int, str]:
-        return LinkNodes(self.block, body, known, loads, wanted).emit_all()
+        return LinkNodes(self.block, body, known, loads, live_out).emit_all()
 
 
 class LinkNodes(Nodes):
     """Emits the nodes of a body. Angles are reduced without a call, as in `ThreadNodes`."""
 
     def __init__(
-        self, flow: Flow, body: Body, known: dict[int, str], loads: dict[int, Callable[[], str]], wanted: Sequence[int]
+        self,
+        flow: Flow,
+        body: Body,
+        known: dict[int, str],
+        loads: dict[int, Callable[[], str]],
+        live_out: Sequence[int],
     ) -> None:
         loaded = {index: load() for index, load in loads.items()}
-        super().__init__(flow, body.nodes, {**known, **loaded}, wanted)
+        super().__init__(flow, body.nodes, {**known, **loaded}, live_out)
         self.flow = flow
 
     def sine_cosine(self, angle: str) -> tuple[str, str]:

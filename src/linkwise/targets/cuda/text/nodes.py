@@ -19,9 +19,9 @@ class ThreadNodes(Nodes):
     call for each angle, as on the CPU, would cost a branch each.
     """
 
-    def __init__(self, flow: Flow, nodes: Sequence[Node], wanted: Iterable[int], load: Callable[..., str]) -> None:
+    def __init__(self, flow: Flow, nodes: Sequence[Node], live_out: Iterable[int], load: Callable[..., str]) -> None:
         """`load` loads a number of an input by name and position."""
-        super().__init__(flow, nodes, {}, wanted)
+        super().__init__(flow, nodes, {}, live_out)
         self.flow, self.load = flow, load
 
     def emit_all(self, then: Callable[[int, str], None] | None = None) -> dict[int, str]:
@@ -135,8 +135,8 @@ RECIPROCAL = "declare float @llvm.nvvm.rcp.approx.ftz.f(float)"
 class FastNodes(ThreadNodes):
     """Emits nodes, and tests for unusual states."""
 
-    def __init__(self, flow: Flow, nodes: Sequence[Node], wanted: Iterable[int], load: Callable[..., str]) -> None:
-        super().__init__(flow, nodes, wanted, self.load_and_test)
+    def __init__(self, flow: Flow, nodes: Sequence[Node], live_out: Iterable[int], load: Callable[..., str]) -> None:
+        super().__init__(flow, nodes, live_out, self.load_and_test)
         self.from_rows = load
         self.flags: list[str] = []
         self.waiting = ""

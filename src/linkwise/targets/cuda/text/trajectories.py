@@ -54,9 +54,9 @@ class ThreadRollout(RolloutWriter):
     def rates(self, t: str, z: Sequence[str], held: dict[tuple[str, int], str]) -> list[str]:
         program = self.rollout.program
         (results,) = program.results
-        wanted = [node.index for node in results]
-        order = fewest_live(program, fused_products(program.nodes, set(wanted)))
-        nodes = ThreadNodes(self.flow, order, wanted, self.input_reader(t, z, dict(held)))
+        live_out = [node.index for node in results]
+        order = fewest_live(program, fused_products(program.nodes, set(live_out)))
+        nodes = ThreadNodes(self.flow, order, live_out, self.input_reader(t, z, dict(held)))
         nodes.emit_all()
         return [nodes.result(node) for node in results]
 
