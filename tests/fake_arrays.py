@@ -52,7 +52,7 @@ class Memory:
         blocks = self.free.setdefault(key, [])
         found = next((x for x in blocks if not self.in_use(x)), None)
         if found is None:
-            found = device(0).allocated(size)
+            found = device(0).allocate(size)
         else:
             blocks.remove(found)
         self.users[found] = set()

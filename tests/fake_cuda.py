@@ -336,7 +336,7 @@ def fake_driver(**options: Any) -> Iterator[FakeLibrary]:
 
     forget()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(driver, "opened", lambda: library)
+        patch.setattr(driver, "load_library", lambda: library)
         patch.setattr(target, "ptx_of", remembered)
         yield library
     forget()
@@ -354,7 +354,7 @@ class Foreign:
     def __init__(self, array: np.ndarray, stream: int | None = None, strides: bool = False) -> None:
         self.gpu = driver.device(0)
         self.shape, self.dtype, self.nbytes = array.shape, array.dtype, array.nbytes
-        self.pointer = self.gpu.allocated(max(array.nbytes, 1))
+        self.pointer = self.gpu.allocate(max(array.nbytes, 1))
         rows = np.ascontiguousarray(array)
         with self.gpu.beside_captures() as call:
             call.call("cuMemcpyHtoDAsync_v2", self.pointer, rows.ctypes.data, array.nbytes, None)

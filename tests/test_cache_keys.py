@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import linkwise as lw
 from effort import examples
 from linkwise.graph import Graph
-from linkwise.kernels import cache, loader
+from linkwise.kernels import cache, llvm
 from linkwise.kernels import spec as specs
 from linkwise.kernels.sources import sources
 from linkwise.kernels.spec import KernelSpec
@@ -341,7 +341,7 @@ def test_what_is_loaded_is_what_was_stored(folder: Path) -> None:
 def test_other_text_name_target_or_environment_is_other_code(monkeypatch: pytest.MonkeyPatch) -> None:
     keys: list[str] = []
     monkeypatch.setattr(cache, "load", keys.append)
-    monkeypatch.setattr(loader, "load_or_compile_as", lambda key, *_: key)
+    monkeypatch.setattr(llvm, "load_or_compile_as", lambda key, *_: key)
     cases = [
         ("integrator", "text", "cpu"),
         ("rhs", "text", "cpu"),
@@ -349,9 +349,9 @@ def test_other_text_name_target_or_environment_is_other_code(monkeypatch: pytest
         ("integrator", "text", "wide"),
     ]
     for name, text, target in cases:
-        loader.load_or_compile(name, text, type("Target", (), {"__repr__": lambda self, target=target: target})())
-    monkeypatch.setattr(loader, "environment", lambda: ("another Linkwise",))
-    loader.load_or_compile("integrator", "text", type("Target", (), {"__repr__": lambda self: "cpu"})())
+        llvm.load_or_compile(name, text, type("Target", (), {"__repr__": lambda self, target=target: target})())
+    monkeypatch.setattr(llvm, "environment", lambda: ("another Linkwise",))
+    llvm.load_or_compile("integrator", "text", type("Target", (), {"__repr__": lambda self: "cpu"})())
     assert len(set(keys)) == len(keys) == len(cases) + 1
 
 

@@ -109,7 +109,7 @@ def test_arrays_are_handed_over_by_dlpack(library: FakeLibrary) -> None:
     before = library.used
     found = kernel()(*map(OnlyDlpack, STATES))
     assert np.array_equal(found.copy_to_host(), expected(*STATES))
-    content = dlpack.imported(found.__dlpack__())
+    content = dlpack.import_array(found.__dlpack__())
     assert (content.pointer, content.shape, content.strides) == (found.pointer, (40, 3), (3, 1))
     assert (content.dtype, found.__dlpack_device__()) == ("float64", (dlpack.CUDA, 0))
     pointer = found.pointer

@@ -19,7 +19,7 @@ from linkwise.targets.cpu.host import host_target
 from linkwise.targets.cuda import dlpack
 from linkwise.targets.cuda.driver import device
 from linkwise.targets.cuda.memory import DeviceArray
-from linkwise.targets.cuda.streams import let_wait
+from linkwise.targets.cuda.streams import wait_for_stream
 
 pytest.importorskip("llvmlite")
 if not host_target().fused:
@@ -165,8 +165,8 @@ def test_the_default_stream_is_waited_for_after_dlpack(library: FakeLibrary, ask
             self.array = late(numbers, THEIRS)
 
         def __dlpack__(self) -> Any:
-            let_wait(device(0), 0, THEIRS)
-            return dlpack.exported(self, self.array.pointer, self.array.shape, 8, 0)
+            wait_for_stream(device(0), 0, THEIRS)
+            return dlpack.export_array(self, self.array.pointer, self.array.shape, 8, 0)
 
         def __dlpack_device__(self) -> tuple[int, int]:
             return dlpack.CUDA, 0

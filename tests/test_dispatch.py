@@ -287,7 +287,7 @@ def test_robots_of_equal_numbers_are_counted_together_and_functions_options_and_
 
 
 def test_what_was_asked_for_long_ago_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernels, "MAX_ASKED", 2)
+    monkeypatch.setattr(kernels, "MAX_COUNTS", 2)
     arms, q = [lw.chain(1, seed=seed) for seed in (605, 606, 607)], np.ones((200, 1))
     with lw.use_kernels("auto"):
         for arm in (*arms, arms[0], arms[0]):
@@ -296,11 +296,11 @@ def test_what_was_asked_for_long_ago_is_forgotten(monkeypatch: pytest.MonkeyPatc
 
 
 def test_threads_lose_no_count() -> None:
-    asked = kernels.Asked()
+    asked = kernels.CallCount()
 
     def ask() -> None:
         for _ in range(2000):
-            asked.counted(3)
+            asked.add_call(3)
 
     threads = [threading.Thread(target=ask) for _ in range(8)]
     for thread in threads:
@@ -391,7 +391,7 @@ def test_long_code_without_loops_is_counted_in_calls_also_where_it_is_kept(
     if kept:
         lw.compile(lw.kinetic_energy, arm)
     monkeypatch.setattr(specs, "MAX_AT_ONCE", 1)
-    kernels.ASKED.clear()
+    kernels.CALL_COUNTS.clear()
     kernels.KERNELS.clear()
     given = np.ones((2, *batch, 1))
     with lw.use_kernels("auto"):

@@ -71,9 +71,9 @@ def test_what_is_compiled_has_an_image_that_gives_the_same_bits_as_llvm(
 @pytest.mark.parametrize("integrator", rest_slow(lw.methods(lw.simulate), ["verner65", "radau"]))
 def test_simulations_have_images(integrator: str, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[bytes] = []
-    compiled = machine.compiled
+    compiled = machine.compile_binary
     monkeypatch.setenv("LINKWISE_CACHE", "off")
-    monkeypatch.setattr(machine, "compiled", lambda *given: seen.append(compiled(*given)) or seen[-1])
+    monkeypatch.setattr(machine, "compile_binary", lambda *given: seen.append(compiled(*given)) or seen[-1])
     arm = lw.chain(2, seed=lw.methods(lw.simulate).index(integrator) + 70_000)  # that no test has simulated
     lw.simulate(arm, np.ones(2), np.zeros(2), 0.01, integrator=integrator, **steps_of(integrator, 1e-3))
     assert seen
@@ -179,8 +179,8 @@ def test_object_code_from_the_cache_is_loaded_by_llvm(tmp_path: Path, monkeypatc
 def test_the_processor_is_what_llvm_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LINKWISE_CACHE", str(tmp_path / "cache"))
     ask = machine.host_target.__wrapped__
-    assert ask() == ask() == machine.detected_host()
-    monkeypatch.setattr(machine, "detected_host", lambda: "asked")
+    assert ask() == ask() == machine.detect_host()
+    monkeypatch.setattr(machine, "detect_host", lambda: "asked")
     assert ask() != "asked"  # known from the cache
     monkeypatch.setattr(machine, "IDENTITY", str(tmp_path / "none"))
     assert ask() == "asked"  # nothing tells one processor from another
@@ -194,7 +194,7 @@ def test_another_version_or_processor_is_asked_for_anew(
     monkeypatch.setenv("LINKWISE_CACHE", str(tmp_path / "cache"))
     ask = machine.host_target.__wrapped__
     here = ask()
-    monkeypatch.setattr(machine, "detected_host", lambda: replace(here, name=what))
+    monkeypatch.setattr(machine, "detect_host", lambda: replace(here, name=what))
     assert ask() == here
     if what == "another version":
         monkeypatch.setattr(machine, "environment", lambda: ("another",))

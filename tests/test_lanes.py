@@ -5,7 +5,7 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
-from linkwise.codegen.llvm.flow import Layout, assembled
+from linkwise.codegen.llvm.flow import Layout, assemble
 from linkwise.codegen.llvm.integrator import HEAD
 from linkwise.codegen.llvm.lanes import LlvmLanes
 from linkwise.ode.lanes import Functions, NumpyLanes
@@ -94,7 +94,7 @@ def in_machine_code(text, rows, width):
     target = lanes.array(len(results))
     for k, value in enumerate(results):
         target[k] = value
-    module = assembled(*lanes.texts.values(), lanes.flow.function(HEAD.format(lanes=width)))
+    module = assemble(*lanes.texts.values(), lanes.flow.function(HEAD.format(lanes=width)))
     code = host_target().load(text=module)
     function = ADVANCE(code.address(f"advance_{width}"))
     out, log, found = np.zeros((len(rows.y), 3, SIZE)), rows.log.copy(), []

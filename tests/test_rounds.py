@@ -19,7 +19,7 @@ from linkwise.kernels.target import target_named, this_machine
 from linkwise.targets.cpu.host import host_target
 from linkwise.targets.cuda.driver import Device, device
 from linkwise.targets.cuda.memory import DeviceArray
-from linkwise.targets.cuda.rounds import captured
+from linkwise.targets.cuda.rounds import capture_graph
 from robots import relative
 
 pytest.importorskip("llvmlite")
@@ -198,7 +198,7 @@ def test_one_call_does_all(library: FakeLibrary) -> None:
 def test_drivers_without_graphs_are_refused(library: FakeLibrary, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(FakeLibrary, "cuGraphInstantiateWithFlags")
     with pytest.raises(CudaError, match="too old for rounds"):
-        captured(device(0), 0, [])
+        capture_graph(device(0), 0, [])
 
 
 @pytest.mark.cuda

@@ -24,7 +24,15 @@ from linkwise.kernels.spec import LinkRows
 from linkwise.robot.kinds import joint_numbers, link_joints
 from linkwise.targets.cpu.host import HostTarget, host_target
 from linkwise.targets.wasm.files import universal_loops
-from linkwise.targets.wasm.module import PAGE, ModuleError, Reader, check_imports, number, sections_of, signed
+from linkwise.targets.wasm.module import (
+    PAGE,
+    ModuleError,
+    Reader,
+    check_imports,
+    sections_of,
+    signed_leb128,
+    unsigned_leb128,
+)
 from linkwise.targets.wasm.runtime import runtime
 from linkwise.tracing.loop_tracing import tree_of
 from linkwise.tracing.universal import link_columns, link_kinds, link_table
@@ -307,7 +315,7 @@ def test_modules_say_where_everything_is() -> None:
             end = argument["offset"] + 8 * int(np.prod(argument.get("shape", [1])))
         pages = Reader(dict(sections_of(module))[5])
         pages.take(2)
-        assert end <= pages.number() * PAGE
+        assert end <= pages.unsigned() * PAGE
         assert 2 not in dict(sections_of(module))  # no imports
     assert "offset" not in module_for_any(lw.poses, "float64").interface["arguments"][0]
 
@@ -325,8 +333,8 @@ def test_records_have_a_column_for_every_number() -> None:
 
 @in_turn([0, 1, 63, 64, 127, 128, 300, 8191, 8192, 65536, 1 << 31])
 def test_numbers_in_modules(value: int) -> None:
-    assert Reader(number(value)).number() == value
-    assert Reader(signed(value)).signed() == value
+    assert Reader(unsigned_leb128(value)).unsigned() == value
+    assert Reader(signed_leb128(value)).signed() == value
 
 
 def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

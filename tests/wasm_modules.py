@@ -16,7 +16,7 @@ NODE = shutil.which("node")
 SCRIPT = Path(__file__).parent / "run_wasm.mjs"
 
 
-def aligned(size: int) -> int:
+def align(size: int) -> int:
     return -(-size // 16) * 16
 
 
@@ -47,7 +47,7 @@ def by_wasmtime(
 
     def place(size: int) -> int:
         nonlocal heap
-        at, heap = heap, aligned(heap + size)
+        at, heap = heap, align(heap + size)
         missing = heap - memory.data_len(store)
         if missing > 0:
             memory.grow(store, -(-missing // PAGE))

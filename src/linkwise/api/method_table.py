@@ -14,7 +14,7 @@ from .. import dynamics
 from ..dynamics import quasi
 from ..errors import one_of
 from ..kernels.dispatch import MAX_STRAIGHT_LINKS
-from ..kernels.sources import own_name
+from ..kernels.sources import qualified_name
 from ..robot import Robot
 from ..tracing import cheapest_method
 from ..tracing.tracing import FEWEST_PREFERRED, Motion
@@ -112,7 +112,9 @@ def methods(function: Function) -> list[str]:
 
 def has_methods(function: object) -> bool:
     """Whether this is a function of Linkwise with a choice of methods."""
-    return callable(function) and getattr(function, "__qualname__", "") in METHODS and own_name(function) is not None
+    return (
+        callable(function) and getattr(function, "__qualname__", "") in METHODS and qualified_name(function) is not None
+    )
 
 
 def methods_of(function: Function) -> Methods:

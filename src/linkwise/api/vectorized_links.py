@@ -18,7 +18,7 @@ import numpy as np
 from ..kernels.dispatch import MAX_STRAIGHT_LINKS
 from ..robot import Contraction, PerRobot, Robot
 from ..robot.walk import OfLinks, PerLink, Step
-from ..tracing.loop_tracing import UNKNOWN, combined, common_link
+from ..tracing.loop_tracing import UNKNOWN, common_link, map_leaves
 from .states import REAL, States, dtype_name
 
 
@@ -61,7 +61,7 @@ class VectorizedLinks:
 
     def stack_by_kind(self, values: Sequence[Any]) -> list[Any]:
         """The values of the links, stacked by kind."""
-        return [combined(self._stack, *(values[i] for i in kind)) for kind in self.kinds]
+        return [map_leaves(self._stack, *(values[i] for i in kind)) for kind in self.kinds]
 
     def _stack(self, *leaves: Any) -> Any:
         if all(type(x) is float for x in leaves):
@@ -123,7 +123,7 @@ class VectorizedLinks:
             shape = np.broadcast_shapes(*(tuple(x.shape[1:]) for x in arrays))
             return self.xp.concatenate([self.xp.broadcast_to(x, (x.shape[0], *shape)) for x in arrays])
 
-        return combined(leaf, *(value for value, _ in some))
+        return map_leaves(leaf, *(value for value, _ in some))
 
 
 def pair_positions(ids: np.ndarray, pairs: Sequence[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -138,4 +138,4 @@ def pair_positions(ids: np.ndarray, pairs: Sequence[tuple[int, int]]) -> tuple[n
 
 def take_rows(value: Any, index: Any) -> Any:
     """The rows at this index, of every array."""
-    return combined(lambda x: x if type(x) is float else x[index], value)
+    return map_leaves(lambda x: x if type(x) is float else x[index], value)

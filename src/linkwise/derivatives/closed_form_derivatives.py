@@ -16,7 +16,7 @@ from ..api.states import Array, States
 from ..dynamics import fewest, forward_derivatives, inverse_derivatives, second_derivatives
 from ..dynamics.subtrees import Load
 from ..graph import Port, Program
-from ..kernels.sources import own_name
+from ..kernels.sources import qualified_name
 from ..robot import PerRobot, Robot
 from ..spatial import Scalars, Vector, Wrench, mul
 from ..spatial.dense import UDU, apply
@@ -291,7 +291,7 @@ LOADS = ("wrench", "point")  # options of the closed forms, as inputs
 def has_closed_form(function: Callable[..., Any], wrt: Sequence[str], keywords: Mapping[str, Any]) -> bool:
     """Whether a call with these options has derivatives in closed form."""
     form = CLOSED_FORMS.get(function_name(function))
-    if form is None or own_name(function) is None or not set(wrt) <= set(form.by):
+    if form is None or qualified_name(function) is None or not set(wrt) <= set(form.by):
         return False
     return all(name in LOADS and isinstance(value, Input) for name, value in keywords.items())
 

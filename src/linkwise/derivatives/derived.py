@@ -18,7 +18,7 @@ from ..graph.derivative import Moves
 from ..kernels import dispatch
 from ..kernels.interface import batch_of
 from ..kernels.lock import LOCK
-from ..kernels.sources import own_name
+from ..kernels.sources import qualified_name
 from ..lazy import cached_property
 from ..robot import Robot
 from ..robot.symbols import symbols_of
@@ -26,11 +26,11 @@ from ..tracing import Input, trace
 from ..tracing.tracing import (
     FEWEST_PREFERRED,
     Prepared,
+    call_arguments,
     check_function_and_robot,
     function_name,
     prefer_fewest,
     quaternions,
-    wanted_arguments,
 )
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class DerivedFunction(Prepared):
             one_of(each, [port.name for port in self.function_inputs], "wrt")
         if len(set(wrt)) < len(wrt):
             raise ValueError(f"wrt is {tuple(wrt)!r} (expected each name once)")
-        self._counts: dict[str, dispatch.Asked] = {}  # by dtype
+        self._counts: dict[str, dispatch.CallCount] = {}  # by dtype
         self._kernels: dict[str, Compiled | None] = {}  # None: too long to compile
         self._entry: Callable[..., Any] | None = None  # the fast path, for doubles
         self._others: dict[Robot, DerivedFunction] = {}
@@ -124,7 +124,7 @@ class DerivedFunction(Prepared):
     @property
     def _is_user_function(self) -> bool:
         """Whether the function is a user's. What it reads may change, so it is traced once for all purposes."""
-        return not isinstance(self.function, Prepared) and own_name(self.function) is None
+        return not isinstance(self.function, Prepared) and qualified_name(self.function) is None
 
     def _function_program(self) -> Program:
         """The program of the function."""
@@ -146,7 +146,7 @@ class DerivedFunction(Prepared):
     @cached_property
     def identity(self) -> str | None:
         """A cache key that is known without the program, for functions derived from Linkwise's own; otherwise None."""
-        inner = self.function.identity if isinstance(self.function, Prepared) else own_name(self.function)
+        inner = self.function.identity if isinstance(self.function, Prepared) else qualified_name(self.function)
         if inner is None or not all(type(value) in PLAIN_OPTIONS for value in self.keywords.values()):
             return None
         return repr((type(self).__name__, inner, self.options, sorted(self.keywords.items())))
@@ -156,7 +156,7 @@ class DerivedFunction(Prepared):
         """The arrays that the function takes, then the symbols of the robot."""
         if isinstance(self.function, DerivedFunction):
             return self.function.of(self.robot).inputs
-        arguments = wanted_arguments(self.function, self.robot, self.keywords).items()
+        arguments = call_arguments(self.function, self.robot, self.keywords).items()
         ports = [Port(name, x.shape, quaternions(self.robot, name, x)) for name, x in arguments if isinstance(x, Input)]
         return (*ports, *(Port(name, ()) for name in self.symbols))
 
@@ -284,12 +284,12 @@ class DerivedFunction(Prepared):
         if mode == "never" or dtype not in REAL:
             return None
         if dtype not in self._kernels:
-            calls = self._counts.setdefault(dtype, dispatch.Asked())
-            if calls.counted(math.prod(batch_of(self.inputs, arrays))) or mode == "always":
+            calls = self._counts.setdefault(dtype, dispatch.CallCount())
+            if calls.add_call(math.prod(batch_of(self.inputs, arrays))) or mode == "always":
                 with LOCK:
                     request = dispatch.Request(self, (), dtype, None)
                     if dtype not in self._kernels:  # another thread may have been first
-                        kernel = dispatch.compiled(self.robot, request, calls, explain_non_finite)
+                        kernel = dispatch.compile_kernel(self.robot, request, calls, explain_non_finite)
                         if kernel is not dispatch.UNDECIDED:
                             self._store(dtype, kernel)
         return self._kernels.get(dtype)
@@ -341,7 +341,7 @@ def check_options(function: Callable[..., Any], robot: Robot, keywords: Mapping[
             raise TypeError(f"{function.__name__} takes no keywords here (it was given {', '.join(keywords)})")
         return
     try:
-        inspect.signature(function).bind(robot, **wanted_arguments(function, robot, keywords))
+        inspect.signature(function).bind(robot, **call_arguments(function, robot, keywords))
     except TypeError as error:
         raise TypeError(f"{function_name(function)} {error}") from None
     if has_methods(function):

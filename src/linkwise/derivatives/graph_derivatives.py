@@ -10,7 +10,7 @@ from ..graph import Node, Port, Program, count
 from ..graph import products as of_programs
 from ..graph.derivative import derivative as differentiate
 from ..graph.derivative import own_shape
-from ..kernels.sources import own_name
+from ..kernels.sources import qualified_name
 from ..lazy import cached_property
 from ..robot import Robot
 from ..tracing.tracing import Prepared, function_name
@@ -40,7 +40,7 @@ class Derivative(DerivedFunction):
         keywords: Mapping[str, Any],
     ) -> None:
         names = argument_names(wrt)
-        if own_name(function) is not None:  # defaults that are written out
+        if qualified_name(function) is not None:  # defaults that are written out
             keywords = {key: x for key, x in keywords.items() if not (key in ("friction", "check") and x is False)}
         self.wrt, self._mode, self._value = wrt, mode, value
         self._modes: list[tuple[Program, str]] = []  # of each program

@@ -1,3 +1,3 @@
-"""From a program to a function that is called from Python: spec, cache, compiler, loader, dispatch."""
+"""From a program to a function that is called from Python: spec, cache, compiler, LLVM, dispatch."""
 
-from . import sources as sources  # so that the files are listed when Linkwise is imported
+from . import sources as sources  # lists the source files at import

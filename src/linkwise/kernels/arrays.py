@@ -1,4 +1,4 @@
-"""The arrays of a rollout. Here: those in this machine's memory."""
+"""The arrays of a rollout: the interface of all targets, and arrays in the host's memory."""
 
 from __future__ import annotations
 
@@ -14,52 +14,52 @@ from .interface import described, numpy_array
 from .kernel import real_array
 
 Shape = tuple[int, ...]
-CPU = 1  # in the protocol of DLPack
+CPU = 1  # device type of DLPack
 
 
 class Arrays(Protocol):
-    """What is done with arrays, wherever they are."""
+    """Access to the arrays of a rollout on any device."""
 
-    dtype: str  # in which is computed
-    ordinal: int  # of the GPU
+    dtype: str  # of the computation
+    ordinal: int  # number of the GPU
     stream: int
-    waits: bool  # whether a call waits until it is done
+    waits: bool  # whether a call waits for its results
 
     def shape(self, name: str, value: Any) -> Shape:
-        """The shape of what a caller gave; a TypeError if it is no array of real numbers, or in the wrong place."""
+        """The shape of an argument; a TypeError if it is no array of real numbers or on another device."""
 
     def rows(self, name: str, value: Any, shape: Shape) -> Any:
-        """Its numbers in this shape, to which they broadcast, contiguous and of the dtype."""
+        """A contiguous array of the dtype, broadcast to this shape."""
 
     def on_host(self, value: Any) -> np.ndarray | None:
-        """Its numbers, if they are in this machine's memory."""
+        """A NumPy array, if the value is in the host's memory."""
 
     def copy(self, array: Any) -> Any:
-        """Another array with the same numbers, of one that `rows` gave."""
+        """A copy of an array returned by `rows`."""
 
     def zeros(self, shape: Shape) -> Any:
-        """As many zeros, for which nobody waits."""
+        """A new array of zeros, filled asynchronously."""
 
     def new(self, shape: Shape, dtype: str) -> Any:
         """A new array."""
 
     def temporary(self, why: str, shape: Shape, dtype: str) -> Any:
-        """One that the caller perhaps does not hold, and why; refused in a call that a CUDA graph repeats later."""
+        """A temporary array, for the reason `why`; refused while a CUDA graph captures the call."""
 
-    def reused(self, name: str, array: Any, shape: Shape, dtype: str) -> Any:
-        """An array of the caller's for results; a ValueError if it does not fit."""
+    def output_array(self, name: str, array: Any, shape: Shape, dtype: str) -> Any:
+        """The caller's array for results; a ValueError if it does not fit."""
 
     def address(self, array: Any) -> int:
-        """Where the numbers of such arrays are."""
+        """The address of an array's numbers."""
 
     def extent(self, array: Any) -> tuple[int, int]:
-        """From which address to which they are."""
+        """The first address of an array, and the address behind its end."""
 
-    def launched(self) -> None:
-        """Arrays of the caller's that are used stay in place until that is done."""
+    def after_launch(self) -> None:
+        """Keep the caller's arrays alive until the launched work is done."""
 
-    def finished(self, array: Any) -> Any:
-        """A result as the caller gets it."""
+    def result_for_caller(self, array: Any) -> Any:
+        """The result as an array of the caller's library."""
 
 
 class HostArrays:
@@ -72,7 +72,7 @@ class HostArrays:
         self.dtype = dtype
 
     def shape(self, name: str, value: Any) -> Shape:
-        return np.shape(finite(name, real_array(name, value, self.dtype)))
+        return np.shape(require_finite(name, real_array(name, value, self.dtype)))
 
     def rows(self, name: str, value: Any, shape: Shape) -> np.ndarray:
         return np.ascontiguousarray(np.broadcast_to(real_array(name, value, self.dtype), shape))
@@ -92,7 +92,7 @@ class HostArrays:
     def temporary(self, why: str, shape: Shape, dtype: str) -> np.ndarray:
         return self.new(shape, dtype)
 
-    def reused(self, name: str, array: Any, shape: Shape, dtype: str) -> np.ndarray:
+    def output_array(self, name: str, array: Any, shape: Shape, dtype: str) -> np.ndarray:
         if not isinstance(array, np.ndarray):
             raise TypeError(f"{name} is {type(array).__name__} (expected a NumPy array, of a batch)")
         if array.shape != shape or array.dtype != dtype:
@@ -107,52 +107,52 @@ class HostArrays:
     def extent(self, array: np.ndarray) -> tuple[int, int]:
         return self.address(array), self.address(array) + array.nbytes
 
-    def launched(self) -> None:
+    def after_launch(self) -> None:
         pass
 
-    def finished(self, array: np.ndarray) -> Any:
+    def result_for_caller(self, array: np.ndarray) -> Any:
         return array if array.ndim else array[()]
 
 
 class CpuTensors(HostArrays):
-    """Tensors of torch in this machine's memory: results are tensors too."""
+    """torch tensors in the host's memory; results are tensors too."""
 
     def __init__(self, dtype: str, torch: Any) -> None:
         super().__init__(dtype)
         self.torch = torch
 
-    def reused(self, name: str, array: Any, shape: Shape, dtype: str) -> np.ndarray:
+    def output_array(self, name: str, array: Any, shape: Shape, dtype: str) -> np.ndarray:
         if not isinstance(array, self.torch.Tensor) or array.is_cuda:
             raise TypeError(f"{name} is {described(array)} (expected a tensor of torch on the CPU, as q0)")
-        return super().reused(name, array.numpy(), shape, dtype)
+        return super().output_array(name, array.numpy(), shape, dtype)
 
-    def finished(self, array: np.ndarray) -> Any:
-        return self.torch.from_numpy(array)  # in the same memory
+    def result_for_caller(self, array: np.ndarray) -> Any:
+        return self.torch.from_numpy(array)  # shares the memory
 
 
 def on_host(value: Any) -> bool:
-    """Whether it is a number, a list or a NumPy array."""
+    """Whether the value is a number, a list or a NumPy array."""
     protocols = ("__cuda_array_interface__", "__dlpack_device__")
-    traced = type(value).__module__.startswith("jax.")  # tracers have no memory
-    return isinstance(value, np.ndarray) or not (traced or any(has(value, name) for name in protocols))
+    traced = type(value).__module__.startswith("jax.")  # JAX tracers have no memory
+    return isinstance(value, np.ndarray) or not (traced or any(has_attribute(value, name) for name in protocols))
 
 
 def on_gpu(value: Any) -> bool:
-    """Whether it is an array in a GPU's memory; other devices are none of ours."""
-    if has(value, "__cuda_array_interface__"):
+    """Whether the value is an array in a GPU's memory."""
+    if has_attribute(value, "__cuda_array_interface__"):
         return True
-    return has(value, "__dlpack_device__") and value.__dlpack_device__()[0] != CPU
+    return has_attribute(value, "__dlpack_device__") and value.__dlpack_device__()[0] != CPU
 
 
-def has(value: Any, attribute: str) -> bool:
+def has_attribute(value: Any, attribute: str) -> bool:
     try:
         return hasattr(value, attribute)
-    except RuntimeError:  # it is there, and not shown: torch hides it where gradients are asked for
+    except RuntimeError:  # torch raises this for tensors that require gradients
         return True
 
 
-def finite(name: str, array: np.ndarray) -> np.ndarray:
-    """The array; an error where a number is not finite, except in the states of a batch, where others go on."""
+def require_finite(name: str, array: np.ndarray) -> np.ndarray:
+    """The array. A non-finite number is an error, except in a batch of states, where the others go on."""
     if name in ("q0", "qd0") and array.ndim > 1:
         return array
     if not np.isfinite(array).all():
@@ -163,20 +163,20 @@ def finite(name: str, array: np.ndarray) -> np.ndarray:
 
 
 def host_arrays(q0: Any, dtype: str | None) -> HostArrays:
-    """For q0 in this machine's memory; without a dtype, in that of q0."""
+    """Arrays for q0 in the host's memory; without a dtype, in that of q0."""
     kind, torch = dtype or dtype_of(numpy_array("q0", q0).dtype.name), sys.modules.get("torch")
     tensors = torch is not None and isinstance(q0, torch.Tensor)
     return CpuTensors(kind, torch) if tensors else HostArrays(kind)
 
 
 def dtype_of(name: str) -> str:
-    """In which is computed, from the dtype that q0 has."""
+    """The dtype of the computation, from the dtype of q0."""
     return name if name in DTYPES else "float64"
 
 
 def addresses(
     arrays: Arrays, inputs: Sequence[tuple[Any, int]], *others: Sequence[Any]
 ) -> tuple[list[Rows], list[int], list[int]]:
-    """Where inputs, results and other arrays are."""
+    """The addresses of inputs, results and other arrays."""
     places, spare = ([arrays.address(array) for array in each] for each in others)
     return [Rows(arrays.address(array), stride) for array, stride in inputs], places, spare

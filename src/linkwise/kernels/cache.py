@@ -1,8 +1,8 @@
-"""Compiled code on disk, in the user's own cache folder, so that a second start need not compile.
+"""Compiled code on disk, in the user's cache folder.
 
-One file per key, `<key>.kernel`, laid out and verified as in `cache_file`. A cache that fails never stops the caller:
-one warning (`CacheWarning`) says what is wrong with a file or the folder, and the code is compiled again. Processes
-share the folder without locks: files are replaced as a whole, never changed, and a file that vanishes is a cache miss.
+There is one file per key, `<key>.kernel`; `cache_file` has its layout and checks. A cache error never stops the caller:
+a `CacheWarning` reports it once, and the code is compiled again. Processes share the folder without locks: files are
+replaced atomically, and a file that vanishes is a cache miss.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from . import cache_file
 
 Entry = tuple[dict[str, str], bytes]  # metadata and code
 
-LIMIT = 2000  # files; beyond it, the least recently used are removed
+LIMIT = 2000  # files; the least recently used are removed beyond it
 OURS = r"[0-9a-f]{64}\.(kernel|[0-9a-f]{16}\.tmp)"  # a killed process leaves a .tmp
 _warned: set[Path] = set()
 
 
 def folder() -> Path | None:
-    """Where the files are: LINKWISE_CACHE ("off" or "0": nowhere), otherwise the platform's folder for caches."""
+    """The folder of LINKWISE_CACHE ("off" or "0": none), otherwise the platform's cache folder."""
     chosen = os.environ.get("LINKWISE_CACHE", "")
     if chosen.lower() in ("off", "0"):
         return None
@@ -45,7 +45,7 @@ def folder() -> Path | None:
 
 
 def key(*parts: str) -> str:
-    """A hash of all parts, each with its length, so that ("ab", "c") and ("a", "bc") differ."""
+    """A hash of all parts with their lengths, so that ("ab", "c") and ("a", "bc") differ."""
     digest = sha256()
     for part in parts:
         text = part.encode()
@@ -54,7 +54,7 @@ def key(*parts: str) -> str:
 
 
 def load(key: str) -> Entry | None:
-    """Metadata and code under a key, or None where there are none that can be trusted."""
+    """Metadata and code of a key, or None if there is no valid file."""
     directory = folder()
     if directory is None:
         return None
@@ -68,13 +68,13 @@ def load(key: str) -> Entry | None:
     except (OSError, ValueError) as reason:
         _warn(wrong, f"ignored: {reason}")
         return None
-    with contextlib.suppress(OSError):  # the file was removed meanwhile, or its disk can only be read
-        os.utime(path)  # the time of last use
+    with contextlib.suppress(OSError):  # the file was removed meanwhile, or the disk is read-only
+        os.utime(path)  # time of last use
     return entry
 
 
 def store(key: str, metadata: dict[str, str], code: bytes) -> None:
-    """Store code and metadata (names without spaces, texts of one line) under a key; where that fails, warn."""
+    """Store code and metadata (names without spaces, texts of one line) under a key; warn on failure."""
     directory = folder()
     if directory is None:
         return
@@ -93,13 +93,13 @@ def store(key: str, metadata: dict[str, str], code: bytes) -> None:
 
 
 def clear() -> int:
-    """Remove our files from the folder, no others; how many were removed."""
+    """Remove the files of the cache; returns their number."""
     directory = folder()
     return sum(_remove(entry) for entry in _files(directory)) if directory else 0
 
 
 def size() -> tuple[int, int]:
-    """How many files there are, and their bytes."""
+    """The number of files, and their size in bytes."""
     directory = folder()
     files = _files(directory) if directory else []
     return len(files), sum(_use_and_size(entry)[1] for entry in files)

@@ -1,4 +1,4 @@
-"""From a spec to a compiled kernel, by way of the cache."""
+"""Compiled kernels, made from a spec by way of the cache."""
 
 from __future__ import annotations
 
@@ -11,30 +11,39 @@ from ..tracing.tracing import function_name
 from .interface import Argument, Interface
 from .kernel import Kernel
 from .lock import LOCK
-from .sources import own_name
-from .spec import KernelSpec, count_in
+from .sources import qualified_name
+from .spec import KernelSpec, read_count
 
 
 class Compiled(Kernel):
     """A function compiled for a robot. Call it with arrays of one state or of any batch shape.
 
     kernel(q, qd, qdd)                   a new array
-    kernel(q, qd, qdd, out=tau)          into an array of yours
-    kernel(q, qd, qdd, threads=1)        on so many threads; otherwise on as many as pay
+    kernel(q, qd, qdd, out=tau)          results into an existing array
+    kernel(q, qd, qdd, threads=1)        with this number of threads; by default as many as are worth it
 
-    Arrays of its `dtype` with contiguous rows are read in place; others are converted first. `method` is the method of
-    the function that was compiled, `count` are its operations, `source` the same computation as text to read, `ir` the
-    assembly that LLVM was given, and `compile_seconds` how long it took to compile, or to load if `from_cache`.
+    Contiguous arrays of its `dtype` are read in place; others are converted first.
+
+    Attributes
+    ----------
+    method : str or None
+        The compiled method of the function.
+    count : Count
+        Operations for one state.
+    source, ir : str
+        The computation as C to read, and the LLVM assembly.
+    compile_seconds : float
+        Time to compile, or to load if `from_cache`.
     """
 
     def __init__(self, spec: KernelSpec, explain: Callable[..., None] | None = None) -> None:
-        """`explain` may raise an error for states with non-finite results."""
+        """`explain` raises an error for states with non-finite results, if it finds a reason."""
         started = time.perf_counter()
         self.spec, self.robot = spec, spec.robot
         with LOCK:
             code = spec.load(lambda: metadata(spec))
             self.from_cache = code.from_cache
-            if code.from_cache and spec.identity:  # it need not be traced
+            if code.from_cache and spec.identity:  # no tracing needed
                 self.count, interface = read_metadata(code.metadata, spec.dtype)
             else:
                 self.count, interface = spec.count, spec.interface
@@ -43,8 +52,8 @@ class Compiled(Kernel):
 
     @property
     def method(self) -> str | None:
-        """The method that was compiled, by its name in `lw.methods`; None for your own functions."""
-        return self.spec.keywords.get("method") if own_name(self.spec.function) else None
+        """The compiled method, by its name in `lw.methods`; None for user functions."""
+        return self.spec.keywords.get("method") if qualified_name(self.spec.function) else None
 
     def __repr__(self) -> str:
         takes = ", ".join(argument.name for argument in self.interface.inputs)
@@ -55,12 +64,12 @@ class Compiled(Kernel):
 
     @property
     def ir(self) -> str:
-        """The LLVM assembly that it was compiled from."""
+        """The LLVM assembly."""
         return self.spec.text
 
     @property
     def source(self) -> str:
-        """The same computation in C, to be read (`lw.c_source` gives it to be used); otherwise the assembly."""
+        """The computation as C to read (`lw.c_source` writes C to use); the assembly for loops and rounds."""
         if not self.spec.straight:
             return self.ir
         from ..codegen.c.function import CFunction, c_comment  # a kernel from the cache needs none of this
@@ -72,24 +81,24 @@ class Compiled(Kernel):
 
 
 def metadata(spec: KernelSpec) -> dict[str, str]:
-    """What has to be known of a kernel to load it again without tracing."""
-    if spec.identity is None:  # it is traced in any case
+    """The data with which a cached kernel is loaded without tracing."""
+    if spec.identity is None:  # traced in any case
         return {}
-    inputs, outputs = (" ".join(map(written, arguments)) for arguments in spec.interface[:2])
+    inputs, outputs = (" ".join(map(argument_word, arguments)) for arguments in spec.interface[:2])
     return {"inputs": inputs, "outputs": outputs, "count": " ".join(map(str, astuple(spec.count)))}
 
 
 def read_metadata(data: dict[str, str], dtype: str) -> tuple[Count, Interface]:
-    inputs, outputs = (tuple(map(argument_in, data[name].split())) for name in ("inputs", "outputs"))
-    count = count_in(data)
+    inputs, outputs = (tuple(map(parse_argument, data[name].split())) for name in ("inputs", "outputs"))
+    count = read_count(data)
     return count, Interface(inputs, outputs, dtype, count.total)
 
 
-def written(argument: Argument) -> str:
-    """As a word: q,6 for an array q of six numbers."""
+def argument_word(argument: Argument) -> str:
+    """An argument as a word: q,6 for an array q of six numbers."""
     return ",".join(map(str, (argument.name, *argument.shape)))
 
 
-def argument_in(word: str) -> Argument:
+def parse_argument(word: str) -> Argument:
     name, *shape = word.split(",")
     return Argument(name, tuple(map(int, shape)))

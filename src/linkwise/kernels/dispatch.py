@@ -1,19 +1,18 @@
-"""When calls on NumPy arrays run compiled.
+"""The rule by which calls on NumPy arrays run compiled.
 
-A function, with its keywords and dtype, is compiled for a robot by the call with which it has been asked for 256 states
-in all, or for the 64th time: by the first call on a batch of 256 states, by the 64th on one state. For robots of more
-than 60 links it is compiled by the first call. What was asked for robots of equal numbers is added up, and they share
+A function, with its keywords and dtype, is compiled for a robot at its 64th call, or earlier once its calls add up to
+256 states. For robots of more than 60 links the first call compiles it. Robots of equal numbers share counts and
 kernels.
 
-Code that would be longer than 12,000 operations becomes loops over the links, where function, robot and options have
-that form; up to 25,000 operations it does not, where it has at most three quarters of the operations of the loops. What
-has no form with loops and is longer than 12,000 operations is compiled by the 64th call, where a batch counts as a call
-for each 256 states, and not by itself beyond 250,000.
+Straight-line code of more than 12,000 operations is replaced by loops over the links, if function, robot and options
+have that form. Up to 25,000 operations it is kept if it has at most three quarters of the operations of the loops. Code
+without a form with loops and of more than 12,000 operations is compiled at the 64th call, where a batch counts as one
+call per 256 states. Beyond 250,000 operations it is never compiled automatically.
 
-No clock decides and no file: where the cache on disk has a kernel, it is loaded by the call that would compile it. So
-a program gives the same bits in every run, on slow and fast machines, as long as its own threads do not race. Compiled
-and plain results differ by rounding (docs/compiled.md has the bounds). `use_kernels("always")` and
-`use_kernels("never")`, or the environment variable LINKWISE_KERNELS, replace the rule.
+Neither the clock nor the disk cache affects the rule: a cached kernel is loaded by the call that would compile it. So a
+program gives the same bits in every run and on every machine, unless its own threads race. Compiled and plain results
+differ by rounding (docs/compiled.md has the bounds). `use_kernels("always")` and `use_kernels("never")`, or the
+environment variable LINKWISE_KERNELS, replace the rule.
 """
 
 from __future__ import annotations
@@ -40,40 +39,47 @@ if TYPE_CHECKING:
 
 Function = Callable[..., Any]
 # Compiling takes as long as 60 to 200 plain calls (0.1 s, against 0.5 ms for inverse and 1.7 ms for forward dynamics of
-# six joints). Both grow with the number of operations, so one count serves all robots and functions. A plain call on
-# some hundreds of states takes a few times as long as on one.
+# six joints). Both grow with the number of operations, so one count serves all robots and functions. A plain call on a
+# few hundred states takes a few times as long as on one.
 CALLS = 64
 STATES = 256
-MAX_AT_ONCE = 12_000  # operations of straight-line code: some two seconds to compile
-MAX_STRAIGHT_OPERATIONS = 25_000  # where it has at most this share of the operations that loops would have
+MAX_AT_ONCE = 12_000  # operations of straight-line code: about two seconds to compile
+MAX_STRAIGHT_OPERATIONS = 25_000  # if straight-line code has at most SHARE_OF_LOOPS of the operations of loops
 SHARE_OF_LOOPS = 0.75
-MAX_WITHOUT_LOOPS = 250_000  # of what has no form with loops: some thirty seconds to compile
-MAX_STRAIGHT_LINKS = 60  # for more, it is not even tried
+MAX_WITHOUT_LOOPS = 250_000  # operations of code without a form with loops: about thirty seconds to compile
+MAX_STRAIGHT_LINKS = 60  # robots with more links are not traced as straight-line code
 MAX_KERNELS = 256  # kernels, most recently used; each may hold some MB
-MAX_ASKED = 4096  # functions of robots that are counted, most recently asked for; each takes some 100 bytes
+MAX_COUNTS = 4096  # counts, most recently used; each takes about 100 bytes
 DTYPES = ("float64", "float32")
 MODES = ("auto", "always", "never")
 
 
 class Request(NamedTuple):
-    """What a kernel is asked for: a function with its keywords, and the dtype."""
+    """The request for a kernel: a function with its keywords, and the dtype."""
 
     function: Function
     keywords: tuple[tuple[str, Any], ...]
     dtype: str
-    loop_method: str | None  # the method that a form with loops takes; see `spec`
+    loop_method: str | None  # method of the form with loops; see `spec`
 
 
 Key = tuple[str | Robot, Request]  # robots of equal numbers have one; see `identity_of`
 
 
 class use_kernels:  # noqa: N801  a function to its users
-    """`use_kernels("always" | "never" | "auto")`: from now on, or inside a `with` block.
+    """Choose whether calls run compiled: from now on, or inside a `with` block.
 
-    The mode belongs to the context of the caller, as Python's context variables do: other threads do not see it, and
-    threads begun later start with the default (that of LINKWISE_KERNELS, otherwise "auto"), where Python does not hand
-    contexts on to them. A task of `asyncio` starts with the mode of the code that made it.
+    The mode is a context variable: other threads do not see it, and new threads start with the default (that of
+    LINKWISE_KERNELS, otherwise "auto") unless Python passes the context on. An `asyncio` task starts with the mode of
+    the code that creates it.
 
+    Parameters
+    ----------
+    mode : {"auto", "always", "never"}
+        "auto" compiles functions that are called often or on many states (docs/compiled.md).
+
+    Examples
+    --------
     >>> import linkwise as lw
     >>> with lw.use_kernels("never"):
     ...     tau = lw.gravity_torque(lw.load("gantry"), [0, 0, 0])
@@ -104,21 +110,21 @@ DEFAULT = os.environ.get("LINKWISE_KERNELS", "auto")
 one_of(DEFAULT, MODES, "LINKWISE_KERNELS")
 MODE: ContextVar[str] = ContextVar("kernels_mode", default=DEFAULT)
 current_mode = MODE.get  # looked up once: the fast path calls it
-NEVER_USED = DEFAULT == "never"  # while False, no context has chosen "never", and the fast path need not ask
-ENTERED_DIRECTLY: WeakSet[Any] = WeakSet()  # objects whose calls are their entries, as long as no context is "never"
+NEVER_USED = DEFAULT == "never"  # while False, no context has chosen "never", and the fast path skips the test
+ENTERED_DIRECTLY: WeakSet[Any] = WeakSet()  # objects whose calls are their entries while no context is "never"
 MISSING: Any = object()  # an argument that was not passed
-NO_ENTRY = (LookupError, AttributeError, TypeError)  # of a robot, and of what is none
+NO_ENTRY = (LookupError, AttributeError, TypeError)  # raised by robots without the entry, and by other objects
 UNDECIDED: Any = object()  # no kernel yet
-KERNELS: OrderedDict[Key, Compiled | None] = OrderedDict()  # None: the code is too long to be compiled by itself
-ASKED: OrderedDict[Key, Asked] = OrderedDict()
+KERNELS: OrderedDict[Key, Compiled | None] = OrderedDict()  # None: the code is too long to be compiled automatically
+CALL_COUNTS: OrderedDict[Key, CallCount] = OrderedDict()
 
 
 def with_fast_path(function: Function) -> Function:
-    """The function, entered in machine code where `robot.entries` has an entry of its name; see `kernels.entry`.
+    """The function, entered in machine code if `robot.entries` has an entry of its name; see `kernels.entry`.
 
-    The entry takes the arrays that the function needs, in order; what it does not take goes to `slow`. Every ten
-    nanoseconds count here: Python matches arguments with parameters, since a call with a tuple of arrays takes longer,
-    the flag is a global of this file, and arrays that are missing are noticed where the entry refuses them.
+    The entry takes the required arrays in order; other calls go to `slow`. Every ten nanoseconds count: Python matches
+    arguments with parameters, since a call with a tuple of arrays is slower; the flag is a global of this file; missing
+    arrays are noticed by the guards of the entry.
     """
     name, parameters = function.__name__, signature(function).parameters.values()
     names = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
@@ -127,7 +133,7 @@ def with_fast_path(function: Function) -> Function:
     usual_method = defaults.get("method", MISSING)
 
     def slow(*arguments: Any, **options: Any) -> Any:
-        """The function, called as the user called it, so that errors are Python's own."""
+        """Call the function as the user called it, so that errors are Python's own."""
         options = {key: value for key, value in options.items() if value is not MISSING}
         if not any(argument is MISSING for argument in arguments):
             return function(*arguments, **options)
@@ -135,7 +141,7 @@ def with_fast_path(function: Function) -> Function:
         return function(**{key: value for key, value in passed if value is not MISSING}, **options)
 
     def general(options: dict[str, Any], *arguments: Any) -> Any:
-        """By the entry, if all that is passed besides the arrays are defaults: of a wrench, None."""
+        """Call the entry if all other arguments are defaults (None for a wrench)."""
         optional = zip(names[count:], arguments[count:], strict=False)
         changed = [key for key, value in optional if value is not defaults[key]]
         changed += [key for key, value in options.items() if value is not defaults.get(key, MISSING)]
@@ -163,7 +169,7 @@ def with_fast_path(function: Function) -> Function:
         return entry(q, qd)
 
     def of_pair(robot: Any = MISSING, one: Any = MISSING, other: Any = MISSING, /, *more: Any, **options: Any) -> Any:
-        """Of arrays with other names: with keywords they go to `slow`."""
+        """For two arrays of other names; calls with keywords go to `slow`."""
         if more or options or (NEVER_USED and current_mode() == "never"):
             return slow(robot, one, other, *more, **options)
         try:
@@ -218,24 +224,24 @@ def with_fast_path(function: Function) -> Function:
     return wraps(function)(call)
 
 
-class Asked:
-    """How often a function was asked for."""
+class CallCount:
+    """Counts the calls of a function, and their states."""
 
     __slots__ = ("calls", "long", "states")
 
     def __init__(self) -> None:
         self.states, self.calls = 0, 0
-        self.long = False  # whether its code is known to be long, and without a form with loops
+        self.long = False  # whether its code is known to be long and to have no form with loops
 
-    def counted(self, states: int) -> bool:
-        """Whether that is enough, with a call on so many states."""
+    def add_call(self, states: int) -> bool:
+        """Count a call; whether the function is now to be compiled."""
         with COUNTING:
             self.states += states
             self.calls += max(1, states // STATES)
         return self.calls >= CALLS or (self.states >= STATES and not self.long)
 
     def enough_for(self, spec: KernelSpec) -> bool:
-        """Whether this is to be compiled, of which the code may be long."""
+        """Whether this spec is to be compiled although its code may be long."""
         from .spec import is_long
 
         self.long = is_long(spec)
@@ -243,22 +249,22 @@ class Asked:
 
 
 def kernel_for(robot: Robot, request: Request, states: int) -> Compiled | None:
-    """The kernel for a call on so many states, compiled if that pays; None where plain Python is to run."""
+    """The kernel for a call on `states` states, compiled by the rule above; None to run plain Python."""
     key = identity_of(robot), request
     with COUNTING:
         if key in KERNELS:
             KERNELS.move_to_end(key)
             return KERNELS[key]
-        asked = ASKED.setdefault(key, Asked())
-        ASKED.move_to_end(key)
-        while len(ASKED) > MAX_ASKED:
-            ASKED.popitem(last=False)
-    if not asked.counted(states) and robot.n <= MAX_STRAIGHT_LINKS and current_mode() != "always":
+        calls = CALL_COUNTS.setdefault(key, CallCount())
+        CALL_COUNTS.move_to_end(key)
+        while len(CALL_COUNTS) > MAX_COUNTS:
+            CALL_COUNTS.popitem(last=False)
+    if not calls.add_call(states) and robot.n <= MAX_STRAIGHT_LINKS and current_mode() != "always":
         return None
-    with LOCK:  # also where modules are loaded: a fork must not see one half loaded
+    with LOCK:  # also guards late imports, which a fork must not interrupt
         if key in KERNELS:
             return KERNELS[key]  # another thread was first
-        kernel: Compiled | None = compiled(robot, request, asked)
+        kernel: Compiled | None = compile_kernel(robot, request, calls)
         if kernel is UNDECIDED:
             return None
         with COUNTING:
@@ -268,8 +274,8 @@ def kernel_for(robot: Robot, request: Request, states: int) -> Compiled | None:
     return kernel
 
 
-def compiled(robot: Robot, request: Request, asked: Asked, explain: Function | None = None) -> Any:
-    """The kernel; None where the code is too long to be compiled by itself, UNDECIDED where that may pay later."""
+def compile_kernel(robot: Robot, request: Request, calls: CallCount, explain: Function | None = None) -> Any:
+    """The kernel; None if the code is too long, UNDECIDED if it may be compiled later."""
     from .compiler import Compiled  # imported only when something is compiled
     from .spec import spec_for, too_long
 
@@ -278,7 +284,7 @@ def compiled(robot: Robot, request: Request, asked: Asked, explain: Function | N
         spec = spec_for(function, robot, dtype, dict(keywords), loop_method)
         if too_long(spec):
             return None
-        return Compiled(spec, explain) if asked.enough_for(spec) else UNDECIDED
+        return Compiled(spec, explain) if calls.enough_for(spec) else UNDECIDED
     except ImportError:
         warn_without_llvm()
         return None
@@ -286,7 +292,7 @@ def compiled(robot: Robot, request: Request, asked: Asked, explain: Function | N
 
 @PerRobot
 def identity_of(robot: Robot) -> str | Robot:
-    """What robots that share kernels have in common: their fingerprint, or without one, the robot itself."""
+    """The key under which robots share kernels: the fingerprint, otherwise the robot itself."""
     try:
         return robot.fingerprint
     except NoFingerprintError:
@@ -295,7 +301,7 @@ def identity_of(robot: Robot) -> str | Robot:
 
 @lru_cache(maxsize=1)
 def warn_without_llvm() -> None:
-    """Warn once."""
+    """Warn once that llvmlite is missing."""
     warnings.warn(
         "llvmlite is not installed, so Linkwise runs plain Python, which is slower: pip install llvmlite",
         RuntimeWarning,

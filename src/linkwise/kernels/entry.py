@@ -1,13 +1,12 @@
-"""The fast path of a call: a Python function in machine code, which checks the arrays itself and runs the kernel.
+"""The fast path of a call: a Python function in machine code that checks the arrays and runs the kernel.
 
-It takes arrays of the kernel's dtype, contiguous and of the right shape, for one state or a batch of not too many
-states, with `out=` and `threads=1` or without; inputs of one number per state may be Python or NumPy floats. Everything
-else fails a guard and is passed unchanged to a Python function, the fallback (the entry's `self`). The offsets of the
-objects' fields are probed when the process first uses kernels (`object_layout`). Where a probe has no single answer,
-there is no entry and the fallback takes its place.
+It takes contiguous arrays of the kernel's dtype and of the right shape, for one state or a moderate batch, with or
+without `out=` and `threads=1`. Scalar inputs may be Python or NumPy floats. All other calls fail a guard and are passed
+unchanged to a Python function, the fallback (the entry's `self`). The offsets of the objects' fields are probed at the
+first use of kernels (`object_layout`). If a probe fails, there is no entry and the fallback is called directly.
 
-Inputs are not overwritten before all results are known to be finite: results that share memory with inputs are first
-computed into new arrays, and a call with a non-finite result (see `block_W`) goes to the fallback, its inputs intact.
+Inputs are not overwritten before all results are finite: results that share memory with inputs are first computed into
+new arrays, and a call with a non-finite result (see `block_W`) goes to the fallback with its inputs intact.
 """
 
 from __future__ import annotations
@@ -36,10 +35,10 @@ from .object_layout import (
 
 
 class EnteredCode(Protocol):
-    """Code in this machine's memory."""
+    """Code in the host's memory."""
 
     def address(self, name: str) -> int:
-        """Of a function or a variable; 0 if there is none."""
+        """Address of a function or variable; 0 if there is none."""
 
 
 TYPE_NUMBERS = {"float64": 12, "float32": 11}  # NumPy's
@@ -54,12 +53,12 @@ Shape = tuple[int, ...]
 
 
 def supported() -> bool:
-    """Whether the objects of this process can be read."""
+    """Whether the objects of this process can be read in memory."""
     return object_layout() is not None and array_functions() is not None
 
 
 def has_entry(interface: Interface) -> bool:
-    """Whether a kernel has an entry: it must have inputs and outputs."""
+    """Whether a kernel has an entry, for which it must have inputs and outputs."""
     return supported() and bool(interface.inputs) and bool(interface.outputs)
 
 
@@ -79,7 +78,7 @@ def addresses(dtype: str) -> list[int]:
 
 
 def entry_function(code: EnteredCode, dtype: str, name: str, fallback: Callable[..., Any]) -> Any:
-    """The entry of compiled code as a built-in function, with a fallback for the arrays that it does not take."""
+    """The entry of compiled code as a built-in function; `fallback` takes the other calls."""
     table = (ctypes.c_int64 * len(WORDS)).from_address(code.address("python"))
     for k, address in enumerate(addresses(dtype)):
         table[k] = address
@@ -95,10 +94,10 @@ def address_of(text: bytes) -> int:
 
 
 class Fallback(NamedTuple):
-    """What the entry calls where a guard fails; it keeps alive what the entry is made of.
+    """The function that the entry calls if a guard fails. It keeps the data of the entry alive.
 
-    Python reads an entry's definition until the end, and the garbage collector clears objects before it frees them,
-    except tuples and bytes.
+    Python reads an entry's definition until it frees the entry. The garbage collector clears objects before it frees
+    them, except tuples and bytes.
     """
 
     function: Callable[..., Any]
@@ -127,7 +126,7 @@ class Writer:
         self.lines.append(f"  store {kind} {value}, ptr {pointer}")
 
     def call(self, word: str, result: str, arguments: str) -> str:
-        """A function of Python's or NumPy's, by its word in WORDS."""
+        """Call a function of Python or NumPy, by its word in WORDS."""
         function = self.emit(f"inttoptr i64 %{word} to ptr")
         if result == "void":
             self.lines.append(f"  call void {function}({arguments})")
@@ -148,7 +147,7 @@ class Writer:
         return f"l{self.names}"
 
     def guard(self, condition: str, failed: str = "slow") -> None:
-        """Go on if the condition holds, otherwise jump to the label `failed`."""
+        """Continue if the condition holds, otherwise jump to the label `failed`."""
         passed = self.fresh()
         self.branch(condition, passed, failed)
         self.label(passed)
@@ -163,11 +162,11 @@ class Writer:
         return self.emit(f"icmp eq {kind} {a}, {b}")
 
     def is_a(self, instance: str, word: str) -> str:
-        """Whether an object is of the type of this word, and of no subtype."""
+        """Whether an object is exactly of the type of this word."""
         return self.equal("i64", self.at(instance, self.layout.type, "i64"), f"%{word}")
 
     def array(self, instance: str, flags: int, shape: Shape, batched: bool = False) -> tuple[str, str]:
-        """Guard that it is an array of our dtype, of this shape after the batch; its data and its whole shape."""
+        """Guard for an array of the dtype and, behind the batch, of this shape; its data and its shape."""
         layout = self.layout
         self.guard(self.is_a(instance, "array_type"))
         described = self.equal("i64", self.at(instance, layout.array_dtype, "i64"), "%description")
@@ -181,7 +180,7 @@ class Writer:
         return self.at(instance, layout.array_data, "ptr"), axes
 
     def number(self, instance: str, dtype: str, k: int) -> str:
-        """The address of an input without axes: an array, a NumPy scalar of our dtype or a Python float."""
+        """The address of a scalar input: an array, a NumPy scalar of the dtype or a Python float."""
         layout, there = self.layout, f"%number{k}"
         array, others, scalar, last, done = (self.fresh() for _ in range(5))
         self.branch(self.is_a(instance, "array_type"), array, others)
@@ -206,7 +205,7 @@ class Writer:
         return self.emit(f"load ptr, ptr {there}")
 
     def options(self, count: int) -> None:
-        """The keyword `out` as %out_argument; guard that there are no others but threads=1."""
+        """Read the keyword `out` as %out_argument; guard against others except threads=1."""
         self.branch(self.emit("icmp eq ptr %names, null"), "asked", "named")
         self.label("named")
         length = self.at("%names", self.layout.tuple_length, "i64")
@@ -231,22 +230,22 @@ class Writer:
         self.go(f"known_{k}")
         self.label(f"known_{k}")
 
-    def apart(self, one: str, one_bytes: str, other: str, other_bytes: str) -> str:
-        """Whether two pieces of memory have nothing in common."""
+    def disjoint(self, one: str, one_bytes: str, other: str, other_bytes: str) -> str:
+        """Whether two memory ranges do not overlap."""
         a, b = (self.emit(f"ptrtoint ptr {p} to i64") for p in (one, other))
         a_end, b_end = self.emit(f"add i64 {a}, {one_bytes}"), self.emit(f"add i64 {b}, {other_bytes}")
         return self.emit(f"or i1 {self.emit(f'icmp ule i64 {a_end}, {b}')}, {self.emit(f'icmp ule i64 {b_end}, {a}')}")
 
 
 class Entry(NamedTuple):
-    """What the text of an entry depends on."""
+    """The parameters of the text of an entry."""
 
     inputs: Sequence[Shape]
     outputs: Sequence[Shape]
     dtype: str
-    limit: int  # states that are taken at once
-    block_bytes: int | None  # of memory that one state needs; None: it is computed as a batch of one
-    batch_bytes: int  # and that a batch needs
+    limit: int  # states of one call
+    block_bytes: int | None  # work memory of one state; None: it is computed as a batch of one
+    batch_bytes: int  # work memory of a batch
 
     def text(self) -> str:
         """`@entry`, over `@block_1` and `@batch`."""
@@ -271,7 +270,9 @@ class Entry(NamedTuple):
         w.options(count)
         out_argument = w.emit("load ptr, ptr %out_argument")
         objects = [w.at("%args", 8 * k, "ptr") for k in range(count)]
-        leader = next((k for k, shape in enumerate(self.inputs) if shape), 0)  # its axes tell one state from a batch
+        leader = next(
+            (k for k, shape in enumerate(self.inputs) if shape), 0
+        )  # its axes distinguish one state from a batch
         is_array, rank = w.is_a(objects[leader], "array_type"), len(self.inputs[leader])
         w.guard(is_array, "slow" if rank else "single")
         ranks = w.at(objects[leader], layout.array_rank, "i32")
@@ -290,7 +291,7 @@ class Entry(NamedTuple):
         return "\n".join([*w.lines, "}", ""])
 
     def path(self, w: Writer, objects: Sequence[str], out_argument: str, batched: bool) -> None:
-        """One state, or a batch."""
+        """The path for one state, or for a batch."""
         tag, rows = ("several", "") if batched else ("single", "1")
         w.label(tag)
         data = []
@@ -314,16 +315,16 @@ class Entry(NamedTuple):
         outs = self.out_arrays(w, out_argument, rows if batched else "")
         out_bytes = [w.emit(f"mul i64 {count}, {itemsize}") for count in counts]
         for i, j in combinations(range(len(outs)), 2):
-            w.guard(w.apart(outs[i], out_bytes[i], outs[j], out_bytes[j]))
+            w.guard(w.disjoint(outs[i], out_bytes[i], outs[j], out_bytes[j]))
         for k, out in enumerate(outs):
             w.store("ptr", out, f"%target{k}")
             for pointer, size in zip(data, in_bytes, strict=True):
-                w.guard(w.apart(out, out_bytes[k], pointer, size), f"make_{tag}")
+                w.guard(w.disjoint(out, out_bytes[k], pointer, size), f"make_{tag}")
         w.go(f"run_{tag}")
 
         w.label(f"make_{tag}")
         for k, shape in enumerate(self.outputs):
-            self.make(w, k, (rows, *shape) if batched else shape)
+            self.make_array(w, k, (rows, *shape) if batched else shape)
         w.go(f"run_{tag}")
 
         w.label(f"run_{tag}")
@@ -345,7 +346,7 @@ class Entry(NamedTuple):
             w.call("release", "void", f"ptr {w.emit(f'load ptr, ptr %result{k}')}")
         w.go(f"return_{tag}")
         w.label(f"return_{tag}")
-        w.call("acquire", "void", f"ptr {out_argument}")  # it is returned, so it has one more owner
+        w.call("acquire", "void", f"ptr {out_argument}")  # the returned reference
         w.lines.append(f"  ret ptr {out_argument}")
 
         w.label(f"new_{tag}")
@@ -365,7 +366,7 @@ class Entry(NamedTuple):
         w.lines.append(f"  ret ptr {several}")
 
     def out_arrays(self, w: Writer, out_argument: str, rows: str) -> list[str]:
-        """Guard that `out` is an array, or a tuple of arrays, of the right kind; where their numbers are."""
+        """Guard for `out`, an array or a tuple of arrays; the addresses of their numbers."""
         if len(self.outputs) > 1:
             w.guard(w.is_a(out_argument, "tuple_type"))
             length = w.at(out_argument, w.layout.tuple_length, "i64")
@@ -384,8 +385,8 @@ class Entry(NamedTuple):
     def out_data(self, w: Writer, out_argument: str, k: int) -> str:
         return w.at(self.out_item(w, out_argument, k), w.layout.array_data, "ptr")
 
-    def make(self, w: Writer, k: int, shape: Sequence[int | str]) -> None:
-        """A new array as %result{k}, its numbers at %target{k}; without memory for it, Python's error."""
+    def make_array(self, w: Writer, k: int, shape: Sequence[int | str]) -> None:
+        """Allocate %result{k} with its numbers at %target{k}; without memory, Python's error."""
         for axis, size in enumerate(shape):
             w.store("i64", str(size), w.emit(f"getelementptr i64, ptr %dims, i64 {axis}"))
         kind, number = w.emit("inttoptr i64 %array_type to ptr"), TYPE_NUMBERS[self.dtype]
@@ -396,7 +397,7 @@ class Entry(NamedTuple):
         w.store("ptr", w.at(new, w.layout.array_data, "ptr"), f"%target{k}")
 
     def run(self, w: Writer, function: str, arrays: Sequence[str], work_bytes: int) -> str:
-        """Call the kernel, with memory of its own where it needs some; how many states gave non-finite results."""
+        """Call the kernel, with work memory if needed; the count of non-finite results."""
         pointers = ", ".join(f"ptr {pointer}" for pointer in arrays)
         if not work_bytes:
             return w.emit(f"call i64 {function}ptr null, {pointers})")

@@ -22,11 +22,11 @@ class Kernel:
 
     name: str
     interface: Interface
-    options: tuple[str, ...] = ("out", "threads")  # that a call takes beside arrays
-    __call__: Callable[..., Any]  # on arrays, with `out=` and `threads=`; every kernel sets its own
+    options: tuple[str, ...] = ("out", "threads")  # keywords of a call beside arrays
+    __call__: Callable[..., Any]  # on arrays, with `out=` and `threads=`; set per kernel
 
     def __new__(cls, *args: Any, **keywords: Any) -> Kernel:
-        # each kernel has its own type: Python looks for __call__ there, so that the entry is called directly
+        # one type per kernel, since Python looks up __call__ in the type: the entry is called directly
         return object.__new__(type(cls.__name__, (cls,), {"__module__": cls.__module__, "__doc__": cls.__doc__}))
 
     def __init__(
@@ -43,7 +43,7 @@ class Kernel:
         type(self).__call__ = staticmethod(self.entry(self.general))  # type: ignore[method-assign]
 
     def entry(self, fallback: Callable[..., Any]) -> Any:
-        """The fast path into the machine code, with a fallback for arrays that do not fit; without one, that."""
+        """The fast path into the machine code, with a fallback; the fallback itself if there is none."""
         code: Any = self.code
         if not code.target.entered_from_python or self.links is not None or not has_entry(self.interface):
             return fallback
@@ -54,7 +54,7 @@ class Kernel:
         return f"<Kernel {self.name}({takes}): {self.interface.dtype}>"
 
     def __copy__(self) -> Kernel:
-        return self  # nothing of it changes
+        return self  # immutable
 
     def __deepcopy__(self, known: dict[int, Any]) -> Kernel:
         return self
@@ -63,12 +63,12 @@ class Kernel:
         raise TypeError(f"{self!r} is machine code of this process (expected: compile it in the other process)")
 
     def general(self, *arrays: Any, out: Any = None, threads: int | None = None, **named: Any) -> Any:
-        """The fallback of the entry: arrays are checked, converted and broadcast first."""
+        """The fallback of the entry: check, convert and broadcast the arrays, then run."""
         inputs = self.interface.inputs
         batch, rows = full_rows(inputs, in_order(self.name, inputs, arrays, named, self.options), self.interface.dtype)
         results = self._results(batch, out)
         targets = [
-            result if can_be_written(result, rows) else np.empty(result.shape, result.dtype) for result in results
+            result if can_write_directly(result, rows) else np.empty(result.shape, result.dtype) for result in results
         ]
         non_finite = self.run(batch, rows, targets, threads)
         if non_finite and self._explain is not None:
@@ -88,13 +88,14 @@ class Kernel:
         results: Sequence[np.ndarray],
         threads: int | None = None,
     ) -> int:
-        """Fill the results from the inputs, all contiguous; how many finite states gave numbers that are not."""
+        """Compute the results from the inputs, all contiguous; the count of finite states with non-finite results."""
         count = math.prod(batch)
         if self.links is not None and self.links.rows is not None:
             rows = [
-                self.links.rows.of(argument, row) for argument, row in zip(self.interface.inputs, rows, strict=True)
+                self.links.rows.rearrange(argument, row)
+                for argument, row in zip(self.interface.inputs, rows, strict=True)
             ]
-        return self._in_parts(count, (*rows, *results), resolved(threads, count, self.interface.at_once))
+        return self._run_on_threads(count, (*rows, *results), thread_count(threads, count, self.interface.at_once))
 
     def _results(self, batch: tuple[int, ...], out: Any) -> list[np.ndarray]:
         shapes = [(*batch, *argument.shape) for argument in self.interface.outputs]
@@ -119,8 +120,8 @@ class Kernel:
                 raise ValueError(f"out[{i}] and out[{j}] share memory (expected an array of its own for each result)")
         return results
 
-    def _in_parts(self, count: int, arrays: Sequence[np.ndarray], threads: int) -> int:
-        """Run over all states, in as many parts as threads; how many gave non-finite results."""
+    def _run_on_threads(self, count: int, arrays: Sequence[np.ndarray], threads: int) -> int:
+        """Run all states on several threads; the count of non-finite results."""
         if threads == 1:
             return int(self._part(0, count, arrays))
         bounds = [count * k // threads for k in range(threads + 1)]
@@ -131,10 +132,10 @@ class Kernel:
 
         others = []
         for k in range(1, threads):
-            thread = threading.Thread(target=part, args=(k, arrays))  # it keeps the arrays alive if we are interrupted
+            thread = threading.Thread(target=part, args=(k, arrays))  # keeps the arrays alive after an interrupt
             try:
                 thread.start()
-            except RuntimeError:  # the system has no more
+            except RuntimeError:  # no more threads available
                 break
             others.append(thread)
         for k in (0, *range(len(others) + 1, threads)):
@@ -144,15 +145,15 @@ class Kernel:
         return sum(non_finite)
 
 
-def can_be_written(result: np.ndarray, rows: Sequence[np.ndarray]) -> bool:
-    """Whether results may be written directly: inputs stay unchanged until all results are known to be finite."""
+def can_write_directly(result: np.ndarray, rows: Sequence[np.ndarray]) -> bool:
+    """Whether results may be written directly: inputs must stay unchanged until all results are finite."""
     return bool(result.flags.c_contiguous) and not any(np.may_share_memory(result, x) for x in rows)
 
 
 def in_order(
     function: str, inputs: Sequence[Argument], arrays: Sequence[Any], named: dict[str, Any], options: Sequence[str] = ()
 ) -> list[Any]:
-    """The arrays of a call in the order of the inputs; `options` are what the function takes beside them."""
+    """The arrays of a call in the order of the inputs; `options` are further keywords of the function."""
     names = [argument.name for argument in inputs]
     if len(arrays) == len(names) and not named:
         return list(arrays)
@@ -174,7 +175,7 @@ def in_order(
 def full_rows(
     inputs: Sequence[Argument], values: Sequence[Any], dtype: str
 ) -> tuple[tuple[int, ...], list[np.ndarray]]:
-    """The batch shape, and every input with all its rows, contiguous."""
+    """The batch shape, and contiguous inputs broadcast to it."""
     arrays = [real_array(a.name, x, dtype) for a, x in zip(inputs, values, strict=True)]
     batch = batch_of(inputs, arrays)
     shapes = [(*batch, *argument.shape) for argument in inputs]
@@ -186,28 +187,28 @@ def full_rows(
 
 
 def real_array(name: str, value: Any, dtype: str) -> np.ndarray:
-    """The value as an array of `dtype`; what is not made of real numbers is refused."""
+    """The value as an array of `dtype`; a TypeError if it has no real numbers."""
     array = numpy_array(name, value)
     if array.dtype == dtype:
         return array
     if array.dtype.kind not in "fiu" or array.dtype == np.float16:
         raise TypeError(f"{name} has dtype {array.dtype} ({EXPECTED})")
-    with np.errstate(over="ignore"):  # what float32 cannot hold is infinite
+    with np.errstate(over="ignore"):  # overflow to float32 gives infinity
         return array.astype(dtype, copy=False)
 
 
-def resolved(threads: int | None, count: int, at_once: int) -> int:
-    """How many threads to use: those asked for, or as many as there are and as the work is worth."""
+def thread_count(threads: int | None, count: int, at_once: int) -> int:
+    """The number of threads: the given one, or as many processors as the work is worth."""
     if threads is None:
-        asked = os.environ.get("LINKWISE_THREADS", "")
-        if asked and not (asked.isdecimal() and int(asked) > 0):
-            raise ValueError(f"LINKWISE_THREADS is {asked!r} (expected a whole number from 1 on)")
-        return max(1, min(int(asked) if asked else processors(), count // at_once))
+        setting = os.environ.get("LINKWISE_THREADS", "")
+        if setting and not (setting.isdecimal() and int(setting) > 0):
+            raise ValueError(f"LINKWISE_THREADS is {setting!r} (expected a whole number from 1 on)")
+        return max(1, min(int(setting) if setting else processors(), count // at_once))
     if not is_integer(threads) or threads < 1:
         raise ValueError(f"threads is {threads!r} (expected a whole number from 1 on)")
     return max(1, min(int(threads), count))
 
 
 def processors() -> int:
-    """As many processors as this process may run on."""
+    """The number of processors that this process may run on."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,24 +1,30 @@
-"""LLVM, which compiles the texts of all targets, and what else compiled code depends on.
+"""LLVM, which compiles the texts of all targets, its environment, and the loading of code by way of the cache.
 
-LLVM takes longer to load than a kernel takes to run for a second: nothing here loads it before a text is compiled.
+LLVM is slow to load, so it is loaded only to compile a text.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import CompileError
+from . import cache
+from .lock import LOCK
 from .sources import AT_IMPORT
 
-OPTIMIZATION = 2  # level at which LLVM selects and schedules instructions; it changes the time, never a result
+if TYPE_CHECKING:
+    from .target import CodeTarget, Loaded
+
+OPTIMIZATION = 2  # level of instruction selection and scheduling; it changes the speed, never a result
 
 
 @lru_cache(maxsize=1)
 def binding() -> Any:
-    """LLVM's Python binding, ready to compile for this machine; ImportError if it is not installed."""
+    """LLVM's Python binding, initialized for this machine; ImportError if it is not installed."""
     import llvmlite.binding as llvm
 
     llvm.initialize_native_target()
@@ -28,14 +34,14 @@ def binding() -> Any:
 
 @lru_cache(maxsize=1)
 def llvm_version() -> str:
-    """Of the binding, hence of LLVM, which is not loaded for this; ImportError if it is not installed."""
+    """The version of the binding, read without loading LLVM; ImportError if it is not installed."""
     import llvmlite
 
     return str(llvmlite.__version__)
 
 
-def parsed(text: str) -> Any:
-    """LLVM's module of a text."""
+def parse_module(text: str) -> Any:
+    """Parse and verify an assembly text."""
     try:
         module = binding().parse_assembly(text)
         module.verify()
@@ -45,7 +51,7 @@ def parsed(text: str) -> Any:
 
 
 def foreign_target(triple: str) -> Any:
-    """LLVM's target for other machines than this one."""
+    """LLVM's target for another machine."""
     binding().initialize_all_targets()
     binding().initialize_all_asmprinters()
     return binding().Target.from_triple(triple)
@@ -53,21 +59,46 @@ def foreign_target(triple: str) -> Any:
 
 @lru_cache(maxsize=1)
 def system() -> tuple[str, ...]:
-    """The operating system and, last, the kind of machine."""
+    """The operating system and, last, the machine type."""
     if hasattr(os, "uname"):
         names = os.uname()
         return names.sysname, names.release, names.version, names.machine
-    import platform  # slow: it runs other programs
+    import platform  # slow, since it runs other programs
 
     return platform.platform(), platform.machine()
 
 
 @lru_cache(maxsize=1)
 def environment() -> tuple[str, ...]:
-    """What else compiled code depends on: versions, the machine, and the files of Linkwise itself."""
+    """Versions, the machine and the source files of Linkwise, for cache keys."""
     from numpy import __version__ as numpy_version
 
     from .object_layout import object_layout
 
     python = (sys.version, getattr(sys, "abiflags", ""), str(sys.maxsize), repr(object_layout()))
     return (llvm_version(), numpy_version, *python, *system(), repr(AT_IMPORT))
+
+
+def load_or_compile(name: str, text: str, target: CodeTarget[Loaded]) -> Loaded:
+    """The code of a text, from the cache or compiled and stored. `name` is the kind of text."""
+    key = cache.key(name, text, repr(target), *environment())
+    return load_or_compile_as(key, cache.load(key), target, lambda: text)
+
+
+def load_or_compile_as(
+    key: str,
+    cached: cache.Entry | None,
+    target: CodeTarget[Loaded],
+    text: Callable[[], str],
+    metadata: Callable[[], dict[str, str]] = dict,
+) -> Loaded:
+    """The same for a key that is known without the text. `cached` is its cache entry."""
+    with LOCK:
+        if cached is not None:
+            code = target.load(binary=cached[1])
+            code.metadata, code.from_cache = cached[0], True
+            return code
+        code = target.load(text=text())
+        code.metadata = metadata()
+        cache.store(key, code.metadata, code.binary)
+        return code

@@ -1,9 +1,8 @@
-"""The lock under which code is compiled and modules are loaded late, and the one under which calls are counted.
+"""LOCK guards compilation and late imports; COUNTING guards the counts of calls.
 
-LLVM compiles for one thread at a time. A process that forks meanwhile would leave its child with a compiler that
-stopped halfway and with locks that nobody releases. So a fork waits for both locks: the thread that forks holds them
-meanwhile, and releases them on both sides. Who counts waits for nothing else, so that calls go on while code is
-compiled.
+LLVM compiles for one thread at a time. A fork during compilation would leave the child with a half-run compiler and
+with locks that nobody releases. So a fork waits for both locks, holds them, and releases them in parent and child.
+COUNTING is separate so that calls go on while code is compiled.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import os
 import threading
 
 LOCK = threading.RLock()
-COUNTING = threading.RLock()  # taken last
+COUNTING = threading.RLock()  # always acquired last
 
 
 def hold() -> None:

@@ -1,8 +1,8 @@
 """The offsets of the fields of CPython's and NumPy's objects, probed on known objects of this process.
 
-The machine-code entry reads tuples, floats and arrays in memory. Neither CPython nor NumPy promises the offsets of
-their fields (a tuple's items moved in Python 3.14), so nothing is assumed: each offset is the only one at which several
-known objects hold what they must hold. If there is no such offset, or several, kernels have no entry.
+The machine-code entry reads tuples, floats and arrays in memory. CPython and NumPy do not guarantee the offsets of
+their fields (a tuple's items moved in Python 3.14). So each offset is searched: it must be the only one at which known
+objects hold their known values. If there is no such offset, or several, kernels have no entry.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class ObjectLayout(NamedTuple):
 
 
 def supported() -> bool:
-    """Whether objects may be read in memory at all: CPython with its lock, 64 bits."""
+    """Whether objects can be read in memory: 64-bit CPython with its global lock."""
     return (
         sys.implementation.name == "cpython"
         and struct.calcsize("P") == 8
@@ -70,7 +70,7 @@ def array_functions() -> Any:
     return table if version in ABI_VERSIONS else None
 
 
-# probes: each gives the offsets of some fields, in the order of ObjectLayout, or None
+# Probes return the offsets of some fields in the order of ObjectLayout, or None.
 
 
 def probe_type() -> tuple[int] | None:
@@ -105,7 +105,7 @@ def probe_array() -> tuple[int, int, int, int, int] | None:
     wide, narrow = range(0, np.ndarray.__basicsize__, 8), range(0, np.ndarray.__basicsize__, 4)
     data = only(wide, arrays, lambda a, at: word(a, at) == a.__array_interface__["data"][0])
     rank = only(narrow, arrays, lambda a, at: read(a, at, "<i") == a.ndim)
-    # the lengths of all axes lie before the strides of all axes: only then is it safe to look there
+    # the lengths of the axes must precede the strides: only then is it safe to read there
     shape = only(wide[:-1], arrays, lambda a, at: word(a, at + 8) - word(a, at) == 8 * a.ndim)
     dtype = only(wide, arrays, lambda a, at: word(a, at) == id(a.dtype))
     flags = only(narrow, arrays, lambda a, at: read(a, at, "<i") == a.flags.num)
@@ -123,7 +123,7 @@ PROBES: Sequence[Callable[[], tuple[int, ...] | None]] = (probe_type, probe_tupl
 
 
 def only(offsets: Iterable[int], objects: Sequence[Any], holds: Callable[[Any, int], bool]) -> tuple[int] | None:
-    """The offset at which this holds of all objects, if it is the only one."""
+    """The offset at which `holds` is true for all objects, if it is unique."""
     matching = [at for at in offsets if all(holds(x, at) for x in objects)]
     return (matching[0],) if len(matching) == 1 else None
 

@@ -1,4 +1,4 @@
-"""Kernels for one state of a very long robot: rounds in which all links work at a time (`kernels.rounds`)."""
+"""Kernels for one state of a very long robot: parallel rounds over all links (`kernels.rounds`)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..tracing.tracing import function_name
 from .interface import Argument, Interface, Links
 from .rounds import Codes, HostMemory, Launch, Plan
 from .sources import plain_of
-from .spec import ROUNDS, KernelSpec, constant_arrays, inputs_of, packed
+from .spec import ROUNDS, KernelSpec, constant_arrays, inputs_of, needs_link_rows
 from .target import BatchFunction, Target
 
 
@@ -48,7 +48,7 @@ class RoundSpec(KernelSpec):
 
     @cached_property
     def count(self) -> Count:
-        """Of all links."""
+        """Operations of all links."""
         counts: dict[int, Count] = {}
         total = Count(0, 0, 0, 0, 0)
         for step in self.plan.steps:
@@ -99,13 +99,13 @@ def rounds_for(
 
 
 def refusal(function: Callable[..., Any], robot: Robot, keywords: dict[str, Any], passes: Sequence[str]) -> str:
-    """Why there are no rounds of a function; nothing if there may be."""
+    """Why a function has no rounds; empty if it may have them."""
     if robot.couplings:
         return f"joint {robot.links[robot.couplings[0].link].name!r} is coupled"
     method = keywords.get("method", ROUNDS)
     if method != ROUNDS:
         return f"its method is {method!r} (expected {ROUNDS!r}, which forward_dynamics has)"
-    if packed(robot):
+    if needs_link_rows(robot):
         joint = next(joint for joint in robot.moving if joint.kind.degrees > 1)
         return f"joint {joint.joint!r} has {joint.kind.degrees} degrees of freedom"
     for name in constant_arrays(keywords):
@@ -118,15 +118,15 @@ def refusal(function: Callable[..., Any], robot: Robot, keywords: dict[str, Any]
         if shape is not None and shape[:1] != (robot.n,):
             return f"{name} has shape {shape} (expected an entry for each link, ({robot.n}, ...))"
     if not getattr(keywords.get("friction"), "uniform", True):
-        return "friction has numbers for each joint"  # which are in no table of a kind of links
+        return "friction has numbers for each joint"  # the tables of the kinds of links have no columns for them
     return ""
 
 
 class RoundCode:
-    """The programs of the rounds of a robot, loaded. Other code has a target that calls it; this calls itself."""
+    """The loaded programs of the rounds of a robot. It is its own target."""
 
     entered_from_python = False
-    binary = b""  # the cache has the programs, each for itself
+    binary = b""  # the programs are cached one by one
 
     def __init__(self, plan: Plan, codes: Codes) -> None:
         self.plan, self.codes = plan, codes
@@ -141,7 +141,7 @@ class RoundCode:
 
 
 class HostRounds(RoundCode):
-    """On this machine, one state after the other: what other machines are compared with."""
+    """Rounds on the host, one state after the other: the reference for other machines."""
 
     def __init__(self, spec: RoundSpec) -> None:
         super().__init__(spec.plan, Codes(spec.plan, spec.target, spec.dtype))

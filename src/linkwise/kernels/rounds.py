@@ -1,7 +1,7 @@
-"""A function in O(log n) rounds as launches: programs over rows of numbers, and rows put in order between them.
+"""A function in O(log n) rounds: launches of programs over rows of numbers, and gathers of rows between them.
 
-The plan knows buffers by their numbers of rows; where they are, and what launches a program there, is the memory's
-business. A chain needs no order: the pairs of a round lie one after another, and what they become does too.
+A plan numbers its buffers; a memory allocates them and launches the programs. A chain needs no gathers: the pairs of a
+round are contiguous, and so are their results.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from ..graph import Graph, Port, Program, count
 from ..robot.contraction import Round
 from ..tracing.round_tracing import Rounds, RowContraction
 from .interface import Interface, arguments
-from .loader import load_or_compile
+from .llvm import load_or_compile
 from .target import CodeTarget
 
 Slice = tuple[int, int]  # a buffer, and its row where a program begins to read or write
 
 
 class Launch(NamedTuple):
-    """A program on so many rows."""
+    """A program on `rows` rows."""
 
     program: Program
     rows: int
@@ -31,7 +31,7 @@ class Launch(NamedTuple):
 
 
 class Order(NamedTuple):
-    """Rows of a buffer, by their positions, to another."""
+    """A gather: the rows at these positions of a buffer, copied to another."""
 
     source: int
     rows: np.ndarray
@@ -39,7 +39,7 @@ class Order(NamedTuple):
 
 
 class Plan:
-    """Buffers and what is done with them, one after the other. `given` and `result` are the buffers of the arrays."""
+    """Buffers and the steps over them, in order. `given` and `result` are the buffers of inputs and result."""
 
     def __init__(self, rounds: Rounds, tree: Sequence[Round]) -> None:
         self.shapes: list[tuple[int, int]] = []
@@ -49,7 +49,7 @@ class Plan:
         self.n = len(order)
         tables = [self.constant(table) for table in rounds.tables]
         self.given = [self.buffer(self.n, port.size) for port in rounds.phases[0][0].inputs[1:]]
-        arrays = [self.ordered(buffer, order) for buffer in self.given]
+        arrays = [self.gather_rows(buffer, order) for buffer in self.given]
         ends: list[int] = []
         for phase, contraction in zip(rounds.phases, (*rounds.contractions, None), strict=True):
             out, start = self.buffer(self.n, phase[0].outputs[0].size), 0
@@ -58,24 +58,24 @@ class Plan:
                 self.steps.append(Launch(program, len(kind), (*inputs, (out, start))))
                 start += len(kind)
             if contraction is not None:
-                ends.append(self.contracted(contraction, tree, out, order))
-        self.result = self.of_one_state(self.ordered(out, np.argsort(order)), self.roots)
+                ends.append(self.add_contraction(contraction, tree, out, order))
+        self.result = self.of_one_state(self.gather_rows(out, np.argsort(order)), self.roots)
 
     def of_one_state(self, result: int, roots: np.ndarray) -> int:
-        """The result with NaN throughout, if a branch of the base has a number that is not finite.
+        """The result, all NaN if any branch of the base has a non-finite number.
 
-        In a branch, NaN reaches every link by itself: programs give NaN for rows with such a number.
+        Within a branch NaN spreads by itself, since programs give NaN for rows with a non-finite number.
         """
         if len(roots) == 1:
             return result
         width = self.shapes[result][1]
-        first, rows, count = first_of_two(width), self.ordered(result, roots), len(roots)
+        first, rows, count = first_of_two(width), self.gather_rows(result, roots), len(roots)
         while count > 1:
             half = (count + 1) // 2  # an odd row in the middle counts twice
             out = self.buffer(half, width)
             self.steps.append(Launch(first, half, ((rows, 0), (rows, count - half), (out, 0))))
             rows, count = out, half
-        checked, everywhere = self.buffer(self.n, width), self.ordered(rows, np.zeros(self.n, dtype=np.int64))
+        checked, everywhere = self.buffer(self.n, width), self.gather_rows(rows, np.zeros(self.n, dtype=np.int64))
         self.steps.append(Launch(first, self.n, ((result, 0), (everywhere, 0), (checked, 0))))
         return checked
 
@@ -87,8 +87,8 @@ class Plan:
         self.constants[number := self.buffer(*rows.shape)] = rows
         return number
 
-    def ordered(self, source: int, index: np.ndarray, extra: int = 0) -> int:
-        """A buffer of these rows, with room for more; the same buffer where they are its first rows already."""
+    def gather_rows(self, source: int, index: np.ndarray, extra: int = 0) -> int:
+        """A buffer of these rows, with `extra` spare rows; the same buffer if these are already its first rows."""
         rows, width = self.shapes[source]
         if not extra and len(index) <= rows and (index == np.arange(len(index))).all():
             return source
@@ -96,14 +96,14 @@ class Plan:
         self.steps.append(Order(source, index, (target, 0)))
         return target
 
-    def contracted(self, how: RowContraction, tree: Sequence[Round], live: int, order: np.ndarray) -> int:
-        """The buffer of the ends of all links."""
+    def add_contraction(self, how: RowContraction, tree: Sequence[Round], live: int, order: np.ndarray) -> int:
+        """Add the rounds of a contraction; the buffer of the ends of all links."""
         undo: list[tuple[Program | None, tuple[Slice, ...], int, np.ndarray]] = []
         ids = order
         for merged, joined in tree:
             for pairs, program in ((merged, how.beside), (joined, how.series)):
                 if pairs:
-                    live, ids = self.joined(program, how, pairs, live, ids, undo)
+                    live, ids = self.add_round(program, how, pairs, live, ids, undo)
         self.roots = ids
         ends = self.constant(np.tile(how.base, (len(ids), 1)))
         for program, inputs, pairs, back in reversed(undo):
@@ -112,10 +112,10 @@ class Plan:
             self.steps.append(Launch(program, pairs, (*inputs, (ends, 0), (opened, 0))))
             if rest:
                 self.steps.append(Order(ends, np.arange(pairs, pairs + rest), (opened, 2 * pairs)))
-            ends = self.ordered(opened, back)
+            ends = self.gather_rows(opened, back)
         return ends
 
-    def joined(
+    def add_round(
         self, program: Program, how: RowContraction, pairs: Any, live: int, ids: np.ndarray, undo: list[Any]
     ) -> tuple[int, np.ndarray]:
         where = np.empty(self.n, dtype=np.int64)
@@ -125,7 +125,7 @@ class Plan:
         alone[both] = False
         rest = np.flatnonzero(alone)
         m, seams = len(both), [self.buffer(len(both), port.size) for port in program.outputs[1:]]
-        pair, out = self.ordered(live, both.ravel()), self.buffer(m + len(rest), program.outputs[0].size)
+        pair, out = self.gather_rows(live, both.ravel()), self.buffer(m + len(rest), program.outputs[0].size)
         self.steps.append(Launch(program, m, ((pair, 0), (out, 0), *((seam, 0) for seam in seams))))
         if len(rest):
             self.steps.append(Order(live, rest, (out, m)))
@@ -136,36 +136,36 @@ class Plan:
 
 
 def first_of_two(width: int) -> Program:
-    """The first of two rows; NaN, as always, where one of them has a number that is not finite."""
+    """The first of two rows; NaN if either has a non-finite number, as in all programs."""
     graph, shape = Graph(), (width,)
     row = [graph.input("one", k) for k in range(width)]
     return Program.of(graph, [Port("one", shape), Port("other", shape)], [Port("out", shape)], [row])
 
 
 class Codes:
-    """The programs of a plan, compiled for a target, each once."""
+    """The distinct programs of a plan, compiled for a target."""
 
     def __init__(self, plan: Plan, target: CodeTarget[Any], dtype: str) -> None:
         self.target, self.dtype, self.from_cache = target, dtype, True
         self.texts: list[str] = []
-        self._found: dict[int, tuple[Any, Interface]] = {}  # by the programs' identities
+        self._compiled: dict[int, tuple[Any, Interface]] = {}  # by the programs' identities
         for step in plan.steps:
-            if isinstance(step, Launch) and id(step.program) not in self._found:
+            if isinstance(step, Launch) and id(step.program) not in self._compiled:
                 interface = interface_of(step.program, dtype)
                 self.texts.append(target.text(step.program, interface))
                 code = load_or_compile("rounds", self.texts[-1], target)
-                self._found[id(step.program)] = code, interface
+                self._compiled[id(step.program)] = code, interface
                 self.from_cache = self.from_cache and code.from_cache
 
     def __getitem__(self, program: Program) -> tuple[Any, Interface]:
-        return self._found[id(program)]
+        return self._compiled[id(program)]
 
     def __iter__(self) -> Iterator[Any]:
-        return (code for code, _ in self._found.values())
+        return (code for code, _ in self._compiled.values())
 
 
 class HostMemory:
-    """The buffers of a plan in this machine's memory, with its launches."""
+    """The buffers of a plan in the host's memory, and its steps."""
 
     def __init__(self, plan: Plan, codes: Codes) -> None:
         self.plan = plan
@@ -177,7 +177,7 @@ class HostMemory:
         ]
 
     def run(self, given: Sequence[np.ndarray]) -> np.ndarray:
-        """The result for the arrays of one state: a row for each link, until the next run."""
+        """The result for the arrays of one state, a row per link, valid until the next run."""
         for buffer, array in zip(self.plan.given, given, strict=True):
             self.buffers[buffer][...] = array.reshape(self.plan.n, -1)
         for step in self.steps:

@@ -1,4 +1,4 @@
-"""What Linkwise itself is made of: compiled code depends on its files, and is found by the names of its functions."""
+"""The source files of Linkwise, on which compiled code depends, and the qualified names of its public functions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def sources(folder: str) -> list[tuple[str, int, int, int]]:
-    """All Python files in a folder and below: name, bytes, when written, when last changed in any way."""
+    """All Python files in a folder and below: name, size, time of content change, time of status change."""
     files, folders = [], [folder]
     while folders:
         with os.scandir(folders.pop()) as entries:
@@ -23,15 +23,15 @@ def sources(folder: str) -> list[tuple[str, int, int, int]]:
     return sorted(files)
 
 
-# Listed when Linkwise is imported: a file that is edited later is not what this process runs.
+# Listed at import, since files edited later are not what this process runs.
 AT_IMPORT = sources(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
 PUBLIC = tuple(f"linkwise.{room}." for room in ("api", "derivatives", "regressors"))
 
 
-def own_name(function: Callable[..., Any]) -> str | None:
-    """Where a public function of Linkwise is found; None for others, also for one that only has the name of ours."""
+def qualified_name(function: Callable[..., Any]) -> str | None:
+    """The qualified name of a public function of Linkwise; None for other functions, even of the same name."""
     module_name = getattr(function, "__module__", None) or ""
     if not module_name.startswith(PUBLIC):
         return None
@@ -45,9 +45,9 @@ def own_name(function: Callable[..., Any]) -> str | None:
 
 
 def plain_of(function: Callable[..., Any]) -> Callable[..., Any]:
-    """What a public function of Linkwise computes below the dispatch; any other function itself."""
+    """The computation of a public function of Linkwise, without dispatch; any other function itself."""
     plain = getattr(function, "plain", None)
-    if plain is None or own_name(function) is None:
+    if plain is None or qualified_name(function) is None:
         return function
     owner = getattr(function, "__self__", None)
     return plain if owner is None else MethodType(plain, owner)

@@ -1,4 +1,4 @@
-"""What a kernel is compiled from: straight-line code customised to a robot, or loops over its links."""
+"""Specs of kernels: straight-line code specialized to a robot, or loops over its links."""
 
 from __future__ import annotations
 
@@ -19,16 +19,15 @@ from ..tracing.tracing import ONE_NUMBER, Prepared, function_name, prefer_fewest
 from . import cache
 from .dispatch import MAX_AT_ONCE, MAX_STRAIGHT_LINKS, MAX_STRAIGHT_OPERATIONS, MAX_WITHOUT_LOOPS, SHARE_OF_LOOPS
 from .interface import Argument, Interface, Links, arguments
-from .llvm import environment
-from .loader import load_or_compile_as
-from .sources import own_name, plain_of
+from .llvm import environment, load_or_compile_as
+from .sources import plain_of, qualified_name
 from .target import Code, CodeTarget, Target, this_machine
 
 if TYPE_CHECKING:
     from ..codegen.llvm.loops import LoopText
     from ..tracing.loop_tracing import Rolled
 
-PLAIN = (str, int, float, bool, type(None), Input)  # options whose `repr` determines them
+PLAIN = (str, int, float, bool, type(None), Input)  # options determined by their `repr`
 FORMS = ("auto", "straight", "loops", "rounds")
 ROUNDS = "parallel"  # the method of rounds
 
@@ -36,7 +35,7 @@ ROUNDS = "parallel"  # the method of rounds
 class KernelSpec:
     """A function, a robot and options, to be compiled as straight-line code."""
 
-    straight = True  # whether all is one program, which can be written in other languages
+    straight = True  # whether it is one program, which can be written in other languages
 
     def __init__(
         self,
@@ -45,15 +44,15 @@ class KernelSpec:
         dtype: str,
         keywords: dict[str, Any],
         passes: tuple[str, ...] = (),
-        target: Target | None = None,  # otherwise this machine
-        loops: LoopSpec | None = None,  # the same with loops, where function, robot and options have that form
+        target: Target | None = None,  # default: this machine
+        loops: LoopSpec | None = None,  # the form with loops, if there is one
     ) -> None:
         self.function, self.robot, self.dtype, self.loops = function, robot, dtype, loops
         self.keywords, self.passes, self._target = keywords, passes, target
 
     @cached_property
     def target(self) -> CodeTarget[Any]:
-        """That which is asked for text; others take the program."""
+        """The target, which must take texts."""
         target = this_machine() if self._target is None else self._target
         assert isinstance(target, CodeTarget)
         return target
@@ -64,7 +63,7 @@ class KernelSpec:
 
     @cached_property
     def program(self) -> Program:
-        with prefer_fewest():  # for the public functions that a user's function calls without a method
+        with prefer_fewest():  # for public functions that a user's function calls without a method
             return trace(plain_of(self.function), self.robot, passes=self.passes, **self.keywords)
 
     @cached_property
@@ -83,42 +82,42 @@ class KernelSpec:
 
     @property
     def links(self) -> Links | None:
-        """What loops need besides the arrays."""
+        """Arguments of loops besides the arrays."""
         return None
 
     @cached_property
     def key(self) -> str:
-        """The cache key of the compiled code. For functions of Linkwise itself it is known without tracing them."""
+        """The cache key of the compiled code, known without tracing for functions of Linkwise itself."""
         return cache.key(self.identity or self.text, repr(self.target), self.dtype, *environment())
 
     @cached_property
     def cached(self) -> cache.Entry | None:
-        """What the cache has under the key, read once."""
+        """The cache entry of the key, read once."""
         return cache.load(self.key)
 
     def load(self, metadata: Callable[[], dict[str, str]]) -> Code:
-        """The code, from the cache or compiled; `metadata` is then kept beside it."""
+        """The code, from the cache or compiled and stored with `metadata`."""
         code: Code = load_or_compile_as(self.key, self.cached, self.target, lambda: self.text, metadata)
         return code
 
     @cached_property
     def identity(self) -> str | None:
-        """All that the text depends on, if that is known without it."""
+        """All data that the text depends on, if known without tracing."""
         prepared = self.function if isinstance(self.function, Prepared) else None
-        name = prepared.identity if prepared else own_name(self.function)
+        name = prepared.identity if prepared else qualified_name(self.function)
         options = [x for value in self.keywords.values() for x in (value if isinstance(value, tuple) else (value,))]
         if name is None or self.robot.non_floats or not all(type(x) in PLAIN for x in options):
-            return None  # robots of symbols too: the order of operands depends on when the symbols were made
+            return None  # for symbols, the order of operands depends on their creation
         try:
             robot = self.robot.fingerprint
-        except NoFingerprintError:  # for example, a joint class of the user's
+        except NoFingerprintError:  # for example, a user's joint class
             return None
         keywords = self.keywords if prepared else without_defaults(self.function, self.keywords)
         return repr((name, sorted(keywords.items()), self.passes, robot))
 
 
 class LoopSpec(KernelSpec):
-    """The same, to be compiled as loops over the links."""
+    """A function, a robot and options, to be compiled as loops over the links."""
 
     straight = False
 
@@ -127,7 +126,7 @@ class LoopSpec(KernelSpec):
         arrays = {
             name: () if shape is None else shape[1:] for name, shape in inputs_of(self.function, self.keywords).items()
         }
-        if "q" in arrays and packed(self.robot):
+        if "q" in arrays and needs_link_rows(self.robot):
             arrays["q"] = (QUATERNION,)
         options = {name: value for name, value in self.keywords.items() if name not in arrays}
         from ..tracing.loop_tracing import trace_rolled
@@ -163,7 +162,7 @@ class LoopSpec(KernelSpec):
     def links(self) -> Links:
         table = np.ascontiguousarray(self.rolled.table, dtype=self.dtype)
         vectors = self.target.loop_vectors(self.loop_text, self.robot.n, int(self.rolled.tree[0, 0]))
-        return Links(table, self.rolled.tree, vectors, LinkRows(self.robot) if packed(self.robot) else None)
+        return Links(table, self.rolled.tree, vectors, LinkRows(self.robot) if needs_link_rows(self.robot) else None)
 
     @cached_property
     def identity(self) -> None:
@@ -180,9 +179,9 @@ def spec_for(
     passes: tuple[str, ...] = (),
     target: Target | None = None,
 ) -> KernelSpec:
-    """Straight-line code; loops, or rounds on a target of its own choice, where that would be too long.
+    """The spec of a kernel: straight-line code, or loops or rounds if that would be too long.
 
-    `loop_method` is the method that loops take; without one the function has no form with loops.
+    `loop_method` is the method of the form with loops; None if there is no such form.
     """
     beyond = None if target is None else target.rounds_beyond
     long = keywords.get("method") == ROUNDS and beyond is not None and robot.n > beyond
@@ -205,7 +204,7 @@ def straight_spec(
     passes: tuple[str, ...] = (),
     target: Target | None = None,
 ) -> KernelSpec:
-    """Straight-line code, with its form with loops where there is one."""
+    """The spec of straight-line code, with its form with loops if there is one."""
     loops = None
     if loop_method is not None:
         shapes = inputs_of(function, keywords).values()
@@ -219,21 +218,21 @@ def straight_spec(
 
 
 def constant_arrays(keywords: Mapping[str, Any]) -> list[str]:
-    """The keywords that are arrays of numbers, such as a wrench: loops over links and rounds have no place for them."""
+    """The keywords that are constant arrays, such as a wrench, which loops and rounds cannot take."""
     return [name for name, value in keywords.items() if not isinstance(value, (str, Input)) and np.ndim(value) > 0]
 
 
-def packed(robot: Robot) -> bool:
-    """Whether a link may have more or fewer numbers of q than one."""
+def needs_link_rows(robot: Robot) -> bool:
+    """Whether a link has not exactly one number of q."""
     return any(link.joint.width != 1 or link.virtual for link in robot.links)
 
 
 class LinkRows:
     """Arrays of a robot with joints of several degrees of freedom, as loops over its links read them.
 
-    q has four numbers for each link, of which a link uses as many as its joint has; the others repeat the first one.
-    Wrenches and points have rows for all links, with zeros for those that have no body. A quaternion without a length
-    becomes NaN.
+    q has four numbers for each link: the coordinates of its joint, then repetitions of the first one. Wrenches and
+    points have rows for all links, with zeros for links without a body. A quaternion that cannot be normalized becomes
+    NaN.
     """
 
     def __init__(self, robot: Robot) -> None:
@@ -245,16 +244,16 @@ class LinkRows:
                 row[:] = slot.q
                 row[: link.joint.width] += np.arange(link.joint.width)
 
-    def of(self, argument: Argument, array: np.ndarray) -> np.ndarray:
+    def rearrange(self, argument: Argument, array: np.ndarray) -> np.ndarray:
         if argument.name == "q":
-            return np.take(self._checked(array), self.positions, axis=-1)
+            return np.take(self._mark_zero_quaternions(array), self.positions, axis=-1)
         if len(argument.shape) == 1:
             return array
         rows = np.zeros((*array.shape[:-2], self.count, array.shape[-1]), array.dtype)
         rows[..., self.bodies, :] = array
         return rows
 
-    def _checked(self, q: np.ndarray) -> np.ndarray:
+    def _mark_zero_quaternions(self, q: np.ndarray) -> np.ndarray:
         with np.errstate(all="ignore"):
             for start in self.quaternions:
                 square = (q[..., start : start + QUATERNION] ** 2).sum(axis=-1)
@@ -266,7 +265,7 @@ class LinkRows:
 
 
 def too_long(spec: KernelSpec) -> bool:
-    """Whether straight-line code would be too long, also where it is in the cache."""
+    """Whether straight-line code would be too long, cached or not."""
     if isinstance(spec, LoopSpec):
         return False
     if spec.robot.n > MAX_STRAIGHT_LINKS and not isinstance(spec.function, Prepared):
@@ -282,28 +281,28 @@ def too_long(spec: KernelSpec) -> bool:
 
 
 def operations(spec: KernelSpec) -> int:
-    """For one state; where the code is in the cache, it is not traced."""
+    """Operations for one state, read from the cache if possible."""
     cached = spec.cached if spec.identity else None
-    return (spec.count if cached is None else count_in(cached[0])).total
+    return (spec.count if cached is None else read_count(cached[0])).total
 
 
 def is_long(spec: KernelSpec) -> bool:
-    """Whether it is straight-line code beyond what is compiled at once, and has no form with loops."""
+    """Whether it is straight-line code of more than MAX_AT_ONCE operations without a form with loops."""
     return spec.straight and spec.loops is None and operations(spec) > MAX_AT_ONCE
 
 
-def count_in(data: dict[str, str]) -> Count:
+def read_count(data: dict[str, str]) -> Count:
     return Count(*map(int, data["count"].split()))
 
 
 def without_defaults(function: Callable[..., Any], keywords: dict[str, Any]) -> dict[str, Any]:
-    """The keywords without those that are the function's own defaults."""
+    """The keywords that differ from the function's defaults."""
     defaults = {p.name: p.default for p in inspect.signature(function).parameters.values()}
     return {k: x for k, x in keywords.items() if not (type(x) is type(defaults.get(k)) and x == defaults.get(k))}
 
 
 def inputs_of(function: Callable[..., Any], keywords: dict[str, Any]) -> dict[str, tuple[int, ...] | None]:
-    """The arrays that a function takes: None for one number per joint, otherwise the shape of its `Input`."""
+    """The array parameters of a function: None for one number per joint, otherwise the shape of the `Input`."""
     parameters = list(inspect.signature(function).parameters.values())[1:]
     optional = getattr(function, "traced_inputs", ())
     needed = [

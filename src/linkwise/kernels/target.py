@@ -142,7 +142,7 @@ class CodeTarget(Target, Generic[Loaded]):
 
     def function(self, program: Program, name: str) -> Callable[..., Any]:
         from .kernel import Kernel
-        from .loader import load_or_compile
+        from .llvm import load_or_compile
 
         inputs, outputs = arguments(program.inputs), arguments(program.outputs)
         interface = Interface(inputs, outputs, "float64", count(program).total)

@@ -12,7 +12,7 @@ import numpy as np
 from ..control.drives import Sum, function_name
 from ..control.sampled_laws import Sampled
 from ..errors import one_of
-from ..kernels.arrays import finite, has, on_gpu
+from ..kernels.arrays import has_attribute, on_gpu, require_finite
 from ..kernels.dispatch import DTYPES
 from ..kernels.interface import described, numpy_array
 from ..kernels.kernel import real_array
@@ -244,7 +244,7 @@ def compile_rollout(
         if isinstance(x, PerTrajectory) and name not in symbols:
             raise per_trajectory_too_early(name, ROLLOUT)
         if not isinstance(x, Input) and not on_gpu(values_of(x)):
-            finite(f"parameters: {name!r}", real_array(f"parameters: {name!r}", values_of(x), "float64"))
+            require_finite(f"parameters: {name!r}", real_array(f"parameters: {name!r}", values_of(x), "float64"))
     shapes = {name: x.shape if isinstance(x, Input) else np.shape(values_of(x)) for name, x in given.items()}
     for name in symbols:
         if isinstance(given.get(name), Input) and shapes[name]:
@@ -288,7 +288,7 @@ def copied(value: Any, name: str) -> Any:
         return {each: copied(part, f"{name}: {each!r}") for each, part in value.items()}
     if isinstance(value, PerTrajectory):
         return PerTrajectory(copied(value.values, name))
-    if not isinstance(value, (list, tuple)) and (not has(value, "__array__") or on_gpu(value)):
+    if not isinstance(value, (list, tuple)) and (not has_attribute(value, "__array__") or on_gpu(value)):
         return value
     array = np.array(numpy_array(name, value))
     return value if array.dtype == object else array  # such as events

@@ -183,7 +183,7 @@ def rolled_out(
         sizes = [(trajectories, size) for size in (robot.nq, robot.n)] if several else []
         between = [arrays.temporary("it is launched in parts", size, arrays.dtype) for size in sizes]
         program.fill(arrays, trajectories, settings, inputs.rows, results, between, options.threads)
-    q_end, qd_end, finite, q, qd = map(arrays.finished, results)
+    q_end, qd_end, finite, q, qd = map(arrays.result_for_caller, results)
     times = np.arange(settings.samples) * (settings.every * length) if settings.every else None
     if times is None:
         q = qd = None
@@ -243,7 +243,7 @@ def outputs(arrays: Arrays, inputs: Inputs, settings: Settings, out: RolloutResu
     for name, shape, kind in zip(OUTPUTS, shapes, kinds, strict=True):
         array = getattr(out, name)
         none = name in ("q", "qd") and not settings.samples
-        found.append(arrays.new(shape, kind) if none else arrays.reused(f"out.{name}", array, shape, kind))
+        found.append(arrays.new(shape, kind) if none else arrays.output_array(f"out.{name}", array, shape, kind))
     separate(arrays, inputs.rows, found)
     return found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..codegen.llvm.elementary import functions_text
-from ..codegen.llvm.flow import Layout, assembled
+from ..codegen.llvm.flow import Layout, assemble
 from ..codegen.llvm.integrator import advance_text, values_text
 from ..codegen.llvm.lanes import LlvmLanes
 from ..graph import Program
@@ -18,7 +18,7 @@ from ..ode.trajectories import DONE, RECORD, RUNNING
 def advance_texts(
     program: Program, method: Method, layout: Layout, crossings: Sequence[Crossing]
 ) -> tuple[list[str], int]:
-    """The driver of a program, and its functions; and how many vectors of memory it needs."""
+    """The driver of a program with its functions, and the vectors of memory that it needs."""
     size, parameters = program.inputs[1].size, sum(port.size for port in program.inputs[2:])
     texts = [values_text(program, layout, "rhs", 0)]
     if crossings:
@@ -32,9 +32,9 @@ def advance_texts(
 def driver_text(
     program: Program, method: Method, layouts: Sequence[Layout], crossings: Sequence[Crossing]
 ) -> tuple[str, int]:
-    """The driver of a program, for each layout; and how many vectors of memory it needs."""
+    """The driver of a program for each layout, and the vectors of memory that it needs."""
     texts, vectors = [], 0
     for layout in layouts:
-        own, vectors = advance_texts(program, method, layout, crossings)
-        texts += own
-    return assembled(*functions_text(program.nodes, layouts), *texts), vectors
+        functions, vectors = advance_texts(program, method, layout, crossings)
+        texts += functions
+    return assemble(*functions_text(program.nodes, layouts), *texts), vectors

@@ -1,4 +1,4 @@
-"""From a Python function and a robot to a program: the function is called once, on nodes."""
+"""Traces a Python function on a robot: the function is called once, on nodes, and gives a program."""
 
 from .tracing import Input, cheapest_method, count, trace
 

@@ -1,8 +1,7 @@
-"""Tracing for any number of links: a pass becomes a loop, its step traced once for every kind of joint.
+"""Tracing for any number of links: a pass becomes a loop, and its step is traced once for each kind of joint.
 
-What a step takes and gives are nested values: tuples and objects whose parts are nested values, down to scalars and
-arrays, the leaves. Numbers that differ from link to link are columns, each kept once: one that is the opposite of
-another is minus that.
+Arguments and results of a step are nested values: tuples and objects, down to the leaves, which are scalars and arrays.
+Numbers that differ from link to link are columns of a table. Equal and opposite columns are stored once.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ from ..robot.walk import OfLinks, PerLink, Step
 
 
 class NotRollableError(TypeError):
-    """A function asks for more of a robot than passes over its links."""
+    """A function uses more of a robot than passes over its links."""
 
 
 class Unknown:
-    """The index and the parent of a link that stands for many."""
+    """Index and parent of a link that represents many."""
 
     def _refuse(self, *_: object) -> Any:
         raise NotRollableError("the position of a link in the robot is not known in a loop over all links")
@@ -69,7 +68,7 @@ class Loops:
         def carry(path: str) -> Node:
             return carried.setdefault(path, self.graph.input(f"carried{len(self.recursions)}", len(carried)))
 
-        received = refilled(form, [carry(path) for path, _ in leaves(form)])
+        received = with_leaves(form, [carry(path) for path, _ in leaves(form)])
         results = [step(link, received, *values) for link, *values in rows]
         passed = []
         for _, value in results:
@@ -82,9 +81,9 @@ class Loops:
 
 
 def passed_form(rows: Sequence[tuple[Any, ...]], step: Callable[..., Any], start: Any) -> Any:
-    """What a step passes on, for its structure alone, from a link that nothing has been passed to.
+    """A value passed on by a step, for its structure alone, computed from the start value.
 
-    A link without a body may divide by zero then, which says nothing of the robot: another one is taken.
+    A link without a body may then divide by zero; the next link is taken instead.
     """
     for row, (link, *values) in enumerate(rows):
         try:
@@ -100,10 +99,10 @@ class Rolled:
     """A program of loops, and the numbers of one robot."""
 
     program: LoopProgram
-    table: np.ndarray  # a row per link, in the order of visits
-    tree: np.ndarray  # how they hang together; see `codegen.llvm.loops`
-    kinds: tuple[int, ...]  # of the links
-    chain: bool  # whether the parent of every link is the link before
+    table: np.ndarray  # a row per link in the order of visits
+    tree: np.ndarray  # topology; see `codegen.llvm.loops`
+    kinds: tuple[int, ...]  # kind of each link
+    chain: bool  # whether each link's parent is the previous link
 
 
 def trace_rolled(
@@ -112,7 +111,7 @@ def trace_rolled(
     """The loops of `function(robot, ...)`. `arrays` are its inputs, with their shapes for one link."""
     loops = Loops(Graph())
     general = general_robot(robot, loops)
-    program = traced_loops(Traced(general.robot, general.tables, loops), function, arrays, keywords)
+    program = traced_loops(TracedRobot(general.robot, general.tables, loops), function, arrays, keywords)
     table = np.zeros((robot.n, max(map(len, program.columns))))
     order, tree = tree_of(robot, general.kind_of)
     for k, columns in enumerate(program.columns):
@@ -122,8 +121,8 @@ def trace_rolled(
     return Rolled(program, table, tree, tuple(general.kind_of), chain)
 
 
-class Traced(NamedTuple):
-    """A robot with one link for each kind, the names of the tables of their numbers, and what records its passes."""
+class TracedRobot(NamedTuple):
+    """A robot with one link for each kind, the names of their tables, and the recorder of passes."""
 
     robot: StandIn
     tables: tuple[str, ...]
@@ -131,7 +130,7 @@ class Traced(NamedTuple):
 
 
 def traced_loops(
-    traced: Traced, function: Callable[..., Any], arrays: dict[str, tuple[int, ...]], keywords: dict[str, Any]
+    traced: TracedRobot, function: Callable[..., Any], arrays: dict[str, tuple[int, ...]], keywords: dict[str, Any]
 ) -> LoopProgram:
     robot, tables, loops = traced
     graph, kinds = loops.graph, robot.n
@@ -140,7 +139,7 @@ def traced_loops(
         inputs[name] = np.empty((kinds, *shape), dtype=object)
         for position, index in enumerate(np.ndindex(kinds, *shape)):
             inputs[name][index] = graph.input(name, position)
-        if name == "q" and shape:  # each link has as many of these numbers as its joint needs
+        if name == "q" and shape:  # each link uses as many of these numbers as its joint has
             widths = [link.joint.width for link in robot.links]
             inputs[name] = np.concatenate([row[:width] for row, width in zip(inputs[name], widths, strict=True)])
     result = np.asarray(function(robot, **inputs, **keywords))
@@ -152,7 +151,7 @@ def traced_loops(
 
 
 def tree_of(robot: Robot, kind_of: Sequence[int]) -> tuple[list[int], np.ndarray]:
-    """The order in which the links are visited, and the numbers by which loops do so; see `codegen.llvm.loops`."""
+    """The order of visits, and the `tree` of the loops; see `codegen.llvm.loops`."""
     order, depths = depth_first(robot)
     visits = ((i, depths[i], kind_of[i]) for i in order)
     return order, np.array([(max(depths) + 2, 0, 0), *visits], dtype=np.int32)
@@ -176,15 +175,15 @@ def depth_first(robot: Robot) -> tuple[list[int], list[int]]:
 
 
 @dataclass(frozen=True)
-class General:
+class GeneralRobot:
     robot: StandIn
     tables: tuple[str, ...]
     table: np.ndarray
     kind_of: list[int]
 
 
-def general_robot(robot: Robot, loops: Loops) -> General:
-    """One link per kind of joint, its numbers columns of a table."""
+def general_robot(robot: Robot, loops: Loops) -> GeneralRobot:
+    """A robot with one link for each kind of joint, whose numbers are columns of a table."""
     grouped = robot.regrouped().links
     kinds = list(dict.fromkeys(type(link.joint) for link in grouped))
     kind_of = [kinds.index(type(link.joint)) for link in grouped]
@@ -203,11 +202,11 @@ def general_robot(robot: Robot, loops: Loops) -> General:
     known = Regrouping(tuple(links), tuple(links))
     about = (), robot.gravity, (), robot.convention, robot.about
     rolled = StandIn(robot.name, known.links, *about, walk=loops, regrouping=known)
-    return General(before_regrouping(rolled) if robot.links[0].grouped is None else rolled, tables, table, kind_of)
+    return GeneralRobot(before_regrouping(rolled) if robot.links[0].grouped is None else rolled, tables, table, kind_of)
 
 
 def general_link(members: Sequence[Link], graph: Graph, table: str) -> tuple[Link, list[tuple[float, ...]]]:
-    """A link that stands for all of them, and the columns of numbers in which they differ."""
+    """A link that represents all members, and the columns of numbers in which they differ."""
     columns = Columns()
     kept: list[tuple[float, ...]] = []
 
@@ -215,14 +214,14 @@ def general_link(members: Sequence[Link], graph: Graph, table: str) -> tuple[Lin
         number, sign = columns.place(column, tuple(-x for x in column))
         if columns.count > len(kept):
             kept.append(column)
-        found = graph.input(table, number)
-        return found if sign > 0 else -found
+        value = graph.input(table, number)
+        return value if sign > 0 else -value
 
     return common_link(members, node), kept
 
 
 def common_link(members: Sequence[Link], scalar: Callable[[tuple[float, ...]], Any]) -> Link:
-    """A link that stands for all of them: `scalar` makes one of each column of numbers in which they differ."""
+    """A link that represents all members: `scalar` maps each column in which they differ to a scalar."""
     numbers: list[list[float]] = []
     for member in members:
         numbers.append([])
@@ -241,7 +240,7 @@ def recorder(into: list[float]) -> Callable[[float], float]:
 
 
 class Placeholder:
-    """A leaf that stands for a number."""
+    """A leaf that represents a number."""
 
 
 def is_leaf(value: Any) -> bool:
@@ -249,7 +248,7 @@ def is_leaf(value: Any) -> bool:
 
 
 def parts(value: Any) -> list[tuple[str, Any]]:
-    """The parts of a value that is no leaf, by name."""
+    """The parts of a nested value by name."""
     if isinstance(value, tuple):
         return [(str(k), part) for k, part in enumerate(value)]
     slots = [name for kind in type(value).__mro__ for name in getattr(kind, "__slots__", ())]
@@ -258,7 +257,7 @@ def parts(value: Any) -> list[tuple[str, Any]]:
 
 
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """The leaves, each with where it is."""
+    """The leaves with their paths."""
     if is_leaf(value):
         yield path, value
         return
@@ -266,42 +265,42 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
         yield from leaves(part, f"{path}.{name}")
 
 
-def combined(leaf: Callable[..., Any], *values: Any) -> Any:
-    """One value from several of the same structure: `leaf` of their leaves. Tuples that are shorter get zeros."""
-    whole = max(values, key=len) if isinstance(values[0], tuple) else values[0]
-    if is_leaf(whole):
+def map_leaves(leaf: Callable[..., Any], *values: Any) -> Any:
+    """Apply `leaf` to the leaves of values of the same structure. Shorter tuples are padded with zeros."""
+    longest = max(values, key=len) if isinstance(values[0], tuple) else values[0]
+    if is_leaf(longest):
         return leaf(*values)
-    if isinstance(whole, tuple):
-        zeros = [combined(lambda _: 0.0, part) for part in whole]
+    if isinstance(longest, tuple):
+        zeros = [map_leaves(lambda _: 0.0, part) for part in longest]
         columns = zip(*((*value, *zeros[len(value) :]) for value in values), strict=True)
-        new = [combined(leaf, *column) for column in columns]
-        return type(whole)(*new) if hasattr(whole, "_fields") else tuple(new)
-    copy = object.__new__(type(whole))
-    for name, _ in parts(whole):
-        object.__setattr__(copy, name, combined(leaf, *(getattr(value, name) for value in values)))
+        new = [map_leaves(leaf, *column) for column in columns]
+        return type(longest)(*new) if hasattr(longest, "_fields") else tuple(new)
+    copy = object.__new__(type(longest))
+    for name, _ in parts(longest):
+        object.__setattr__(copy, name, map_leaves(leaf, *(getattr(value, name) for value in values)))
     return copy
 
 
-def refilled(value: Any, new: Sequence[Any]) -> Any:
-    """The value with other leaves, in order."""
-    given = iter(new)
-    return combined(lambda _: next(given), value)
+def with_leaves(value: Any, new: Sequence[Any]) -> Any:
+    """The value with its leaves replaced in order."""
+    replacements = iter(new)
+    return map_leaves(lambda _: next(replacements), value)
 
 
 class Column(NamedTuple):
-    number: int  # of the column that is kept
+    number: int  # of the stored column
     sign: float  # 1.0 or -1.0
 
 
 class Columns:
-    """Which column is which, by keys that are equal where columns are."""
+    """Numbers of columns, by keys that are equal for equal columns."""
 
     def __init__(self) -> None:
         self._known: dict[Hashable, Column] = {}
         self.count = 0
 
     def place(self, key: Hashable, opposite: Hashable) -> Column:
-        """The column of this key; `opposite` is the key of what it is minus. A new one has the next number."""
+        """The column of this key, a new one if needed; `opposite` is the key of the negated column."""
         if key not in self._known:
             if opposite in self._known:
                 number, sign = self._known[opposite]

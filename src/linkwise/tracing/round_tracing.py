@@ -1,8 +1,8 @@
-"""Tracing for robots of thousands of links on thousands of processors: contractions as programs over rows of numbers.
+"""Tracing in parallel rounds for robots of thousands of links: contractions as programs over rows of numbers.
 
-A function that is made of contractions (`robot.contraction`) becomes phases and contractions that take turns. A phase
-is a program for each kind of joint, from what is known of a link to its element, which is a row of numbers; in the last
-phase, to its results. A contraction is four programs over rows, the same in all rounds: their states are pairs of rows.
+A function made of contractions (`robot.contraction`) becomes alternating phases and contractions. A phase has a program
+for each kind of joint, which maps the data of a link to its element, a row of numbers, or in the last phase to its
+results. A contraction has four programs over pairs of rows, the same in all rounds.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from .loop_tracing import (
     UNKNOWN,
     NotRollableError,
     Placeholder,
-    combined,
     general_link,
     is_leaf,
     leaves,
+    map_leaves,
     parts,
-    refilled,
+    with_leaves,
 )
 
-NUMBER = Placeholder()  # a scalar of a form that is a number of its row; others are constants
-MOST_FORMS = 8  # until all elements have one form
+NUMBER = Placeholder()  # marks a scalar of a form that is stored in rows; other scalars are constants
+MOST_FORMS = 8  # attempts to find a common form of all elements
 
 
 class RowContraction(NamedTuple):
-    """Programs over rows. A pair is the rows of two elements, ends are x and z of one."""
+    """Programs over rows. A pair is two element rows; ends are x and z of one element."""
 
     series: Program  # pair -> joined, seam
     beside: Program  # pair -> merged
@@ -50,7 +50,7 @@ class Rounds:
     phases: tuple[tuple[Program, ...], ...]
     contractions: tuple[RowContraction, ...]
     kinds: tuple[tuple[int, ...], ...]  # the links of each kind
-    tables: tuple[np.ndarray, ...]  # their numbers, a row for each link
+    tables: tuple[np.ndarray, ...]  # their numbers, a row per link
 
 
 def trace_rounds(
@@ -61,7 +61,7 @@ def trace_rounds(
 
 
 class RoundTracer:
-    """Records contractions, of a robot whose links stand for all of a kind."""
+    """Records contractions on a robot whose links each represent a kind of joint."""
 
     def __init__(self, robot: Robot) -> None:
         types = [type(link.joint) for link in robot.links]
@@ -75,7 +75,7 @@ class RoundTracer:
             self.columns.append(list(columns))
         about = (), robot.gravity, (), robot.convention, robot.about
         self.robot = Robot(robot.name, tuple(links), *about, walk=self)
-        self.elements: list[list[list[Any]]] = []  # of each contraction, of each kind: numbers of a row
+        self.elements: list[list[list[Any]]] = []  # rows by contraction and kind
         self.contractions: list[RowContraction] = []
         self.ends: list[Port] = []
 
@@ -93,7 +93,7 @@ class RoundTracer:
             raise NotRollableError(f"the result has shape {result.shape} (expected one row per link)")
         outputs = [*self.elements, result.reshape(len(self.kinds), -1).tolist()]
         for columns, members in zip(self.columns, self.kinds, strict=True):
-            if not columns:  # a single link: all its numbers are constants
+            if not columns:  # a single link, whose numbers are all constants
                 columns.append([0.0] * len(members))
         tables = tuple(np.array(columns, dtype=float).T for columns in self.columns)
         return Rounds(self._phases(arrays, outputs), tuple(self.contractions), self.kinds, tables)
@@ -103,9 +103,9 @@ class RoundTracer:
         for done, rows in enumerate(outputs):
             programs = []
             for k, row in enumerate(rows):
-                own = [Port(f"{name}{k}", shape) for name, shape in arrays.items()]
+                inputs = [Port(f"{name}{k}", shape) for name, shape in arrays.items()]
                 ends = [Port(f"{port.name}_{k}", port.shape) for port in self.ends[:done]]
-                ports = [Port(f"table{k}", (len(self.columns[k]),)), *own, *ends]
+                ports = [Port(f"table{k}", (len(self.columns[k]),)), *inputs, *ends]
                 programs.append(Program.of(self.graph, ports, [Port("out", (len(row),))], [row]))
             phases.append(tuple(programs))
         return tuple(phases)
@@ -116,8 +116,8 @@ class RoundTracer:
     inward = outward
 
     def of_tree(self, robot: Robot, values: OfLinks) -> list[Any]:
-        """As further columns of the tables."""
-        found, every = [], values(self.links)
+        """Add the values as columns of the tables."""
+        result, every = [], values(self.links)
         for k, members in enumerate(self.kinds):
             rows = [numbers(every[i]) for i in members]
             nodes = []
@@ -127,21 +127,21 @@ class RoundTracer:
                     self.columns[k].append(column)
                 else:
                     nodes.append(column[0])
-            found.append(refilled(every[members[0]], nodes))
-        return found
+            result.append(with_leaves(every[members[0]], nodes))
+        return result
 
     def contracted(self, robot: Robot, how: Contraction, base: Any, elements: Sequence[Any]) -> list[Any]:
         form = form_of(elements[0])
         for element in elements[1:]:
-            form = unified(form, form_of(element))
+            form = unify(form, form_of(element))
         for _ in range(MOST_FORMS):
-            larger = unified(form, form_of(how.series(*from_row(Graph(), "pair", (form, form)))[1]))
+            larger = unify(form, form_of(how.series(*from_row(Graph(), "pair", (form, form)))[1]))
             if numbers(larger) == numbers(form):
                 break
             form = larger
         else:
             raise NotRollableError("elements change their form in every round")
-        ends = combined(lambda _: NUMBER, (base, how.nothing))
+        ends = map_leaves(lambda _: NUMBER, (base, how.nothing))
         self.contractions.append(row_contraction(how, form, ends, numbers((base, how.nothing))))
         self.elements.append([to_row(form, element) for element in elements])
         c = len(self.ends)
@@ -160,7 +160,7 @@ def row_contraction(how: Contraction, form: Any, ends: Any, base: Sequence[Any])
     series = Program.of(graph, [pair], ports, [to_row(form, joined), seam])
     merged = Program.of(graph, [pair], ports[:1], [to_row(form, how.beside(near, far))])
     place = {node.index: graph.input("seam", k) for k, node in enumerate(seam)}
-    known = combined(lambda x: place.get(x.index, x) if isinstance(x, Node) else x, kept)
+    known = map_leaves(lambda x: place.get(x.index, x) if isinstance(x, Node) else x, kept)
     x, z = from_row(graph, "ends", ends)
     y, z_near, z_far = how.between(known, x, z)
     opened = [*to_row(ends, (x, z_near)), *to_row(ends, (y, z_far))]
@@ -179,28 +179,28 @@ def numbers(value: Any) -> list[Any]:
 
 
 def form_of(value: Any) -> Any:
-    return combined(lambda x: NUMBER if isinstance(x, Node) and x.op != "const" else float_of(x), value)
+    return map_leaves(lambda x: NUMBER if isinstance(x, Node) and x.op != "const" else float_of(x), value)
 
 
 def float_of(x: Any) -> Any:
     return float(x.payload) if isinstance(x, Node) else x
 
 
-def unified(a: Any, b: Any) -> Any:
-    """A form for both; tuples that are shorter have zeros at their ends."""
-    return combined(lambda x, y: x if x is y or (NUMBER not in (x, y) and x == y) else NUMBER, a, b)
+def unify(a: Any, b: Any) -> Any:
+    """A common form of both; shorter tuples are padded with zeros."""
+    return map_leaves(lambda x, y: x if x is y or (NUMBER not in (x, y) and x == y) else NUMBER, a, b)
 
 
 def to_row(form: Any, value: Any) -> list[Any]:
-    """What of a structure stands in a row of this form."""
+    """The numbers of a structure in a row of this form."""
     if is_leaf(form):
         return [value] if form is NUMBER else []
     pieces, values = [part for _, part in parts(form)], [part for _, part in parts(value)]
-    values += [combined(lambda _: 0.0, part) for part in pieces[len(values) :]]
+    values += [map_leaves(lambda _: 0.0, part) for part in pieces[len(values) :]]
     return [x for piece, part in zip(pieces, values, strict=True) for x in to_row(piece, part)]
 
 
 def from_row(graph: Graph, port: str, form: Any) -> Any:
-    """The structure with inputs for its numbers."""
+    """The structure of a form, with inputs for its numbers."""
     position = iter(range(numbers(form).count(NUMBER)))
-    return combined(lambda x: graph.input(port, next(position)) if x is NUMBER else x, form)
+    return map_leaves(lambda x: graph.input(port, next(position)) if x is NUMBER else x, form)

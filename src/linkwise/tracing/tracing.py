@@ -1,4 +1,4 @@
-"""Calling a function on nodes, and keeping its operations as a program."""
+"""Tracing: a function is called on nodes, and its operations become a program."""
 
 from __future__ import annotations
 
@@ -24,13 +24,19 @@ from ..robot.joint_space import CONFIGURATIONS
 from ..robot.named_arrays import gradient_error
 from ..robot.symbols import symbols_of
 
-ONE_NUMBER = ("t",)  # parameters that are one number per state, not one per joint: the time
+ONE_NUMBER = ("t",)  # the time: one number per state, not one per joint
 FEWEST_PREFERRED: ContextVar[bool] = ContextVar("fewest_preferred", default=False)  # see `prefer_fewest`
 
 
 @dataclass(frozen=True)
 class Input:
-    """An argument to be traced, with the shape it has for one state: `lw.count(fn, robot, wrench=lw.Input(6))`."""
+    """An argument to be traced, with its shape for one state.
+
+    Parameters
+    ----------
+    *shape : int
+        `lw.Input(6)` is a vector of six numbers, `lw.Input()` a number.
+    """
 
     shape: tuple[int, ...]
 
@@ -41,11 +47,11 @@ class Input:
 
 
 class Prepared:
-    """A function of a robot that knows its program, such as a derivative.
+    """A function of a robot that makes its own program, such as a derivative.
 
-    `identity` says which one it is, in every process, if that is known without the program. `plain(robot, ...)` runs
-    below the dispatch. `max_operations` is up to where it is compiled by itself. `maker` is the public function that
-    derives it from another, if one does; `equations` are the function, with keywords, whose equations it has.
+    `identity` identifies it in every process, if that is possible without the program. `plain(robot, ...)` computes it
+    without dispatch. Up to `max_operations` it is compiled automatically. `maker` is the public function that derives
+    it from another function, if any. `equations` are the function and keywords of its equations.
     """
 
     __name__: str
@@ -58,7 +64,7 @@ class Prepared:
         return self, {}
 
     def remarks(self, result: str) -> list[str]:
-        """Lines about the result of this name, for the comment of a generated file."""
+        """Lines about this result for the comment of a generated file."""
         return []
 
     def prepared(self, robot: Robot) -> Program:
@@ -69,32 +75,32 @@ class Prepared:
 
 
 class Motion(ABC):
-    """What a function that integrates equations of motion is to those that compile or write functions.
+    """The interface of a function that integrates equations of motion, for compilation and export.
 
     It is the attribute `motion` of such a function.
     """
 
     @abstractmethod
     def methods(self) -> list[str]:
-        """The names of the integrators that it offers, its default first."""
+        """The names of its integrators, its default first."""
 
     @abstractmethod
     def compiled(self, robot: Robot, **options: Any) -> Callable[..., Any]:
-        """What `lw.compile` gives."""
+        """The result of `lw.compile`."""
 
     @abstractmethod
     def module(self, robot: Robot, **options: Any) -> bytes:
-        """What `lw.wasm` gives."""
+        """The result of `lw.wasm`."""
 
     @abstractmethod
     def equations(self, robot: Robot, **options: Any) -> tuple[Callable[..., Any], dict[str, Any]]:
-        """Their right-hand side, a function that can be traced, and its keywords."""
+        """The right-hand side as a traceable function, and its keywords."""
 
 
 def traceable(
     function: Callable[..., Any], robot: Robot, keywords: dict[str, Any]
 ) -> tuple[Callable[..., Any], dict[str, Any]]:
-    """The function with its keywords; of one that integrates, the right-hand side."""
+    """The function with its keywords; for an integrating function, its right-hand side."""
     motion: Motion | None = getattr(function, "motion", None)
     if motion is None:
         return function, keywords
@@ -103,13 +109,26 @@ def traceable(
 
 
 def trace(function: Callable[..., Any], robot: Robot, *, passes: Iterable[str] = (), **keywords: Any) -> Program:
-    """The program of `function(robot, ...)`: straight-line code, customised to the robot.
+    """The program of `function(robot, ...)`: straight-line code, specialized to the robot.
 
-    Every parameter after the robot that has no default becomes an input of one number per joint; one named `t`, the
-    time, of one number. A keyword given here is handed on as it is, or becomes an input of another shape when it is an
-    `Input`. The function may be one of Linkwise's or your own over them: anything that does arithmetic on arrays
-    without branching on their numbers. Of `lw.simulate` and `lw.rollout` it is the right-hand side: accelerations.
-    `passes` names changes of the program that are made only when asked for (see `linkwise.graph.passes`).
+    Each parameter without a default becomes an input of one number per joint; the time `t` is one number. For
+    `lw.simulate` and `lw.rollout` the right-hand side is traced: accelerations.
+
+    Parameters
+    ----------
+    function : callable
+        A function of Linkwise or a user function: arithmetic on arrays that never branches on their numbers.
+    robot : Robot
+        The robot, whose zeros and ones are folded.
+    passes : iterable of str
+        Optional transformations of the program (see `linkwise.graph.passes`).
+    **keywords
+        Passed on to the function; an `Input` becomes an input of its shape.
+
+    Returns
+    -------
+    Program
+        Its inputs, outputs and nodes.
     """
     function, keywords = traceable(function, robot, keywords)
     check_function_and_robot(function, robot)
@@ -117,10 +136,10 @@ def trace(function: Callable[..., Any], robot: Robot, *, passes: Iterable[str] =
         if keywords:
             raise TypeError(f"{function_name(function)} takes no keywords here (it was given {', '.join(keywords)})")
         return apply_passes(function.prepared(robot), passes)
-    wanted = wanted_arguments(function, robot, keywords)
+    declared = call_arguments(function, robot, keywords)
     graph = Graph()
-    ports = [Port(name, x.shape, quaternions(robot, name, x)) for name, x in wanted.items() if isinstance(x, Input)]
-    arguments = {**wanted, **{port.name: placeholders(graph, port) for port in ports}}
+    ports = [Port(name, x.shape, quaternions(robot, name, x)) for name, x in declared.items() if isinstance(x, Input)]
+    arguments = {**declared, **{port.name: placeholders(graph, port) for port in ports}}
     if robot.non_floats:
         symbols = symbols_of(robot)
         robot = robot.mapped(Transplant(graph))
@@ -128,7 +147,7 @@ def trace(function: Callable[..., Any], robot: Robot, *, passes: Iterable[str] =
         if taken:
             raise ValueError(f"the symbol {taken[0]!r} of the robot has the name of an argument (expected another)")
         ports += [Port(name, ()) for name in symbols]
-    result = called(function, robot, arguments, [name for name in wanted if name not in keywords])
+    result = call_on_nodes(function, robot, arguments, [name for name in declared if name not in keywords])
     arrays = [as_array(r) for r in (result if isinstance(result, tuple) else (result,))]
     names = (
         [function_name(function)]
@@ -140,31 +159,33 @@ def trace(function: Callable[..., Any], robot: Robot, *, passes: Iterable[str] =
     return apply_passes(program, passes)
 
 
-def wanted_arguments(function: Callable[..., Any], robot: Robot, keywords: Mapping[str, Any]) -> dict[str, Any]:
-    """What a function is called with besides the robot: `Input`s, and the keywords as they are.
+def call_arguments(function: Callable[..., Any], robot: Robot, keywords: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a function besides the robot: `Input`s, and the keywords unchanged.
 
-    `traced_inputs` of a function names arguments that are inputs although they may be left out of a call.
-    `input_shapes` of a method, a function of its object and of the robot, gives the shapes of arguments that only the
-    object knows, such as the memory of a controller, and None for one that it does not take; these are no constants.
+    The attribute `traced_inputs` of a function names optional arguments that are inputs. The attribute `input_shapes`
+    of a method maps its object and the robot to the shapes of inputs that only the object knows, such as the memory of
+    a controller, with None for an input that it does not take.
     """
-    wanted: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     optional = getattr(function, "traced_inputs", ())
     shapes = getattr(function, "input_shapes", None)
-    own = {} if shapes is None else shapes(getattr(function, "__self__", None), robot)
-    for name, shape in own.items():
-        check_own_input(function_name(function), name, shape, keywords)
+    fixed = {} if shapes is None else shapes(getattr(function, "__self__", None), robot)
+    for name, shape in fixed.items():
+        check_required_input(function_name(function), name, shape, keywords)
     for parameter in list(inspect.signature(function).parameters.values())[1:]:
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             continue
-        if parameter.name in own:
-            wanted |= {} if own[parameter.name] is None else {parameter.name: Input(*own[parameter.name])}
+        if parameter.name in fixed:
+            arguments |= {} if fixed[parameter.name] is None else {parameter.name: Input(*fixed[parameter.name])}
         elif parameter.default is parameter.empty or parameter.name in optional:
-            wanted[parameter.name] = Input() if parameter.name in ONE_NUMBER else Input(robot.size_of(parameter.name))
-    return {**wanted, **keywords}
+            arguments[parameter.name] = (
+                Input() if parameter.name in ONE_NUMBER else Input(robot.size_of(parameter.name))
+            )
+    return {**arguments, **keywords}
 
 
-def check_own_input(function: str, name: str, shape: tuple[int, ...] | None, keywords: Mapping[str, Any]) -> None:
-    """Raise an error if a keyword is given for what only the function can know, unless it says the same."""
+def check_required_input(function: str, name: str, shape: tuple[int, ...] | None, keywords: Mapping[str, Any]) -> None:
+    """Raise if a keyword contradicts the shape of an input that only the function knows."""
     if name not in keywords:
         return
     given = keywords[name]
@@ -179,11 +200,13 @@ def check_own_input(function: str, name: str, shape: tuple[int, ...] | None, key
 
 
 def quaternions(robot: Robot, name: str, argument: Input) -> tuple[int, ...]:
-    """Where quaternions begin, if the argument is a configuration."""
+    """Positions of the quaternions, if the argument is a configuration."""
     return robot.quaternions if name in CONFIGURATIONS and argument.shape == (robot.nq,) else ()
 
 
-LINEAR_ALGEBRA = re.compile(r"Cannot cast ufunc .* dtype\('O'\)|unsupported in linalg")  # of objects, in NumPy's words
+LINEAR_ALGEBRA = re.compile(
+    r"Cannot cast ufunc .* dtype\('O'\)|unsupported in linalg"
+)  # NumPy's messages about object arrays
 PLAIN_ARRAY = re.compile(
     r"ufunc does not support argument \d of type \S+ which has no callable (\w+) method"
     r"|'(?:float|int|numpy.float64)' object has no attribute '(\w+)'"
@@ -208,18 +231,20 @@ NO_LINEAR_ALGEBRA = (
 SHAPES_DIFFER = re.compile(
     r"could not be broadcast|mismatch in its core dimension|not aligned|must match|out of bounds"
 )
-USUAL = ("q", "qd", "qdd", "tau", *ONE_NUMBER)  # arguments whose shape everybody knows
+USUAL = ("q", "qd", "qdd", "tau", *ONE_NUMBER)  # arguments with conventional shapes
 
 
-def called(function: Callable[..., Any], robot: Robot, arguments: dict[str, Any], supposed: Iterable[str] = ()) -> Any:
-    """function(robot, ...) on nodes. NumPy's error about a function that nodes lack is replaced by ours.
+def call_on_nodes(
+    function: Callable[..., Any], robot: Robot, arguments: dict[str, Any], assumed: Iterable[str] = ()
+) -> Any:
+    """Call function(robot, ...) on nodes, with explanations for NumPy's errors about nodes.
 
-    The shapes of `supposed` arguments were not given: they are told where shapes do not fit.
+    The shapes of `assumed` arguments were not given; shape errors mention them.
     """
     try:
         return function(robot, **arguments)
     except (ValueError, IndexError) as error:
-        others = [name for name in supposed if name not in USUAL]
+        others = [name for name in assumed if name not in USUAL]
         if not others or not SHAPES_DIFFER.search(str(error)):
             raise
         name, size = others[0], np.size(arguments[others[0]])
@@ -227,9 +252,9 @@ def called(function: Callable[..., Any], robot: Robot, arguments: dict[str, Any]
         hint = f"{name}=lw.Input(3) if one state has 3 numbers of it, {name}=lw.Input() for one"
         raise type(error)(f"{error}; {taken} (expected, for another shape, {hint})") from error
     except (AttributeError, RuntimeError, TypeError) as error:
-        told = gradient_error(error, function_name(function))
-        if told is not None:
-            raise told from None
+        explained = gradient_error(error, function_name(function))
+        if explained is not None:
+            raise explained from None
         if isinstance(error.__cause__, UntraceableError):
             raise UntraceableError(str(error.__cause__)).with_traceback(error.__traceback__) from None
         if LINEAR_ALGEBRA.search(str(error)):
@@ -259,7 +284,7 @@ def check_function_and_robot(function: object, robot: object) -> None:
 
 @contextmanager
 def prefer_fewest() -> Iterator[None]:
-    """Within, functions that are called without `method` use the one with the fewest operations."""
+    """Inside this context, functions called without `method` use the one with the fewest operations."""
     before = FEWEST_PREFERRED.set(True)
     try:
         yield
@@ -268,8 +293,20 @@ def prefer_fewest() -> Iterator[None]:
 
 
 def count(function: Callable[..., Any], robot: Robot, *, passes: Iterable[str] = (), **keywords: Any) -> Count:
-    """How many operations `function` takes on this robot: each expression once, the robot's zeros and ones for free.
+    """Count the operations of a function on a robot; the robot's zeros and ones cost nothing.
 
+    Parameters
+    ----------
+    function, robot, passes, **keywords
+        As for `lw.trace`.
+
+    Returns
+    -------
+    Count
+        Multiplications, additions, divisions and functions; each distinct expression counts once.
+
+    Examples
+    --------
     >>> import linkwise as lw
     >>> print(lw.count(lw.gravity_torque, lw.load("planar3")))
     26 multiplications, 13 additions, 0 divisions, 6 functions
@@ -279,7 +316,7 @@ def count(function: Callable[..., Any], robot: Robot, *, passes: Iterable[str] =
 
 @lru_cache(maxsize=256)
 def cheapest_method(function: Callable[..., Any], robot: Robot, *candidates: str) -> str:
-    """The name of that method, among the candidates, which takes the fewest operations on this robot, by counting."""
+    """The candidate method with the fewest operations on this robot."""
     return min(candidates, key=lambda method: count(function, robot, method=method).total)
 
 
@@ -290,7 +327,7 @@ def placeholders(graph: Graph, port: Port) -> Any:
 
 
 def array_of_objects(components: Sequence[Any], batch: tuple[int, ...], shape: tuple[int, ...]) -> np.ndarray:
-    """An array (*batch, *shape) of scalars of any kind, or of arrays of them; one of nodes can be traced."""
+    """An object array (*batch, *shape) of scalars or arrays; arrays of nodes are traceable."""
     array = np.empty((*batch, len(components)), dtype=object)
     for k, component in enumerate(components):
         array[..., k] = component

@@ -1,7 +1,7 @@
-"""Loops over the links of any robot: all its numbers are data, and the text of the loops depends on none of them.
+"""Loops over the links of any robot, whose numbers are all data.
 
-There is a link of each kind of joint, in a fixed order. Its numbers are columns of a table, the same for every kind,
-and gravity is three numbers beside it.
+The traced robot has one link of each kind of joint in a fixed order. All kinds share the columns of one table, and
+gravity is an input of three numbers.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..robot import Link, Regrouping, Robot, StandIn, before_regrouping
 from ..robot.joint import Joint
 from ..robot.kinds import joint_numbers, link_joints
 from ..robot.link import DRIVE, NumberMap, empty_link, number_fields
-from .loop_tracing import UNKNOWN, Loops, Traced, recorder, traced_loops
+from .loop_tracing import UNKNOWN, Loops, TracedRobot, recorder, traced_loops
 
 PLACED = (  # the numbers of a link besides those of its joint
     *(f"placement.rotation.{row}{column}" for row in "xyz" for column in "xyz"),
@@ -35,12 +35,12 @@ PLACED = (  # the numbers of a link besides those of its joint
 
 
 def link_columns() -> tuple[str, ...]:
-    """What the numbers of a link are, in the order of the table."""
+    """The names of a link's numbers in the order of the table."""
     return (*DRIVE, *PLACED, *joint_numbers())
 
 
 def trace_universal(function: Callable[..., Any], arrays: dict[str, tuple[int, ...]], **keywords: Any) -> LoopProgram:
-    """The loops of `function(robot, ...)` for every robot. `arrays` are its inputs, with their shapes for one link."""
+    """The loops of `function(robot, ...)` for any robot. `arrays` maps its inputs to their shapes for one link."""
     graph = Graph()
     loops = Loops(graph)
     kinds, columns_of = link_joints(), link_columns()
@@ -52,7 +52,7 @@ def trace_universal(function: Callable[..., Any], arrays: dict[str, tuple[int, .
     x, y, z = (graph.input(GRAVITY, k) for k in range(3))
     known = Regrouping(tuple(links), tuple(links))
     robot = StandIn("any robot", known.links, (), (x, y, z), (), "frames", walk=loops, regrouping=known)
-    program = traced_loops(Traced(before_regrouping(robot), tables, loops), function, arrays, keywords)
+    program = traced_loops(TracedRobot(before_regrouping(robot), tables, loops), function, arrays, keywords)
     for loop in program.loops:
         for body, columns in zip(loop.bodies, program.columns, strict=True):
             body.numbers = {index: columns[place] for index, place in body.numbers.items()}
@@ -60,7 +60,7 @@ def trace_universal(function: Callable[..., Any], arrays: dict[str, tuple[int, .
 
 
 def general_link(kind: type[Joint], numbers: Sequence[Any]) -> Link:
-    """A link of this kind whose numbers are those given."""
+    """A link of this kind with the given numbers."""
     link = replace(empty_link(kind()), index=UNKNOWN, parent=UNKNOWN)
     column = dict(zip(link_columns(), numbers, strict=True))
     visited = iter([column[name] for name in (*number_fields(kind), *PLACED)])
@@ -68,15 +68,15 @@ def general_link(kind: type[Joint], numbers: Sequence[Any]) -> Link:
 
 
 def link_table(robot: Robot) -> np.ndarray:
-    """The numbers of each link, in the order of `link_columns()`: (links, columns)."""
-    rows, own = [], joint_numbers()
+    """The numbers of all links in the order of `link_columns()`: (links, columns)."""
+    rows, columns = [], joint_numbers()
     for link in robot.regrouped().links:
         row: list[float] = []
         NumberMap(recorder(row)).link(link)
         of_joint = number_fields(type(link.joint))
         known = dict(zip(of_joint, row, strict=False))
         rest = row[len(of_joint) :]
-        rows.append([*(known[name] for name in DRIVE), *rest, *(known.get(name, 0.0) for name in own)])
+        rows.append([*(known[name] for name in DRIVE), *rest, *(known.get(name, 0.0) for name in columns)])
     return np.array(rows).reshape(len(rows), -1)
 
 

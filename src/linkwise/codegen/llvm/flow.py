@@ -1,4 +1,4 @@
-"""LLVM assembly, instruction by instruction, over vectors of any width, with loops and branches."""
+"""Emits LLVM assembly over vectors of any width, with loops and branches."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Layout:
-    """What the vectors are made of: `double` or `float`, how many lanes, and whether products may be fused."""
+    """The vectors: `double` or `float`, the number of lanes, and whether products may be fused into sums."""
 
     real: str
     lanes: int
@@ -52,14 +52,14 @@ class Layout:
 
 
 def hexadecimal(value: float, real: str) -> str:
-    """A constant to its last bit; LLVM writes a float by the bits of the double that it is."""
+    """An exact constant. LLVM writes a float by the bits of its double."""
     if real == "float":
-        value = ctypes.c_float(value).value  # infinite if it is too large
+        value = ctypes.c_float(value).value  # infinity on overflow
     return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
 
 
 class Block:
-    """Instructions, one after another, each with a fresh name."""
+    """A sequence of instructions, each with a fresh name."""
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
@@ -81,31 +81,31 @@ class Block:
         self.declared.add(f"declare {vector} {name}({', '.join([vector] * len(operands))})")
         return self.emit(f"call {vector} {name}({', '.join(f'{vector} {x}' for x in operands)})")
 
-    def fused(self, a: str, b: str, c: str) -> str:
-        """a b + c, rounded once where the processor can."""
+    def multiply_add(self, a: str, b: str, c: str) -> str:
+        """a b + c, fused if the layout permits."""
         return self.call("fma", a, b, c) if self.layout.fused else self.do("fadd", self.do("fmul", a, b), c)
 
 
-def assembled(*texts: str) -> str:
-    """One module of several texts; what more than one of them declares is declared once."""
+def assemble(*texts: str) -> str:
+    """One module of several texts, with unique declarations."""
     lines = [line for text in texts for line in text.splitlines()]
     declared = dict.fromkeys(line for line in lines if line.startswith("declare "))
     return "\n".join([*declared, *(line for line in lines if not line.startswith("declare ")), ""])
 
 
 class Flow(Block):
-    """A function with labels. `label` is that of the block which is being written."""
+    """A function with labels. `label` is that of the current block."""
 
     def __init__(self, layout: Layout) -> None:
         super().__init__(layout)
         self.label = "start"
         self.labels = 0
         self.exits: list[str] = []
-        self.slots: list[str] = []  # variables on the stack, made where the function begins
+        self.slots: list[str] = []  # stack variables, allocated at the start of the function
         self.lines.append("start:")
 
     def function(self, head: str) -> str:
-        """The whole of it, under its head."""
+        """The complete function with this head."""
         start, *body = self.lines
         lines = [*sorted(self.declared), f"define {head} #1 {{", start, *self.slots, *body, "  ret void", "}", ""]
         return "\n".join(lines)
@@ -132,7 +132,7 @@ class Flow(Block):
 
     @contextmanager
     def counted(self, count: int | str) -> Iterator[str]:
-        """A loop from 0 on, at least once; gives the index."""
+        """A loop over 0, 1, ..., count - 1 that runs at least once; yields the index."""
         loop, latch, after = (self.fresh(name) for name in ("loop", "latch", "after"))
         self.go(loop)
         before = self.label
@@ -151,9 +151,9 @@ class Flow(Block):
     def loop(
         self, begin: str, end: str, body: Callable[[str, Sequence[str]], Sequence[str]], carried: Sequence[str] = ()
     ) -> list[str]:
-        """A loop from `begin` to before `end`, also none at all. The body makes new vectors of those it is given.
+        """A loop over begin, ..., end - 1, possibly empty, that carries vectors; returns the last ones.
 
-        It is given the index and `carried` at first, then its own; the last ones are returned.
+        `body` maps the index and the carried vectors, first `carried`, to the next vectors.
         """
         head, inside, after = (self.fresh(name) for name in ("head", "inside", "after"))
         before = self.label
@@ -177,7 +177,7 @@ class Flow(Block):
 
     @contextmanager
     def endless(self) -> Iterator[None]:
-        """A loop that only `leave` ends."""
+        """A loop that ends only by `leave`."""
         loop, after = self.fresh("loop"), self.fresh("after")
         self.go(loop)
         self.enter(loop)
@@ -188,14 +188,14 @@ class Flow(Block):
         self.enter(after)
 
     def leave(self, condition: str) -> None:
-        """Out of the loop that is being written, under a condition."""
+        """Leave the current loop under a condition."""
         stay = self.fresh("stay")
         self.branch(condition, self.exits[-1], stay)
         self.enter(stay)
 
     @contextmanager
     def when(self, condition: str) -> Iterator[None]:
-        """What is done only under a condition, an i1."""
+        """A branch that runs under a condition, an i1."""
         yes, after = self.fresh("when"), self.fresh("after")
         self.branch(condition, yes, after)
         self.enter(yes)
@@ -228,8 +228,8 @@ class Flow(Block):
         packed = mask if lanes == 1 else self.emit(f"bitcast <{lanes} x i1> {mask} to i{lanes}")
         return self.emit(f"zext i{lanes} {packed} to i64")
 
-    def spread(self, x: str, scalar: str = "double") -> str:
-        """A number in every lane."""
+    def splat(self, x: str, scalar: str = "double") -> str:
+        """The same number in every lane."""
         lanes, v = self.layout.lanes, self.layout.of(scalar)
         if lanes == 1:
             return x

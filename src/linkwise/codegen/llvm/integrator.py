@@ -1,13 +1,13 @@
-"""A driver of trajectories as a function of its own, in LLVM assembly.
+"""The integrator's driver of trajectories as a function in LLVM assembly.
 
     void @advance_W(ptr records, ptr waiting, i64 total, ptr queue, ptr context, double end, ptr times, i64 samples,
                     ptr out, double rtol, ptr atol, ptr log, i64 room, i64 max_steps, i64 budget)
 
-integrates the `total` trajectories of y' = f(t, y, p) that wait, W at a time, one in each lane, until `end`, for at
-most `budget` attempts and at most `max_steps` of each trajectory. A lane takes the index of a trajectory from the
-queue, works on its record in the context, where all lanes lie side by side, and writes it back when it is done or the
-budget is spent. The queue is shared between threads; which lane takes which trajectory makes no difference to any. At
-the given times, which increase, y is written to row index · samples + time of out; the log has `room` rows for each.
+integrates the `total` waiting trajectories of y' = f(t, y, p) to `end`, W at a time, one in each lane, with at most
+`budget` attempted steps, and at most `max_steps` steps of each trajectory. A lane takes the index of a trajectory from
+the queue, works on its record in the context, where the lanes are interleaved, and writes it back when it is done or
+the budget is spent. Threads share the queue; no result depends on the assignment to lanes. At the given increasing
+times, y is written to row index · samples + time of `out`. The log has `room` rows per trajectory.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ def values_text(program: Program, layout: Layout, name: str, which: int) -> str:
         total += port.size
     results = program.results[which]
     nodes = Program.of(results[0].graph, program.inputs, [program.outputs[which]], [results]).nodes
-    inputs = {node.index: read(flow, node, t.name, y.name, starts) for node in nodes if node.op == "input"}
-    value = Nodes(flow, nodes, inputs, [node.index for node in results]).written()
+    inputs = {node.index: input_value(flow, node, t.name, y.name, starts) for node in nodes if node.op == "input"}
+    value = Nodes(flow, nodes, inputs, [node.index for node in results]).emit_all()
     for i, node in enumerate(results):
         flow.store(value[node.index], "%values", i)
     return flow.function(f"internal void @{name}_{layout.lanes}({layout.vector} %t, ptr %y, ptr %p, ptr %values)")
 
 
-def read(flow: Flow, node: Node, t: str, y: str, starts: dict[str, int]) -> str:
+def input_value(flow: Flow, node: Node, t: str, y: str, starts: dict[str, int]) -> str:
     name, position = node.payload
     if name == t:
         return "%t"
@@ -52,9 +52,9 @@ def read(flow: Flow, node: Node, t: str, y: str, starts: dict[str, int]) -> str:
 def advance_text(
     lanes: LlvmLanes, begin: Callable[[], None], attempt: Callable[[Value], None], running: int, idle: int
 ) -> str:
-    """`begin` prepares lanes that took a trajectory, `attempt` makes a step of some lanes.
+    """`begin` prepares lanes with a new trajectory; `attempt` tries a step of the active lanes.
 
-    The others are codes of `status`.
+    `running` and `idle` are codes of `status`.
     """
     flow, whole = lanes.flow, lanes.type("whole")
     attempts, more = flow.slot("i64"), flow.slot("i64")
@@ -81,38 +81,38 @@ def advance_text(
 
 
 def take_next(lanes: LlvmLanes, more: str, running: int) -> None:
-    """Lanes that are done write back what they have, and take the next trajectory; `more` is 0 once there is none."""
+    """Finished lanes write their record back and take the next trajectory; `more` is 0 once none is left."""
     flow, status = lanes.flow, lanes.state.fields["status"][0]
     with flow.counted(lanes.layout.lanes) as lane:
-        code = flow.emit(f"load i64, ptr {in_lane(lanes, status, lane)}")
+        code = flow.emit(f"load i64, ptr {lane_address(lanes, status, lane)}")
         with flow.when(flow.emit(f"icmp ne i64 {code}, {running}")):
             put_back(lanes, lane)
             turn = flow.emit("atomicrmw add ptr %queue, i64 1 seq_cst")
             there = flow.emit(f"icmp ult i64 {turn}, %total")
-            flow.lines.append(f"  store i64 -1, ptr {in_lane(lanes, lanes.index, lane)}")
+            flow.lines.append(f"  store i64 -1, ptr {lane_address(lanes, lanes.index, lane)}")
             flow.lines.append(f"  store i64 {flow.emit(f'zext i1 {there} to i64')}, ptr {more}")
             with flow.when(there):
                 index = flow.emit(f"load i64, ptr {flow.element('i64', '%waiting', turn)}")
-                flow.lines.append(f"  store i64 {index}, ptr {in_lane(lanes, lanes.index, lane)}")
+                flow.lines.append(f"  store i64 {index}, ptr {lane_address(lanes, lanes.index, lane)}")
                 with flow.counted(lanes.row) as k:
-                    x = flow.emit(f"load i64, ptr {in_record(lanes, index, k)}")
-                    flow.lines.append(f"  store i64 {x}, ptr {in_lane(lanes, k, lane)}")
+                    x = flow.emit(f"load i64, ptr {record_address(lanes, index, k)}")
+                    flow.lines.append(f"  store i64 {x}, ptr {lane_address(lanes, k, lane)}")
 
 
 def put_back(lanes: LlvmLanes, lane: str) -> None:
     flow = lanes.flow
-    index = flow.emit(f"load i64, ptr {in_lane(lanes, lanes.index, lane)}")
+    index = flow.emit(f"load i64, ptr {lane_address(lanes, lanes.index, lane)}")
     with flow.when(flow.emit(f"icmp sge i64 {index}, 0")), flow.counted(lanes.stored) as k:
-        x = flow.emit(f"load i64, ptr {in_lane(lanes, k, lane)}")
-        flow.lines.append(f"  store i64 {x}, ptr {in_record(lanes, index, k)}")
+        x = flow.emit(f"load i64, ptr {lane_address(lanes, k, lane)}")
+        flow.lines.append(f"  store i64 {x}, ptr {record_address(lanes, index, k)}")
 
 
-def in_lane(lanes: LlvmLanes, vector: int | str, lane: str) -> str:
-    """The address of one lane's number in the context."""
+def lane_address(lanes: LlvmLanes, vector: int | str, lane: str) -> str:
+    """Address of one lane's number in the context."""
     start = lanes.flow.emit(f"mul i64 {vector}, {lanes.layout.lanes}")
     return lanes.flow.element("i64", "%context", lanes.flow.emit(f"add i64 {start}, {lane}"))
 
 
-def in_record(lanes: LlvmLanes, index: str, k: str) -> str:
+def record_address(lanes: LlvmLanes, index: str, k: str) -> str:
     start = lanes.flow.emit(f"mul i64 {index}, {lanes.row}")
     return lanes.flow.element("i64", "%records", lanes.flow.emit(f"add i64 {start}, {k}"))

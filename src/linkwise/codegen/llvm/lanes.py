@@ -1,7 +1,7 @@
-"""The operations of `ode.lanes` as LLVM assembly: a number of every lane is a vector in a register.
+"""The operations of `ode.lanes` as LLVM assembly: one number of each lane is a vector in a register.
 
-Python runs the text of the driver once, and each operation writes its instructions. So a loop's body is run once, with
-an index that is a register, and both branches of `when` are written.
+Python runs the driver once, and each operation emits its instructions. So a loop body runs once, with a register as its
+index, and `when` always emits its branch.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from .flow import Flow, Layout
 
-# Arithmetic on numbers of every lane, in LLVM assembly: Python's operators write the instructions.
+# Arithmetic on vectors of lanes: Python's operators emit instructions.
 
 SCALARS = {"real": "double", "whole": "i64", "mask": "i1"}
 
@@ -34,9 +34,9 @@ def comparison(word: str) -> Callable[[Value, Any], Any]:
 
 
 class Value:
-    """A number of every lane, real or whole, or a mask; operators write instructions. Python's numbers are constants.
+    """One number of each lane, real or whole, or a mask. Operators emit instructions; Python numbers are constants.
 
-    `&` with Python's True and False, and the product with a direction, 1 or -1, are decided here.
+    `&` with Python's True and False, and the product with a direction, 1 or -1, are evaluated immediately.
     """
 
     __slots__ = ("kind", "lanes", "name")
@@ -51,8 +51,8 @@ class Value:
     __eq__ = comparison("eq")
 
     def __add__(self, other: Any) -> Value:
-        if isinstance(other, Value) and other.kind == "mask":  # a count, and whether there is one more
-            other = self.lanes.converted(other, "zext", self.kind)
+        if isinstance(other, Value) and other.kind == "mask":  # a count plus a mask
+            other = self.lanes.convert(other, "zext", self.kind)
         return arithmetic("add")(self, other)
 
     def __rmul__(self, other: Any) -> Value:
@@ -83,7 +83,7 @@ def intrinsic(name: str) -> Callable[..., Value]:
 
 
 class Arithmetic:
-    """Operations on the numbers of the lanes that `flow` writes; real numbers are doubles."""
+    """Operations on vectors of lanes, emitted to `flow`; real numbers are doubles."""
 
     def __init__(self, layout: Layout) -> None:
         self.layout, self.flow = layout, Flow(layout)
@@ -103,13 +103,13 @@ class Arithmetic:
         names = ", ".join(self.operand(x, kind) for x in operands)
         return Value(self, self.flow.emit(f"{word} {self.type(kind)} {names}"), result or kind)
 
-    def converted(self, x: Value, word: str, kind: str) -> Value:
+    def convert(self, x: Value, word: str, kind: str) -> Value:
         return Value(self, self.flow.emit(f"{word} {self.type(x.kind)} {x.name} to {self.type(kind)}"), kind)
 
     def where(self, mask: Any, a: Any, b: Any) -> Any:
-        return (a if mask else b) if isinstance(mask, bool) else self.chosen(mask, a, b)
+        return (a if mask else b) if isinstance(mask, bool) else self.select(mask, a, b)
 
-    def chosen(self, mask: Value, a: Any, b: Any) -> Value:
+    def select(self, mask: Value, a: Any, b: Any) -> Value:
         """a in the lanes of the mask, b in the others."""
         known = next((x for x in (a, b) if isinstance(x, Value)), None)
         kind = known.kind if known is not None else "whole" if isinstance(a, int) else "real"
@@ -117,7 +117,7 @@ class Arithmetic:
         return Value(self, name, kind)
 
     def fma(self, a: Any, b: Any, c: Any) -> Value:
-        return Value(self, self.flow.fused(*(self.operand(x, "real") for x in (a, b, c))))
+        return Value(self, self.flow.multiply_add(*(self.operand(x, "real") for x in (a, b, c))))
 
     minimum, maximum, absolute = intrinsic("minnum"), intrinsic("maxnum"), intrinsic("fabs")
     copysign, sqrt, floor = intrinsic("copysign"), intrinsic("sqrt"), intrinsic("floor")
@@ -128,23 +128,23 @@ class Arithmetic:
 
     def frexp(self, x: Value) -> tuple[Value, Value]:
         """For positive normal numbers."""
-        bits = self.converted(x, "bitcast", "whole")
+        bits = self.convert(x, "bitcast", "whole")
         exponent = self.emit("lshr", "whole", bits, 52) - 1022
         mantissa = self.emit("or", "whole", self.emit("and", "whole", bits, (1 << 52) - 1), 1022 << 52)
-        return self.converted(mantissa, "bitcast", "real"), self.converted(exponent, "sitofp", "real")
+        return self.convert(mantissa, "bitcast", "real"), self.convert(exponent, "sitofp", "real")
 
     def ldexp(self, x: Value, exponent: Value) -> Value:
         """For exponents of moderate size."""
-        power = self.converted(exponent, "fptosi", "whole") + 1023
-        return x * self.converted(self.emit("shl", "whole", power, 52), "bitcast", "real")
+        power = self.convert(exponent, "fptosi", "whole") + 1023
+        return x * self.convert(self.emit("shl", "whole", power, 52), "bitcast", "real")
 
 
-Combine = Callable[[Any, Any], Any]  # one of the operations of two numbers
-CHAINS = 4  # so many components do not wait for one another when they are added up or compared
+Combine = Callable[[Any, Any], Any]  # a binary operation
+CHAINS = 4  # independent chains of a reduction over components
 
 
 class Index:
-    """The index of a loop, the same for all lanes; compared, it gives the name of a condition."""
+    """The index of a loop, the same for all lanes. Comparisons return the name of a condition."""
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -171,7 +171,7 @@ class Index:
 
 
 class Array:
-    """A vector of every lane, in memory."""
+    """A vector of each lane in memory."""
 
     def __init__(self, lanes: LlvmLanes, pointer: str, size: int = 1, offset: int = 0) -> None:
         self.lanes, self.pointer, self.size, self.offset = lanes, pointer, size, offset
@@ -191,19 +191,19 @@ class Array:
 
 
 class Arrays(Array):
-    """Vectors of the same size, one after another."""
+    """Contiguous vectors of the same size."""
 
     def __getitem__(self, j: int) -> Array:
         return Array(self.lanes, self.pointer, self.size, j * self.size)
 
 
 class Scalars(Array):
-    """Numbers that are the same for all lanes, in memory."""
+    """Numbers in memory that all lanes share."""
 
     def __getitem__(self, i: Index) -> Value:
         flow = self.lanes.flow
         x = flow.emit(f"load double, ptr {flow.element('double', self.pointer, i.name)}")
-        return Value(self.lanes, flow.spread(x))
+        return Value(self.lanes, flow.splat(x))
 
 
 class Variable(Array):
@@ -211,7 +211,7 @@ class Variable(Array):
 
 
 class Fold:
-    """Numbers combined, from 0 on, over the components of vectors; in chains that do not wait for one another."""
+    """A reduction over the components of vectors, starting from 0, in independent chains."""
 
     def __init__(self, lanes: LlvmLanes, combine: Combine) -> None:
         self.combine, self.chains = combine, Array(lanes, lanes.flow.slot(lanes.layout.vector, CHAINS))
@@ -219,15 +219,15 @@ class Fold:
             self.chains[chain] = 0.0
 
     def include(self, i: Index, value: Value) -> None:
-        own = i & (CHAINS - 1)
-        self.chains[own] = self.combine(self.chains[own], value)
+        chain = i & (CHAINS - 1)
+        self.chains[chain] = self.combine(self.chains[chain], value)
 
     def result(self) -> Any:
         return reduce(self.combine, (self.chains[chain] for chain in range(CHAINS)))
 
 
 class State:
-    """The record of the trajectory in each lane: reading a field loads it, assigning to it stores it."""
+    """The record of the trajectory in each lane. Reading a field loads it; assignment stores it."""
 
     lanes: LlvmLanes
     fields: dict[str, tuple[int, str]]
@@ -246,41 +246,41 @@ class State:
 
 
 class LlvmLanes(Arithmetic):
-    """The lanes of `advance`, see `integrator`. %context holds the record of each lane, then whatever is asked for."""
+    """The lanes of `advance`; see `integrator`. %context holds the record of each lane, then reserved vectors."""
 
     def __init__(
         self, layout: Layout, record: Mapping[str, type], size: int, events: int = 0, parameters: int = 0
     ) -> None:
         super().__init__(layout)
-        self.texts: dict[str, str] = {}  # functions that were called, by name
+        self.texts: dict[str, str] = {}  # called functions by name
         self.vectors = 0
         self.size, self.events = size, events
         kinds = {name: "whole" if kind is int else "real" for name, kind in record.items()}
         self.state = State(self, kinds)
-        self.reserved(len(kinds))
+        self.reserve(len(kinds))
         self.y, self.values = self.array(size), self.array(events)
         self.flow.lines.append(f"  %p = getelementptr {layout.vector}, ptr %context, i64 {self.vectors}")
-        self.stored = self.vectors  # numbers of a record that are written back
+        self.stored = self.vectors  # numbers of a record to write back
         self.row = self.stored + parameters
-        self.reserved(parameters)
-        self.index = self.reserved(1)  # which trajectory each lane has; -1: none
-        self.end, self.rtol = (Value(self, self.flow.spread(name)) for name in ("%end", "%rtol"))
+        self.reserve(parameters)
+        self.index = self.reserve(1)  # the trajectory of each lane; -1: none
+        self.end, self.rtol = (Value(self, self.flow.splat(name)) for name in ("%end", "%rtol"))
         self.samples, self.room, self.max_steps = (
-            Value(self, self.flow.spread(name, "i64"), "whole") for name in ("%samples", "%room", "%max_steps")
+            Value(self, self.flow.splat(name, "i64"), "whole") for name in ("%samples", "%room", "%max_steps")
         )
         self.atol = Scalars(self, "%atol")
 
     # memory
 
-    def reserved(self, vectors: int) -> int:
+    def reserve(self, vectors: int) -> int:
         start, self.vectors = self.vectors, self.vectors + vectors
         return start
 
     def array(self, size: int) -> Array:
-        return Array(self, self.flow.place("%context", self.reserved(size)), size)
+        return Array(self, self.flow.place("%context", self.reserve(size)), size)
 
     def arrays(self, count: int, size: int) -> Arrays:
-        return Arrays(self, self.flow.place("%context", self.reserved(count * size)), size)
+        return Arrays(self, self.flow.place("%context", self.reserve(count * size)), size)
 
     def variable(self) -> Variable:
         return Variable(self, self.flow.slot(self.layout.vector))
@@ -316,10 +316,10 @@ class LlvmLanes(Arithmetic):
         return Value(self, name)
 
     def number(self, k: Index) -> Value:
-        return Value(self, self.flow.spread(self.flow.emit(f"uitofp i64 {k.name} to double")))
+        return Value(self, self.flow.splat(self.flow.emit(f"uitofp i64 {k.name} to double")))
 
     def call(self, function: Callable[..., None], *arguments: Any) -> None:
-        """A function of its own, written where it is called for the first time."""
+        """Call a separate function, emitted at its first call."""
         name = f"@{function.__name__}_{self.layout.lanes}"
         kinds = [self.layout.vector if isinstance(x, Value) else "ptr" for x in arguments]
         if name not in self.texts:
@@ -370,8 +370,8 @@ class LlvmLanes(Arithmetic):
         flow.declared.add("declare i64 @llvm.umin.i64(i64, i64)")
         last = flow.emit("sub i64 %samples, 1")
         for lane in range(self.layout.lanes):
-            own = flow.emit(f"call i64 @llvm.umin.i64(i64 {flow.of_lane(index.name, lane, 'i64')}, i64 {last})")
-            x = flow.emit(f"load double, ptr {flow.element('double', '%times', own)}")
+            number = flow.emit(f"call i64 @llvm.umin.i64(i64 {flow.of_lane(index.name, lane, 'i64')}, i64 {last})")
+            x = flow.emit(f"load double, ptr {flow.element('double', '%times', number)}")
             times = x if self.layout.lanes == 1 else flow.emit(f"insertelement {v} {times}, double {x}, i64 {lane}")
         return Value(self, times)
 
@@ -387,12 +387,12 @@ class LlvmLanes(Arithmetic):
             self.copy_lane(y, lane, self.flow.element("double", start, 2))
 
     def rows(self, mask: Value, row: Value, array: str, rows: str, size: int) -> Iterator[tuple[int, str]]:
-        """The lanes in the mask, and where the row of each is; of every trajectory there are so many."""
+        """The lanes of the mask with the addresses of their rows; each trajectory has `rows` of them."""
         flow = self.flow
         index, bits = flow.load("%context", self.index, self.type("whole")), flow.bits(mask.name)
         for lane in range(self.layout.lanes):
-            own = flow.emit(f"and i64 {bits}, {1 << lane}")
-            with flow.when(flow.emit(f"icmp ne i64 {own}, 0")):
+            bit = flow.emit(f"and i64 {bits}, {1 << lane}")
+            with flow.when(flow.emit(f"icmp ne i64 {bit}, 0")):
                 first = flow.emit(f"mul i64 {flow.of_lane(index, lane, 'i64')}, {rows}")
                 number = flow.emit(f"add i64 {first}, {flow.of_lane(row.name, lane, 'i64')}")
                 yield lane, flow.element("double", array, flow.emit(f"mul i64 {number}, {size}"))

@@ -1,31 +1,29 @@
-"""The memory of a block of loops, and the arrays transposed into it and back.
+"""The memory of a block of loops, and transposition of arrays into it and back.
 
-It is made of vectors with a state in each lane: for each number of the inputs a row of all links, in the robot's order;
-then for each link its slots, in the order of visits; then what a tree carries. Results replace inputs. So arrays are
-transposed in order, and the scattered numbers of a tree are prefetched while other links are computed.
+The memory consists of vectors with a state in each lane: for each number of the inputs a row of all links, in the
+robot's order; then the slots of each link, in the order of visits; then the values that a tree carries. Results replace
+inputs. So arrays are transposed in order, and the scattered numbers of a tree are prefetched during other links.
 """
 
 from __future__ import annotations
 
 from .flow import Block
 from .program import zero_or_nan
-from .rows import transposed
+from .rows import transpose
 
-PREFETCHED = range(
-    16, 513
-)  # links: shorter rows are prefetched by the processor; longer ones would leave the cache again
+PREFETCHED = range(16, 513)  # links: the processor prefetches shorter rows, and longer ones would be evicted
 
 
 class LinkMemory:
     """Emits the addresses, loads and stores of a block function."""
 
     space = "ptr"  # the type of pointers
-    constant_load = ""  # what marks the load of a number that nobody writes
+    constant_load = ""  # suffix of loads of constants
 
     def __init__(self, block: Block, rows: int, slots: int, carried: int, columns: int, stride: int = 0) -> None:
-        """How many numbers of a link: in the arrays, in slots, carried, in the table.
+        """Numbers of a link in the arrays, in slots, carried, and in the table.
 
-        `stride` is the distance between vectors, in numbers.
+        `stride` is the distance between vectors in numbers.
         """
         self.block, self.layout, self.stride = block, block.layout, stride or block.layout.lanes
         self.rows, self.slots, self.carried_slots, self.columns = rows, slots, carried, columns
@@ -39,22 +37,22 @@ class LinkMemory:
         self.store(x, self.row_address(row, link))
 
     def row_address(self, row: int, link: str) -> str:
-        """Of a number of a link's inputs, or of its results."""
+        """Address of a number of a link's inputs or results."""
         at = self.block.emit(f"add i64 {self.block.emit(f'mul i64 %n, {row}')}, {link}")
         return self.address(self.block.emit(f"mul i64 {at}, {self.stride}"), 0)
 
     def slot(self, i: str, slot: int) -> str:
-        """What a slot of the link visited as the i-th holds."""
+        """The content of a slot of the i-th visited link."""
         return self.load(self.slot_address(i, slot))
 
     def slot_address(self, i: str, slot: int) -> str:
-        """Of a slot of the link visited as the i-th."""
+        """Address of a slot of the i-th visited link."""
         start = self.block.emit(f"mul i64 %n, {self.rows * self.stride}")
         at = self.block.emit(f"mul i64 {i}, {self.slots * self.stride}")
         return self.address(self.block.emit(f"add i64 {start}, {at}"), slot)
 
     def carry_address(self, level: str, j: int) -> str:
-        """Of what a tree carries, by level; the base's level is the first."""
+        """Address of a carried value by level; the base has level 0."""
         start = self.block.emit(f"mul i64 %n, {(self.rows + self.slots) * self.stride}")
         at = self.block.emit(f"mul i64 {level}, {self.carried_slots * self.stride}")
         return self.address(self.block.emit(f"add i64 {start}, {at}"), j)
@@ -73,40 +71,40 @@ class LinkMemory:
         self.block.lines.append(f"  store {self.layout.vector} {x}, {self.space} {address}, align {align}")
 
     def visit(self, i: str) -> list[str]:
-        """The link visited as the i-th, how deep it is, and of which kind."""
+        """The i-th visited link, its depth and its kind."""
         at = self.block.emit(f"mul i64 {self.block.emit(f'add i64 {i}, 1')}, 3")
         return [self.tree_entry(self.block.emit(f"add i64 {at}, {k}")) for k in range(3)]
 
     def tree_entry(self, at: str) -> str:
-        return self.block.emit(f"zext i32 {self.whole('%tree', at)} to i64")
+        return self.block.emit(f"zext i32 {self.load_int32('%tree', at)} to i64")
 
-    def whole(self, pointer: str, at: str) -> str:
-        """A 32-bit number that nobody writes."""
+    def load_int32(self, pointer: str, at: str) -> str:
+        """Load a constant 32-bit integer."""
         place = self.block.emit(f"getelementptr i32, {self.space} {pointer}, i64 {at}")
         return self.block.emit(f"load i32, {self.space} {place}{self.constant_load}")
 
     def prefetch(self, address: str, to_write: bool = False) -> None:
-        """Bring into the processor's cache what is needed soon."""
+        """Prefetch an address into the processor's cache."""
         self.block.declared.add("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
         self.block.lines.append(f"  call void @llvm.prefetch.p0(ptr {address}, i32 {int(to_write)}, i32 3, i32 1)")
 
     def constant(self, i: str, column: int) -> str:
-        """A number of link i's own, in every lane."""
+        """A number of the table of link i, in every lane."""
         block = self.block
         where = block.emit(f"add i64 {block.emit(f'mul i64 {i}, {self.columns}')}, {column}")
-        return self.spread(self.number("%table", where))
+        return self.splat(self.load_number("%table", where))
 
     def gravity(self, component: int) -> str:
         """A component of gravity, in every lane."""
-        return self.spread(self.number("%gravity", str(component)))
+        return self.splat(self.load_number("%gravity", str(component)))
 
-    def number(self, pointer: str, at: str) -> str:
-        """A number that nobody writes."""
+    def load_number(self, pointer: str, at: str) -> str:
+        """Load a constant number."""
         place = self.element(pointer, at)
         return self.block.emit(f"load {self.layout.real}, {self.space} {place}{self.constant_load}")
 
-    def spread(self, x: str) -> str:
-        """A number in every lane."""
+    def splat(self, x: str) -> str:
+        """The same number in every lane."""
         block, layout = self.block, self.layout
         if layout.lanes == 1:
             return x
@@ -116,9 +114,9 @@ class LinkMemory:
 
 
 class Transposition:
-    """Transposes an array into vectors, or back: as many links at a time as there are lanes, then those left.
+    """Transposes an array into vectors or back, by squares of lanes and links, then single links.
 
-    `size` is how many numbers the array has for a link; they go into so many rows of the memory, from `row` on.
+    `size` numbers of each link in the array correspond to `size` rows of the memory, from `row` on.
     """
 
     def __init__(self, memory: LinkMemory, array: str, size: int, row: int) -> None:
@@ -128,7 +126,7 @@ class Transposition:
         self.next_block = self.distance()
 
     def states(self, pointer: str, size: int) -> list[str]:
-        """Where each lane's state begins in the array; lanes beyond the last state repeat it."""
+        """The address of each lane's state in the array; lanes beyond the last state repeat it."""
         block = self.block
         block.declared.add("declare i64 @llvm.umin.i64(i64, i64)")
         last, row = block.emit("sub i64 %end, 1"), block.emit(f"mul i64 %n, {size}")
@@ -139,16 +137,16 @@ class Transposition:
         return starts
 
     def distance(self) -> str:
-        """From a number to that of the next block, or 0 where that is not prefetched."""
+        """The distance to the same number of the next block; 0 without prefetching."""
         block = self.block
         links = block.emit(f"sub i64 %n, {PREFETCHED.start}")
         some = block.emit(f"icmp ult i64 {links}, {len(PREFETCHED)}")
         return block.emit(f"select i1 {some}, i64 {block.emit(f'mul i64 %n, {self.size * self.layout.lanes}')}, i64 0")
 
-    def emitted(self, before: str, total: str, blank: str = "") -> tuple[str, str]:
-        """The label after it, and the total, now NaN in the lanes where a number was not finite.
+    def emit_loops(self, before: str, total: str, blank: str = "") -> tuple[str, str]:
+        """Emit the loops; the label behind them, and the total, NaN in lanes with a non-finite number.
 
-        Without `blank` into vectors; with it back, NaN in the lanes that it names.
+        Without `blank` the array goes into vectors. With it vectors go back, as NaN in the lanes of this mask.
         """
         block, lines, v, name = self.block, self.block.lines, self.layout.vector, self.array
         whole = block.emit(f"and i64 %n, {-self.layout.lanes}")
@@ -159,33 +157,33 @@ class Transposition:
             lines.append(f"  %{part}_sum = phi {v} [{total}, %{before}], [%{part}_total, %{part}_go]")
             lines.append(f"  %{part}_more = icmp ult i64 %{part}, {end}")
             lines += [f"  br i1 %{part}_more, label %{part}_go, label %{part}_end", f"{part}_go:"]
-            seen = self.links(f"%{part}", links, blank)
-            lines.append(f"  %{part}_total = fadd {v} %{part}_sum, {zero_or_nan(block, seen)}")
+            vectors = self.links(f"%{part}", links, blank)
+            lines.append(f"  %{part}_total = fadd {v} %{part}_sum, {zero_or_nan(block, vectors)}")
             lines += [f"  %{part}_next = add i64 %{part}, {links}", f"  br label %{part}_test", f"{part}_end:"]
             before, total, start = f"{part}_end", f"%{part}_sum", end
         return before, total
 
     def links(self, first: str, count: int, blank: str) -> list[str]:
-        """Some links, from the first on: all their numbers."""
+        """Transpose all numbers of `count` links from the first on; the vectors."""
         block, memory = self.block, self.memory
         links = [block.emit(f"add i64 {first}, {k}") for k in range(count)]
         addresses = [memory.row_address(self.row + position, link) for link in links for position in range(self.size)]
         at = block.emit(f"mul i64 {first}, {self.size}")
-        seen = []
+        vectors = []
         for done in range(0, len(addresses), count):
             here = block.emit(f"add i64 {at}, {done}")
             states = [memory.element(start, here) for start in self.starts]
-            seen += self.square(states, addresses[done : done + count], blank)
-        return seen
+            vectors += self.square(states, addresses[done : done + count], blank)
+        return vectors
 
     def square(self, states: list[str], addresses: list[str], blank: str) -> list[str]:
-        """Numbers that follow one another in each state, as many as there are lanes, or one; the vectors seen."""
+        """Transpose a square of contiguous numbers of each state, or a single number; the vectors."""
         memory, block = self.memory, self.block
         if not blank:
             if len(addresses) > 1:  # rows of some dozens of numbers are too short for the processor's own prefetching
                 for state in states:
                     memory.prefetch(memory.element(state, self.next_block))
-            columns = self.gather(states) if len(addresses) == 1 else transposed(block, [*map(memory.load, states)])
+            columns = self.gather(states) if len(addresses) == 1 else transpose(block, [*map(memory.load, states)])
             for x, address in zip(columns, addresses, strict=True):
                 memory.store(x, address)
             return columns
@@ -195,7 +193,7 @@ class Transposition:
         if len(addresses) == 1:
             self.scatter(blanked[0], states)
         else:
-            for x, state in zip(transposed(block, blanked), states, strict=True):
+            for x, state in zip(transpose(block, blanked), states, strict=True):
                 memory.store(x, state)
         return columns
 

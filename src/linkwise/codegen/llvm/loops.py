@@ -2,15 +2,15 @@
 
     i64 @block_W(i64 begin, i64 end, i64 n, ptr table, ptr tree, ptr work, ptr input, ..., ptr output, ...)
 
-Links are visited branch by branch (a link, all it carries, the next link), so that what a tree hands on is one row a
-level: outward that of the last link there, inward the sum of what its children have passed so far. `table` has a row of
-numbers for each link, in the order of visits; `work` is memory for what is stored (see `LoopText.vectors`).
-`tree` has 32-bit numbers: how many levels there are, 0, 0; then, in the order of visits, each link, how deep it is and
-of which kind. Where gravity is no constant of the text, `ptr gravity`, three numbers, follows `tree`.
+Links are visited in depth-first order, so that a tree carries one row per level: outward that of the last visited link
+of the level, inward the sum over its children so far. `table` has a row of numbers for each link, in the order of
+visits; `work` is memory (see `LoopText.vectors`). `tree` has 32-bit numbers: the number of levels, 0, 0; then, in the
+order of visits, each link with its depth and its kind. If gravity is not a constant of the text, `ptr gravity`, three
+numbers, follows `tree`.
 
-States begin, begin + 1, ... are computed, one in each lane; lanes beyond `end` repeat the last state. What is not
-finite is treated as in `program`. Before the loops the inputs are transposed from rows, a state each, into vectors with
-a state in each lane; after them the results are transposed back.
+States begin, begin + 1, ... are computed, one in each lane; lanes beyond `end` repeat the last state. Non-finite
+numbers are treated as in `program`. The inputs are transposed from rows, one per state, into vectors with a state in
+each lane, and the results are transposed back.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from functools import partial
 from ...graph import Node
 from ...graph.loops import GRAVITY, Body, Loop, LoopProgram
 from .elementary import functions_text
-from .flow import Flow, Layout, assembled
+from .flow import Flow, Layout, assemble
 from .links import LinkMemory, Transposition
 from .program import Nodes, mask_bits
 
-AHEAD = 6  # links: so early are numbers prefetched
+AHEAD = 6  # links: distance of prefetching
 
 
 @dataclass(frozen=True)
 class LoopText:
-    """What the text of a program of loops needs to know."""
+    """The text of a program of loops."""
 
     program: LoopProgram
-    chain: bool  # each link's parent is the one before it: what is carried stays in registers
+    chain: bool  # each link's parent is the previous one, so that carried values stay in registers
 
     @property
     def columns(self) -> int:
@@ -43,20 +43,20 @@ class LoopText:
 
     @property
     def carried(self) -> int:
-        """Vectors carried from link to link, where they are kept in memory."""
+        """Vectors carried from link to link in memory."""
         return 0 if self.chain else max(len(loop.carried) for loop in self.program.loops)
 
     @property
     def rows(self) -> int:
-        """Numbers of a link in the arrays that go in; or that come out, should these be more."""
+        """Numbers of a link in the inputs or in the outputs, whichever is larger."""
         return max(sum(port.size for port in ports) for ports in (self.program.inputs, self.program.outputs))
 
     def vectors(self, n: int, levels: int) -> int:
-        """How many vectors n links need: numbers of the arrays, slots, and what a tree carries."""
-        return n * self.rows + self.stored(n, levels)
+        """Vectors of memory for n links: arrays, slots, and carried values."""
+        return n * self.rows + self.stored_vectors(n, levels)
 
-    def stored(self, n: int, levels: int) -> int:
-        """The same without the arrays, where these are not transposed."""
+    def stored_vectors(self, n: int, levels: int) -> int:
+        """Vectors of memory without the arrays, if these are not transposed."""
         return n * self.program.slots + levels * self.carried
 
     @property
@@ -67,7 +67,7 @@ class LoopText:
 
     @property
     def has_gravity(self) -> bool:
-        """Whether gravity, three numbers of the robot, is no constant of the text."""
+        """Whether gravity is an argument, not a constant of the text."""
         starts = [x for loop in self.program.loops for x in loop.start if isinstance(x, Node)]
         return bool(starts) or any(map(is_gravity, self.nodes))
 
@@ -76,38 +76,38 @@ class LoopText:
         return [node for loop in self.program.loops for body in loop.bodies for node in body.nodes]
 
     def text(self, layouts: list[Layout]) -> str:
-        return assembled(self.block_texts(layouts), batch_text(self, layouts[-1].lanes))
+        return assemble(self.block_texts(layouts), batch_text(self, layouts[-1].lanes))
 
     def block_texts(self, layouts: list[Layout]) -> str:
-        """The block function for each layout, and all that they call."""
+        """The block function of each layout, and the functions that they call."""
         texts = [BlockText(self, layout).text() for layout in layouts]
-        return assembled(*functions_text(self.nodes, layouts), *texts)
+        return assemble(*functions_text(self.nodes, layouts), *texts)
 
 
 class LoopWriter:
-    """Writes the loops of a function, over any memory."""
+    """Emits the loops of a function over any memory."""
 
     memory: LinkMemory
 
     def __init__(self, loops: LoopText, layout: Layout) -> None:
         self.loops, self.program, self.layout = loops, loops.program, layout
         self.block = Flow(layout)
-        self.in_registers = loops.chain  # whether what a link passes on is at hand where the next link is visited
+        self.in_registers = loops.chain  # whether carried values are in registers at the next link
 
     def starts(self) -> list[list[str]]:
-        """What each loop starts from."""
+        """The start values of each loop."""
         return [[self.start_value(x) for x in loop.start] for loop in self.program.loops]
 
     def start_value(self, x: float | Node) -> str:
-        """What a loop starts from: a number, or one that follows from gravity."""
+        """A start value: a constant, or a function of gravity."""
         if not isinstance(x, Node):
             return self.layout.constant(x)
-        nodes = [node for node in x.graph.nodes[: x.index + 1] if node.index in reached([x])]
+        nodes = [node for node in x.graph.nodes[: x.index + 1] if node.index in reachable([x])]
         known = {node.index: self.memory.gravity(node.payload[1]) for node in nodes if is_gravity(node)}
-        return Nodes(self.block, nodes, known, [x.index]).written()[x.index]
+        return Nodes(self.block, nodes, known, [x.index]).emit_all()[x.index]
 
     def loop(self, s: int, loop: Loop, start: list[str], before: str) -> str:
-        """One loop over the links; the label after it."""
+        """Emit one loop over the links; the label behind it."""
         block, v, lines = self.block, self.layout.vector, self.block.lines
         if not self.loops.chain:
             before = self.initial_carries(s, loop, start, before)
@@ -124,8 +124,8 @@ class LoopWriter:
         if not self.loops.chain or kinds > 1:
             link, depth, kind = self.memory.visit(i)
         if not self.loops.chain:
-            self.ahead(loop, i)
-        carried = self.carried(s, loop, start, depth)
+            self.prefetch_ahead(loop, i)
+        carried = self.load_carried(s, loop, start, depth)
         if kinds > 1:
             others = " ".join(f"i64 {k}, label %kind{s}_{k}" for k in range(1, kinds))
             lines.append(f"  switch i64 {kind}, label %kind{s}_0 [{others}]")
@@ -139,11 +139,11 @@ class LoopWriter:
                 block.go(f"join{s}")
         if kinds > 1:
             block.enter(f"join{s}")
-            passed = [[self.merged(values, ends) for values in zip(*passed, strict=True)]]
+            passed = [[self.phi(values, ends) for values in zip(*passed, strict=True)]]
         self.pass_on(loop, passed[0], start, depth)
         lines += [f"  br label %latch{s}", f"latch{s}:"]
         if self.in_registers:
-            lines += [f"  %p{s}_{j} = {same(self.layout, x)}" for j, x in enumerate(passed[0])]
+            lines += [f"  %p{s}_{j} = {copy_of(self.layout, x)}" for j, x in enumerate(passed[0])]
         lines += [
             f"  %next{s} = add i64 %count{s}, 1",
             f"  %more{s} = icmp ult i64 %next{s}, %n",
@@ -152,13 +152,13 @@ class LoopWriter:
         block.enter(f"end{s}")
         return block.label
 
-    def merged(self, values: Sequence[str], labels: Sequence[str]) -> str:
-        """The value that comes from whichever block was left."""
+    def phi(self, values: Sequence[str], labels: Sequence[str]) -> str:
+        """The value of the predecessor block."""
         pairs = ", ".join(f"[{x}, %{label}]" for x, label in zip(values, labels, strict=True))
         return self.block.emit(f"phi {self.layout.vector} {pairs}")
 
     def initial_carries(self, s: int, loop: Loop, start: list[str], before: str) -> str:
-        """Memory for what a tree carries: outward the base's values, inward what the links receive at first."""
+        """Initialize the carried values of a tree in memory."""
         lines = self.block.lines
         if loop.outward:
             self.store_start(start, "0")
@@ -178,8 +178,8 @@ class LoopWriter:
         for j, x in enumerate(start):
             self.memory.store(x, self.memory.carry_address(level, j))
 
-    def carried(self, s: int, loop: Loop, start: list[str], depth: str) -> list[str]:
-        """What a link is handed: outward by its parent, a level up; inward by its children, whose sum starts anew."""
+    def load_carried(self, s: int, loop: Loop, start: list[str], depth: str) -> list[str]:
+        """The values that a link receives: outward from its parent, inward the sum of its children, which is reset."""
         if self.in_registers:
             return [f"%c{s}_{j}" for j in range(len(loop.carried))]
         level = depth if loop.outward else self.block.emit(f"add i64 {depth}, 1")
@@ -189,7 +189,7 @@ class LoopWriter:
         return values
 
     def pass_on(self, loop: Loop, values: list[str], start: list[str], depth: str) -> None:
-        """In a tree: outward the link's own values, for its children; inward more for its parent."""
+        """In a tree, store the values for the children (outward), or add them for the parent (inward)."""
         if self.loops.chain:
             return
         level = self.block.emit(f"add i64 {depth}, 1") if loop.outward else depth
@@ -197,11 +197,11 @@ class LoopWriter:
             address = self.memory.carry_address(level, j)
             self.memory.store(x if loop.outward else self.block.do("fadd", self.memory.load(address), x), address)
 
-    def ahead(self, loop: Loop, i: str) -> None:
-        """What a tree's loop does for links that come soon, before it visits the i-th."""
+    def prefetch_ahead(self, loop: Loop, i: str) -> None:
+        """Prefetch for links behind the i-th; nothing by default."""
 
     def body(self, loop: Loop, body: Body, i: str, link: str, carried: list[str]) -> list[str]:
-        """What the loop does for a link of this kind; the values it passes on."""
+        """Emit the loop body for a link of this kind; the values passed on."""
         memory = self.memory
         known: dict[int, str] = {node.index: x for node, x in zip(loop.carried, carried, strict=True)}
         loads: dict[int, Callable[[], str]] = {}
@@ -215,24 +215,24 @@ class LoopWriter:
                 loads[index] = partial(memory.constant, i, body.numbers[index])
             elif is_gravity(node):
                 loads[index] = partial(memory.gravity, node.payload[1])
-        wanted = [*body.stores, *body.results, *(node.index for node in body.passed)]
-        value = self.computed(body, known, loads, wanted)
+        live_out = [*body.stores, *body.results, *(node.index for node in body.passed)]
+        value = self.emit_nodes(body, known, loads, live_out)
         for index, slot in body.stores.items():
             memory.store(value[index], memory.slot_address(i, slot))
         for row, index in enumerate(body.results):
             memory.store_result(value[index], row, link)
         return [value[node.index] for node in body.passed]
 
-    def computed(
-        self, body: Body, known: dict[int, str], loads: dict[int, Callable[[], str]], wanted: Sequence[int]
+    def emit_nodes(
+        self, body: Body, known: dict[int, str], loads: dict[int, Callable[[], str]], live_out: Sequence[int]
     ) -> dict[int, str]:
-        """The nodes of a body by their names; `known` are in registers, `loads` give others."""
+        """Emit the nodes of a body; their names. `known` are in registers, `loads` load others."""
         loaded = {index: load() for index, load in loads.items()}
-        return Nodes(self.block, body.nodes, {**known, **loaded}, wanted).written()
+        return Nodes(self.block, body.nodes, {**known, **loaded}, live_out).emit_all()
 
 
 class BlockText(LoopWriter):
-    """Writes one block function."""
+    """Emits one block function."""
 
     def __init__(self, loops: LoopText, layout: Layout) -> None:
         super().__init__(loops, layout)
@@ -243,24 +243,24 @@ class BlockText(LoopWriter):
         starts = self.starts()
         label, total, row = "start", self.layout.constant(0.0), 0
         for k, port in enumerate(self.program.inputs):
-            label, total = Transposition(self.memory, f"in{k}", port.size, row).emitted(label, total)
+            label, total = Transposition(self.memory, f"in{k}", port.size, row).emit_loops(label, total)
             row += port.size
-        bad = self.is_nan(total)
+        bad = self.nan_mask(total)
         for s, loop in enumerate(self.program.loops):
             label = self.loop(s, loop, starts[s], label)
         results, total = Transposition(self.memory, "out0", self.program.outputs[0].size, 0), self.layout.constant(0.0)
-        _, total = results.emitted(label, total, blank=bad)
+        _, total = results.emit_loops(label, total, blank=bad)
         no = self.layout.splat("i1", "false")
-        non_finite = block.emit(f"select {mask} {bad}, {mask} {no}, {mask} {self.is_nan(total)}")
+        non_finite = block.emit(f"select {mask} {bad}, {mask} {no}, {mask} {self.nan_mask(total)}")
         block.lines.append(f"  ret i64 {mask_bits(block, non_finite)}")
         head = f"define internal i64 @block_{self.layout.lanes}({self.loops.arguments}) #0 {{"
         return "\n".join([*sorted(block.declared), head, *block.lines, "}", ""])
 
-    def is_nan(self, total: str) -> str:
+    def nan_mask(self, total: str) -> str:
         return self.block.emit(f"fcmp uno {self.layout.vector} {total}, {self.layout.constant(0.0)}")
 
-    def ahead(self, loop: Loop, i: str) -> None:
-        """Prefetch the numbers of links that come soon: in a tree these may be anywhere in the arrays."""
+    def prefetch_ahead(self, loop: Loop, i: str) -> None:
+        """Prefetch the numbers of links AHEAD, which a tree scatters over the arrays."""
         block, memory = self.block, self.memory
         if loop.outward:
             block.declared.add("declare i64 @llvm.umin.i64(i64, i64)")
@@ -277,28 +277,28 @@ class BlockText(LoopWriter):
 
 
 def is_gravity(node: Node) -> bool:
-    """Whether it is a component of gravity."""
+    """Whether a node is a component of gravity."""
     return node.op == "input" and node.payload[0] == GRAVITY
 
 
-def reached(roots: list[Node]) -> set[int]:
-    """These nodes and all that they need."""
-    found, waiting = set(), list(roots)
+def reachable(roots: list[Node]) -> set[int]:
+    """The indices of these nodes and of all their operands."""
+    indices, waiting = set(), list(roots)
     while waiting:
         node = waiting.pop()
-        if node.index not in found:
-            found.add(node.index)
+        if node.index not in indices:
+            indices.add(node.index)
             waiting.extend(node.args)
-    return found
+    return indices
 
 
-def same(layout: Layout, x: str) -> str:
+def copy_of(layout: Layout, x: str) -> str:
     """An instruction that gives x another name."""
     return f"select i1 true, {layout.vector} {x}, {layout.vector} {x}"
 
 
 def batch_text(loops: LoopText, lanes: int) -> str:
-    """`i64 @batch(...)`, with the arguments of a block, over all states; a single one left, singly."""
+    """`i64 @batch(...)` with the arguments of a block, over all states; a single last state runs in `block_1`."""
     arguments = loops.arguments
     handed = arguments.replace("i64 %begin", "i64 %b", 1)
     return f"""

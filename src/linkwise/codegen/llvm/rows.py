@@ -1,4 +1,4 @@
-"""Rows of numbers in memory as vectors with a row in each lane, and back. Nothing beyond the rows is touched."""
+"""Loads rows of numbers as vectors with a row in each lane, and stores them; accesses only the rows."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from .flow import Block, Flow
 
-MANY = 512  # results: beyond that they are written by loops, since LLVM takes long over so many squares
-FENCED = 8  # after that exchange, in squares of 16: LLVM, joining it to the next ones, fails where columns repeat
+MANY = 512  # results: more are stored by loops, since LLVM is slow on many squares
+FENCED = 8  # step with a fence in squares of 16, where LLVM otherwise fails on repeated columns
 
 
 def load_rows(block: Block, pointer: str, size: int) -> list[str]:
@@ -17,7 +17,7 @@ def load_rows(block: Block, pointer: str, size: int) -> list[str]:
     for start in range(0, size, lanes):
         count = min(lanes, size - start)
         rows = [load(block, address(block, pointer, row * size + start), count) for row in range(lanes)]
-        columns += transposed(block, rows)[:count]
+        columns += transpose(block, rows)[:count]
     return columns
 
 
@@ -25,13 +25,13 @@ def store_rows(block: Block, pointer: str, columns: list[str]) -> None:
     lanes, size = block.layout.lanes, len(columns)
     for start in range(0, size, lanes):
         part = columns[start : start + lanes]
-        rows = transposed(block, part + ["poison"] * (lanes - len(part)))
+        rows = transpose(block, part + ["poison"] * (lanes - len(part)))
         for row, x in enumerate(rows):
             store(block, x, address(block, pointer, row * size + start), len(part))
 
 
 def store_rows_by_table(flow: Flow, pointer: str, vectors: str, columns: Sequence[int], name: str) -> None:
-    """The same for very many columns: a table says which of the vectors in memory each of them is."""
+    """Store very many columns: `columns` is a table of their positions among the vectors in memory."""
     layout, size = flow.layout, len(columns)
     entries = ", ".join(f"i32 {k}" for k in columns)
     flow.declared.add(f"@{name} = internal constant [{size} x i32] [{entries}]")
@@ -48,7 +48,7 @@ def store_rows_by_table(flow: Flow, pointer: str, vectors: str, columns: Sequenc
             places = [source(flow.emit(f"add i64 {column}, {k}")) for k in range(lanes)]
             columns_ = [flow.emit(f"load {layout.vector}, ptr {place}, align {align}") for place in places]
             target = flow.emit(f"getelementptr {layout.real}, ptr {pointer}, i64 {column}")
-            for row, x in enumerate(transposed(flow, columns_)):
+            for row, x in enumerate(transpose(flow, columns_)):
                 place = address(flow, target, row * size)
                 flow.lines.append(f"  store {layout.vector} {x}, ptr {place}, align {align}")
     rest = size - squares * lanes
@@ -67,14 +67,16 @@ def address(block: Block, pointer: str, position: int) -> str:
 
 
 def load(block: Block, pointer: str, count: int) -> str:
-    """The first `count` numbers from there on."""
+    """Load `count` numbers."""
     layout, align = block.layout, block.layout.bits // 8
     v, mask = layout.vector, layout.mask
     if count == layout.lanes:
         return block.emit(f"load {v}, ptr {pointer}, align {align}")
     name = f"@llvm.masked.load.{layout.suffix}.p0"
     block.declared.add(f"declare {v} {name}(ptr, i32, {mask}, {v})")
-    return block.emit(f"call {v} {name}(ptr {pointer}, i32 {align}, {mask} {first(block, count)}, {v} zeroinitializer)")
+    return block.emit(
+        f"call {v} {name}(ptr {pointer}, i32 {align}, {mask} {lane_mask(block, count)}, {v} zeroinitializer)"
+    )
 
 
 def store(block: Block, x: str, pointer: str, count: int) -> None:
@@ -85,15 +87,15 @@ def store(block: Block, x: str, pointer: str, count: int) -> None:
         return
     name = f"@llvm.masked.store.{layout.suffix}.p0"
     block.declared.add(f"declare void {name}({v}, ptr, i32, {mask})")
-    block.lines.append(f"  call void {name}({v} {x}, ptr {pointer}, i32 {align}, {mask} {first(block, count)})")
+    block.lines.append(f"  call void {name}({v} {x}, ptr {pointer}, i32 {align}, {mask} {lane_mask(block, count)})")
 
 
-def first(block: Block, count: int) -> str:
+def lane_mask(block: Block, count: int) -> str:
     return "<" + ", ".join(f"i1 {int(k < count)}" for k in range(block.layout.lanes)) + ">"
 
 
-def transposed(block: Block, rows: list[str]) -> list[str]:
-    """The columns of a square of as many rows as lanes, by exchanging halves, then quarters, and so on."""
+def transpose(block: Block, rows: list[str]) -> list[str]:
+    """Transpose a square by exchanging halves, quarters, and so on."""
     v, lanes = block.layout.vector, block.layout.lanes
     step = lanes // 2
     while step:

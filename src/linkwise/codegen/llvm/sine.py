@@ -2,10 +2,10 @@
 
     x = k π/2 + r,  |r| ≤ π/4:      sin r = r + r³ S(r²)      cos r = 1 - r²/2 + r⁴ C(r²)
 
-and the last two bits of k say which of the two is wanted, with which sign. Up to 10⁵, r is x - k (P₁ + P₂ + P₃) with
-parts of π/2 so short that k P₁ and k P₂ are exact, or exact in a fused operation (Cody and Waite 1980). Numbers beyond
-that, seldom met, are reduced one by one with as many digits of 2/π as they need (Payne and Hanek 1983). The polynomials
-are those of Moshier's Cephes library. Floats are reduced as floats by fused operations, otherwise as doubles.
+and the last two bits of k select the function and its sign. Up to 10⁵, r is x - k (P₁ + P₂ + P₃) with parts of π/2 so
+short that k P₁ and k P₂ are exact, or exact in a fused operation (Cody and Waite 1980). Larger numbers are rare and are
+reduced one by one with as many digits of 2/π as needed (Payne and Hanek 1983). The polynomials are those of Moshier's
+Cephes library. Floats are reduced as floats by fused operations, otherwise as doubles.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from .flow import Block, Layout
 
 
 class Reduction(NamedTuple):
-    """How numbers of a type are reduced."""
+    """The range reduction of a type."""
 
     parts: tuple[float, float, float]  # of π/2
-    round_to_integer: float  # added to a number, it leaves the whole part in the last bits
-    large: float  # beyond that, by `large_angle`
+    round_to_integer: float  # a sum with it has the rounded integer in its last bits
+    large: float  # larger numbers are reduced by `large_angle`
 
 
 REDUCTIONS = {
@@ -67,7 +67,7 @@ TWO_OVER_PI = (
 
 
 def reduction_layout(layout: Layout) -> Layout:
-    """The numbers in which angles of this layout are reduced."""
+    """The layout in which angles of this layout are reduced."""
     return layout if layout.fused else Layout("double", layout.lanes, layout.fused)
 
 
@@ -76,18 +76,18 @@ def sine_cosine(layout: Layout) -> str:
     near, wide = reduction_layout(layout), Layout("double", layout.lanes, layout.fused)
     v, n, ni, w, wi = layout.vector, near.vector, near.integers, wide.vector, wide.integers
     block = Block(near)
-    x = converted(block, "%x", layout.vector, n)
-    r, behind, quadrant, far = reduced(block, x)
+    x = convert(block, "%x", layout.vector, n)
+    r, behind, quadrant, far = reduce_angle(block, x)
     bits = far if layout.lanes == 1 else block.emit(f"bitcast <{layout.lanes} x i1> {far} to i{layout.lanes}")
     some = block.emit(f"icmp ne i{layout.lanes} {bits}, 0")
     near_lines, block.lines = block.lines, []
-    far_x, far_r = (converted(block, value, n, w) for value in (x, r))
+    far_x, far_r = (convert(block, value, n, w) for value in (x, r))
     far_k = quadrant if ni == wi else block.emit(f"zext {ni} {quadrant} to {wi}")
     far_lines, block.lines = block.lines, []
-    late_r = converted(block, "%rl", w, n)
+    late_r = convert(block, "%rl", w, n)
     late_k = "%kl" if ni == wi else block.emit(f"trunc {wi} %kl to {ni}")
     late_lines, block.lines = block.lines, []
-    angle, rest, turns = converted(block, "%r", n, v), converted(block, "%b", n, v) if behind else "", "%k"
+    angle, rest, turns = convert(block, "%r", n, v), convert(block, "%b", n, v) if behind else "", "%k"
     if ni != layout.integers:
         turns = block.emit(f"trunc {ni} %k to {layout.integers}")
     block.layout = layout
@@ -152,30 +152,30 @@ finish:
 """
 
 
-def converted(block: Block, x: str, kind: str, target: str) -> str:
-    """A number of floats as doubles, or of doubles as floats."""
+def convert(block: Block, x: str, kind: str, target: str) -> str:
+    """Convert floats to doubles, or doubles to floats."""
     return x if kind == target else block.emit(f"{'fpext' if 'float' in kind else 'fptrunc'} {kind} {x} to {target}")
 
 
-def reduced(block: Block, x: str) -> tuple[str, str, str, str]:
-    """r, what r has no digits for (of floats nothing), k, and where x is too large for these to be right."""
+def reduce_angle(block: Block, x: str) -> tuple[str, str, str, str]:
+    """r, its rounding error (doubles only), k, and the mask of numbers too large for this reduction."""
     layout, ((first, second, third), shift, large) = block.layout, REDUCTIONS[block.layout.real]
-    shifted = block.fused(x, layout.constant(TWO_OVER_PI_ROUNDED), layout.constant(shift))
+    shifted = block.multiply_add(x, layout.constant(TWO_OVER_PI_ROUNDED), layout.constant(shift))
     quadrant = block.emit(f"bitcast {layout.vector} {shifted} to {layout.integers}")
     k = block.do("fsub", shifted, layout.constant(shift))
-    exact = block.fused(k, layout.constant(-first), x)
-    r = block.fused(k, layout.constant(-second), exact)
+    exact = block.multiply_add(k, layout.constant(-first), x)
+    r = block.multiply_add(k, layout.constant(-second), exact)
     if layout.real == "double":
-        lost = block.fused(k, layout.constant(-second), block.do("fsub", exact, r))
-        behind = block.fused(k, layout.constant(-third), lost)
+        lost = block.multiply_add(k, layout.constant(-second), block.do("fsub", exact, r))
+        behind = block.multiply_add(k, layout.constant(-third), lost)
     else:
-        r, behind = block.fused(k, layout.constant(-third), r), ""
+        r, behind = block.multiply_add(k, layout.constant(-third), r), ""
     far = block.emit(f"fcmp ugt {layout.vector} {block.call('fabs', x)}, {layout.constant(large)}")
     return r, behind, quadrant, far
 
 
 def polynomials(block: Block, r: str, behind: str, k: str) -> tuple[str, str]:
-    """Sine and cosine, from the reduced angle, what is behind its last digit if that is known, and the quadrant."""
+    """Sine and cosine from the reduced angle, its rounding error if known, and the quadrant."""
     layout = block.layout
     v, integers, top = layout.vector, layout.integers, layout.bits - 1
     z = block.do("fmul", r, r)
@@ -183,21 +183,21 @@ def polynomials(block: Block, r: str, behind: str, k: str) -> tuple[str, str]:
     for coefficients in POLYNOMIALS[layout.real]:
         p = layout.constant(coefficients[0])
         for c in coefficients[1:]:
-            p = block.fused(p, z, layout.constant(c))
+            p = block.multiply_add(p, z, layout.constant(c))
         sums.append(p)
-    cube, slope = block.do("fmul", z, r), block.fused(z, layout.constant(-0.5), layout.constant(1.0))
+    cube, slope = block.do("fmul", z, r), block.multiply_add(z, layout.constant(-0.5), layout.constant(1.0))
     if behind:
-        sine = block.do("fadd", r, block.fused(sums[0], cube, behind))
-        slope = block.fused(block.do("fneg", r), behind, slope)
+        sine = block.do("fadd", r, block.multiply_add(sums[0], cube, behind))
+        slope = block.multiply_add(block.do("fneg", r), behind, slope)
     else:
-        sine = block.fused(sums[0], cube, r)
-    cosine = block.fused(sums[1], block.do("fmul", z, z), slope)
+        sine = block.multiply_add(sums[0], cube, r)
+    cosine = block.multiply_add(sums[1], block.do("fmul", z, z), slope)
 
     def integer(value: int) -> str:
         return layout.splat(f"i{layout.bits}", str(value))
 
     def signed(x: str, turns: str) -> str:
-        """-x where the first bit of the turns is set."""
+        """-x where the first bit of `turns` is set."""
         sign = block.emit(f"and {integers} {turns}, {integer(-(1 << top))}")
         bits = block.emit(f"xor {integers} {sign}, {block.emit(f'bitcast {v} {x} to {integers}')}")
         return block.emit(f"bitcast {integers} {bits} to {v}")
@@ -211,7 +211,7 @@ def polynomials(block: Block, r: str, behind: str, k: str) -> tuple[str, str]:
 
 
 def large_angle() -> str:
-    """`{double r, double behind, i64 k} @large_angle(double x)`, for |x| > 10⁵; `behind` is what r has no digits for.
+    """`{double r, double behind, i64 k} @large_angle(double x)`, for |x| > 10⁵; `behind` is the rounding error of r.
 
     x = ± m 2ᵉ with a whole m of 53 bits. Of 2/π, 192 bits are enough from where m 2ᵉ times a bit is below 4; the
     product with m, modulo 2¹⁹², has the quadrant in its first two bits, and the fraction of a quarter turn behind them.

@@ -17,25 +17,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from .flow import Flow, Layout, assembled
+from .flow import Flow, Layout, assemble
 
-# Numbers written past the caches: results of hundreds of kilobytes a state do not stay there until they are read.
+# Non-temporal stores: results of hundreds of kilobytes per state would leave the caches before they are read.
 #
-# A store of an ordinary kind first reads the cache line that it changes. One that is marked does not: whole lines go to
-# memory once. Lines at both ends of the target are written in the ordinary way.
+# An ordinary store first reads its cache line. A non-temporal store writes whole lines directly to memory. Incomplete
+# lines at both ends of the target are stored ordinarily.
 
 LINE = 64  # bytes
-STREAM = "!0 = !{i32 1}"  # goes once into every module with such stores
-FENCE = "  fence seq_cst"  # before other threads may be told that all is written
+STREAM = "!0 = !{i32 1}"  # once in every module with such stores
+FENCE = "  fence seq_cst"  # makes the stores visible before other threads are notified
 
 
 def stream(flow: Flow, target: str, source: str, count: int | str) -> None:
-    """So many numbers from source to target."""
+    """Copy `count` numbers by non-temporal stores."""
     real, size, kind = flow.layout.real, flow.layout.bits // 8, flow.layout.vector
     lanes = flow.layout.lanes
     vectors = max(LINE // (size * lanes), 1)
     address = flow.emit(f"ptrtoint ptr {target} to i64")
-    missing = flow.emit(f"and i64 {flow.emit(f'sub i64 0, {address}')}, {LINE - 1}")  # bytes until a line begins
+    missing = flow.emit(f"and i64 {flow.emit(f'sub i64 0, {address}')}, {LINE - 1}")  # bytes before the next line
     ahead = flow.emit(f"lshr i64 {missing}, {size.bit_length() - 1}")
     short = flow.emit(f"icmp ult i64 {ahead}, {count}")
     ahead = flow.emit(f"select i1 {short}, i64 {ahead}, i64 {count}")
@@ -63,7 +63,7 @@ def stream(flow: Flow, target: str, source: str, count: int | str) -> None:
 OUTPUTS = ("q_tau", "q_q", "q_qd", "qd_qd")  # in the order of (1) and (2)
 MATRICES = ("inverse", "by_q", "by_qd")
 HALVED = 1
-HELD = 12  # sums in registers
+SUMS = 12  # in registers
 TALL, WIDE = 4, 3  # sums of (2) at a time: rows, and vectors of columns
 
 
@@ -76,9 +76,9 @@ class Row(NamedTuple):
 
 
 class Solves:
-    """The text for a robot of n degrees of freedom with `count` values; `rows` are those of each joint.
+    """The text for a robot of n degrees of freedom with `count` values and these rows of each joint.
 
-    One output is computed after the other, so that it stays in the cache until it is complete.
+    Outputs are computed in turn, so that each stays in the cache until it is complete.
     """
 
     def __init__(self, n: int, count: int, rows: Sequence[Sequence[Row]], layout: Layout) -> None:
@@ -98,12 +98,12 @@ class Solves:
     def text(self) -> str:
         n, flow = self.n, self.flow
         sizes = {**dict.fromkeys(MATRICES, n * n), "values": self.count, **dict.fromkeys(OUTPUTS, n**3)}
-        first = self.table("first", begins(self.rows))
+        first = self.table("first", offsets(self.rows))
         which = self.table("rows", [row.m for row in self.every])
         slopes = self.lists("slopes", [row.slopes for row in self.every])
 
         def state(number: str, _: Any) -> Sequence[str]:
-            at = {name: self.at(f"%{name}", self.times(number, size)) for name, size in sizes.items()}
+            at = {name: self.at(f"%{name}", self.mul(number, size)) for name, size in sizes.items()}
             for k, name in enumerate(MATRICES):
                 self.copy_padded(at[name], k * n * self.width)
             for k, name in enumerate(OUTPUTS):
@@ -115,10 +115,10 @@ class Solves:
         head = f"define i64 @batch(i64 %begin, i64 %end, {names}) #0 {{"
         size = f"@work_bytes = dso_local constant i64 {self.work_bytes}"
         lines = [head, *flow.lines, FENCE, "  ret i64 0", "}"]
-        return assembled(*sorted(flow.declared), *self.tables, size, *lines, STREAM)
+        return assemble(*sorted(flow.declared), *self.tables, size, *lines, STREAM)
 
     def output(self, k: int, output: str, values: str, first: str, which: str, slopes: tuple[str, str]) -> None:
-        """One of the outputs: of all joints in `work`, and from there to its place."""
+        """Compute one output for all joints in `work`, and copy it to its array."""
         flow, n = self.flow, self.n
         seconds = self.lists(f"seconds{k}", [row.seconds[k] for row in self.every])
         matrix = flow.place("%work", k * n * self.width) if k < len(MATRICES) else None
@@ -144,13 +144,13 @@ class Solves:
         stream(flow, output, result, n**3)
 
     def copy_padded(self, matrix: str, begin: int) -> None:
-        """A matrix into `work`, with zeros behind each row."""
+        """Copy a matrix to `work`, with zero padding behind each row."""
         flow, real, zero = self.flow, self.layout.real, self.layout.constant(0.0)
 
         def row(i: str, _: Any) -> Sequence[str]:
-            target = flow.place(flow.place("%work", begin), self.times(i, self.width))
+            target = flow.place(flow.place("%work", begin), self.mul(i, self.width))
             flow.store(zero, target, self.width - 1)
-            source = self.at(matrix, self.times(i, self.n))
+            source = self.at(matrix, self.mul(i, self.n))
 
             def number(k: str, _: Any) -> Sequence[str]:
                 x = flow.emit(f"load {real}, ptr {self.at(source, k)}")
@@ -165,12 +165,15 @@ class Solves:
         """The first part of (1), for one row; without a matrix, zeros."""
         flow, zero = self.flow, self.layout.constant(0.0)
         start, end = (self.entry(slopes[0], row, k) for k in range(2))
-        for held in chunks(self.width, HELD):
+        for held in chunks(self.width, SUMS):
 
             def add(entry: str, sums: Sequence[str], held: Sequence[int] = held) -> Sequence[str]:
-                column, slot = (self.entry(slopes[1], self.times(entry, 2), k) for k in range(2))
-                factor, source = self.spread(values, slot), flow.place(matrix or "", self.times(column, self.width))
-                return [flow.fused(factor, flow.load(source, k), x) for k, x in zip(held, sums, strict=True)]
+                column, slot = (self.entry(slopes[1], self.mul(entry, 2), k) for k in range(2))
+                factor, source = (
+                    self.splat(values, slot),
+                    flow.place(matrix or "", self.mul(column, self.width)),
+                )
+                return [flow.multiply_add(factor, flow.load(source, k), x) for k, x in zip(held, sums, strict=True)]
 
             sums = [zero] * len(held)
             for k, x in zip(held, flow.loop(start, end, add, sums) if matrix else sums, strict=True):
@@ -182,7 +185,7 @@ class Solves:
         start, end = (self.entry(seconds[0], row, k) for k in range(2))
 
         def add(entry: str, _: Any) -> Sequence[str]:
-            column, slot = (self.entry(seconds[1], self.times(entry, 2), k) for k in range(2))
+            column, slot = (self.entry(seconds[1], self.mul(entry, 2), k) for k in range(2))
             x, place = flow.emit(f"load {real}, ptr {self.at(values, slot)}"), self.at(target, column)
             x = flow.emit(f"fmul {real} {x}, 0.5") if halved else x
             total = flow.emit(f"fadd {real} {flow.emit(f'load {real}, ptr {place}')}, {x}")
@@ -196,7 +199,7 @@ class Solves:
         whole = self.n // TALL
 
         def some(block: str, _: Any) -> Sequence[str]:
-            self.solve_rows(self.times(block, TALL), TALL, j, rows, count, result)
+            self.solve_rows(self.mul(block, TALL), TALL, j, rows, count, result)
             return ()
 
         self.flow.loop("0", str(whole), some)
@@ -206,15 +209,15 @@ class Solves:
     def solve_rows(self, i: str, tall: int, j: str, rows: str, count: str, result: str) -> None:
         """Rows i, i + 1, ... of (2). I⁻¹, the first matrix, is symmetric."""
         flow, n, lanes = self.flow, self.n, self.layout.lanes
-        starts = [flow.emit(f"add i64 {self.times(flow.emit(f'add i64 {i}, {k}'), n)}, {j}") for k in range(tall)]
-        targets = [self.at(result, self.times(start, n)) for start in starts]
+        starts = [flow.emit(f"add i64 {self.mul(flow.emit(f'add i64 {i}, {k}'), n)}, {j}") for k in range(tall)]
+        targets = [self.at(result, self.mul(start, n)) for start in starts]
         for held in chunks(self.width, WIDE):
 
             def add(r: str, sums: Sequence[str], held: Sequence[int] = held) -> Sequence[str]:
-                column = self.at(flow.place("%work", self.times(self.entry(rows, r, 0), self.width)), i)
+                column = self.at(flow.place("%work", self.mul(self.entry(rows, r, 0), self.width)), i)
                 loaded, rest = [flow.load(self.row_of_u(r), k) for k in held], iter(sums)
-                factors = (self.spread(column, k) for k in range(tall))
-                return [flow.fused(factor, x, next(rest)) for factor in factors for x in loaded]
+                factors = (self.splat(column, k) for k in range(tall))
+                return [flow.multiply_add(factor, x, next(rest)) for factor in factors for x in loaded]
 
             sums = iter(flow.loop("0", count, add, [self.layout.constant(0.0)] * (tall * len(held))))
             for target in targets:
@@ -227,11 +230,11 @@ class Solves:
         flow, n, real = self.flow, self.n, self.layout.real
 
         def matrix(i: str, _: Any) -> Sequence[str]:
-            first = self.at(result, self.times(i, n * n))
+            first = self.at(result, self.mul(i, n * n))
 
             def row(j: str, _: Any) -> Sequence[str]:
                 def pair(k: str, _: Any) -> Sequence[str]:
-                    positions = [flow.emit(f"add i64 {self.times(a, n)}, {b}") for a, b in ((j, k), (k, j))]
+                    positions = [flow.emit(f"add i64 {self.mul(a, n)}, {b}") for a, b in ((j, k), (k, j))]
                     places = [self.at(first, position) for position in positions]
                     x, y = (flow.emit(f"load {real}, ptr {place}") for place in places)
                     total = flow.emit(f"fadd {real} {x}, {y}")
@@ -245,7 +248,7 @@ class Solves:
         flow.loop("0", str(n), matrix)
 
     def store_first(self, x: str, place: str, count: int) -> None:
-        """The first numbers of a vector, by stores of 1, 2, 4, ... of them: masked stores take longer."""
+        """Store the first numbers of a vector by stores of 1, 2, 4, ... numbers: masked stores are slower."""
         flow, real, lanes, done = self.flow, self.layout.real, self.layout.lanes, 0
         if lanes == 1:
             flow.lines.append(f"  store {real} {x}, ptr {place}")
@@ -264,15 +267,15 @@ class Solves:
     def at(self, pointer: str, position: str | int) -> str:
         return self.flow.element(self.layout.real, pointer, position)
 
-    def times(self, index: str, size: int) -> str:
+    def mul(self, index: str, size: int) -> str:
         return self.flow.emit(f"mul i64 {index}, {size}")
 
     def row_of_u(self, number: str) -> str:
-        return self.flow.place(self.flow.place("%work", self.u_begin), self.times(number, self.width))
+        return self.flow.place(self.flow.place("%work", self.u_begin), self.mul(number, self.width))
 
-    def spread(self, pointer: str, position: str | int) -> str:
+    def splat(self, pointer: str, position: str | int) -> str:
         x = self.flow.emit(f"load {self.layout.real}, ptr {self.at(pointer, position)}")
-        return self.flow.spread(x, self.layout.real)
+        return self.flow.splat(x, self.layout.real)
 
     # tables
 
@@ -282,9 +285,9 @@ class Solves:
         return f"@{name}"
 
     def lists(self, name: str, entries: Sequence[Sequence[tuple[int, int]]]) -> tuple[str, str]:
-        """Where the list of each row begins, and all lists one after another."""
+        """The offsets of the list of each row, and the concatenated lists."""
         pairs = [x for entry in entries for pair in entry for x in pair]
-        return self.table(f"{name}_first", begins(entries)), self.table(name, pairs)
+        return self.table(f"{name}_first", offsets(entries)), self.table(name, pairs)
 
     def entry(self, table: str, index: str, offset: int) -> str:
         place = self.flow.emit(f"getelementptr i32, ptr {table}, i64 {index}")
@@ -292,7 +295,7 @@ class Solves:
         return self.flow.emit(f"zext i32 {self.flow.emit(f'load i32, ptr {place}')} to i64")
 
 
-def begins(entries: Sequence[Sequence[Any]]) -> list[int]:
+def offsets(entries: Sequence[Sequence[Any]]) -> list[int]:
     total = [0]
     for entry in entries:
         total.append(total[-1] + len(entry))
@@ -300,6 +303,6 @@ def begins(entries: Sequence[Sequence[Any]]) -> list[int]:
 
 
 def chunks(count: int, most: int) -> list[range]:
-    """Numbers from 0 on in parts of about the same length."""
+    """range(count) in parts of nearly equal length."""
     parts = -(-count // most)
     return [range(count * k // parts, count * (k + 1) // parts) for k in range(parts)]

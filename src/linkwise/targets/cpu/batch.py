@@ -1,9 +1,10 @@
-"""The batch loop in LLVM assembly: it runs blocks over contiguous rows, the last block on a padded copy of its rows.
+"""The batch loop in LLVM assembly: blocks over contiguous rows, with a padded copy for the last block.
 
-i64 @batch(i64 begin, i64 end, ptr work, ptr input, ..., ptr output, ...)   how many results are non-finite (`block_W`)
-i64 @work_bytes                                                             how much memory `work` must have
+i64 @batch(i64 begin, i64 end, ptr work, ptr input, ..., ptr output, ...)   count of non-finite results (see `block_W`)
+i64 @work_bytes                                                             size of `work` in bytes
 
-A small copy lies on the stack, a large one in `work`, behind what the blocks need there: threads may have small stacks.
+A small copy is on the stack. A large one is in `work`, behind the memory of the blocks, since threads may have small
+stacks.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ ON_STACK = 8192  # bytes
 
 
 class Batch(NamedTuple):
-    """What the text depends on. `sizes` are those of the rows of every array; the first `inputs` arrays are inputs."""
+    """Parameters of the text: row sizes of all arrays, of which the first `inputs` are inputs."""
 
     sizes: Sequence[int]
     inputs: int
@@ -34,7 +35,7 @@ class Batch(NamedTuple):
 
     @property
     def work_bytes(self) -> int:
-        """How much memory `work` must have."""
+        """Size of `work`."""
         rows = 0 if self.on_stack else sum(self.sizes)
         return (self.block_vectors + rows) * self.lanes * self.itemsize
 

@@ -1,7 +1,6 @@
-"""From LLVM's object code to an image: sections laid out side by side, and relocations applied.
+"""Converts LLVM's object code to an image: sections are laid out side by side, and relocations are applied.
 
-Names and numbers are those of ELF for 64 bits, and of its supplement for x86-64. Anything else in the object code
-means that there is no image of it.
+Names and numbers follow 64-bit ELF and its supplement for x86-64. Other object code has no image.
 """
 
 from __future__ import annotations
@@ -17,12 +16,12 @@ ELF = b"\x7fELF\x02\x01\x01"  # 64 bits, little-endian
 RELOCATABLE, X86_64 = 1, 62
 BITS, SYMBOLS, RELOCATIONS, ZEROS, SHORT_RELOCATIONS, UNWINDING = 1, 2, 4, 8, 9, 0x70000001  # kinds of sections
 WRITEABLE, IN_MEMORY, EXECUTABLE, PER_THREAD = 1, 2, 4, 0x400  # flags of sections
-DISTANCES = {2: "<i", 4: "<i", 24: "<q"}  # R_X86_64_PC32, PLT32, PC64: how far it is from here
+DISTANCES = {2: "<i", 4: "<i", 24: "<q"}  # relative relocations R_X86_64_PC32, PLT32, PC64
 GLOBAL = 1
 
 
 class NoImageError(ValueError):
-    """Object code that has no image; the message says why."""
+    """Object code has no image, for the reason in the message."""
 
 
 class Section(NamedTuple):
@@ -52,9 +51,9 @@ class Symbol(NamedTuple):
 
 
 def image_of(code: bytes) -> bytes:
-    """The image of LLVM's object code; NoImageError where there can be none."""
+    """The image of LLVM's object code; raises NoImageError."""
     sections = sections_of(code)
-    offsets, parts = laid_out(sections)
+    offsets, parts = lay_out_sections(sections)
     memory = bytearray(parts[-1][1] if parts else 0)
     for k, at in offsets.items():
         if sections[k].kind == BITS:
@@ -82,8 +81,8 @@ def sections_of(code: bytes) -> list[Section]:
     return [Section(*struct.unpack_from(SECTION, code, table + k * size)) for k in range(count)]
 
 
-def laid_out(sections: list[Section]) -> tuple[dict[int, int], list[tuple[int, int, str]]]:
-    """The offset of each section, by number; and the parts of the image: start, end and use."""
+def lay_out_sections(sections: list[Section]) -> tuple[dict[int, int], list[tuple[int, int, str]]]:
+    """The offset of each section by number, and the parts of the image: start, end and use."""
     offsets: dict[int, int] = {}
     parts = []
     end = 0
@@ -104,7 +103,7 @@ def laid_out(sections: list[Section]) -> tuple[dict[int, int], list[tuple[int, i
 
 
 def relocate(memory: bytearray, code: bytes, sections: list[Section], table: Section, offsets: dict[int, int]) -> None:
-    """Apply a table of relocations, which are distances, to its section."""
+    """Apply a table of relative relocations to its section."""
     if table.kind != RELOCATIONS:
         raise NoImageError("it has relocations of the short form")
     symbols = [Symbol(*values) for values in records(code, sections[table.link], SYMBOL)]

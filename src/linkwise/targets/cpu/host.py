@@ -1,13 +1,13 @@
 """The target "cpu": this machine's processor.
 
-LLVM takes longer to load than a kernel takes to run for a second. So its description of this processor is kept in the
-cache, and code that it compiled earlier is loaded without it (see `image`).
+Loading LLVM is slow. So its description of this processor is cached, and cached code is loaded without LLVM (see
+`image`).
 """
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -20,7 +20,7 @@ from ...kernels import cache, llvm
 from ...kernels.dispatch import MAX_STRAIGHT_LINKS
 from ...kernels.entry import Entry, has_entry
 from ...kernels.interface import REALS, Interface, Links
-from ...kernels.llvm import binding, environment, parsed, system
+from ...kernels.llvm import binding, environment, load_or_compile, load_or_compile_as, parse_module, system
 from ...kernels.lock import LOCK
 from ...kernels.target import BatchFunction, CodeTarget
 from . import image
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ...codegen.llvm.flow import Layout
     from ...codegen.llvm.loops import LoopText
     from ...codegen.llvm.rollout import Rollout
+    from ...codegen.llvm.solves import Row
     from ...ode.events import Crossing
     from ...ode.interface import Integrator, Solver
     from .rollout import HostRollout
@@ -36,10 +37,10 @@ if TYPE_CHECKING:
 ATTRIBUTES = """
 attributes #0 = { nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512" }
 attributes #1 = { nounwind noinline "prefer-vector-width"="512" "min-legal-vector-width"="512" }
-"""  # vectors of 64 bytes stay whole on processors for which LLVM prefers 32
+"""  # 64-byte vectors also on processors where LLVM prefers 32
 IDENTITY = "/sys/devices/system/cpu/modalias"  # Linux: maker, family and model of the processor, and all its features
-ANYWHERE, ONE_IMAGE = "jitdefault", "small"  # LLVM's code models: how far apart code and data may be
-OPTIMIZATION_OF_LONG_TEXTS = 1  # straight-line code is as fast, and compiled in less time
+ANYWHERE, ONE_IMAGE = "jitdefault", "small"  # LLVM's code models, which bound the distance of code and data
+OPTIMIZATION_OF_LONG_TEXTS = 1  # compiles faster, to straight-line code of the same speed
 LONG_TEXT = 1_000_000  # characters
 
 
@@ -59,9 +60,9 @@ class HostTarget(CodeTarget["MachineCode"]):
     fused: bool  # whether it multiplies and adds in one operation
 
     def text(self, program: Program | LoopText, interface: Interface) -> str:
-        """LLVM assembly: blocks of one state and of as many as a vector holds, the batch loop, the Python entry.
+        """LLVM assembly: blocks of one state and of one vector of states, the batch loop, the Python entry.
 
-        Very long programs have the second kind of block only, in which one state is computed as well.
+        Very long programs have only the second kind of block, also for one state.
         """
         if not isinstance(program, Program):
             return program.text(self.layouts(interface.dtype))
@@ -82,16 +83,29 @@ class HostTarget(CodeTarget["MachineCode"]):
         return "\n".join(texts)
 
     def load(self, text: str = "", binary: bytes = b"") -> MachineCode:
-        """The machine code of a text, or of the binary that was compiled from it earlier."""
+        """Compile a text, or load the binary that was compiled from it."""
         return MachineCode(self, text, binary)
 
-    def solves(self, places: Any, n: int, count: int, identity: str | None, dtype: str) -> MachineCode:
-        from .solves import solves_code
+    def solves(
+        self, places: Callable[[], Sequence[np.ndarray]], n: int, count: int, identity: str | None, dtype: str
+    ) -> MachineCode:
+        """The code of `codegen.llvm.solves`, for `count` values at these places in the derivatives of torques.
 
-        return solves_code(places, n, count, identity, dtype, self)
+        The places are the structural nonzeros of ∂²τ/∂q², ∂²τ/∂q∂q̇, ∂²τ/∂q̇² and ∂I/∂q, which `identity` determines.
+        """
+
+        def text() -> str:
+            from ...codegen.llvm.solves import Solves  # code from the cache needs none of this
+
+            return Solves(n, count, rows_of(places()), self.layouts(dtype)[-1]).text()
+
+        if identity is None:
+            return load_or_compile("solves", text(), self)
+        key = cache.key("solves", identity, dtype, repr(self), *environment())
+        return load_or_compile_as(key, cache.load(key), self, text)
 
     def call(self, code: MachineCode, interface: Interface, links: Links | None = None) -> BatchFunction:
-        """The function in the code that computes some states of a batch, from contiguous arrays into others."""
+        """The function that computes a range of states of a batch, on contiguous arrays."""
         pointers = [ctypes.c_void_p] * (1 + len(interface.inputs) + len(interface.outputs))
         loops = [ctypes.c_int64, *[ctypes.c_void_p] * (len(links.arguments) - 1)] if links else []
         prototype = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, *loops, *pointers)
@@ -122,42 +136,42 @@ class HostTarget(CodeTarget["MachineCode"]):
         return self.vector_bytes // (8 if dtype == "float64" else 4)
 
     def layouts(self, dtype: str) -> list[Layout]:
-        """One state at a time, and as many as the vectors hold."""
+        """Layouts of one state and of one vector of states."""
         from ...codegen.llvm.flow import Layout
 
         return [Layout(REALS[dtype], width, self.fused) for width in sorted({1, self.lanes(dtype)})]
 
 
 class MachineCode:
-    """Machine code in memory, for as long as this object lives."""
+    """Machine code in memory while this object lives."""
 
-    metadata: dict[str, str]  # what the cache keeps beside it; see `loader`
+    metadata: dict[str, str]  # what the cache keeps beside it; see `load_or_compile_as`
     from_cache = False
 
     def __init__(self, target: HostTarget, text: str = "", binary: bytes = b"") -> None:
-        """From assembly text, or from the binary compiled from it: an image, or where there is none, object code."""
+        """From assembly text, or from its binary: an image if possible, otherwise object code."""
         with LOCK:
             self.target, self.metadata = target, {}
-            self.binary = binary or compiled(target, text)
+            self.binary = binary or compile_binary(target, text)
             is_image = self.binary.startswith(image.MAGIC)
             self._loaded = image.Loaded(self.binary) if is_image else Engine(target, self.binary)
 
     def address(self, name: str) -> int:
-        """Of a function or a variable; 0 if there is none."""
+        """Address of a function or variable; 0 if there is none."""
         return self._loaded.address(name)
 
 
 class WorkMemory:
-    """Memory that machine code works in: calls at the same time have their own."""
+    """Work memory of machine code, with separate memory for concurrent calls."""
 
     def __init__(self, size: int) -> None:
-        """So many bytes."""
+        """`size` in bytes."""
         self.size = size
-        self._spare: list[np.ndarray] = []  # reused: new memory would first have to be mapped and cleared
+        self._spare: list[np.ndarray] = []  # reused, since new memory must be mapped and cleared
 
     @contextmanager
     def address(self) -> Iterator[int]:
-        """Where it is, for as long as the block lasts; 0 if there is none."""
+        """Borrow memory; its address, or 0 if the size is 0."""
         if not self.size:
             yield 0
             return
@@ -170,16 +184,40 @@ class WorkMemory:
 
 
 def work_bytes(code: MachineCode) -> int:
-    """How much memory straight-line code works in; see `batch`."""
+    """Size of the work memory of straight-line code; see `batch`."""
     return int(ctypes.c_int64.from_address(code.address("work_bytes")).value)
 
 
 def address(array: np.ndarray) -> int:
-    """Of a contiguous array's numbers: what `array.ctypes.data` gives, where possible in a third of the time."""
+    """Address of a contiguous array's numbers, in a third of the time of `array.ctypes.data`."""
     try:
         return ctypes.addressof(ctypes.c_char.from_buffer(array))  # type: ignore[arg-type]
-    except (TypeError, ValueError):  # it can only be read, is empty, or is not contiguous
+    except (TypeError, ValueError):  # read-only, empty or not contiguous
         return int(array.ctypes.data)
+
+
+def rows_of(places: Sequence[np.ndarray]) -> list[list[Row]]:
+    """For each joint, the rows of its products with structural nonzeros, at least one."""
+    from ...codegen.llvm.solves import Row  # code from the cache needs none of this
+
+    q_q, q_qd, qd_qd, inertia = places
+    joints = []
+    for j in range(len(inertia)):
+        rows = [
+            Row(
+                m,
+                sparse_entries(inertia[m, :, j]),
+                [[], *(sparse_entries(tensor[m, j]) for tensor in (q_q, q_qd, qd_qd))],
+            )
+            for m in range(len(inertia))
+        ]
+        joints.append([row for row in rows if row.slopes or any(row.seconds)] or rows[j : j + 1])
+    return joints
+
+
+def sparse_entries(places: np.ndarray) -> list[tuple[int, int]]:
+    """The column and the number of each value."""
+    return [(k, number) for k, number in enumerate(places.tolist()) if number >= 0]
 
 
 # the processor
@@ -187,16 +225,16 @@ def address(array: np.ndarray) -> int:
 
 @lru_cache(maxsize=1)
 def host_target() -> HostTarget:
-    """The processor that this runs on."""
-    target = cached_host()
+    """The processor of this machine."""
+    target = read_cached_host()
     if target is None:
-        target, key = detected_host(), host_key()
+        target, key = detect_host(), host_key()
         if key is not None:
             cache.store(key, {name: str(value) for name, value in asdict(target).items()}, b"")
     return target
 
 
-def cached_host() -> HostTarget | None:
+def read_cached_host() -> HostTarget | None:
     key = host_key()
     cached = cache.load(key) if key is not None else None
     if cached is None:
@@ -206,7 +244,7 @@ def cached_host() -> HostTarget | None:
 
 
 def host_key() -> str | None:
-    """The cache key of LLVM's description of this processor; None where only LLVM can tell processors apart."""
+    """The cache key of LLVM's description of this processor; None if the system does not identify processors."""
     try:
         with open(IDENTITY, "rb") as file:
             identity = file.read().decode(errors="replace")
@@ -215,8 +253,8 @@ def host_key() -> str | None:
     return cache.key("processor", identity, *environment())
 
 
-def detected_host() -> HostTarget:
-    """The processor that LLVM finds."""
+def detect_host() -> HostTarget:
+    """The processor as LLVM describes it."""
     with LOCK:
         try:
             features = binding().get_host_cpu_features()
@@ -229,8 +267,8 @@ def detected_host() -> HostTarget:
     return HostTarget(name, flat, width, "fma" in has or system()[-1].lower() in ("arm64", "aarch64"))
 
 
-def compiled(target: HostTarget, text: str) -> bytes:
-    """An image of the code where that is possible, otherwise object code for LLVM to load."""
+def compile_binary(target: HostTarget, text: str) -> bytes:
+    """Compile to an image if possible, otherwise to object code that LLVM loads."""
     if image.supported():
         from . import elf  # code from the cache needs none of this
 
@@ -242,7 +280,7 @@ def compiled(target: HostTarget, text: str) -> bytes:
 
 
 def object_code(target: HostTarget, text: str, model: str) -> bytes:
-    module = parsed(text + ATTRIBUTES if text else "")
+    module = parse_module(text + ATTRIBUTES if text else "")
     level = min(llvm.OPTIMIZATION, OPTIMIZATION_OF_LONG_TEXTS) if len(text) > LONG_TEXT else llvm.OPTIMIZATION
     return bytes(target_machine(target, model, level).emit_object(module))
 
@@ -256,7 +294,7 @@ def target_machine(target: HostTarget, model: str, level: int) -> Any:
 
 
 class Engine:
-    """Object code, loaded by LLVM."""
+    """Object code loaded by LLVM."""
 
     def __init__(self, target: HostTarget, binary: bytes) -> None:
         library = binding()

@@ -1,8 +1,7 @@
-"""Position-independent machine code that is loaded by copying it.
+"""Position-independent machine code, loaded by a copy and without LLVM.
 
-An image is made from LLVM's object code (`elf`), for Linux on x86-64, with separate pages for code, constants and
-variables. The code refers to itself by relative addresses and to nothing else; object code that does not has no image.
-Loading an image needs no LLVM.
+An image is made from LLVM's object code (`elf`) on Linux for x86-64, with separate pages for code, constants and
+variables. All its references are relative and internal; other object code has no image.
 
     linkwise image 3
     parts                             start, end and use of every part
@@ -28,7 +27,7 @@ def supported() -> bool:
 
 
 class Loaded:
-    """An image in memory, for as long as this object lives. No page can be written to and run at once."""
+    """An image in memory while this object lives. No page is both writeable and executable."""
 
     def __init__(self, image: bytes) -> None:
         if not image.startswith(MAGIC):
@@ -46,7 +45,7 @@ class Loaded:
                 protect(self._start + start, stop - start, mmap.PROT_READ | (mmap.PROT_EXEC if use == RUN else 0))
 
     def address(self, name: str) -> int:
-        """Of a function or a variable; 0 if there is none of that name."""
+        """Address of a function or variable; 0 if there is none of that name."""
         return self._start + self._symbols[name] if name in self._symbols else 0
 
 

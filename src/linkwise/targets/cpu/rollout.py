@@ -1,4 +1,4 @@
-"""Rollouts on this processor: as many trajectories at a time as its vectors hold, on as many threads as pay."""
+"""Rollouts on this processor: one trajectory per vector lane, on several threads."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from ...codegen.llvm.flow import Layout
 from ...codegen.llvm.rollout import Rollout, rollout_text
 from ...kernels.arrays import Arrays, addresses
 from ...kernels.interface import REALS, SHARE
-from ...kernels.kernel import resolved
-from ...kernels.loader import load_or_compile
+from ...kernels.kernel import thread_count
+from ...kernels.llvm import load_or_compile
 from ...ode.rollout import Part, Rows, Settings, cost_of, in_parts
 from .host import host_target
 
-SLICE = 1_000_000_000  # operations between two looks at the keyboard: less than a second
+SLICE = 1_000_000_000  # operations between two chances for Ctrl-C: less than a second
 WHOLE, POINTER = ctypes.c_int64, ctypes.c_void_p
 FLOATS: dict[str, Any] = {"float64": ctypes.c_double, "float32": ctypes.c_float}
 
 
 class HostRollout:
-    """On this processor: as many trajectories at a time as its vectors hold, on as many threads as pay."""
+    """A compiled rollout, with one trajectory per vector lane."""
 
     def __init__(self, rollout: Rollout, dtype: str) -> None:
         target = host_target()
@@ -36,7 +36,7 @@ class HostRollout:
         self.sizes = rollout.inputs
 
     def most(self, trajectories: int) -> int:
-        """How many steps are made at once."""
+        """Steps of one call."""
         return max(1, SLICE // (self.lanes * self.cost))
 
     def fill(
@@ -61,11 +61,11 @@ class HostRollout:
         threads: int | None,
         spare: Sequence[int] = (),
     ) -> None:
-        """Fill the outputs, given by their addresses; `spare` are such for q and qd, if there are several parts."""
+        """Fill the outputs, given by address; `spare` are buffers for q and qd between several parts."""
         most = self.most(trajectories)
         group = self.lanes * settings.steps * self.cost  # operations of as many trajectories as there are lanes
         groups = -(-trajectories // self.lanes)
-        workers = resolved(threads, groups, max(1, SHARE // group))
+        workers = thread_count(threads, groups, max(1, SHARE // group))
         size = self.lanes * max(1, min(SLICE // group, -(-groups // workers)))
         waiting, lock, ended = iter(range(0, trajectories, size)), threading.Lock(), threading.Event()
 

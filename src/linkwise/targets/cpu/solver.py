@@ -1,4 +1,4 @@
-"""The driver in machine code: trajectories in the lanes of vectors, on as many threads as pay."""
+"""The integrator's driver in machine code: one trajectory per vector lane, on several threads."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 
 from ...codegen.llvm.flow import Layout
 from ...graph import Program, count
-from ...kernels.kernel import resolved
-from ...kernels.loader import load_or_compile
+from ...kernels.kernel import thread_count
+from ...kernels.llvm import load_or_compile
 from ...lazy import cached_property
 from ...ode.events import Crossing
 from ...ode.interface import Task
@@ -20,7 +20,7 @@ from ...ode.trajectories import RUNNING, Trajectories
 from ..driver_text import driver_text
 from .host import HostTarget, host_target
 
-SLICE = 1_000_000_000  # operations between two calls of the watch: less than a second
+SLICE = 1_000_000_000  # operations between two calls of `watch`: less than a second
 WHOLE, POINTER, REAL = ctypes.c_int64, ctypes.c_void_p, ctypes.c_double
 ADVANCE = ctypes.CFUNCTYPE(
     None, POINTER, POINTER, WHOLE, POINTER, POINTER, REAL, POINTER, WHOLE, POINTER, REAL, POINTER, POINTER, WHOLE,
@@ -29,7 +29,7 @@ ADVANCE = ctypes.CFUNCTYPE(
 
 
 def address(array: Any) -> int:
-    """Where its numbers are; sooner told than by `array.ctypes`."""
+    """Address of its numbers; faster than `array.ctypes`."""
     return ctypes.addressof(ctypes.c_char.from_buffer(array)) if array.size else 0
 
 
@@ -52,11 +52,11 @@ class CompiledDriver:
         return stages * count(self.program).total + stages * stages * self.program.inputs[1].size
 
     def run(self, trajectories: Trajectories, task: Task, end: float) -> None:
-        """Integrate to the end, from wherever the trajectories are; they are up to date, even if `watch` raises."""
+        """Integrate all running trajectories to `end`. They are up to date even if `watch` raises."""
         records, log = trajectories.with_parameters(task.parameters), trajectories.log
         alone = len(records) == 1 and task.threads is None
         width = self.lanes if len(records) > 1 else 1
-        workers = 1 if alone else resolved(task.threads, -(-len(records) // width), 1)
+        workers = 1 if alone else thread_count(task.threads, -(-len(records) // width), 1)
         budget = max(1, SLICE // (self.cost * width))
         function, vectors = self.functions[width], self.vectors
         max_steps = int(min(task.max_steps, 1 << 62))

@@ -1,7 +1,7 @@
-"""Arrays of other libraries on a GPU: where their numbers are, on which stream they are made, and new ones like them.
+"""Arrays of other libraries on a GPU: their memory, their streams, and allocation of results.
 
-torch, CuPy, JAX and Numba have a class each. Whatever else has `__cuda_array_interface__` or `__dlpack__` is read in
-place, and gets results as `DeviceArray`. A library is imported only where one of its arrays was passed.
+torch, CuPy, JAX and Numba have a class each. Other arrays with `__cuda_array_interface__` or `__dlpack__` are read in
+place, and their results are `DeviceArray`s. A library is imported when one of its arrays is passed.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from ...robot.named_arrays import GRADIENTS
 from . import dlpack
 from .driver import Device, device, device_of
 from .memory import DeviceArray
-from .streams import canonical, keep
+from .streams import canonical_handle, keep_until_done
 
 EXPECTED = "expected arrays on a GPU: of torch, CuPy, JAX or Numba, or others with __cuda_array_interface__ or DLPack"
 Shape = tuple[int, ...]
 
 
 class View(NamedTuple):
-    """An array on a GPU, as a kernel sees it. `owner` keeps the numbers alive."""
+    """An array on a GPU, as a kernel reads it. `owner` keeps its memory alive."""
 
     pointer: int
     shape: Shape
     dtype: str
-    strides: Shape | None  # in numbers; None: one after another, as they are read and written in place
+    strides: Shape | None  # in numbers; None: contiguous, so that kernels read and write it in place
     owner: Any
 
     @property
@@ -45,15 +45,15 @@ class View(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        """Of a contiguous array."""
+        """Size of a contiguous array."""
         return math.prod(self.shape) * np.dtype(self.dtype).itemsize
 
     def overlaps(self, other: View) -> bool:
-        """Whether two arrays share memory, or it is hard to tell."""
+        """Whether two arrays may share memory."""
         if self.contiguous and other.contiguous:
             return self.pointer < other.pointer + other.nbytes and other.pointer < self.pointer + self.nbytes
         try:
-            return bool(np.shares_memory(np.asarray(Strided(self)), np.asarray(Strided(other)), max_work=MOST_WORK))  # type: ignore[arg-type]
+            return bool(np.shares_memory(np.asarray(Strided(self)), np.asarray(Strided(other)), max_work=MAX_WORK))  # type: ignore[arg-type]
         except RuntimeError:  # NumPy gives up
             return True
 
@@ -64,28 +64,28 @@ class View(NamedTuple):
 
 
 class Strided:
-    """An array as NumPy sees it, which only looks at the addresses."""
+    """An array for NumPy's overlap test, which uses only the addresses."""
 
     def __init__(self, view: View) -> None:
         kind = np.dtype(view.dtype)
         strides = None if view.strides is None else tuple(step * kind.itemsize for step in view.strides)
-        about = {"shape": view.shape, "typestr": kind.str, "data": (view.pointer, False), "strides": strides}
-        self.__array_interface__ = {**about, "version": 3}
+        interface = {"shape": view.shape, "typestr": kind.str, "data": (view.pointer, False), "strides": strides}
+        self.__array_interface__ = {**interface, "version": 3}
 
 
 class Library:
-    """What is done with the arrays of a library; here for any that has one of the two protocols."""
+    """Access to the arrays of a library. The base class serves any library with one of the two protocols."""
 
-    waits = True  # whether a call waits for the GPU: the library may free its arrays on another stream
-    keeps_for_graphs = False  # whether memory of a capture is given to nobody else as long as its graph lives
-    names_streams = True  # whether each array has a stream of its own; otherwise there is a current one
+    waits = True  # whether a call waits for the GPU, since the library may free its arrays on another stream
+    keeps_for_graphs = False  # whether memory allocated during a capture is reserved while the graph lives
+    names_streams = True  # whether each array names its stream; otherwise the library has a current stream
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.module: Any = import_module(name) if name else None
 
     def refusal(self, x: Any) -> str:
-        """Why a kernel cannot take it; nothing if it can."""
+        """Why a kernel cannot take the array; empty if it can."""
         if not hasattr(x, "__cuda_array_interface__"):
             return "" if x.__dlpack_device__()[0] in (dlpack.CUDA, dlpack.MANAGED) else ON_CPU
         masked = x.__cuda_array_interface__.get("mask") is not None
@@ -93,67 +93,67 @@ class Library:
 
     def view(self, x: Any) -> View:
         if not hasattr(x, "__cuda_array_interface__"):
-            content = dlpack.imported(x.__dlpack__())
+            content = dlpack.import_array(x.__dlpack__())
             steps = None if is_contiguous(content.shape, content.strides) else content.strides
             return View(content.pointer, content.shape, content.dtype, steps, content.owner)
-        about = x.__cuda_array_interface__
-        shape, strides, kind = tuple(about["shape"]), about.get("strides"), np.dtype(about["typestr"])
+        interface = x.__cuda_array_interface__
+        shape, strides, kind = tuple(interface["shape"]), interface.get("strides"), np.dtype(interface["typestr"])
         steps = tuple(step // kind.itemsize for step in strides) if strides else None
-        name = kind.name if kind.isnative else kind.str  # of numbers in another byte order, which no kernel takes
-        return View(about["data"][0], shape, name, None if is_contiguous(shape, steps) else steps, x)
+        name = kind.name if kind.isnative else kind.str  # kernels refuse the name of another byte order
+        return View(interface["data"][0], shape, name, None if is_contiguous(shape, steps) else steps, x)
 
-    def unwritable(self, x: Any, view: View) -> str:
-        """Why results cannot be written to an array, which is seen so; nothing if they can."""
+    def write_refusal(self, x: Any, view: View) -> str:
+        """Why results cannot be written to the array of this view; empty if they can."""
         read_only = getattr(x, "__cuda_array_interface__", {}).get("data", (0, False))[1]
-        return "cannot be written to" if read_only else shared(view)
+        return "cannot be written to" if read_only else internal_overlap_error(view)
 
     def device(self, x: Any) -> Device:
         if hasattr(x, "__dlpack_device__"):
             return device(int(x.__dlpack_device__()[1]))
         pointer = self.view(x).pointer
-        return device_of(pointer) if pointer else device(0)  # an empty array may be nowhere
+        return device_of(pointer) if pointer else device(0)  # an empty array may have no address
 
     def streams(self, arrays: Sequence[Any]) -> list[int]:
-        """Those on which arrays are made and used: the library's current one, or those that arrays name."""
-        named = []
+        """The streams that produce and use the arrays: the library's current one, or those that the arrays name."""
+        streams = []
         for x in arrays:
             if not hasattr(x, "__cuda_array_interface__"):
                 x.__dlpack__()  # the library makes the default stream wait for the array
-                named.append(0)
+                streams.append(0)
             elif x.__cuda_array_interface__.get("stream") is not None:
-                named.append(canonical(int(x.__cuda_array_interface__["stream"])))
-        return named
+                streams.append(canonical_handle(int(x.__cuda_array_interface__["stream"])))
+        return streams
 
     @contextmanager
     def on_stream(self, gpu: Device, stream: int) -> Iterator[None]:
-        """Let the library use this stream, of this GPU, meanwhile."""
+        """Make this stream of this GPU the library's current one."""
         yield
 
     def keep(self, arrays: Sequence[Any], gpu: Device, stream: int) -> None:
-        """Let nobody else have the memory of arrays before all that was asked for on a stream is done."""
+        """Reserve the memory of the arrays until the work queued on a stream is done."""
         if not self.waits:
-            keep(arrays, gpu, stream)
+            keep_until_done(arrays, gpu, stream)
 
-    def converted(self, x: Any, shape: Shape, dtype: str) -> Any:
-        """The numbers in this shape, to which they broadcast, and dtype."""
+    def convert(self, x: Any, shape: Shape, dtype: str) -> Any:
+        """A contiguous copy in this dtype, broadcast to this shape."""
         raise TypeError(
             f"{kind_of(x)} has shape {self.view(x).shape} and dtype {self.view(x).dtype} (expected {shape},"
             f" contiguous, and {dtype}: arrays of this library are not converted)"
         )
 
     def new(self, x: Any, shape: Shape, dtype: str, stream: int) -> Any:
-        """A new array beside x."""
+        """A new array on the device of x."""
         return DeviceArray(self.device(x), shape, dtype, stream)
 
     def assign(self, x: Any, computed: Any, stream: int) -> None:
-        """Copy the numbers into an array of the user's."""
+        """Copy computed numbers into the caller's array."""
         raise TypeError(f"out is not contiguous, or shares memory with an input, and {kind_of(x)} is not copied to")
 
-    def written(self, x: Any) -> None:
-        """Tell the library that a kernel wrote to an array of the user's."""
+    def mark_written(self, x: Any) -> None:
+        """Tell the library that a kernel wrote to the caller's array."""
 
-    def finished(self, x: Any) -> Any:
-        """A result as it is given to the caller."""
+    def result_for_caller(self, x: Any) -> Any:
+        """The result as an array of the caller's library."""
         return x
 
 
@@ -188,12 +188,12 @@ class Torch(Library):
         return str(x.device.type)
 
     def view(self, x: Any) -> View:
-        plain = x.is_contiguous() and not x.is_neg()  # of a negative view, memory has the negatives
+        direct = x.is_contiguous() and not x.is_neg()  # memory of a negative view holds the opposites
         dtype = str(x.dtype).removeprefix("torch.")
-        return View(x.data_ptr(), tuple(x.shape), dtype, None if plain else tuple(x.stride()), x)
+        return View(x.data_ptr(), tuple(x.shape), dtype, None if direct else tuple(x.stride()), x)
 
-    def unwritable(self, x: Any, view: View) -> str:
-        return shared(view)
+    def write_refusal(self, x: Any, view: View) -> str:
+        return internal_overlap_error(view)
 
     def device(self, x: Any) -> Device:
         return device(x.device.index)
@@ -214,7 +214,7 @@ class Torch(Library):
         cuda = self.module.cuda
         return cuda.ExternalStream(stream, gpu.ordinal) if stream else cuda.default_stream(gpu.ordinal)
 
-    def converted(self, x: Any, shape: Shape, dtype: str) -> Any:
+    def convert(self, x: Any, shape: Shape, dtype: str) -> Any:
         return x.detach().resolve_neg().to(getattr(self.module, dtype)).expand(shape).contiguous()
 
     def new(self, x: Any, shape: Shape, dtype: str, stream: int) -> Any:
@@ -223,19 +223,19 @@ class Torch(Library):
     def assign(self, x: Any, computed: Any, stream: int) -> None:
         x.copy_(computed)
 
-    def written(self, x: Any) -> None:
-        """Autograd finds out that a number it has saved has changed."""
+    def mark_written(self, x: Any) -> None:
+        """Raise the version of the tensor, so that autograd detects the change."""
         if x.is_inference():
             return
         raise_version = getattr(self.module.autograd.graph, "increment_version", None)
         if raise_version is not None:
             raise_version(x)
-        else:  # torch before 2.3: any operation in place will do
+        else:  # torch before 2.3: any in-place operation raises it
             x.detach().view(-1)[:0].zero_()
 
 
 class StreamHandle(NamedTuple):
-    """A stream of the driver by the CUDA stream protocol: its version, 0, and the handle."""
+    """A driver stream in the CUDA stream protocol: version 0 and the handle."""
 
     handle: int
 
@@ -255,8 +255,8 @@ class CuPy(Library):
         steps = None if x.flags.c_contiguous else tuple(step // x.itemsize for step in x.strides)
         return View(x.data.ptr, x.shape, x.dtype.name, steps, x)
 
-    def unwritable(self, x: Any, view: View) -> str:
-        return shared(view)
+    def write_refusal(self, x: Any, view: View) -> str:
+        return internal_overlap_error(view)
 
     def device(self, x: Any) -> Device:
         return device(x.device.id)
@@ -265,7 +265,7 @@ class CuPy(Library):
         if not arrays:
             return []
         with arrays[0].device:
-            return [canonical(int(self.module.cuda.get_current_stream().ptr))]
+            return [canonical_handle(int(self.module.cuda.get_current_stream().ptr))]
 
     @contextmanager
     def on_stream(self, gpu: Device, stream: int) -> Iterator[None]:
@@ -275,11 +275,11 @@ class CuPy(Library):
 
     def stream(self, handle: int) -> Any:
         cuda = self.module.cuda
-        if hasattr(cuda.Stream, "from_external"):  # CuPy 14, which warns of the other one
+        if hasattr(cuda.Stream, "from_external"):  # CuPy 14, where ExternalStream is deprecated
             return cuda.Stream.from_external(StreamHandle(handle))
         return cuda.ExternalStream(handle)
 
-    def converted(self, x: Any, shape: Shape, dtype: str) -> Any:
+    def convert(self, x: Any, shape: Shape, dtype: str) -> Any:
         with x.device:
             return self.module.ascontiguousarray(self.module.broadcast_to(x.astype(dtype, copy=False), shape))
 
@@ -293,7 +293,7 @@ class CuPy(Library):
 
 
 class Jax(Library):
-    """JAX tells nobody its streams: a call waits for its inputs before, and for its results after."""
+    """JAX arrays. JAX does not expose its streams: a call waits for its inputs and for its results."""
 
     def refusal(self, x: Any) -> str:
         if isinstance(x, self.module.core.Tracer):
@@ -308,7 +308,7 @@ class Jax(Library):
         x.block_until_ready()
         return View(x.unsafe_buffer_pointer(), x.shape, x.dtype.name, None, x)
 
-    def unwritable(self, x: Any, view: View) -> str:
+    def write_refusal(self, x: Any, view: View) -> str:
         return "is an array of JAX, which is never written to (expected no out)"
 
     def device(self, x: Any) -> Device:
@@ -317,18 +317,18 @@ class Jax(Library):
     def streams(self, arrays: Sequence[Any]) -> list[int]:
         return []
 
-    def converted(self, x: Any, shape: Shape, dtype: str) -> Any:
+    def convert(self, x: Any, shape: Shape, dtype: str) -> Any:
         numbers = import_module("jax.numpy").broadcast_to(x.astype(dtype), shape)
         if numbers.dtype != dtype:
             raise TypeError(f"JAX is set up without {dtype} (expected jax.config.update('jax_enable_x64', True))")
         return numbers
 
-    def finished(self, x: Any) -> Any:
+    def result_for_caller(self, x: Any) -> Any:
         return import_module("jax.dlpack").from_dlpack(x)
 
 
 class Numba(Library):
-    """Arrays of numba.cuda, on the stream that they were made on."""
+    """Arrays of numba.cuda, on the stream that they were created on."""
 
     waits = False
 
@@ -337,7 +337,9 @@ class Numba(Library):
         return device_of(pointer) if pointer else device(0)
 
     def streams(self, arrays: Sequence[Any]) -> list[int]:
-        return [canonical(int(x.__cuda_array_interface__.get("stream") or 0)) for x in arrays]  # None: the default one
+        return [
+            canonical_handle(int(x.__cuda_array_interface__.get("stream") or 0)) for x in arrays
+        ]  # None: the default stream
 
     def new(self, x: Any, shape: Shape, dtype: str, stream: int) -> Any:
         return import_module("numba.cuda").device_array(shape, dtype, stream=self._stream(stream))
@@ -349,23 +351,23 @@ class Numba(Library):
         return import_module("numba.cuda").external_stream(stream) if stream else 0
 
 
-class Own(Library):
-    """`DeviceArray`."""
+class DeviceArrays(Library):
+    """Arrays of class `DeviceArray`."""
 
     waits = False
 
     def keep(self, arrays: Sequence[Any], gpu: Device, stream: int) -> None:
-        """Nothing is needed: the driver waits before it frees their memory."""
+        """The driver itself waits before it frees their memory."""
 
 
 ON_CPU = "is on the CPU"
-MOST_WORK = 100_000  # of NumPy, to find out whether arrays share memory
-LIBRARIES = {"torch": Torch, "cupy": CuPy, "jax": Jax, "numba": Numba, "linkwise": Own}
+MAX_WORK = 100_000  # effort of NumPy to find out whether arrays share memory
+LIBRARIES = {"torch": Torch, "cupy": CuPy, "jax": Jax, "numba": Numba, "linkwise": DeviceArrays}
 _libraries: dict[str, Library] = {}
 
 
 def library_of(name: str, value: Any) -> Library:
-    """That of an array; a TypeError where it is none that a kernel can take."""
+    """The library of an array; a TypeError if kernels cannot take the array."""
     package = package_of(value)
     if package in ("", "linkwise"):
         protocols = ("__cuda_array_interface__", "__dlpack_device__")
@@ -382,7 +384,7 @@ def library_of(name: str, value: Any) -> Library:
 
 
 def package_of(value: Any) -> str:
-    """The name of a library that has a class here, also for arrays of classes derived from its own."""
+    """The name of a library in `LIBRARIES`, also for subclasses of its arrays; empty for others."""
     for package, kind in (("torch", "Tensor"), ("cupy", "ndarray")):
         if isinstance(value, getattr(sys.modules.get(package), kind, ())):
             return package
@@ -390,7 +392,7 @@ def package_of(value: Any) -> str:
     return package if package in ("jax", "numba", "linkwise") else ""
 
 
-def shared(view: View) -> str:
+def internal_overlap_error(view: View) -> str:
     return "has elements that share memory (expected one of its own for each)" if view.has_internal_overlap else ""
 
 

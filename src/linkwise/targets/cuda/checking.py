@@ -1,4 +1,4 @@
-"""Whether results on a GPU are finite; where they are not, these states come to the host, where it is said why."""
+"""Check GPU results for NaN and infinity; diagnose on the host."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from ...errors import SingularError
 from ...kernels.interface import REALS, Argument, Interface
-from ...kernels.loader import load_or_compile
+from ...kernels.llvm import load_or_compile
 from .arrays import View
 from .driver import Device
 from .memory import DeviceArray
@@ -20,34 +20,34 @@ from .target import CudaTarget, Launch
 if TYPE_CHECKING:
     from .kernel import CudaKernel
 
-BLOCK = 1 << 26  # bytes that come to the host at a time
+BLOCK = 1 << 26  # bytes copied to the host at a time
 
 
 def check(
     kernel: CudaKernel, gpu: Device, batch: tuple[int, ...], rows: Sequence[View], results: Sequence[View], stream: int
 ) -> None:
-    """Wait for the results; raise the error that a kernel of the CPU raises for these states, if it does."""
-    if not marked(gpu, results, 1, stream)[0] or kernel._explain is None:
+    """Wait for the results and raise the error that a CPU kernel raises for these states, if any."""
+    if not non_finite_rows(gpu, results, 1, stream)[0] or kernel._explain is None:
         return
     count = math.prod(batch)
-    suspects = np.flatnonzero(marked(gpu, results, count, stream) & ~marked(gpu, rows, count, stream))
+    suspects = np.flatnonzero(non_finite_rows(gpu, results, count, stream) & ~non_finite_rows(gpu, rows, count, stream))
     states = max(1, BLOCK // max(1, sum(view.nbytes for view in (*rows, *results)) // count))
-    for start, those in in_blocks(suspects, states):
+    for start, indices in blocks_of(suspects, states):
         some = slice(start, min(start + states, count))
         here = [
-            [on_host(gpu, view, len(batch), count, some, stream)[those - start] for view in views]
+            [on_host(gpu, view, len(batch), count, some, stream)[indices - start] for view in views]
             for views in (rows, results)
         ]
         try:
             kernel._explain(kernel, *here)
         except SingularError as error:
             first, *others = error.state
-            state = tuple(map(int, np.unravel_index(those[first], batch)))
+            state = tuple(map(int, np.unravel_index(indices[first], batch)))
             raise SingularError(error.message, error.reason, (*state, *others)) from None
 
 
-def marked(gpu: Device, views: Sequence[View], rows: int, stream: int) -> np.ndarray:
-    """In which of so many rows a number is not finite."""
+def non_finite_rows(gpu: Device, views: Sequence[View], rows: int, stream: int) -> np.ndarray:
+    """Which of the rows have a number that is not finite."""
     marks = DeviceArray(gpu, (rows,), "uint8", stream)
     with gpu.current() as call:
         call.call("cuMemsetD8Async", marks.pointer, 0, marks.nbytes, stream or None)
@@ -58,22 +58,22 @@ def marked(gpu: Device, views: Sequence[View], rows: int, stream: int) -> np.nda
     return marks.copy_to_host().astype(bool)
 
 
-def in_blocks(suspects: np.ndarray, states: int) -> Iterator[tuple[int, np.ndarray]]:
-    """The blocks of so many states that have suspects, each by its first state, and these."""
+def blocks_of(suspects: np.ndarray, states: int) -> Iterator[tuple[int, np.ndarray]]:
+    """The blocks of `states` states that have suspects: the first state of each block, and its suspects."""
     first = suspects // states
     ends = np.flatnonzero(np.diff(first)) + 1
-    for those in np.split(suspects, ends) if len(suspects) else ():
-        yield int(those[0]) // states * states, those
+    for indices in np.split(suspects, ends) if len(suspects) else ():
+        yield int(indices[0]) // states * states, indices
 
 
 def explain(kernel: CudaKernel, rows: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None:
-    """The same of arrays on the host."""
+    """`check` for arrays on the host."""
     if kernel._explain is not None and not all(np.isfinite(result).all() for result in results):
         kernel._explain(kernel, rows, results)
 
 
 def on_host(gpu: Device, view: View, axes: int, count: int, some: slice, stream: int) -> np.ndarray:
-    """A copy of some states of a batch, which has so many axes and states."""
+    """A copy on the host of some states of a batch with `axes` axes and `count` states."""
     array = np.empty((some.stop - some.start, *view.shape[axes:]), view.dtype)
     if array.nbytes:
         with gpu.beside_captures() as call:

@@ -48,24 +48,24 @@ class Tensor(Structure):
 
 
 class Content(NamedTuple):
-    """An array of another library, for as long as `owner` lives."""
+    """An array of another library, valid while `owner` lives."""
 
     pointer: int
     shape: tuple[int, ...]
-    strides: tuple[int, ...] | None  # in numbers; None: one row after another
+    strides: tuple[int, ...] | None  # in numbers; None: contiguous
     dtype: str
     owner: Owner
 
 
 class Owner:
-    """Tells the other library when its array is no longer used."""
+    """Calls the deleter of the other library when it is collected."""
 
     def __init__(self, address: int, deleter: int | None) -> None:
         if deleter:
             weakref.finalize(self, Deleter(deleter), address).atexit = False
 
 
-_exported: dict[int, tuple[Any, ...]] = {}  # what must live until the other library lets go of it
+_exported: dict[int, tuple[Any, ...]] = {}  # kept alive until the other library calls the deleter
 
 
 def delete(address: int) -> None:
@@ -76,7 +76,7 @@ DELETE = Deleter(delete)
 
 
 def python_function(name: str, result: Any, *types: Any) -> Any:
-    """A function of Python's C interface, with this prototype for us alone."""
+    """A function of Python's C API with a prototype that no other user of ctypes.pythonapi sees."""
     return ctypes.PYFUNCTYPE(result, *types)((name, ctypes.pythonapi))
 
 
@@ -88,7 +88,7 @@ RENAME = python_function("PyCapsule_SetName", c_int, ctypes.py_object, c_char_p)
 
 
 def dispose(capsule: int) -> None:
-    """Of a capsule that nobody took."""
+    """Release the array of a capsule that nobody consumed."""
     if IS_VALID(capsule, FRESH):
         _exported.pop(POINTER_OF_DYING(capsule, FRESH), None)
 
@@ -96,8 +96,10 @@ def dispose(capsule: int) -> None:
 DISPOSE = ctypes.PYFUNCTYPE(None, c_void_p)(dispose)
 
 
-def exported(owner: Any, pointer: int, shape: tuple[int, ...], itemsize: int, device: int, kind: int = FLOAT) -> Any:
-    """A capsule of an array on a GPU; `owner` lives as long as anyone uses it."""
+def export_array(
+    owner: Any, pointer: int, shape: tuple[int, ...], itemsize: int, device: int, kind: int = FLOAT
+) -> Any:
+    """A capsule of an array on a GPU; it keeps `owner` alive while the array is used."""
     sizes = (c_int64 * max(len(shape), 1))(*shape)
     steps = (c_int64 * max(len(shape), 1))()
     step = 1
@@ -110,8 +112,8 @@ def exported(owner: Any, pointer: int, shape: tuple[int, ...], itemsize: int, de
     return NEW(address, FRESH, ctypes.cast(DISPOSE, c_void_p))
 
 
-def imported(capsule: Any) -> Content:
-    """What a capsule contains; it is taken from it."""
+def import_array(capsule: Any) -> Content:
+    """Consume a capsule and return its array."""
     address = POINTER_OF(capsule, FRESH)
     tensor = Tensor.from_address(address)
     RENAME(capsule, TAKEN)
@@ -119,6 +121,5 @@ def imported(capsule: Any) -> Content:
     strides = tuple(tensor.strides[k] for k in range(tensor.ndim)) if tensor.strides else None
     kinds = {WHOLE: "int", 1: "uint", FLOAT: "float"}
     dtype = f"{kinds.get(tensor.code, 'other')}{tensor.bits}"
-
     pointer = (tensor.data or 0) + tensor.byte_offset
     return Content(pointer, shape, strides, dtype, Owner(address, tensor.deleter))

@@ -1,4 +1,4 @@
-"""The CUDA driver, libcuda, called through ctypes. It is loaded when it is first needed, never by an import."""
+"""The CUDA driver, libcuda, called through ctypes. It is loaded at the first use, never by an import."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from typing import Any
 
 from ...errors import CudaError, CudaMemoryError, is_integer
 
-OLDEST = 11000  # version of the driver's interface: that of CUDA 11.0, whose drivers know the PTX that LLVM writes
+OLDEST = 11000  # interface of CUDA 11.0, the first whose drivers read the PTX that LLVM writes
 OUT_OF_MEMORY, NO_DEVICE, NO_BINARY, NEWER_PTX, NOT_READY = 2, 100, 209, 222, 600
 THREADS, REGISTERS, LOCAL_BYTES = 0, 4, 3  # attributes of a function
 MAJOR, MINOR, MULTIPROCESSORS, L2_BYTES = 75, 76, 16, 38  # attributes of a device
 ORDINAL = 9  # attribute of a pointer: the device
 ERROR_LOG, ERROR_LOG_BYTES = 5, 6  # options of the loader
 LOG_BYTES = 8192
-IMPLICIT = 906  # error: a capture would have to wait for the default stream
-RELAXED = 2  # mode of a thread in which captures of streams are not its concern
-RETIRED = 16  # modules that are unloaded at a time, since the driver waits for the GPU
+IMPLICIT = 906  # error: a captured stream would depend on the default stream
+RELAXED = 2  # capture mode of a thread whose calls do not invalidate captures
+RETIRED = 16  # modules unloaded together, since each unload waits for the GPU
 
 SIGNATURES: dict[str, tuple[Any, ...]] = {
     "cuInit": (c_uint,),
@@ -74,20 +74,20 @@ SIGNATURES: dict[str, tuple[Any, ...]] = {
 
 
 class Driver:
-    """The functions of libcuda, by name; each raises a `CudaError` where it fails."""
+    """The functions of libcuda by name; a call that fails raises a `CudaError`."""
 
     def __init__(self) -> None:
-        self.library, self.process = opened(), os.getpid()
+        self.library, self.process = load_library(), os.getpid()
         self.call("cuInit", 0)
         version = c_int()
         self.call("cuDriverGetVersion", byref(version))
         self.version = version.value
         if self.version < OLDEST:
-            raise too_old(f"for CUDA {self.version // 1000}.{self.version % 1000 // 10}")
+            raise too_old_error(f"for CUDA {self.version // 1000}.{self.version % 1000 // 10}")
 
     @property
     def forked(self) -> bool:
-        """Whether this is a child of the process that loaded the driver: nothing can be called there."""
+        """Whether this process was forked after the driver was loaded, so that nothing can be called."""
         return os.getpid() != self.process
 
     def call(self, function: str, *arguments: Any) -> None:
@@ -99,7 +99,7 @@ class Driver:
         if code == NO_DEVICE:
             return CudaError("the CUDA driver finds no GPU (expected one that CUDA_VISIBLE_DEVICES does not hide)")
         if code == NEWER_PTX:
-            return too_old("older than the text of the kernel")
+            return too_old_error("older than the text of the kernel")
         if self.forked:
             return CudaError(
                 "the CUDA driver does not work in a process that was forked after it was loaded (expected"
@@ -113,8 +113,8 @@ class Driver:
         return kind(f"{function}: {known} ({code}){more}")
 
 
-def opened() -> Any:
-    """The library, its functions with their types."""
+def load_library() -> Any:
+    """Load libcuda and declare the types of its functions."""
     name = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
     try:
         library = ctypes.CDLL(name)
@@ -125,12 +125,12 @@ def opened() -> Any:
         ) from None
     for function, types in SIGNATURES.items():
         if not hasattr(library, function):
-            raise too_old("older than CUDA 11")
+            raise too_old_error("older than CUDA 11")
         getattr(library, function).argtypes = types
     return library
 
 
-def too_old(what: str) -> CudaError:
+def too_old_error(what: str) -> CudaError:
     return CudaError(f"the CUDA driver is {what} (expected that of CUDA 11.0 or newer: 450 on Linux, 451 on Windows)")
 
 
@@ -140,7 +140,7 @@ def driver() -> Driver:
 
 
 class Device:
-    """A GPU, with its primary context, which torch, CuPy and JAX use too."""
+    """A GPU with its primary context, which it shares with torch, CuPy and JAX."""
 
     def __init__(self, ordinal: int) -> None:
         self.ordinal, self.driver = ordinal, driver()
@@ -152,13 +152,13 @@ class Device:
         self.handle = handle.value
         self.driver.call("cuDevicePrimaryCtxRetain", byref(context), self.handle)
         self.context = context
-        self.lanes: list[Any] = []  # of `staging`, for the next call
-        self.retired: list[int] = []  # modules that nobody refers to any more
-        self.kept: list[tuple[Any, Any]] = []  # events, and arrays that live until then; see `streams`
+        self.lanes: list[Any] = []  # reused by `staging`
+        self.retired: list[int] = []  # modules to unload
+        self.kept: list[tuple[Any, Any]] = []  # events, and the arrays kept alive until then; see `streams`
 
     @contextmanager
     def current(self) -> Iterator[Driver]:
-        """Its context is the current one meanwhile; afterwards, whichever was before."""
+        """Make its context current, and restore the previous one at the end."""
         self.driver.call("cuCtxPushCurrent_v2", self.context)
         try:
             yield self.driver
@@ -167,10 +167,9 @@ class Device:
 
     @contextmanager
     def beside_captures(self) -> Iterator[Driver]:
-        """As `current`, for what allocates, frees, loads, copies to or from the host, or waits: it would end captures.
+        """As `current`, for calls that allocate, free, load, copy to or from the host, or wait.
 
-        Those of other threads, too; the driver does not say whether there are any. It lets threads of this mode do such
-        things meanwhile.
+        Such calls would invalidate the stream captures of all threads. In relaxed mode the driver permits them.
         """
         mode = c_int(RELAXED)
         with self.current() as call:
@@ -196,14 +195,14 @@ class Device:
         return self.attribute(MAJOR), self.attribute(MINOR)
 
     def free_and_total(self) -> tuple[int, int]:
-        """Bytes of memory."""
+        """Free and total memory in bytes."""
         free, total = c_size_t(), c_size_t()
         with self.beside_captures():
             self.driver.call("cuMemGetInfo_v2", byref(free), byref(total))
         return free.value, total.value
 
-    def allocated(self, size: int) -> int:
-        """The address of so many new bytes."""
+    def allocate(self, size: int) -> int:
+        """Allocate memory; returns its address."""
         pointer = c_uint64()
         with self.beside_captures() as call:
             code = call.library.cuMemAlloc_v2(byref(pointer), max(size, 1))
@@ -213,17 +212,16 @@ class Device:
             raise self.driver.error(code, "cuMemAlloc", more)
         return pointer.value
 
-    def freed(self, function: str, pointer: int) -> None:
-        """Give memory back, by the function for its kind; that of a process that was forked is not ours."""
+    def free(self, function: str, pointer: int) -> None:
+        """Free memory by the driver function for its kind, except after a fork."""
         if not self.driver.forked:
             with self.beside_captures() as call:
                 call.call(function, pointer)
 
     def unload_retired(self) -> None:
-        """Unload modules that nobody refers to, if there are many; the driver waits until all that they do is done.
+        """Unload collected modules once there are many. The driver waits for their kernels.
 
-        This is called where a module is loaded, not where one is collected: the driver may have ended by then. The
-        context is not waited for, which would end captures of streams.
+        This runs when a module is loaded. When one is collected, the driver may have ended already.
         """
         if len(self.retired) < RETIRED or self.driver.forked:
             return
@@ -232,14 +230,14 @@ class Device:
                 call.call("cuModuleUnload", self.retired.pop(0))
 
     def synchronize(self, stream: int) -> None:
-        """Wait for all that was asked for on a stream."""
+        """Wait for the work that is queued on a stream."""
         with self.beside_captures() as call:
             call.call("cuStreamSynchronize", stream or None)
 
-    def capturing(self, stream: int) -> bool:
-        """Whether the stream is being captured; an error if what is asked for on it would end the capture of another.
+    def is_capturing(self, stream: int) -> bool:
+        """Whether the stream is being captured; an error if work on it would invalidate another stream's capture.
 
-        The default stream is never captured, but most streams wait for it.
+        The default stream is never captured, but blocking streams depend on it.
         """
         status = c_int()
         with self.current() as call:
@@ -255,8 +253,8 @@ class Device:
         return bool(status.value)
 
     def refuse_capture(self, stream: int, what: str) -> None:
-        """An error if the stream is being captured; what is asked for after that would make the capture invalid."""
-        if self.capturing(stream):
+        """Raise if the stream is being captured, since the next calls would invalidate the capture."""
+        if self.is_capturing(stream):
             raise CudaError(f"{what} cannot be captured in a CUDA graph (expected a call outside of the capture)")
 
 
@@ -266,14 +264,14 @@ def device(ordinal: int) -> Device:
 
 
 def ordinal_of(value: Any) -> int:
-    """The number of a GPU, as a caller gave it."""
+    """Check the number of a GPU that a caller passed."""
     if not is_integer(value):
         raise TypeError(f"device is {value!r} (expected the number of a GPU, 0 for the first)")
     return int(value)
 
 
 def device_of(pointer: int) -> Device:
-    """The GPU whose memory an address is in."""
+    """The GPU whose memory has this address."""
     ordinal = c_int()
     code = driver().library.cuPointerGetAttribute(byref(ordinal), ORDINAL, pointer)
     if code:
@@ -282,7 +280,7 @@ def device_of(pointer: int) -> Device:
 
 
 class Module:
-    """A kernel, loaded onto a GPU from PTX; after it was collected, one that is loaded later unloads it."""
+    """A kernel loaded onto a GPU from PTX. After it is collected, a later `Module` unloads it."""
 
     def __init__(self, device: Device, ptx: bytes, name: str) -> None:
         self.device = device
@@ -309,6 +307,6 @@ class Module:
         return value.value
 
     def launch(self, blocks: int, threads: int, arguments: Any, stream: int) -> None:
-        """`arguments` is an array of the addresses of the arguments."""
+        """`arguments` is an array of the addresses of the kernel's arguments."""
         with self.device.current() as call:
             call.call("cuLaunchKernel", self.function, blocks, 1, 1, threads, 1, 1, 0, stream or None, arguments, None)

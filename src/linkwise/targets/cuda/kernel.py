@@ -1,4 +1,4 @@
-"""A kernel on a GPU, called on arrays that are there."""
+"""A kernel on a GPU, called on arrays in its memory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .arrays import Library, View, library_of
 from .driver import Device, ordinal_of
 from .driver import device as device_at
 from .memory import DeviceArray
-from .staging import through_pinned_memory
+from .staging import run_on_copies
 from .streams import CallStream
 from .target import CudaCode
 
@@ -27,14 +27,14 @@ class CudaKernel(Compiled):
     """A function compiled for a robot and for GPUs. Call it with arrays of one state or of any batch shape.
 
     kernel(q, qd, qdd)                   a new array of the same library, on the same GPU
-    kernel(q, qd, qdd, out=tau)          into an array of yours
-    kernel(q, qd, qdd, stream=s)         on this stream, after the library's current one; otherwise on that
+    kernel(q, qd, qdd, out=tau)          results into an existing array
+    kernel(q, qd, qdd, stream=s)         on this stream, after the library's current one (the default)
     kernel(q, qd, qdd, copy=True)        NumPy arrays, copied to GPU `device` (0) and back
-    kernel(q, qd, qdd, check=True)       with the errors of a kernel of the CPU: it waits, and tests the results
+    kernel(q, qd, qdd, check=True)       waits, tests the results, and raises the errors of the CPU kernel
 
-    torch, CuPy, JAX and Numba arrays are read where they are, if they have the kernel's `dtype` and contiguous rows;
-    others are converted by their library first. A call returns before the GPU is done, as calls of these libraries do;
-    with JAX and with `copy=True` it waits. `ptx` is what the driver is given.
+    Contiguous torch, CuPy, JAX and Numba arrays of the kernel's `dtype` are read in place; others are converted by
+    their library first. A call returns before the GPU is done, as calls of these libraries do. With JAX and with
+    `copy=True` it waits. `ptx` is the text for the driver.
     """
 
     code: CudaCode
@@ -69,31 +69,31 @@ class CudaKernel(Compiled):
         if copy:
             if stream is not None:
                 raise ValueError("stream is given with copy=True, which has streams of its own (expected no stream)")
-            return through_pinned_memory(self, values, out, ordinal or 0, check)
-        given = [] if out is None else list(out) if isinstance(out, (tuple, list)) else [out]
-        library, gpu, first = self._place(values, given, ordinal)
-        call = CallStream(library, gpu, [*values, *given], stream)
+            return run_on_copies(self, values, out, ordinal or 0, check)
+        outs = [] if out is None else list(out) if isinstance(out, (tuple, list)) else [out]
+        library, gpu, first = self._place(values, outs, ordinal)
+        call = CallStream(library, gpu, [*values, *outs], stream)
         if check or library.waits:
             gpu.refuse_capture(call.handle, "a call that waits")
-        with call.entered():
-            results = self._launched(call, values, first, None if out is None else given, check)
-        call.launched(values, given)
+        with call.on_stream():
+            results = self._launch(call, values, first, None if out is None else outs, check)
+        call.after_launch(values, outs)
         if library.waits:
             gpu.synchronize(call.handle)
         if out is not None:
             return out
-        finished = [library.finished(result) for result in results]
+        finished = [library.result_for_caller(result) for result in results]
         return finished[0] if len(finished) == 1 else tuple(finished)
 
-    def _launched(
+    def _launch(
         self, call: CallStream, values: Sequence[Any], first: Any, out: Sequence[Any] | None, check: bool
     ) -> list[Any]:
-        """The arrays of the results: `out`, or new ones beside the first."""
+        """Launch the kernel; the results are `out`, or new arrays on the device of `first`."""
         library, gpu, stream = call.library, call.gpu, call.handle
         batch, rows = self._views(call, values)
         results = self._outputs(library, first, batch, out, stream)
         views = [library.view(result) for result in results]
-        targets = []  # where they are computed
+        targets = []  # arrays that the kernel writes
         for result, view in zip(results, views, strict=True):
             direct = view.contiguous and (out is None or not any(view.overlaps(row) for row in rows))
             if not direct:
@@ -114,11 +114,11 @@ class CudaKernel(Compiled):
                 continue
             if result is not targets[k]:
                 copy_on_gpu(gpu, views[k], written[k], stream)
-            library.written(result)
+            library.mark_written(result)
         return results
 
     def _place(self, values: Sequence[Any], out: Sequence[Any], ordinal: int | None) -> tuple[Library, Device, Any]:
-        """The one library and the one GPU of all arrays, and one of them, beside which new ones are made."""
+        """The common library and GPU of all arrays, and one of them as the model for new arrays."""
         names = [argument.name for argument in self.interface.inputs]
         libraries = [library_of(name, value) for name, value in zip(names, values, strict=True)]
         devices = [library.device(value) for library, value in zip(libraries, values, strict=True)]
@@ -141,7 +141,7 @@ class CudaKernel(Compiled):
         return library, gpu, first
 
     def _views(self, call: CallStream, values: Sequence[Any]) -> tuple[tuple[int, ...], list[View]]:
-        """The batch shape, and every input with all its rows, contiguous."""
+        """The batch shape, and contiguous inputs broadcast to it."""
         inputs, dtype, library = self.interface.inputs, self.interface.dtype, call.library
         views = [library.view(value) for value in values]
         for argument, view in zip(inputs, views, strict=True):
@@ -154,7 +154,7 @@ class CudaKernel(Compiled):
             fits = view.contiguous and view.dtype == dtype and view.shape == shape
             if not fits:
                 call.refuse_temporary(f"{argument.name} has to be converted or broadcast")
-            rows.append(view if fits else library.view(library.converted(value, shape, dtype)))
+            rows.append(view if fits else library.view(library.convert(value, shape, dtype)))
         return batch, rows
 
     def _outputs(
@@ -169,7 +169,7 @@ class CudaKernel(Compiled):
         for result, view, shape in zip(out, views, shapes, strict=True):
             if view.shape != shape or view.dtype != dtype:
                 raise ValueError(f"out has shape {view.shape} and dtype {view.dtype} (expected {shape} and {dtype})")
-            if wrong := library.unwritable(result, view):
+            if wrong := library.write_refusal(result, view):
                 raise ValueError(f"out {wrong}")
         for k, view in enumerate(views):
             if any(view.overlaps(other) for other in views[:k]):

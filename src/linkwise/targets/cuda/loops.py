@@ -1,8 +1,8 @@
-"""Launches of loops over links: the robot's numbers on each GPU that is used, and memory for the threads there.
+"""Launches of loops over links: the robot's numbers and the work memory on each GPU.
 
-A launch has as many threads as the GPU holds at a time, or as there are states; each computes several states, one after
-another. So the memory that they work in depends on the GPU, not on the batch. All kernels of loops share it: on
-different streams they wait for one another.
+A launch has at most as many threads as the GPU holds at a time, and each thread computes several states in turn. So the
+size of the work memory depends on the GPU, not on the batch. All loop kernels share it: on different streams they wait
+for one another.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from .target import CudaCode, CudaTarget
 
 WARP = 32
-SHARE = 4  # the memory of loops takes at most this part of what is free
-NO_TIMES = 2  # of an event
+SHARE = 4  # work memory takes at most 1 / SHARE of the free memory
+NO_TIMES = 2  # flag of an event that records no time
 
 
 def loop_launcher(target: CudaTarget, code: CudaCode, interface: Interface, links: Links) -> Callable[..., None]:
-    """A function that launches the kernel on arrays in a GPU's memory, by their addresses."""
-    robots: dict[int, tuple[RobotNumbers, int]] = {}  # by GPU; and how many threads it holds at a time
+    """A function that launches the kernel on arrays given by their GPU addresses."""
+    robots: dict[int, tuple[RobotNumbers, int]] = {}  # by GPU, with its number of resident threads
     itemsize, threads = np.dtype(interface.dtype).itemsize, code.threads
     bytes_of_warp = WARP * links.vectors * itemsize
 
@@ -46,7 +46,7 @@ def loop_launcher(target: CudaTarget, code: CudaCode, interface: Interface, link
                 resident_threads(module, target.blocks, threads),
             )
         robot, most = robots[ordinal]
-        with work_memory(gpu).taken(stream, -(-min(count, most) // WARP), bytes_of_warp) as (memory, warps):
+        with work_memory(gpu).reserve(stream, -(-min(count, most) // WARP), bytes_of_warp) as (memory, warps):
             running = min(count, warps * WARP)
             numbers = [*robot.arguments, ctypes.c_uint64(memory), *map(ctypes.c_uint64, addresses)]
             values: list[Any] = [ctypes.c_int64(running), ctypes.c_int64(count), *numbers]
@@ -57,7 +57,7 @@ def loop_launcher(target: CudaTarget, code: CudaCode, interface: Interface, link
 
 
 class RobotNumbers:
-    """What the kernel needs of a robot, on a GPU."""
+    """The robot's tables in a GPU's memory."""
 
     def __init__(self, gpu: Device, interface: Interface, links: Links, stream: int) -> None:
         arrays = [links.table, visits_of(links.tree)]
@@ -72,7 +72,7 @@ class RobotNumbers:
 
 
 def visits_of(tree: np.ndarray) -> np.ndarray:
-    """`tree` of the kernel: that of the CPU, and the role of each link among its neighbours."""
+    """`tree` of the kernel: the CPU's, with the role of each link among its neighbours."""
     from .text.loops import FIRST, LAST, NEXT, SEVERAL
 
     depths = tree[1:, 1]
@@ -104,17 +104,17 @@ def places_of(links: Links) -> np.ndarray:
 
 
 def resident_threads(module: Module, blocks: int | None, threads: int) -> int:
-    """How many threads of a kernel a GPU holds at a time; `blocks` of a multiprocessor, where that is asked for."""
+    """How many threads of a kernel a GPU holds at a time, with `blocks` per multiprocessor if given."""
     if not blocks:
-        found = c_int()
+        active = c_int()
         with module.device.current() as call:
-            call.call("cuOccupancyMaxActiveBlocksPerMultiprocessor", byref(found), module.function, threads, 0)
-        blocks = max(found.value, 1)
+            call.call("cuOccupancyMaxActiveBlocksPerMultiprocessor", byref(active), module.function, threads, 0)
+        blocks = max(active.value, 1)
     return blocks * threads * module.device.attribute(MULTIPROCESSORS)
 
 
 class WorkMemory:
-    """Memory of a GPU that one launch at a time works in."""
+    """Work memory of a GPU, for one launch at a time."""
 
     def __init__(self, gpu: Device) -> None:
         self.gpu, self.lock, self.event = gpu, threading.Lock(), c_void_p()
@@ -124,10 +124,10 @@ class WorkMemory:
             call.call("cuEventCreate", byref(self.event), NO_TIMES)
 
     @contextmanager
-    def taken(self, stream: int, warps: int, bytes_of_warp: int) -> Iterator[tuple[int, int]]:
-        """The address, and for how many warps there is room: as many as asked for, or fewer if memory is short.
+    def reserve(self, stream: int, warps: int, bytes_of_warp: int) -> Iterator[tuple[int, int]]:
+        """The address, and the number of warps that fit: fewer than requested if memory is short.
 
-        What is launched on the stream meanwhile begins when all that was launched before is done.
+        Launches inside this context start after all earlier ones.
         """
         with self.lock:
             if self.array is None or self.array.nbytes < warps * bytes_of_warp:
@@ -135,7 +135,7 @@ class WorkMemory:
                 free = self.gpu.free_and_total()[0] + (0 if held is None else held.nbytes)
                 warps = max(1, min(warps, free // SHARE // max(bytes_of_warp, 1)))
                 if held is None or held.nbytes < warps * bytes_of_warp:
-                    del held  # the driver waits for kernels that use it
+                    del held  # the driver waits for kernels that still use it
                     held = DeviceArray(self.gpu, (warps * bytes_of_warp,), "uint8")
                 self.array = held
             with self.gpu.current() as call:

@@ -1,4 +1,4 @@
-"""Arrays in a GPU's memory that Linkwise itself allocates, and the protocols by which other libraries take them."""
+"""Arrays that Linkwise allocates on a GPU, and the protocols by which other libraries read them."""
 
 from __future__ import annotations
 
@@ -14,20 +14,18 @@ from .driver import Device
 
 
 class DeviceArray:
-    """A new array on a GPU, its numbers one after another. It is freed when nobody refers to it.
+    """A contiguous array on a GPU, freed when it is collected.
 
-    `cupy.asarray(x)`, `numba.cuda.as_cuda_array(x)`, `torch.from_dlpack(x)` and `jax.dlpack.from_dlpack(x)` take it
-    without a copy.
+    `cupy.asarray(x)`, `numba.cuda.as_cuda_array(x)`, `torch.from_dlpack(x)` and `jax.dlpack.from_dlpack(x)` share its
+    memory.
     """
 
     def __init__(self, device: Device, shape: tuple[int, ...], dtype: str, stream: int = 0) -> None:
-        """`stream` is where the array is written."""
+        """`stream` is the stream on which the array is written."""
         self.device, self.shape, self.dtype, self.stream = device, shape, np.dtype(dtype), stream
         self.nbytes = math.prod(shape) * self.dtype.itemsize
-        self.pointer = device.allocated(self.nbytes)
-        weakref.finalize(
-            self, device.freed, "cuMemFree_v2", self.pointer
-        ).atexit = False  # the driver may have ended by then
+        self.pointer = device.allocate(self.nbytes)
+        weakref.finalize(self, device.free, "cuMemFree_v2", self.pointer).atexit = False  # the driver ends earlier
 
     def __repr__(self) -> str:
         return f"<array {self.shape} of {self.dtype} on {self.device.name}, GPU {self.device.ordinal}>"
@@ -44,15 +42,15 @@ class DeviceArray:
         }
 
     def __dlpack__(self, *, stream: Any = None, **_: Any) -> Any:
-        self.device.synchronize(self.stream)  # whichever stream the other library uses
+        self.device.synchronize(self.stream)  # the other library may use any stream
         kind = dlpack.FLOAT if self.dtype.kind == "f" else dlpack.WHOLE
-        return dlpack.exported(self, self.pointer, self.shape, self.dtype.itemsize, self.device.ordinal, kind)
+        return dlpack.export_array(self, self.pointer, self.shape, self.dtype.itemsize, self.device.ordinal, kind)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return dlpack.CUDA, self.device.ordinal
 
     def copy_from(self, array: np.ndarray) -> DeviceArray:
-        """The numbers of a NumPy array of the same shape and dtype; waits."""
+        """Copy a NumPy array of the same shape and dtype to the GPU, and wait."""
         rows = np.ascontiguousarray(array, self.dtype)
         if rows.shape != self.shape:
             raise ValueError(f"the array has shape {rows.shape} (expected {self.shape})")
@@ -62,7 +60,7 @@ class DeviceArray:
         return self
 
     def copy_to_host(self) -> np.ndarray:
-        """A NumPy array of the same numbers; waits for them."""
+        """Wait, and copy to a NumPy array."""
         array = np.empty(self.shape, self.dtype)
         with self.device.beside_captures() as call:
             call.call("cuMemcpyDtoHAsync_v2", array.ctypes.data, self.pointer, self.nbytes, self.stream or None)
@@ -71,7 +69,7 @@ class DeviceArray:
 
 
 class PinnedArray:
-    """A NumPy array (`numbers`) in memory that stays in place, so that a GPU copies it while others work."""
+    """A NumPy array (`numbers`) in page-locked memory, which the GPU copies asynchronously."""
 
     def __init__(self, device: Device, shape: tuple[int, ...], dtype: str) -> None:
         size = math.prod(shape) * np.dtype(dtype).itemsize
@@ -82,4 +80,4 @@ class PinnedArray:
         self.address = address.value
         raw: Any = (ctypes.c_char * max(size, 1)).from_address(self.address)
         self.numbers = np.frombuffer(raw, dtype, math.prod(shape)).reshape(shape)
-        weakref.finalize(self, device.freed, "cuMemFreeHost", self.address).atexit = False
+        weakref.finalize(self, device.free, "cuMemFreeHost", self.address).atexit = False

@@ -9,22 +9,22 @@ from typing import Any
 from ...codegen.llvm.rollout import Rollout
 from ...kernels.arrays import Arrays, addresses
 from ...kernels.interface import REALS
-from ...kernels.loader import load_or_compile
+from ...kernels.llvm import load_or_compile
 from ...ode.rollout import Part, Rows, Settings, cost_of, in_parts, parts_of
 from .driver import MULTIPROCESSORS, device
 from .target import CudaTarget
 from .text.kernel import Shape
 from .text.trajectories import cuda_rollout_text
 
-LAUNCH = 4_000_000_000_000  # operations of a launch: some 0.3 s where all of a GPU works
-THREAD = 100_000_000  # and of one thread, which waits for most of its own
-NUMBER = 5_000  # operations beside which reading and writing a number takes less than a hundredth
+LAUNCH = 4_000_000_000_000  # operations of a launch: some 0.3 s on a fully used GPU
+THREAD = 100_000_000  # operations of one thread, which has little parallelism
+NUMBER = 5_000  # operations per number: reading and writing it then takes less than a hundredth of the time
 TARGET = CudaTarget(threads=256)  # 2 to 3 % faster than blocks of 64
 FLOATS: dict[str, Any] = {"float64": ctypes.c_double, "float32": ctypes.c_float}
 
 
 class CudaRollout:
-    """On a GPU: a thread for each trajectory."""
+    """A compiled rollout, with one thread for each trajectory."""
 
     def __init__(self, rollout: Rollout, dtype: str, target: CudaTarget = TARGET) -> None:
         self.ir = cuda_rollout_text(rollout, REALS[dtype], Shape(target.threads, target.blocks or 0))
@@ -33,7 +33,7 @@ class CudaRollout:
         self.cost, self.sizes = cost_of(rollout), rollout.inputs
 
     def most(self, trajectories: int) -> int:
-        """How many steps a launch makes: a fraction of a second, in which reading and writing states takes little."""
+        """Steps of a launch: a fraction of a second, dominated by computation."""
         least = NUMBER * sum(self.sizes[:2])
         return max(1, max(least, min(LAUNCH // trajectories, THREAD)) // self.cost)
 
@@ -49,7 +49,7 @@ class CudaRollout:
     ) -> None:
         rows, places, spare = addresses(arrays, inputs, results, between)
         self.launch(arrays.ordinal, trajectories, settings, rows, places, arrays.stream, spare, arrays.waits)
-        arrays.launched()
+        arrays.after_launch()
 
     def arguments(
         self,
@@ -59,7 +59,7 @@ class CudaRollout:
         outputs: Sequence[int],
         part: Part | None = None,
     ) -> tuple[Any, list[Any]]:
-        """What a launch takes, and what it refers to; without a part, of all steps."""
+        """The argument array of a launch and the values that it points to; without a part, for all steps."""
         whole = [trajectories, *(part or next(parts_of(settings, settings.steps)))]
         values: list[Any] = [
             *map(ctypes.c_int64, whole),
@@ -80,9 +80,9 @@ class CudaRollout:
         spare: Sequence[int] = (),
         waits: bool = False,
     ) -> None:
-        """Start it on a stream of this GPU; the arrays are there, among them `spare` for several parts.
+        """Start the rollout on a stream of this GPU; `spare` are the buffers between several parts.
 
-        If it is to be waited for, each part is, so that Ctrl-C has an effect.
+        With `waits`, each part is waited for, so that Ctrl-C has an effect.
         """
         gpu, module = device(ordinal), self.code.module(ordinal)
         threads = self.threads(trajectories, gpu.attribute(MULTIPROCESSORS))
@@ -94,7 +94,7 @@ class CudaRollout:
                 gpu.synchronize(stream)
 
     def threads(self, trajectories: int, multiprocessors: int) -> int:
-        """In a block: as many as may be, unless with fewer the busiest multiprocessor had clearly less to do."""
+        """Threads of a block: the largest number, unless fewer balance the multiprocessors clearly better."""
 
         def busiest(threads: int) -> int:
             return threads * -(-trajectories // (threads * multiprocessors))

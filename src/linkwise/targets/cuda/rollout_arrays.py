@@ -1,4 +1,4 @@
-"""The arrays of a rollout on a GPU: of the library that q0 is of, or copied there and back."""
+"""The arrays of a rollout on a GPU: in the library of q0, or copied from the host and back."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...kernels.arrays import Arrays, Shape, dtype_of, finite, on_host
+from ...kernels.arrays import Arrays, Shape, dtype_of, on_host, require_finite
 from ...kernels.interface import EXPECTED, numpy_array
 from ...kernels.kernel import real_array
 from .arrays import library_of
@@ -17,7 +17,7 @@ from .streams import CallStream
 
 
 class GpuArrays:
-    """Arrays of a library, beside q0; numbers of this machine are copied to them."""
+    """Arrays of the library and GPU of q0; arrays of the host are copied to the GPU."""
 
     def __init__(self, q0: Any, dtype: str | None, stream: Any) -> None:
         self.library, self.first = library_of("q0", q0), q0
@@ -27,12 +27,12 @@ class GpuArrays:
         self.ordinal = self.gpu.ordinal
         self.call = CallStream(self.library, self.gpu, [q0], stream)
         self.stream = self.call.handle
-        self.given: list[Any] = []  # arrays of the caller's that are read
-        self.written: list[Any] = []  # and those that are written
+        self.inputs: list[Any] = []  # the caller's inputs
+        self.outputs: list[Any] = []  # the caller's outputs
 
     def shape(self, name: str, value: Any) -> Shape:
         if on_host(value):
-            return np.shape(finite(name, real_array(name, value, self.dtype)))
+            return np.shape(require_finite(name, real_array(name, value, self.dtype)))
         if library_of(name, value) is not self.library:
             raise TypeError(f"{name} is of another library than q0 (expected arrays of one library, or of NumPy)")
         if self.library.device(value) is not self.gpu:
@@ -45,17 +45,17 @@ class GpuArrays:
     def rows(self, name: str, value: Any, shape: Shape) -> Any:
         if on_host(value):
             numbers = np.ascontiguousarray(np.broadcast_to(real_array(name, value, self.dtype), shape))
-            return self.copied(numbers)
-        self.call.after(value)
-        self.given.append(value)
+            return self.copy_to_gpu(numbers)
+        self.call.wait_for_array(value)
+        self.inputs.append(value)
         view = self.library.view(value)
         if view.contiguous and view.dtype == self.dtype and view.shape == shape:
             return value
         self.call.refuse_temporary(f"{name} has to be converted or broadcast")
-        with self.call.entered():
-            return self.library.converted(value, shape, self.dtype)
+        with self.call.on_stream():
+            return self.library.convert(value, shape, self.dtype)
 
-    def copied(self, numbers: np.ndarray) -> Any:
+    def copy_to_gpu(self, numbers: np.ndarray) -> Any:
         if numbers.size:
             self.gpu.refuse_capture(self.stream, "a copy of numbers that are not on the GPU")
         array = self.new(numbers.shape, numbers.dtype.name)
@@ -84,14 +84,14 @@ class GpuArrays:
         return array
 
     def new(self, shape: Shape, dtype: str) -> Any:
-        with self.call.entered():
+        with self.call.on_stream():
             return self.library.new(self.first, shape, dtype, self.stream)
 
     def temporary(self, why: str, shape: Shape, dtype: str) -> Any:
         self.call.refuse_temporary(why)
         return self.new(shape, dtype)
 
-    def reused(self, name: str, array: Any, shape: Shape, dtype: str) -> Any:
+    def output_array(self, name: str, array: Any, shape: Shape, dtype: str) -> Any:
         if on_host(array) or library_of(name, array) is not self.library or self.library.device(array) is not self.gpu:
             raise TypeError(f"{name} is of another library, or in another place, than q0")
         view = self.library.view(array)
@@ -99,10 +99,10 @@ class GpuArrays:
             raise ValueError(
                 f"{name} has shape {view.shape} and dtype {view.dtype} (expected {shape} and {dtype}, contiguous)"
             )
-        if wrong := self.library.unwritable(array, view):
+        if wrong := self.library.write_refusal(array, view):
             raise ValueError(f"{name} {wrong}")
-        self.call.after(array)
-        self.written.append(array)
+        self.call.wait_for_array(array)
+        self.outputs.append(array)
         return array
 
     def address(self, array: Any) -> int:
@@ -112,33 +112,33 @@ class GpuArrays:
         view = self.library.view(array)
         return view.pointer, view.pointer + view.nbytes
 
-    def launched(self) -> None:
-        self.call.launched(self.given, self.written)
-        for array in self.written:
-            self.library.written(array)
+    def after_launch(self) -> None:
+        self.call.after_launch(self.inputs, self.outputs)
+        for array in self.outputs:
+            self.library.mark_written(array)
 
-    def finished(self, array: Any) -> Any:
+    def result_for_caller(self, array: Any) -> Any:
         if self.library.waits:
             self.gpu.synchronize(self.stream)
-        return self.library.finished(array)
+        return self.library.result_for_caller(array)
 
 
 class CopiedArrays(GpuArrays):
-    """NumPy arrays that are copied to a GPU, and results that are copied back."""
+    """NumPy arrays copied to a GPU, and results copied back."""
 
     def __init__(self, dtype: str) -> None:
         super().__init__(DeviceArray(device(0), (0,), dtype), dtype, None)
         self.waits = True
 
-    def reused(self, name: str, array: Any, shape: Shape, dtype: str) -> Any:
+    def output_array(self, name: str, array: Any, shape: Shape, dtype: str) -> Any:
         raise ValueError("out is given, and q0 is a NumPy array that is copied to a GPU (expected q0 that is there)")
 
-    def finished(self, array: Any) -> np.ndarray:
+    def result_for_caller(self, array: Any) -> np.ndarray:
         return array.copy_to_host()[()]  # type: ignore[no-any-return]
 
 
 def gpu_arrays(q0: Any, dtype: str | None, stream: Any) -> Arrays:
-    """Beside q0 where that is on a GPU; copies where it is not."""
+    """Arrays on the GPU of q0, or copies if q0 is on the host."""
     if not on_host(q0):
         return GpuArrays(q0, dtype, stream)
     if stream is not None:

@@ -1,4 +1,4 @@
-"""Rounds on a GPU: the buffers of a plan there, and its launches as one CUDA graph."""
+"""Rounds on a GPU: the buffers of a plan, and its launches as one CUDA graph."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from ...errors import CudaError
 from ...kernels.interface import REALS, Argument, Interface, Links
-from ...kernels.loader import load_or_compile
+from ...kernels.llvm import load_or_compile
 from ...kernels.round_spec import RoundCode
 from ...kernels.rounds import Codes, Launch, Order
 from .driver import Device, device
@@ -25,13 +25,13 @@ from .target import Launch as Launcher
 if TYPE_CHECKING:
     from ...kernels.round_spec import RoundSpec
 
-WARP = 32  # threads of a block: rounds near the base have few pairs, each with all its registers
-LANES = 4  # states under way at a time: late rounds leave most of a GPU idle
-OWN_STREAM, NO_TIMES, RELAXED = 1, 2, 2  # of a stream that waits for no other, an event, and a capture
+WARP = 32  # threads of a block: rounds near the base have few pairs, which need many registers
+LANES = 4  # states in flight: late rounds leave most of a GPU idle
+OWN_STREAM, NO_TIMES, RELAXED = 1, 2, 2  # flags of a non-blocking stream, an event and a capture
 
 
 class CudaRounds(RoundCode):
-    """The programs as PTX, and memory on each GPU that was used."""
+    """The programs as PTX, and memory on each GPU in use."""
 
     def __init__(self, spec: RoundSpec) -> None:
         assert isinstance(spec.target, CudaTarget)
@@ -47,7 +47,7 @@ class CudaRounds(RoundCode):
         return "\n".join(code.ptx for code in (*self.codes, *(code for code, _ in self.gathers.values())))
 
     def call(self, code: RoundCode, interface: Interface, links: Links | None = None) -> Launcher:
-        """A function that computes states from arrays in a GPU's memory, by their addresses."""
+        """A function that computes states from arrays given by their GPU addresses."""
 
         def launch(ordinal: int, count: int, addresses: Sequence[int], stream: int) -> None:
             device(ordinal).refuse_capture(stream, "rounds, which are a graph on streams of their own,")
@@ -57,7 +57,7 @@ class CudaRounds(RoundCode):
                     lanes.append(RoundMemory(self, device(ordinal)))
                 for memory in lanes[:count]:
                     memory.wait_for(stream)
-                    held.callback(memory.let_wait, stream)
+                    held.callback(memory.make_stream_wait, stream)
                 for state in range(count):
                     lanes[state % len(lanes)].run(state, addresses)
 
@@ -65,7 +65,7 @@ class CudaRounds(RoundCode):
 
 
 class RoundMemory:
-    """The buffers of a plan on a GPU, with a stream of their own."""
+    """The buffers of a plan on a GPU, with their own stream."""
 
     def __init__(self, code: CudaRounds, gpu: Device) -> None:
         self.code, self.plan, self.device = code, code.plan, gpu
@@ -80,17 +80,17 @@ class RoundMemory:
             self.buffers[number].copy_from(rows)
         self.indices: list[DeviceArray] = []
         steps = [self._order(step) if isinstance(step, Order) else self._launch(step) for step in self.plan.steps]
-        self.graph = captured(gpu, self.stream, steps)
-        weakref.finalize(self, closed, gpu, self.stream, event, self.graph).atexit = False
+        self.graph = capture_graph(gpu, self.stream, steps)
+        weakref.finalize(self, release, gpu, self.stream, event, self.graph).atexit = False
 
     def wait_for(self, stream: int) -> None:
-        """Begin nothing before what was asked for on another stream is done."""
+        """Wait for the work queued on another stream."""
         with self.device.current() as call:
             call.call("cuEventRecord", self.event, stream or None)
             call.call("cuStreamWaitEvent", self.stream, self.event, 0)
 
-    def let_wait(self, stream: int) -> None:
-        """Let another stream begin nothing before what was asked for here is done."""
+    def make_stream_wait(self, stream: int) -> None:
+        """Make another stream wait for the work queued here."""
         with self.device.current() as call:
             call.call("cuEventRecord", self.event, self.stream)
             call.call("cuStreamWaitEvent", stream or None, self.event, 0)
@@ -100,16 +100,16 @@ class RoundMemory:
         *given, result = (self.buffers[number] for number in (*self.plan.given, self.plan.result))
         *sources, target = addresses
         for buffer, source in zip(given, sources, strict=True):
-            self._copied(buffer.pointer, source + state * buffer.nbytes, buffer.nbytes)
+            self._copy(buffer.pointer, source + state * buffer.nbytes, buffer.nbytes)
         self.launch()
-        self._copied(target + state * result.nbytes, result.pointer, result.nbytes)
+        self._copy(target + state * result.nbytes, result.pointer, result.nbytes)
 
     def launch(self) -> None:
-        """All rounds, on the numbers that are in the buffers."""
+        """Run all rounds on the contents of the buffers."""
         with self.device.current() as call:
             call.call("cuGraphLaunch", self.graph, self.stream)
 
-    def _copied(self, to: int, source: int, size: int) -> None:
+    def _copy(self, to: int, source: int, size: int) -> None:
         with self.device.current() as call:
             call.call("cuMemcpyDtoDAsync_v2", to, source, size, self.stream)
 
@@ -127,7 +127,7 @@ class RoundMemory:
         to = self._address(target, row)
         if (step.rows == np.arange(first, first + len(step.rows))).all():
             source, size = self._address(step.source, first), numbers * self.dtype.itemsize
-            return lambda: self._copied(to, source, size)
+            return lambda: self._copy(to, source, size)
         index = DeviceArray(self.device, step.rows.shape, "int64", self.stream).copy_from(step.rows)
         self.indices.append(index)
         code, interface = self.code.gathers[width]
@@ -136,7 +136,7 @@ class RoundMemory:
 
 
 def gather_code(target: CudaTarget, dtype: str, width: int) -> tuple[CudaCode, Interface]:
-    """That which puts rows of so many numbers in order."""
+    """The kernel that gathers rows of `width` numbers by an index."""
     from .text.small import gather_text
 
     inputs, output = (Argument("index", ()), Argument("rows", (width,))), (Argument("out", (width,)),)
@@ -144,12 +144,12 @@ def gather_code(target: CudaTarget, dtype: str, width: int) -> tuple[CudaCode, I
     return code, Interface(inputs, output, dtype, 1)
 
 
-def captured(gpu: Device, stream: int, steps: Sequence[Callable[[], None]]) -> c_void_p:
-    """The steps as a graph, which is launched as one."""
+def capture_graph(gpu: Device, stream: int, steps: Sequence[Callable[[], None]]) -> c_void_p:
+    """Capture the steps as one CUDA graph."""
     graph, executable = c_void_p(), c_void_p()
     if not hasattr(gpu.driver.library, "cuGraphInstantiateWithFlags"):
         raise CudaError("the CUDA driver is too old for rounds (expected that of CUDA 11.4 or newer: 470)")
-    for step in steps:  # kernels are loaded when they are first launched, which cannot be captured
+    for step in steps:  # the first launch loads a kernel, which cannot be captured
         step()
     gpu.synchronize(stream)
     with gpu.beside_captures() as call:
@@ -162,8 +162,8 @@ def captured(gpu: Device, stream: int, steps: Sequence[Callable[[], None]]) -> c
     return executable
 
 
-def closed(gpu: Device, stream: int, event: Any, graph: Any) -> None:
-    """Give back what a memory had, when the last state is done."""
+def release(gpu: Device, stream: int, event: Any, graph: Any) -> None:
+    """Wait for the last state, and destroy the stream, the event and the graph."""
     if not gpu.driver.forked:
         with gpu.beside_captures() as call:
             call.call("cuStreamSynchronize", stream)

@@ -1,4 +1,4 @@
-"""The driver on a GPU: a thread for each trajectory, with steps of its own."""
+"""The integrator's driver on a GPU: one thread for each trajectory, with its own step sizes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from ...codegen.llvm.flow import Layout
 from ...graph import Program
-from ...kernels.loader import load_or_compile
+from ...kernels.llvm import load_or_compile
 from ...ode.events import Crossing
 from ...ode.interface import Task
 from ...ode.methods import Method
@@ -21,8 +21,8 @@ from .target import CudaTarget
 from .text.kernel import Shape
 from .text.trajectories import cuda_driver_text
 
-BUDGET = 2000  # attempts of each thread between two calls of the watch: well below a second
-MOST_THREADS = 1 << 20  # of a launch; more trajectories take turns
+BUDGET = 2000  # attempted steps of each thread between two calls of `watch`: well below a second
+MOST_THREADS = 1 << 20  # threads of a launch; more trajectories take turns
 
 
 class CudaDriver:
@@ -36,13 +36,13 @@ class CudaDriver:
         self.code = load_or_compile("integrator", self.ir, target)
 
     def run(self, trajectories: Trajectories, task: Task, end: float) -> None:
-        """Integrate to the end, from wherever the trajectories are; they are up to date, even if `watch` raises."""
+        """Integrate all running trajectories to `end`. They are up to date even if `watch` raises."""
         records, log = trajectories.with_parameters(task.parameters), trajectories.log
         waiting = (trajectories.status == RUNNING).nonzero()[0]
         if not len(waiting):
             return
         device(0).refuse_capture(0, "a simulation")
-        there = {
+        buffers = {
             name: on_gpu(array)
             for name, array in (("records", records), ("times", task.times), ("out", task.out), ("atol", task.atol))
         }
@@ -52,20 +52,20 @@ class CudaDriver:
             while len(waiting):
                 indices, queue = on_gpu(waiting.astype(np.int64)), on_gpu(np.zeros(1, np.int64))
                 self.launch(
-                    min(len(waiting), MOST_THREADS), there["records"], indices, len(waiting), queue, end,
-                    there["times"], len(task.times), there["out"], task.rtol, there["atol"], logged, log.shape[1],
+                    min(len(waiting), MOST_THREADS), buffers["records"], indices, len(waiting), queue, end,
+                    buffers["times"], len(task.times), buffers["out"], task.rtol, buffers["atol"], logged, log.shape[1],
                     max_steps, BUDGET,
                 )  # fmt: skip
-                records[:] = there["records"].copy_to_host()
+                records[:] = buffers["records"].copy_to_host()
                 if log.size and trajectories.logged.any():
                     log[:] = logged.copy_to_host()
                     trajectories.empty_logs()
-                    there["records"].copy_from(records)
+                    buffers["records"].copy_from(records)
                 if task.watch is not None:
                     task.watch(trajectories)
                 waiting = (trajectories.status == RUNNING).nonzero()[0]
         finally:
-            task.out[:] = there["out"].copy_to_host()
+            task.out[:] = buffers["out"].copy_to_host()
 
     def launch(self, threads: int, *arguments: Any) -> None:
         values: list[Any] = [ctypes.c_int64(threads)]
@@ -80,5 +80,5 @@ class CudaDriver:
 
 
 def on_gpu(array: np.ndarray) -> DeviceArray:
-    """A copy of an array; of float64 or int64."""
+    """Copy an array of float64 or int64 to the GPU."""
     return DeviceArray(device(0), array.shape, array.dtype.name).copy_from(array)

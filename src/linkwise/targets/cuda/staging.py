@@ -1,4 +1,4 @@
-"""NumPy arrays to a GPU and back, in parts: while one part is computed, the next is copied."""
+"""Copies NumPy arrays to a GPU and back in parts, so that copies overlap with computation."""
 
 from __future__ import annotations
 
@@ -19,47 +19,47 @@ from .memory import DeviceArray, PinnedArray
 if TYPE_CHECKING:
     from .kernel import CudaKernel
 
-PART = 1 << 22  # bytes of a part, inputs and outputs: so many are copied at full speed
-LANES = 3  # parts under way at a time
-ALIGN = 256  # bytes: where an array of a part may begin
+PART = 1 << 22  # bytes of a part, inputs and outputs: enough for full copy speed
+LANES = 3  # parts in flight
+ALIGN = 256  # bytes: alignment of the arrays in a part
 
 
 class Lane:
-    """A stream with the memory for a part, on both sides."""
+    """A stream with memory for one part on the host and on the GPU."""
 
     def __init__(self, gpu: Device, size: int) -> None:
         handle = ctypes.c_void_p()
         self.pinned = PinnedArray(gpu, (size,), "uint8")
         self.there = DeviceArray(gpu, (size,), "uint8")
         with gpu.current() as call:
-            call.call("cuStreamCreate", ctypes.byref(handle), 1)  # 1: it does not wait for the default stream
+            call.call("cuStreamCreate", ctypes.byref(handle), 1)  # 1: independent of the default stream
         self.gpu, self.size, self.stream = gpu, size, handle.value or 0
-        self.waiting: list[tuple[np.ndarray, np.ndarray]] = []  # results and where they come
+        self.waiting: list[tuple[np.ndarray, np.ndarray]] = []  # pinned results, and the arrays they are copied to
 
     def start(self, kernel: CudaKernel, count: int, rows: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None:
-        """Send a part on its way: the rows of its states."""
+        """Queue the copies and the kernel of one part."""
         starts = [0]
         for array in (*rows, *results):
-            starts.append(starts[-1] + padded(array.nbytes))
-        here = [
+            starts.append(starts[-1] + padded_size(array.nbytes))
+        pinned = [
             self.pinned.numbers[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
             for start, array in zip(starts, (*rows, *results), strict=False)
         ]
-        for space, row in zip(here, rows, strict=False):
+        for space, row in zip(pinned, rows, strict=False):
             space[...] = row
-        sent, whole = starts[len(rows)], starts[-1]
+        sent, total = starts[len(rows)], starts[-1]
         with self.gpu.beside_captures() as call:
             if sent:
                 call.call("cuMemcpyHtoDAsync_v2", self.there.pointer, self.pinned.address, sent, self.stream)
             addresses = [self.there.pointer + start for start in starts[:-1]]
             kernel._part(self.gpu.ordinal, count, addresses, self.stream)
-            if whole > sent:
+            if total > sent:
                 places = self.pinned.address + sent, self.there.pointer + sent
-                call.call("cuMemcpyDtoHAsync_v2", *places, whole - sent, self.stream)
-        self.waiting = list(zip(here[len(rows) :], results, strict=True))
+                call.call("cuMemcpyDtoHAsync_v2", *places, total - sent, self.stream)
+        self.waiting = list(zip(pinned[len(rows) :], results, strict=True))
 
     def finish(self) -> None:
-        """Wait for the part that is under way, and take its results."""
+        """Wait for the part in flight and copy its results."""
         if self.waiting:
             self.gpu.synchronize(self.stream)
             for computed, result in self.waiting:
@@ -73,7 +73,7 @@ class Lane:
 
 @contextmanager
 def lane(gpu: Device, size: int) -> Iterator[Lane]:
-    """One that was used before if there is one: memory that stays in place is slow to allocate."""
+    """Borrow a lane of the GPU, or make one. Pinned memory is slow to allocate."""
     try:
         used = gpu.lanes.pop()
     except IndexError:
@@ -98,14 +98,12 @@ def on_gpu(value: Any) -> bool:
     return hasattr(value, "__cuda_array_interface__")
 
 
-def padded(size: int) -> int:
+def padded_size(size: int) -> int:
     return -(-size // ALIGN) * ALIGN
 
 
-def through_pinned_memory(
-    kernel: CudaKernel, values: Sequence[Any], out: Any, ordinal: int, check: bool = False
-) -> Any:
-    """What a kernel of the CPU gives for NumPy arrays, computed by a GPU."""
+def run_on_copies(kernel: CudaKernel, values: Sequence[Any], out: Any, ordinal: int, check: bool = False) -> Any:
+    """Run a kernel on NumPy arrays, with the results of the CPU kernel."""
     for argument, value in zip(kernel.interface.inputs, values, strict=True):
         if on_gpu(value):
             raise TypeError(f"{argument.name} is on a GPU already (expected NumPy arrays, or no copy=True)")
@@ -116,11 +114,11 @@ def through_pinned_memory(
     flat = [row.reshape(count, size) for row, size in zip(rows, inputs, strict=True)]
     computed = [np.empty((count, size), kernel.interface.dtype) for size in outputs]
     state = sum((*inputs, *outputs)) * np.dtype(kernel.interface.dtype).itemsize
-    most = ALIGN * (len(inputs) + len(outputs))
-    states = max(1, min(count, (PART - most) // max(1, state)))
+    padding = ALIGN * (len(inputs) + len(outputs))
+    states = max(1, min(count, (PART - padding) // max(1, state)))
     parts = [slice(start, min(start + states, count)) for start in range(0, count, states)]
-    with ExitStack() as held:
-        lanes = [held.enter_context(lane(gpu, state * states + most)) for _ in range(min(LANES, len(parts)))]
+    with ExitStack() as stack:
+        lanes = [stack.enter_context(lane(gpu, state * states + padding)) for _ in range(min(LANES, len(parts)))]
         for k, part in enumerate(parts):
             used = lanes[k % len(lanes)]
             used.finish()

@@ -1,8 +1,8 @@
-"""The stream of a call: it begins when the arrays are there, and everything that the call does happens on it.
+"""The stream of a call: it waits for the streams of the arrays, and all work of the call is queued on it.
 
-A library makes its arrays on its current stream, or an array names the stream that it is made on. Where the call runs
-on another, this waits for those by events, the library converts, allocates and copies on the stream of the call, and
-arrays of the caller's stay in place until the call is done, even if nobody refers to them any more.
+A library produces its arrays on its current stream, or each array names the stream that produces it. A call on another
+stream waits for those by events. The library then converts, allocates and copies on the stream of the call, and the
+caller's arrays are kept alive until the call is done.
 """
 
 from __future__ import annotations
@@ -18,41 +18,41 @@ from .driver import NOT_READY, Device
 if TYPE_CHECKING:
     from .arrays import Library
 
-NO_TIMES = 2  # of an event
-LEGACY = 1  # another number of the default stream, 0
+NO_TIMES = 2  # flag of an event that records no time
+LEGACY = 1  # a second handle of the default stream, 0
 
 
 class CallStream:
-    """`handle` is the driver's number of the stream: the one that is asked for, or that of the first array."""
+    """`handle` is the driver's handle: that of the requested stream, otherwise that of the first array's stream."""
 
-    def __init__(self, library: Library, gpu: Device, arrays: Sequence[Any], asked: Any = None) -> None:
-        made = library.streams(arrays)
+    def __init__(self, library: Library, gpu: Device, arrays: Sequence[Any], requested: Any = None) -> None:
+        producers = library.streams(arrays)
         self.library, self.gpu = library, gpu
-        self.handle = stream_handle(asked) if asked is not None else made[0] if made else 0
+        self.handle = stream_handle(requested) if requested is not None else producers[0] if producers else 0
         self.others: set[int] = set()
-        self.captured = gpu.capturing(self.handle)  # in a CUDA graph
-        self._wait_for(made)
+        self.captured = gpu.is_capturing(self.handle)  # in a CUDA graph
+        self._wait_for(producers)
 
-    def after(self, array: Any) -> None:
-        """Begin nothing before an array is there."""
+    def wait_for_array(self, array: Any) -> None:
+        """Wait for the stream that produces the array."""
         self._wait_for(self.library.streams([array]))
 
     def _wait_for(self, streams: Sequence[int]) -> None:
         for stream in dict.fromkeys(streams):
             if stream != self.handle and stream not in self.others:
-                if self.captured and not self.gpu.capturing(stream):
+                if self.captured and not self.gpu.is_capturing(stream):
                     raise CudaError(
                         "the call is captured in a CUDA graph, and arrays are made on a stream that is not (expected"
                         " the stream that is captured as the library's current one)"
                     )
-                let_wait(self.gpu, self.handle, stream)
+                wait_for_stream(self.gpu, self.handle, stream)
                 self.others.add(stream)
-                self.captured = self.captured or self.gpu.capturing(self.handle)
+                self.captured = self.captured or self.gpu.is_capturing(self.handle)
 
     def refuse_temporary(self, why: str) -> None:
-        """An error if memory that ends with the call would be written by a graph that captures it: whenever that runs.
+        """Raise if a captured graph would write temporary memory after the call frees it.
 
-        torch keeps the memory of a capture for its graph.
+        torch keeps memory that is allocated during a capture as long as the graph lives.
         """
         if self.captured and not self.library.keeps_for_graphs:
             raise CudaError(
@@ -61,23 +61,23 @@ class CallStream:
                 " a rollout also qd0 and out)"
             )
 
-    def entered(self) -> AbstractContextManager[Any]:
-        """What the library does meanwhile, it does on this stream."""
+    def on_stream(self) -> AbstractContextManager[Any]:
+        """The library works on the stream of the call inside this context."""
         return self.library.on_stream(self.gpu, self.handle) if self.others else nullcontext()
 
-    def launched(self, arrays: Sequence[Any], results: Sequence[Any] = ()) -> None:
-        """Keep arrays of the caller's, inputs and results, in place until all that was asked for is done."""
+    def after_launch(self, arrays: Sequence[Any], results: Sequence[Any] = ()) -> None:
+        """Keep the caller's inputs and results alive until the queued work is done."""
         if self.others:
-            if self.library.keeps_for_graphs or not self.captured:  # otherwise they are the caller's who has the graph
+            if self.library.keeps_for_graphs or not self.captured:  # the caller keeps the arrays of a graph
                 self.library.keep([*arrays, *results], self.gpu, self.handle)
             for stream in self.library.streams(results) if self.library.names_streams else ():
-                if stream != self.handle:  # that on which others will look for the results
-                    let_wait(self.gpu, stream, self.handle)
+                if stream != self.handle:  # others read the results on that stream
+                    wait_for_stream(self.gpu, stream, self.handle)
 
 
-def let_wait(gpu: Device, stream: int, other: int) -> None:
-    """Begin nothing on a stream before all that was asked for on the other is done."""
-    event = recorded(gpu, other)
+def wait_for_stream(gpu: Device, stream: int, other: int) -> None:
+    """Make a stream wait for the work that is queued on the other one."""
+    event = record_event(gpu, other)
     with gpu.current() as call:
         try:
             call.call("cuStreamWaitEvent", stream or None, event, 0)
@@ -85,8 +85,8 @@ def let_wait(gpu: Device, stream: int, other: int) -> None:
             call.call("cuEventDestroy_v2", event)
 
 
-def recorded(gpu: Device, stream: int) -> c_void_p:
-    """An event after all that was asked for on a stream."""
+def record_event(gpu: Device, stream: int) -> c_void_p:
+    """An event behind the work that is queued on a stream."""
     event = c_void_p()
     with gpu.current() as call:
         call.call("cuEventCreate", byref(event), NO_TIMES)
@@ -94,8 +94,8 @@ def recorded(gpu: Device, stream: int) -> c_void_p:
     return event
 
 
-def keep(objects: Sequence[Any], gpu: Device, stream: int) -> None:
-    """Refer to objects until all that was asked for on a stream is done; then the next call lets go of them."""
+def keep_until_done(objects: Sequence[Any], gpu: Device, stream: int) -> None:
+    """Keep objects alive until the work queued on a stream is done. A later call releases them."""
     with gpu.beside_captures() as call:
         for _ in range(len(gpu.kept)):
             try:
@@ -109,21 +109,21 @@ def keep(objects: Sequence[Any], gpu: Device, stream: int) -> None:
                 raise call.error(code, "cuEventQuery")
             else:
                 call.call("cuEventDestroy_v2", event)
-    gpu.kept.append((recorded(gpu, stream), list(objects)))
+    gpu.kept.append((record_event(gpu, stream), list(objects)))
 
 
 def stream_handle(stream: Any) -> int:
-    """The driver's handle of a stream: a number, or a stream of torch, CuPy, Numba, or with `__cuda_stream__`."""
+    """The driver's handle of a stream, from a number, a stream of torch, CuPy or Numba, or `__cuda_stream__`."""
     if is_integer(stream) and stream >= 0:
-        return canonical(int(stream))
+        return canonical_handle(int(stream))
     if hasattr(stream, "__cuda_stream__"):
-        return canonical(int(stream.__cuda_stream__()[1]))
+        return canonical_handle(int(stream.__cuda_stream__()[1]))
     for attribute in ("cuda_stream", "ptr", "handle"):
-        found = getattr(stream, attribute, None)
-        if found is not None:
-            return canonical(int(getattr(found, "value", found) or 0))
+        handle = getattr(stream, attribute, None)
+        if handle is not None:
+            return canonical_handle(int(getattr(handle, "value", handle) or 0))
     raise TypeError(f"stream is {stream!r} (expected a stream of torch, CuPy or Numba, or its number)")
 
 
-def canonical(handle: int) -> int:
+def canonical_handle(handle: int) -> int:
     return 0 if handle == LEGACY else handle

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import CompileError, one_of
 from ...graph import Program
 from ...kernels.interface import REALS, Interface, Links
-from ...kernels.llvm import foreign_target, parsed
+from ...kernels.llvm import foreign_target, parse_module
 from ...kernels.lock import LOCK
 from ...kernels.target import CodeTarget, Explain
 from .driver import Module, device
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 Launch = Callable[[int, int, Sequence[int], int], None]  # ordinal of the device, states, addresses, stream
 TRIPLE = "nvptx64-nvidia-cuda"
 ARCHITECTURES = ("sm_80", "sm_86", "sm_89", "sm_90")  # the first is as fast as the others, and runs on them
-LONG = 12  # links, whose rounds are the longest straight-line code that is taken
-MAX_OPERATIONS = 30_000  # longer straight-line code takes minutes to compile, and does not fit in registers at all
+LONG = 12  # links: beyond, rounds replace straight-line code
+MAX_OPERATIONS = 30_000  # longer straight-line code takes minutes to compile and spills most registers
 
 
 @dataclass(frozen=True)
 class CudaTarget(CodeTarget["CudaCode"]):
-    """NVIDIA GPUs of compute capability 8.0 and higher. The fields after the first are for measurements."""
+    """NVIDIA GPUs of compute capability 8.0 and higher. Fields after the first serve measurements."""
 
     kind = "cuda"
     has_streams = True
@@ -47,7 +47,7 @@ class CudaTarget(CodeTarget["CudaCode"]):
 
     architecture: str = ARCHITECTURES[0]
     threads: int = 64  # in a block; fewer where their rows do not fit in shared memory
-    blocks: int | None = None  # that should fit on a multiprocessor at a time; 0: any; None: as programs of a kind need
+    blocks: int | None = None  # to fit on a multiprocessor at a time; 0: any; None: chosen by the kind of program
     staged: bool | None = None  # whether rows go through shared memory; None: long ones
     fast: bool | None = None  # whether usual states have a fast path; None: where it gains
 
@@ -55,7 +55,7 @@ class CudaTarget(CodeTarget["CudaCode"]):
         one_of(self.architecture, ARCHITECTURES, "architecture")
 
     def text(self, program: Program | LoopText, interface: Interface) -> str:
-        """LLVM assembly of a kernel whose threads compute a state each, or, of loops, some states in turn."""
+        """LLVM assembly of a kernel: one state per thread, or several in turn for loops."""
         from .text.kernel import Shape, cuda_text, shape_of
 
         real = REALS[interface.dtype]
@@ -102,7 +102,7 @@ class CudaTarget(CodeTarget["CudaCode"]):
         device(0)
 
     def loop_vectors(self, loops: LoopText, links: int, levels: int) -> int:
-        return loops.stored(links, levels)
+        return loops.stored_vectors(links, levels)
 
     def rounds(self, spec: RoundSpec) -> CudaRounds:
         from .rounds import CudaRounds
@@ -110,11 +110,11 @@ class CudaTarget(CodeTarget["CudaCode"]):
         return CudaRounds(spec)
 
     def load(self, text: str = "", binary: bytes = b"") -> CudaCode:
-        """PTX of a text, or that which was compiled from it earlier; a GPU gets it when it is first launched there."""
+        """Compile a text to PTX, or wrap PTX from the cache. A GPU loads it at the first launch."""
         return CudaCode(self, binary or ptx_of(text, self.architecture).encode())
 
     def call(self, code: CudaCode, interface: Interface, links: Links | None = None) -> Launch:
-        """A function that launches the kernel on arrays in a GPU's memory, by their addresses."""
+        """A function that launches the kernel on arrays given by their GPU addresses."""
         if links is not None:
             from .loops import loop_launcher
 
@@ -131,7 +131,7 @@ class CudaTarget(CodeTarget["CudaCode"]):
 
 
 class CudaCode:
-    """PTX, and the kernels that GPUs made of it."""
+    """PTX, and the modules that GPUs loaded from it."""
 
     metadata: dict[str, str]
     from_cache = False
@@ -147,13 +147,13 @@ class CudaCode:
     @property
     def threads(self) -> int:
         """How many threads a block of the kernel has."""
-        found = re.search(r"\.maxntid\s+(\d+)", self.ptx)
-        if found is None:
+        match = re.search(r"\.maxntid\s+(\d+)", self.ptx)
+        if match is None:
             raise CompileError("the PTX does not say how many threads a block has")
-        return int(found[1])
+        return int(match[1])
 
     def module(self, ordinal: int) -> Module:
-        """The kernel on a GPU, loaded when it is first asked for."""
+        """The kernel on a GPU, loaded at the first use."""
         if ordinal not in self._modules:
             with LOCK:
                 self._modules.setdefault(ordinal, Module(device(ordinal), self.binary, "kernel"))
@@ -161,7 +161,7 @@ class CudaCode:
 
 
 def ptx_of(text: str, architecture: str) -> str:
-    """What LLVM makes of a text, for GPUs of this architecture and newer ones."""
+    """Compile a text to PTX for GPUs of this architecture and newer ones."""
     with LOCK:
         machine = foreign_target(TRIPLE).create_target_machine(cpu=architecture, opt=3)
-        return str(machine.emit_assembly(parsed(text)))
+        return str(machine.emit_assembly(parse_module(text)))

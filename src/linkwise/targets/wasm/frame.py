@@ -1,29 +1,29 @@
-"""A program as a WebAssembly module, in LLVM assembly: its block of one state, and the functions that are exported.
+"""A program as a WebAssembly module in LLVM assembly: the block of one state, and the exported functions.
 
     i32 @run(i32 count, ptr input, ..., ptr output, ...)                         straight-line code
     i32 @run(i32 count, ptr robot, ptr work, ptr input, ..., ptr output, ...)    loops over the links
-    i32 @work_bytes(ptr robot)                                                   loops: how much memory `work` must have
+    i32 @work_bytes(ptr robot)                                                   loops: size of `work`
 
-Inputs and outputs are `count` rows each, one row after another; no output may share memory with an input. `run` returns
-how many finite states have a result that is not finite. A robot is a record that begins with 32-bit numbers (`RECORD`),
-among them the distances in bytes from its beginning to its parts. Table and tree are those of `loops`. `places` has
-four 32-bit numbers for each link: which numbers of q are its own. Where that is one number, it is repeated.
+Inputs and outputs are `count` contiguous rows each; no output may share memory with an input. `run` returns the number
+of finite states with a non-finite result. A robot is a record that begins with 32-bit numbers (`RECORD`), among them
+the offsets of its parts in bytes. Table and tree are those of `loops`. `places` has four 32-bit numbers for each link:
+the positions of its coordinates in q. A single position is repeated.
 
-Products are not fused into sums: WebAssembly has no such instruction. The bits are those of a processor without it.
+Products are not fused into sums, since WebAssembly has no fused multiply-add. The results have the bits of a processor
+without it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ...codegen.llvm.flow import Flow, Layout, assembled
+from ...codegen.llvm.flow import Flow, Layout, assemble
 from ...codegen.llvm.loops import LoopText
 from ...codegen.llvm.program import llvm_text, work_vectors
 from ...graph import Program
 
-# What WebAssembly has no instructions for, and LLVM calls functions for.
-#
-# Integers of 128 bits, in pieces of 64; and the larger and the smaller of two numbers, of which one may be NaN.
+# Library functions that LLVM calls where WebAssembly has no instruction: 128-bit integers, and minimum and maximum with
+# NaN operands.
 
 WIDE_INTEGERS = """
 define internal i64 @upper_half_of_product(i64 %a, i64 %b) {
@@ -121,8 +121,8 @@ def loops_text(loops: LoopText, real: str) -> str:
     """The module of a program of loops."""
     layout, program = Layout(real, 1, False), loops.program
     flow, gathers = Flow(layout), [port.name == "q" and port.size == PLACES for port in program.inputs]
-    n, nq = entry(flow, "n"), entry(flow, "nq")
-    parts = [part(flow, name) for name in ("table", "tree", *(("gravity",) if loops.has_gravity else ()))]
+    n, nq = record_number(flow, "n"), record_number(flow, "nq")
+    parts = [record_part(flow, name) for name in ("table", "tree", *(("gravity",) if loops.has_gravity else ()))]
     sizes = [
         nq if gathered else flow.emit(f"mul i64 {n}, {port.size}")
         for port, gathered in zip((*program.inputs, *program.outputs), (*gathers, False), strict=True)
@@ -143,25 +143,25 @@ def loops_text(loops: LoopText, real: str) -> str:
 
 
 def gathers_q(loops: LoopText) -> bool:
-    """Whether links have four numbers of q each, which are gathered from those of the joints."""
+    """Whether the block reads four numbers of q per link, gathered from the joints' coordinates."""
     return any(port.name == "q" and port.size == PLACES for port in loops.program.inputs)
 
 
 def work_numbers(loops: LoopText, n: int, levels: int) -> int:
-    """How many numbers `work` must hold for n links."""
+    """Size of `work` in numbers for n links."""
     return loops.vectors(n, levels) + PLACES * n * gathers_q(loops)
 
 
 def work_bytes(loops: LoopText, layout: Layout) -> str:
     flow = Flow(layout)
-    of_links = flow.emit(f"mul i64 {entry(flow, 'n')}, {work_numbers(loops, 1, 0)}")
-    of_levels = flow.emit(f"mul i64 {entry(flow, 'levels')}, {work_numbers(loops, 0, 1)}")
+    of_links = flow.emit(f"mul i64 {record_number(flow, 'n')}, {work_numbers(loops, 1, 0)}")
+    of_levels = flow.emit(f"mul i64 {record_number(flow, 'levels')}, {work_numbers(loops, 0, 1)}")
     numbers = flow.emit(f"add i64 {of_links}, {of_levels}")
     return function("work_bytes", flow, ["ptr %robot"], flow.emit(f"mul i64 {numbers}, {layout.bits // 8}"))
 
 
 def each_state(flow: Flow, arrays: Sequence[str], sizes: Sequence[str], state: Callable[[list[str]], str]) -> str:
-    """`state` of the rows of each state in turn; the sum of what it gives."""
+    """Emit a loop that calls `state` on the rows of each state; the sum of its results."""
     real, total = flow.layout.real, flow.slot("i64")
     flow.lines.append(f"  store i64 0, ptr {total}")
     with flow.when(flow.emit("icmp sgt i32 %count, 0")):
@@ -178,8 +178,8 @@ def each_state(flow: Flow, arrays: Sequence[str], sizes: Sequence[str], state: C
 
 
 def gather(flow: Flow, q: str, n: str) -> None:
-    """Four numbers for each link, from those of the joints; NaN for a quaternion that nothing can be divided by."""
-    layout, places = flow.layout, part(flow, "places")
+    """Gather four numbers of q for each link; NaN for a quaternion that cannot be normalized."""
+    layout, places = flow.layout, record_part(flow, "places")
     zero, one, nan = (layout.constant(x) for x in (0.0, 1.0, float("nan")))
     with flow.counted(n) as link:
         first = flow.emit(f"mul i64 {link}, {PLACES}")
@@ -188,7 +188,7 @@ def gather(flow: Flow, q: str, n: str) -> None:
         x = [flow.emit(f"load {layout.real}, ptr {flow.element(layout.real, q, index_of(flow, k))}") for k in indices]
         square = zero
         for number in x:
-            square = flow.fused(number, number, square)
+            square = flow.multiply_add(number, number, square)
         sum_ = flow.do("fadd", square, flow.do("fdiv", one, square))
         useless = flow.emit(f"fcmp uno {layout.vector} {flow.do('fmul', sum_, zero)}, {zero}")
         quaternion = flow.emit(f"icmp ne i32 {indices[0]}, {indices[1]}")
@@ -201,14 +201,14 @@ def index_of(flow: Flow, x: str) -> str:
     return flow.emit(f"zext i32 {x} to i64")
 
 
-def entry(flow: Flow, name: str) -> str:
+def record_number(flow: Flow, name: str) -> str:
     """A number of the robot's record."""
     return index_of(flow, flow.emit(f"load i32, ptr {flow.element('i32', '%robot', RECORD.index(name))}"))
 
 
-def part(flow: Flow, name: str) -> str:
+def record_part(flow: Flow, name: str) -> str:
     """The address of a part of the record."""
-    return flow.element("i8", "%robot", entry(flow, name))
+    return flow.element("i8", "%robot", record_number(flow, name))
 
 
 def pointers(names: Sequence[str]) -> str:
@@ -216,7 +216,7 @@ def pointers(names: Sequence[str]) -> str:
 
 
 def function(name: str, flow: Flow, arguments: Sequence[str], result: str) -> str:
-    """A function that is exported, and returns the lower half of the result."""
+    """An exported function, which returns the lower 32 bits of the result."""
     short = flow.emit(f"trunc i64 {result} to i32")
     start, *body = flow.lines
     head = f"define i32 @{name}({', '.join(argument for argument in arguments if argument)}) #0 {{"
@@ -224,7 +224,7 @@ def function(name: str, flow: Flow, arguments: Sequence[str], result: str) -> st
 
 
 def module(*texts: str) -> str:
-    """One text of several, with what WebAssembly lacks."""
-    lacking = [(WIDE_INTEGERS, "i128"), (EXTREMES, "@llvm.maxnum"), (EXTREMES, "@llvm.minnum")]
-    needed = dict.fromkeys(functions for functions, word in lacking if any(word in text for text in texts))
-    return HEAD + assembled(*texts, *needed) + ATTRIBUTES
+    """One module of several texts, with the library functions that it needs."""
+    libcalls = [(WIDE_INTEGERS, "i128"), (EXTREMES, "@llvm.maxnum"), (EXTREMES, "@llvm.minnum")]
+    needed = dict.fromkeys(functions for functions, word in libcalls if any(word in text for text in texts))
+    return HEAD + assemble(*texts, *needed) + ATTRIBUTES

@@ -1,8 +1,8 @@
-"""From LLVM's object file to a WebAssembly module that stands alone.
+"""Converts LLVM's object file to a self-contained WebAssembly module.
 
-An object of a single file is a module but for three things: its memory and its stack pointer are imported, nothing is
-exported, and it has sections for a linker. So the memory and the pointer are defined here instead, exports are added,
-and the linker's sections are left out. Data lie at the beginning of the memory, the stack above them.
+An object file differs from a module in three points: it imports its memory and stack pointer, it exports nothing, and
+it has linker sections. This file defines the memory and the pointer, adds exports, and drops the linker sections. Data
+are at the start of the memory, and the stack is above them.
 
     exports   memory, the functions, and `heap`: a global, the first byte that the module itself does not use
 """
@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 PAGE = 65536  # bytes
-STACK = 16384  # bytes: functions are not recursive, and keep their numbers in WebAssembly's own variables
+STACK = 16384  # bytes: functions are not recursive, and WebAssembly has its own local variables
 CUSTOM, TYPES, IMPORTS, FUNCTIONS, MEMORIES, GLOBALS, EXPORTS, CODE, DATA = 0, 1, 2, 3, 5, 6, 7, 10, 11
 KEPT = (TYPES, FUNCTIONS, CODE)
 FUNCTION, TABLE, MEMORY, GLOBAL = 0, 1, 2, 3  # kinds of imports and exports
@@ -24,7 +24,7 @@ INTERFACE = "linkwise"  # the name of the section that describes the arrays
 
 
 class ModuleError(RuntimeError):
-    """An object that is not as expected: a bug in Linkwise."""
+    """An unexpected object file: a bug in Linkwise."""
 
 
 class Segment(NamedTuple):
@@ -33,7 +33,7 @@ class Segment(NamedTuple):
 
 
 class Reader:
-    """Reads numbers and names one after another."""
+    """Reads the numbers and names of a binary."""
 
     def __init__(self, data: bytes, at: int = 0) -> None:
         self.data, self.at = data, at
@@ -42,7 +42,7 @@ class Reader:
         self.at += 1
         return self.data[self.at - 1]
 
-    def number(self) -> int:
+    def unsigned(self) -> int:
         """Unsigned LEB128."""
         value = shift = 0
         while True:
@@ -66,10 +66,10 @@ class Reader:
         return self.data[self.at - count : self.at]
 
     def name(self) -> str:
-        return self.take(self.number()).decode()
+        return self.take(self.unsigned()).decode()
 
     @property
-    def more(self) -> bool:
+    def has_more(self) -> bool:
         return self.at < len(self.data)
 
 
@@ -80,15 +80,15 @@ def module_of(binary: bytes, exported: Sequence[str]) -> bytes:
     functions = function_symbols(binary)
     segments = segments_of(sections.get(DATA, b"\0"))
     used = max((segment.offset + len(segment.data) for segment in segments), default=0)
-    heap = aligned(aligned(used) + STACK)
+    heap = align(align(used) + STACK)
     exports = [
         ("memory", MEMORY, 0),
         ("heap", GLOBAL, 1),
         *((name, FUNCTION, functions[name]) for name in exported if name in functions),
     ]
     sections[MEMORIES], sections[GLOBALS] = memory_section(heap), globals_section(heap, heap)
-    sections[EXPORTS] = number(len(exports)) + b"".join(
-        text(name) + bytes([kind]) + number(index) for name, kind, index in exports
+    sections[EXPORTS] = unsigned_leb128(len(exports)) + b"".join(
+        encode_name(name) + bytes([kind]) + unsigned_leb128(index) for name, kind, index in exports
     )
     sections[DATA] = data_section([segment for segment in segments if any(segment.data)])
     order = sorted({*KEPT, MEMORIES, GLOBALS, EXPORTS, DATA} & set(sections))
@@ -96,13 +96,10 @@ def module_of(binary: bytes, exported: Sequence[str]) -> bytes:
 
 
 def with_data(module: bytes, data: bytes, work: int, arrays: int) -> bytes:
-    """The module with data where its `heap` was, so many bytes of work behind them, and memory for some arrays.
-
-    Its new `heap` is behind all but the arrays.
-    """
+    """The module with data at its `heap`, then `work` bytes, then its new `heap` with memory for arrays."""
     sections = list(sections_of(module))
     stack, start = globals_of(module)
-    heap = aligned(aligned(start + len(data)) + work)
+    heap = align(align(start + len(data)) + work)
     segments = segments_of(next((body for kind, body in sections if kind == DATA), b"\0"))
     new = {MEMORIES: memory_section(heap + arrays), GLOBALS: globals_section(stack, heap)}
     kept = [(kind, new.get(kind, body)) for kind, body in sections if kind != DATA]
@@ -112,18 +109,18 @@ def with_data(module: bytes, data: bytes, work: int, arrays: int) -> bytes:
 
 def with_interface(module: bytes, interface: dict[str, Any]) -> bytes:
     """The module with a section that describes its arrays, in JSON."""
-    return module + section(CUSTOM, text(INTERFACE) + json.dumps(interface, separators=(",", ":")).encode())
+    return module + section(CUSTOM, encode_name(INTERFACE) + json.dumps(interface, separators=(",", ":")).encode())
 
 
 def interface_of(module: bytes) -> dict[str, Any]:
-    """What its section "linkwise" says of a module."""
+    """The description in the section "linkwise" of a module."""
     try:
         for kind, body in sections_of(module) if module[:4] == b"\0asm" else ():
             reader = Reader(body)
             if kind == CUSTOM and reader.name() == INTERFACE:
-                found: dict[str, Any] = json.loads(body[reader.at :])
-                return found
-    except (IndexError, ValueError):  # cut, or damaged
+                interface: dict[str, Any] = json.loads(body[reader.at :])
+                return interface
+    except (IndexError, ValueError):  # truncated or damaged
         pass
     raise ValueError("these bytes are no module of lw.wasm, or not all of it (expected one)")
 
@@ -137,7 +134,7 @@ def globals_of(module: bytes) -> list[int]:
     """The stack pointer and the heap."""
     reader = Reader(next(body for kind, body in sections_of(module) if kind == GLOBALS))
     values = []
-    for _ in range(reader.number()):
+    for _ in range(reader.unsigned()):
         reader.take(3)
         values.append(reader.signed())
         reader.take(1)
@@ -146,22 +143,22 @@ def globals_of(module: bytes) -> list[int]:
 
 def sections_of(module: bytes) -> Iterator[tuple[int, bytes]]:
     reader = Reader(module, 8)
-    while reader.more:
+    while reader.has_more:
         kind = reader.byte()
-        yield kind, reader.take(reader.number())
+        yield kind, reader.take(reader.unsigned())
 
 
 def check_imports(body: bytes) -> None:
-    """Nothing may be imported but what is defined here."""
+    """Raise if the object imports anything but memory and stack pointer."""
     reader = Reader(body)
-    for _ in range(reader.number()):
+    for _ in range(reader.unsigned()):
         reader.name()
         name, kind = reader.name(), reader.byte()
         if name == "__linear_memory":
-            limited = reader.number()
-            reader.number()
+            limited = reader.unsigned()
+            reader.unsigned()
             if limited & 1:
-                reader.number()
+                reader.unsigned()
         elif name == "__stack_pointer":
             reader.take(2)
         else:
@@ -169,15 +166,15 @@ def check_imports(body: bytes) -> None:
 
 
 def function_symbols(binary: bytes) -> dict[str, int]:
-    """The functions of an object, by name, from the symbol table of its section `linking`."""
+    """Indices of the functions of an object by name, from its section `linking`."""
     functions: dict[str, int] = {}
     for kind, body in sections_of(binary):
         reader = Reader(body)
         if kind != CUSTOM or reader.name() != "linking":
             continue
-        reader.number()
-        while reader.more:
-            sort, size = reader.byte(), reader.number()
+        reader.unsigned()
+        while reader.has_more:
+            sort, size = reader.byte(), reader.unsigned()
             part = Reader(reader.take(size))
             if sort == SYMBOL_TABLE:
                 functions.update(symbols(part))
@@ -185,19 +182,19 @@ def function_symbols(binary: bytes) -> dict[str, int]:
 
 
 def symbols(reader: Reader) -> Iterator[tuple[str, int]]:
-    """The functions among the symbols: of these the object has data, sections and imported names too."""
+    """The functions among the symbols, which include data, sections and imports."""
     function, data, section_symbol = 0, 1, 3
-    for _ in range(reader.number()):
-        kind, flags = reader.byte(), reader.number()
+    for _ in range(reader.unsigned()):
+        kind, flags = reader.byte(), reader.unsigned()
         if kind == data:
             reader.name()
             if not flags & UNDEFINED:
                 for _ in range(3):
-                    reader.number()
+                    reader.unsigned()
         elif kind == section_symbol:
-            reader.number()
+            reader.unsigned()
         else:
-            index = reader.number()
+            index = reader.unsigned()
             if not flags & UNDEFINED or flags & EXPLICIT_NAME:
                 name = reader.name()
                 if kind == function:
@@ -207,43 +204,50 @@ def symbols(reader: Reader) -> Iterator[tuple[str, int]]:
 def segments_of(body: bytes) -> list[Segment]:
     reader = Reader(body)
     segments = []
-    for _ in range(reader.number()):
-        if reader.number() or reader.byte() != I32_CONST:
+    for _ in range(reader.unsigned()):
+        if reader.unsigned() or reader.byte() != I32_CONST:
             raise ModuleError("data without a place of its own")
         offset = reader.signed()
         reader.byte()
-        segments.append(Segment(offset, reader.take(reader.number())))
+        segments.append(Segment(offset, reader.take(reader.unsigned())))
     return segments
 
 
 def data_section(segments: Sequence[Segment]) -> bytes:
     parts = [
-        b"\0" + bytes([I32_CONST]) + signed(segment.offset) + bytes([END]) + number(len(segment.data)) + segment.data
+        b"\0"
+        + bytes([I32_CONST])
+        + signed_leb128(segment.offset)
+        + bytes([END])
+        + unsigned_leb128(len(segment.data))
+        + segment.data
         for segment in segments
     ]
-    return number(len(parts)) + b"".join(parts)
+    return unsigned_leb128(len(parts)) + b"".join(parts)
 
 
 def memory_section(size: int) -> bytes:
-    """One memory of at least this size, which may grow."""
-    return b"\x01\x00" + number(-(-size // PAGE))
+    """One growable memory of at least this size."""
+    return b"\x01\x00" + unsigned_leb128(-(-size // PAGE))
 
 
 def globals_section(stack: int, heap: int) -> bytes:
     """The stack pointer and the heap."""
     parts = ((MUTABLE, stack), (CONSTANT, heap))
-    return number(2) + b"".join(bytes([I32, kind, I32_CONST]) + signed(x) + bytes([END]) for kind, x in parts)
+    return unsigned_leb128(2) + b"".join(
+        bytes([I32, kind, I32_CONST]) + signed_leb128(x) + bytes([END]) for kind, x in parts
+    )
 
 
 def section(kind: int, body: bytes) -> bytes:
-    return bytes([kind]) + number(len(body)) + body
+    return bytes([kind]) + unsigned_leb128(len(body)) + body
 
 
-def text(name: str) -> bytes:
-    return number(len(name.encode())) + name.encode()
+def encode_name(name: str) -> bytes:
+    return unsigned_leb128(len(name.encode())) + name.encode()
 
 
-def number(value: int) -> bytes:
+def unsigned_leb128(value: int) -> bytes:
     """Unsigned LEB128."""
     out = b""
     while value >= 128:
@@ -252,8 +256,8 @@ def number(value: int) -> bytes:
     return out + bytes([value])
 
 
-def signed(value: int) -> bytes:
-    """Signed LEB128 of a number that is not negative."""
+def signed_leb128(value: int) -> bytes:
+    """Signed LEB128 of a non-negative number."""
     out = b""
     while value >= 64:
         out += bytes([value & 127 | 128])
@@ -261,5 +265,5 @@ def signed(value: int) -> bytes:
     return out + bytes([value])
 
 
-def aligned(size: int, by: int = 16) -> int:
+def align(size: int, by: int = 16) -> int:
     return -(-size // by) * by

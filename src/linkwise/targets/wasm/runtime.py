@@ -1,4 +1,4 @@
-"""Modules run by wasmtime, a WebAssembly runtime that is a package of its own."""
+"""Runs modules with wasmtime, a WebAssembly runtime."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from ...extras import import_optional
-from .module import PAGE, aligned
+from .module import PAGE, align
 
-AT_ONCE = 1 << 22  # bytes of arrays that are in a module's memory at a time
+AT_ONCE = 1 << 22  # bytes of arrays in a module's memory at a time
 
 
 @lru_cache(maxsize=1)
@@ -25,16 +25,16 @@ def runtime() -> tuple[Any, Any]:
 
 
 class Instances:
-    """A module, compiled once, with a memory for each of the calls that run at the same time."""
+    """A module, compiled once, with a separate memory for concurrent calls."""
 
     def __init__(self, binary: bytes, record: bytes) -> None:
-        """The record is that of a robot, where the module takes one."""
+        """`record` is the robot's record for modules that take one, otherwise empty."""
         package, engine = runtime()
         self._module, self._record = package.Module(engine, binary), record
         self._spare: list[Instance] = []
 
     @contextmanager
-    def one(self) -> Iterator[Instance]:
+    def borrow(self) -> Iterator[Instance]:
         try:
             instance = self._spare.pop()
         except IndexError:
@@ -44,7 +44,7 @@ class Instances:
 
 
 class Instance:
-    """A module with its own memory. From `heap` on: the robot's record, its work, then the arrays."""
+    """A module with its memory. From `heap` on: the robot's record, work memory, arrays."""
 
     def __init__(self, module: Any, record: bytes) -> None:
         package, engine = runtime()
@@ -59,7 +59,7 @@ class Instance:
             self._first = [robot, self._place(exports["work_bytes"](self._store, robot))]
 
     def run(self, count: int, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], sizes: Sequence[int]) -> int:
-        """So many states, from flat arrays into others; how many gave results that are not finite."""
+        """Compute `count` states on flat arrays; the number of states with non-finite results."""
         arrays = [*inputs, *outputs]
         row = sum(sizes) * arrays[-1].itemsize if arrays else 0
         at_once = max(1, AT_ONCE // max(row, 1))
@@ -70,7 +70,7 @@ class Instance:
             places = []
             for part in parts:
                 places.append(here)
-                here = aligned(here + part.nbytes)
+                here = align(here + part.nbytes)
             self._grow(here)
             for part, place in zip(parts[: len(inputs)], places, strict=False):
                 self._bytes(place, part.nbytes)[:] = part.view(np.uint8)
@@ -80,8 +80,8 @@ class Instance:
         return non_finite
 
     def _place(self, size: int) -> int:
-        """Memory of this size, for good."""
-        place, self._next = self._next, aligned(self._next + size)
+        """Allocate memory permanently."""
+        place, self._next = self._next, align(self._next + size)
         self._grow(self._next)
         return int(place)
 
@@ -91,6 +91,6 @@ class Instance:
             self._memory.grow(self._store, -(-missing // PAGE))
 
     def _bytes(self, place: int, size: int) -> np.ndarray:
-        """A part of the memory, as long as this does not grow."""
+        """A view of the memory, valid until it grows."""
         buffer = self._memory.get_buffer_ptr(self._store, size, place)
         return np.frombuffer(buffer, np.uint8, size)

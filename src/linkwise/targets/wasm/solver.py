@@ -1,13 +1,13 @@
-"""The driver as a WebAssembly module: one trajectory, which goes on from call to call.
+"""The integrator's driver as a WebAssembly module: one trajectory, continued from call to call.
 
     i32 @advance(ptr simulation, double end)       integrate to that time; returns a code of `status`
 
-Where the time is that already, or later, nothing happens, and the code is that of DONE; NOT_FINITE where one of the two
-times is not finite, or where a tolerance is negative or not finite. A step that is not above 0 is replaced by the first
-one. A call makes at most `max_steps` steps, refused ones counted.
+If the trajectory has reached `end`, nothing happens and the code is DONE. The code is NOT_FINITE if one of the two
+times is not finite, or if a tolerance is negative or not finite. A step that is not positive is replaced by the first
+step. A call makes at most `max_steps` steps, including rejected ones.
 
-A simulation is a block of 64-bit numbers (`Layout`): what the driver is asked for, the record of the trajectory, and
-the driver's own memory. All of it may be changed between two calls.
+A simulation is a block of 64-bit numbers (`Block`): a header with the request, the record of the trajectory, and the
+driver's memory. All of it may be changed between two calls.
 """
 
 from __future__ import annotations
@@ -19,25 +19,18 @@ import numpy as np
 from ...codegen.llvm.flow import Layout
 from ...codegen.llvm.integrator import HEAD
 from ...graph import Program
-from ...kernels.loader import load_or_compile
+from ...kernels.llvm import load_or_compile
 from ...ode.methods import Method
 from ...ode.trajectories import DONE, NOT_FINITE, RECORD, RUNNING
 from ..driver_text import driver_text
 from .frame import module
 from .target import WasmTarget
 
-ASKED = (
-    "rtol",
-    "max_steps",
-    "queue",
-    "waiting",
-    "sample",
-    "first",
-)  # before the record; the time of a sample never comes
+HEADER_FIELDS = ("rtol", "max_steps", "queue", "waiting", "sample", "first")  # `sample` is infinite: no samples
 
 
 class Block(NamedTuple):
-    """Where everything is in the block of a simulation, in numbers of 64 bits from its beginning."""
+    """Positions in the block of a simulation, in 64-bit numbers."""
 
     size: int  # of y
     parameters: int
@@ -45,7 +38,7 @@ class Block(NamedTuple):
 
     @property
     def record(self) -> int:
-        return len(ASKED)
+        return len(HEADER_FIELDS)
 
     @property
     def y(self) -> int:
@@ -72,15 +65,15 @@ class Block(NamedTuple):
         block = np.zeros(self.numbers)
         block[0] = rtol
         block.view(np.int64)[1] = max_steps
-        block[ASKED.index("sample")] = np.inf
-        block[ASKED.index("first")] = record[list(RECORD).index("h")]
+        block[HEADER_FIELDS.index("sample")] = np.inf
+        block[HEADER_FIELDS.index("first")] = record[list(RECORD).index("h")]
         block[self.record : self.tolerance] = record
         block[self.tolerance : self.context] = atol
         return block
 
 
 def driver_module(program: Program, method: Method) -> tuple[bytes, Block]:
-    """The module of a program of t, y and parameters, and the block that it takes."""
+    """The module of a program of t, y and parameters, and the layout of its block."""
     text, vectors = driver_text(program, method, [Layout("double", 1, False)], ())
     block = Block(program.inputs[1].size, sum(port.size for port in program.inputs[2:]), vectors)
     code = load_or_compile("integrator", module(text, advance_text(block)), WasmTarget())
@@ -88,7 +81,7 @@ def driver_module(program: Program, method: Method) -> tuple[bytes, Block]:
 
 
 def advance_text(block: Block) -> str:
-    record, first = block.record, ASKED.index("first")
+    record, first = block.record, HEADER_FIELDS.index("first")
     names = ("t", "h", "status", "steps", "rejected")
     t, h, status, steps, rejected = (record + list(RECORD).index(name) for name in names)
     given: dict[str, Any] = {

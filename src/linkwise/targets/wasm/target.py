@@ -11,7 +11,7 @@ import numpy as np
 from ...graph import Program
 from ...kernels import llvm
 from ...kernels.interface import REALS, Interface, Links
-from ...kernels.llvm import foreign_target, parsed
+from ...kernels.llvm import foreign_target, parse_module
 from ...kernels.lock import LOCK
 from ...kernels.target import BatchFunction, CodeTarget
 from .module import module_of
@@ -27,19 +27,19 @@ EXPORTED = ("run", "work_bytes", "advance")
 
 @dataclass(frozen=True)
 class WasmTarget(CodeTarget["WasmCode"]):
-    """WebAssembly 1.0 and nothing beyond it: no vectors, no threads, no imports."""
+    """WebAssembly 1.0, without vectors, threads and imports."""
 
     kind = "wasm"
 
     def text(self, program: Program | LoopText, interface: Interface) -> str:
-        """LLVM assembly of the functions that a module exports."""
+        """LLVM assembly of the exported functions."""
         from .frame import loops_text, straight_text
 
         real = REALS[interface.dtype]
         return straight_text(program, real) if isinstance(program, Program) else loops_text(program, real)
 
     def load(self, text: str = "", binary: bytes = b"") -> WasmCode:
-        """The module of a text, or that which was compiled from it earlier."""
+        """Compile a text to a module, or wrap a module from the cache."""
         return WasmCode(self, binary or module_of(object_of(text), EXPORTED))
 
     def module(self, spec: KernelSpec) -> bytes:
@@ -68,7 +68,7 @@ class WasmTarget(CodeTarget["WasmCode"]):
         )
 
     def call(self, code: WasmCode, interface: Interface, links: Links | None = None) -> BatchFunction:
-        """A function that copies arrays into the module's memory, runs it there, and copies the results back."""
+        """A function that copies arrays into the module's memory, runs it, and copies the results back."""
         from .files import record_of_links
         from .runtime import Instances
 
@@ -77,19 +77,19 @@ class WasmTarget(CodeTarget["WasmCode"]):
         sizes = [argument.size for argument in (*interface.inputs, *interface.outputs)]
 
         def run(begin: int, end: int, arrays: Sequence[np.ndarray]) -> int:
-            own = sizes
-            if links is not None:  # q may have more numbers than the interface says: see `Links.rows`
+            row_sizes = sizes
+            if links is not None:  # `Links.rows` may have widened q
                 count = max(arrays[-1].size // sizes[-1], 1)
-                own = [array.size // count for array in arrays]
-            rows = [array.reshape(-1)[s * begin : s * end] for array, s in zip(arrays, own, strict=True)]
-            with instances.one() as instance:
-                return instance.run(end - begin, rows[:inputs], rows[inputs:], own)
+                row_sizes = [array.size // count for array in arrays]
+            rows = [array.reshape(-1)[s * begin : s * end] for array, s in zip(arrays, row_sizes, strict=True)]
+            with instances.borrow() as instance:
+                return instance.run(end - begin, rows[:inputs], rows[inputs:], row_sizes)
 
         return run
 
 
 class WasmCode:
-    """A module."""
+    """A WebAssembly module."""
 
     metadata: dict[str, str]
     from_cache = False
@@ -99,9 +99,9 @@ class WasmCode:
 
 
 def object_of(text: str) -> bytes:
-    """What LLVM makes of a text."""
+    """Compile a text to an object file."""
     with LOCK:
         machine = foreign_target(TRIPLE).create_target_machine(
             opt=llvm.OPTIMIZATION, reloc="static", codemodel="default"
         )
-        return bytes(machine.emit_object(parsed(text)))
+        return bytes(machine.emit_object(parse_module(text)))

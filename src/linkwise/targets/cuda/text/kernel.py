@@ -2,9 +2,9 @@
 
     void @kernel(i64 count, ptr input, ..., ptr output, ...)
 
-Each thread computes one state, with the operations of `program` and hence with the same bits: its rows come from
-`rows`, its nodes from `nodes`. A state with an input that is not finite gives NaN throughout. No output may share
-memory with an input.
+Each thread computes one state with the operations of `program`, and so with the same bits. `rows` loads and stores its
+rows, `nodes` emits its nodes. A state with a non-finite input gives NaN throughout. No output may share memory with an
+input.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from ....codegen.llvm.elementary import FUNCTIONS, elementary_function
-from ....codegen.llvm.flow import Flow, Layout, assembled
+from ....codegen.llvm.flow import Flow, Layout, assemble
 from ....codegen.llvm.program import fused_products, lengths
 from ....codegen.llvm.sine import large_angle
 from ....graph import Node, Program
@@ -30,21 +30,21 @@ METADATA = """
 !0 = !{!"branch_weights", i32 1, i32 100000}
 !1 = !{}
 """
-# The rules below are from figures that `benchmarks/gpu.py --parts variants` printed.
-LIGHT, HEAVY = 20, 36  # nodes for each number that is read or written: fewer are little to compute, more are much
-DIRECT_IF_LIGHT, DIRECT, DIRECT_IF_HEAVY = 5, 8, 12  # numbers in a row: longer ones are staged
-FAST_NODES = 2_600  # longer programs take longer written twice
-FAST_LIVE, FAST_LIVE_IF_HEAVY = 110, 120  # and so do those with more values at a time
-SLIM_LIVE = range(73, 95)  # with 72 registers 14 blocks of 64 fit: heavy programs that need few more gain by it
+# The rules below follow measurements of `benchmarks/gpu.py --parts variants`.
+LIGHT, HEAVY = 20, 36  # nodes per number read or written: bounds of light and heavy programs
+DIRECT_IF_LIGHT, DIRECT, DIRECT_IF_HEAVY = 5, 8, 12  # numbers in a row: longer rows are staged
+FAST_NODES = 2_600  # for longer programs a second path costs more than it gains
+FAST_LIVE, FAST_LIVE_IF_HEAVY = 110, 120  # likewise for more live values
+SLIM_LIVE = range(73, 95)  # live values of heavy programs that gain by 72 registers, with which 14 blocks of 64 fit
 SLIM_THREADS = 14 * 64
 
 
 @dataclass(frozen=True)
 class Shape:
-    """How a kernel is launched and how its threads read rows."""
+    """The launch of a kernel, and how its threads access rows."""
 
     threads: int  # in a block
-    blocks: int  # that should fit on a multiprocessor at a time; 0: as many as there are registers for
+    blocks: int  # to fit on a multiprocessor at a time; 0: no bound
     staged: bool = False
     fast: bool = False  # with a fast path for usual states
 
@@ -57,10 +57,9 @@ def shape_of(
     blocks: int | None = None,
     fast: bool | None = None,
 ) -> Shape:
-    """The shape for a program: long rows are staged, where shared memory has room for them.
+    """The shape for a program: long rows are staged if shared memory has room for them.
 
-    Fast paths gain where floats are computed, whose arithmetic takes less time than the tests of what is unusual, and
-    where next to nothing is.
+    Fast paths gain for floats, whose arithmetic is cheaper than the tests for unusual states, and for light programs.
     """
     align = 8 if real == "double" else 4
     fitting = SHARED_BYTES // max(1, tile_numbers(program, 16 // align) * align)
@@ -81,9 +80,9 @@ def shape_of(
 
 
 def values_at_a_time(program: Program) -> int:
-    wanted = [node for flat in program.results for node in flat]
-    absorbed = fused_products(program.nodes, {node.index for node in wanted})
-    return peak_live(fewest_live(program, absorbed), absorbed, wanted)
+    live_out = [node for flat in program.results for node in flat]
+    absorbed = fused_products(program.nodes, {node.index for node in live_out})
+    return peak_live(fewest_live(program, absorbed), absorbed, live_out)
 
 
 def cuda_text(program: Program, real: str, shape: Shape) -> str:
@@ -91,8 +90,8 @@ def cuda_text(program: Program, real: str, shape: Shape) -> str:
     layout = Layout(real, 1, True)
     flow = Flow(layout)
     rows = (StagedRows if shape.staged else DirectRows)(flow, program, shape.threads)
-    wanted = [node.index for flat in program.results for node in flat]
-    order = fewest_live(program, fused_products(program.nodes, set(wanted)))
+    live_out = [node.index for flat in program.results for node in flat]
+    order = fewest_live(program, fused_products(program.nodes, set(live_out)))
     functions = cuda_functions({node.op for node in program.nodes}, layout)
     inputs = [f"{GLOBAL} noalias readonly %in{k}" for k in range(len(program.inputs))]
     outputs = [f"{GLOBAL} noalias writeonly %out{k}" for k in range(len(program.outputs))]
@@ -102,35 +101,35 @@ def cuda_text(program: Program, real: str, shape: Shape) -> str:
         functions.append(full_function(program, layout, order, arrays))
         fast_results(flow, program, rows, order)
     else:
-        rows.leave(full_results(flow, program, rows, order))
+        rows.store_results(full_results(flow, program, rows, order))
     flow.go("done")
     flow.enter("done")
     head = f"define ptx_kernel void @kernel({', '.join(['i64 %count', *arrays])}) #2 {{"
     text = "\n".join([*sorted(flow.declared), head, *flow.lines, "  ret void", "}"])
-    return HEAD + rows.declarations + assembled(*functions, REGISTERS, text) + attributes(shape) + METADATA
+    return HEAD + rows.declarations + assemble(*functions, REGISTERS, text) + attributes(shape) + METADATA
 
 
 def full_function(program: Program, layout: Layout, order: Sequence[Node], arrays: Sequence[str]) -> str:
-    """`void @full(i64 state, ptr input, ..., ptr output, ...)`: one state, whatever it is like."""
+    """`void @full(i64 state, ptr input, ..., ptr output, ...)`: one state, usual or not."""
     flow = Flow(layout)
     rows = DirectRows(flow, program, 0)
     rows.state = "%state"
-    rows.leave(full_results(flow, program, rows, order))
+    rows.store_results(full_results(flow, program, rows, order))
     return flow.function(f"internal void @full({', '.join(['i64 %state', *arrays])})")
 
 
 def full_results(flow: Flow, program: Program, rows: DirectRows, order: Sequence[Node]) -> list[list[str]]:
-    """The names of the results, for every state."""
-    wanted = [node for flat in program.results for node in flat]
-    bad = not_finite(flow, program, rows)
+    """Emit the computation for any state; the names of the results."""
+    live_out = [node for flat in program.results for node in flat]
+    bad = non_finite_flag(flow, program, rows)
     compute = flow.fresh("compute")
     flow.go(compute)
     flow.enter(compute)
-    nodes = ThreadNodes(flow, order, [node.index for node in wanted], rows.load)
-    nodes.written()
+    nodes = ThreadNodes(flow, order, [node.index for node in live_out], rows.load)
+    nodes.emit_all()
     nan = flow.layout.constant(float("nan"))
     blank: dict[str, str] = {}
-    for node in wanted:
+    for node in live_out:
         x = nodes.result(node)
         if x not in blank:
             blank[x] = flow.select(bad, nan, x) if bad else x
@@ -138,10 +137,10 @@ def full_results(flow: Flow, program: Program, rows: DirectRows, order: Sequence
 
 
 def fast_results(flow: Flow, program: Program, rows: DirectRows, order: Sequence[Node]) -> None:
-    """Compute and write the results as for usual states; then, of unusual ones, once more in full."""
-    wanted = [node.index for flat in program.results for node in flat]
-    nodes = FastNodes(flow, order, wanted, rows.load)
-    nodes.written()
+    """Compute and store the results of usual states; unusual states are computed again by @full."""
+    live_out = [node.index for flat in program.results for node in flat]
+    nodes = FastNodes(flow, order, live_out, rows.load)
+    nodes.emit_all()
     results = [[nodes.result(node) for node in flat] for flat in program.results]
     quaternions = {
         (port.name, start + k): rows.load(port.name, start + k)
@@ -149,8 +148,8 @@ def fast_results(flow: Flow, program: Program, rows: DirectRows, order: Sequence
         for start in port.quaternions
         for k in range(4)
     }
-    unusual = nodes.unusual(program.inputs, lengths(flow, program, quaternions))
-    rows.leave(results)
+    unusual = nodes.unusual_flag(program.inputs, lengths(flow, program, quaternions))
+    rows.store_results(results)
     if unusual:
         rows.finish()
         flow.lines.append(f"  br i1 {unusual}, label %again, label %done, !prof !0")
@@ -161,7 +160,7 @@ def fast_results(flow: Flow, program: Program, rows: DirectRows, order: Sequence
 
 
 def cuda_functions(used: Iterable[str], layout: Layout) -> list[str]:
-    """What the nodes call."""
+    """The functions that the nodes call."""
     used = set(used)
     texts = [large_angle()] if used & {"sin", "cos"} else []
     return [*texts, *(elementary_function(op, layout) for op in FUNCTIONS if op in used)]
@@ -175,7 +174,7 @@ attributes #2 = {{ nounwind }}
 
 
 def thread_number(flow: Flow) -> str:
-    """Which of all threads this one is."""
+    """The global number of this thread."""
     thread, block, size = (
         flow.emit(f"zext i32 {flow.emit(f'call i32 @llvm.nvvm.read.ptx.sreg.{name}.x()')} to i64")
         for name in ("tid", "ctaid", "ntid")
@@ -184,31 +183,33 @@ def thread_number(flow: Flow) -> str:
 
 
 def launch_bounds(threads: int, blocks: int = 0) -> str:
-    """Threads in a block, and blocks on a multiprocessor if not 0: in the form that every version of LLVM reads."""
+    """Threads in a block, and blocks on a multiprocessor unless 0, in a form that all versions of LLVM read."""
     bounds = {"maxntidx": threads, **({"minctasm": blocks} if blocks else {})}
     nodes = [f'!{90 + k} = !{{ptr @kernel, !"{name}", i32 {x}}}' for k, (name, x) in enumerate(bounds.items())]
     names = ", ".join(f"!{90 + k}" for k in range(len(nodes)))
     return "\n".join([f"!nvvm.annotations = !{{{names}}}", *nodes, ""])
 
 
-def not_finite(flow: Flow, program: Program, rows: DirectRows) -> str:
-    """Whether an input is infinite or NaN."""
-    loaded = rows.test()
+def non_finite_flag(flow: Flow, program: Program, rows: DirectRows) -> str:
+    """A flag for infinite or NaN inputs."""
+    loaded = rows.tested_values()
     names = [(port.name, k) for port in program.inputs for k in range(port.size)]
     values = [*loaded, *lengths(flow, program, dict(zip(names, loaded, strict=True)))]
     if not values:
         return ""
     if flow.layout.real == "float":
-        largest = combined([flow.call("fabs", x) for x in values], partial(flow.call, "maximum"))  # NaN if one is
+        largest = reduce_pairwise(
+            [flow.call("fabs", x) for x in values], partial(flow.call, "maximum")
+        )  # NaN if one is
         return flow.emit(f"fcmp uge float {largest}, {flow.layout.constant(float('inf'))}")
     flow.declared.add("declare i32 @llvm.umax.i32(i32, i32)")
-    exponents = [upper_half(flow, x) for x in values]  # there is no instruction for the larger of two doubles
-    largest = combined(exponents, lambda a, b: flow.emit(f"call i32 @llvm.umax.i32(i32 {a}, i32 {b})"))
+    exponents = [upper_half(flow, x) for x in values]  # GPUs have no maximum of doubles
+    largest = reduce_pairwise(exponents, lambda a, b: flow.emit(f"call i32 @llvm.umax.i32(i32 {a}, i32 {b})"))
     return flow.emit(f"icmp uge i32 {largest}, {INFINITE}")
 
 
-def combined(values: list[str], combine: Callable[[str, str], str]) -> str:
-    """By pairs, then pairs of these, so that few wait for one another."""
+def reduce_pairwise(values: list[str], combine: Callable[[str, str], str]) -> str:
+    """Reduce values in a balanced tree, for short dependency chains."""
     while len(values) > 1:
         pairs = [values[k : k + 2] for k in range(0, len(values), 2)]
         values = [combine(*pair) if len(pair) == 2 else pair[0] for pair in pairs]

@@ -1,4 +1,4 @@
-"""The nodes of a program, computed by one thread."""
+"""Emits the nodes of a program for one thread."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from collections.abc import Callable, Iterable, Sequence
 
 from ....codegen.llvm.flow import Flow
 from ....codegen.llvm.program import Nodes
-from ....codegen.llvm.sine import polynomials, reduced
+from ....codegen.llvm.sine import polynomials, reduce_angle
 from ....graph import Node, Port
 
-SAFE = 2.0**20  # an angle that `large_angle` takes
+SAFE = 2.0**20  # a valid argument of `large_angle`
 
 
 class ThreadNodes(Nodes):
-    """Nodes in the order given. Inputs are loaded where they are first needed; sines and cosines come first.
+    """Emits nodes in the given order. Inputs are loaded at their first use; sines and cosines come first.
 
-    Warps diverge where a thread branches, so all angles known by then are reduced before the one, unlikely branch for
-    large ones; a function for each angle, as on the CPU, would cost a branch each.
+    Warps diverge at branches. So the leading angles are reduced together, with one unlikely branch for large angles; a
+    call for each angle, as on the CPU, would cost a branch each.
     """
 
-    def __init__(self, flow: Flow, nodes: Sequence[Node], wanted: Iterable[int], load: Callable[..., str]) -> None:
-        """`load` gives the number of an input, by its name and position."""
-        super().__init__(flow, nodes, {}, wanted)
+    def __init__(self, flow: Flow, nodes: Sequence[Node], live_out: Iterable[int], load: Callable[..., str]) -> None:
+        """`load` loads a number of an input by name and position."""
+        super().__init__(flow, nodes, {}, live_out)
         self.flow, self.load = flow, load
 
-    def written(self, then: Callable[[int, str], None] | None = None) -> dict[int, str]:
+    def emit_all(self, then: Callable[[int, str], None] | None = None) -> dict[int, str]:
         waves, needed = first_waves(self.nodes)
         for node in self.nodes:
             if node.index in needed and node.index not in self.products:
@@ -50,7 +50,7 @@ class ThreadNodes(Nodes):
         return self.load(*node.payload) if node.op == "input" else super().instruction(node)
 
     def result(self, node: Node) -> str:
-        """The name of a result, which may also be an input or a constant."""
+        """The name of a result, also if it is an input or a constant."""
         self.write(node)
         return self.value[node.index]
 
@@ -64,7 +64,7 @@ class ThreadNodes(Nodes):
 
 
 def first_waves(nodes: Sequence[Node]) -> tuple[list[Node], set[int]]:
-    """Sines and cosines of angles that depend on no other sine or cosine; and what must be computed for them."""
+    """Sines and cosines of angles that depend on no other sine or cosine, and the nodes they need."""
     waving: set[int] = set()
     waves = []
     for node in sorted(nodes, key=lambda node: node.index):  # operands first
@@ -84,12 +84,12 @@ def first_waves(nodes: Sequence[Node]) -> tuple[list[Node], set[int]]:
 
 
 def sine_cosines(flow: Flow, angles: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """Sine and cosine of each angle, as @sine_cosine_1 gives them; with one branch for those that are large."""
+    """Sine and cosine of each angle, with the bits of @sine_cosine_1 and one branch for large angles."""
     layout, real = flow.layout, flow.layout.real
     near, far, after = (flow.fresh(name) for name in ("near", "far", "waves"))
     flow.go(near)
     flow.enter(near)
-    reductions = [reduced(flow, x) for x in angles]
+    reductions = [reduce_angle(flow, x) for x in angles]
     some = reductions[0][3]
     for *_, large in reductions[1:]:
         some = flow.emit(f"or i1 {some}, {large}")
@@ -111,7 +111,7 @@ def sine_cosines(flow: Flow, angles: Sequence[str]) -> dict[str, tuple[str, str]
 
 
 def large_reduction(flow: Flow, x: str, r: str, behind: str, k: str, large: str) -> tuple[str, str, str]:
-    """r, what is behind it and k: by `large_angle` if the angle is large, otherwise as they are."""
+    """r, its rounding error and k: from `large_angle` if the angle is large, otherwise unchanged."""
     layout, real = flow.layout, flow.layout.real
     safe = flow.select(large, x, layout.constant(SAFE))
     wide = safe if real == "double" else flow.emit(f"fpext float {safe} to double")
@@ -123,38 +123,38 @@ def large_reduction(flow: Flow, x: str, r: str, behind: str, k: str, large: str)
     return flow.select(large, r2, r), rest, flow.select(large, k2, k, layout.integers)
 
 
-# The nodes of a program for states as they usually are: finite, without large angles, with divisors of usual size.
+# The fast path for usual states: finite, without large angles, with divisors of usual size.
 #
-# Such a state has the same bits as by `ThreadNodes`, with fewer instructions and without a branch. `unusual` says
-# whether the state is another one, whose results here are void.
+# Their results have the bits of `ThreadNodes`, with fewer instructions and without branches. `unusual_flag` marks other
+# states, whose results are invalid here.
 
 INFINITE = 0x7FF00000  # the upper half of an infinite double
 RECIPROCAL = "declare float @llvm.nvvm.rcp.approx.ftz.f(float)"
 
 
 class FastNodes(ThreadNodes):
-    """Nodes, and beside them what tells whether the state is unusual."""
+    """Emits nodes, and tests for unusual states."""
 
-    def __init__(self, flow: Flow, nodes: Sequence[Node], wanted: Iterable[int], load: Callable[..., str]) -> None:
-        super().__init__(flow, nodes, wanted, self.loaded)
+    def __init__(self, flow: Flow, nodes: Sequence[Node], live_out: Iterable[int], load: Callable[..., str]) -> None:
+        super().__init__(flow, nodes, live_out, self.load_and_test)
         self.from_rows = load
         self.flags: list[str] = []
         self.waiting = ""
         self.total = ""
         self.seen = {node.args[0].payload for node in first_waves(nodes)[0] if node.args[0].op == "input"}
 
-    def loaded(self, name: str, position: int) -> str:
+    def load_and_test(self, name: str, position: int) -> str:
         x = self.from_rows(name, position)
-        if (name, position) not in self.seen:  # an angle is tested where it is reduced
+        if (name, position) not in self.seen:  # an angle is tested where it is reduce_angle
             self.seen.add((name, position))
             self.test(x)
         return x
 
     def test(self, x: str) -> None:
-        """Take note of a number that must be finite.
+        """Add a number to the test for finite numbers.
 
-        Floats are multiplied by pairs and the products added up: the sum is not finite if one of them is not, and
-        hardly ever otherwise. Of doubles, which are multiplied at half the rate, the largest exponent is kept.
+        Floats are multiplied in pairs and the products are summed: the sum is non-finite if a number is, and hardly
+        ever otherwise. Doubles, whose products are slower, are tested by their largest exponent.
         """
         flow = self.flow
         if flow.layout.real == "double":
@@ -164,15 +164,17 @@ class FastNodes(ThreadNodes):
         elif not self.waiting:
             self.waiting = x
         else:
-            self.total = flow.fused(self.waiting, x, self.total) if self.total else flow.do("fmul", self.waiting, x)
+            self.total = (
+                flow.multiply_add(self.waiting, x, self.total) if self.total else flow.do("fmul", self.waiting, x)
+            )
             self.waiting = ""
 
-    def unusual(self, inputs: Sequence[Port], others: Iterable[str]) -> str:
-        """An i1, or nothing for a program that has no unusual states; `others` are more numbers to be finite."""
+    def unusual_flag(self, inputs: Sequence[Port], others: Iterable[str]) -> str:
+        """The flag of unusual states, an i1, or empty if there are none; `others` are more numbers to test."""
         flow = self.flow
         for port in inputs:
             for position in range(port.size):
-                self.loaded(port.name, position)
+                self.load_and_test(port.name, position)
         for x in others:
             self.test(x)
         if self.waiting:
@@ -189,12 +191,12 @@ class FastNodes(ThreadNodes):
         return some
 
     def sine_cosines_of(self, angles: Sequence[str]) -> dict[str, tuple[str, str]]:
-        flow, found = self.flow, {}
+        flow, pairs = self.flow, {}
         for x in angles:
-            r, behind, k, large = reduced(flow, x)
+            r, behind, k, large = reduce_angle(flow, x)
             self.flags.append(large)
-            found[x] = polynomials(flow, r, behind, k)
-        return found
+            pairs[x] = polynomials(flow, r, behind, k)
+        return pairs
 
     def instruction(self, node: Node) -> str:
         if node.op == "div" and self.flow.layout.real == "float":
@@ -204,20 +206,20 @@ class FastNodes(ThreadNodes):
         return super().instruction(node)
 
     def reciprocal(self, x: str) -> str:
-        """1/x to the last bit, by the steps that the driver's compiler takes where x and 1/x are normal.
+        """Correctly rounded 1/x, by the steps of the driver's compiler for normal x and 1/x.
 
-        The estimate is within one unit of its last digit, so e is below 2⁻²²; elsewhere the estimate is 0 or infinite.
+        The estimate has an error of at most one ulp, so e is below 2⁻²²; for other x the estimate is 0 or infinite.
         """
         flow = self.flow
         constant = flow.layout.constant
         flow.declared.add(RECIPROCAL)
         y = flow.emit(f"call float @llvm.nvvm.rcp.approx.ftz.f(float {x})")
-        e = flow.fused(flow.do("fneg", x), y, constant(1.0))
+        e = flow.multiply_add(flow.do("fneg", x), y, constant(1.0))
         self.flags.append(flow.emit(f"fcmp uge float {flow.call('fabs', e)}, {constant(0.5)}"))
-        return flow.fused(y, e, y)
+        return flow.multiply_add(y, e, y)
 
 
 def upper_half(flow: Flow, x: str) -> str:
-    """Of a double without its sign."""
+    """The upper 32 bits of a double without its sign."""
     halves = flow.emit(f"bitcast double {x} to <2 x i32>")
     return flow.emit(f"and i32 {flow.emit(f'extractelement <2 x i32> {halves}, i32 1')}, {2**31 - 1}")

@@ -1,13 +1,12 @@
-"""How a thread reads the row of its state and writes the rows of its results.
+"""How a thread loads the row of its state and stores the rows of its results.
 
-`DirectRows`: from and to the arrays, number by number. The threads of a warp then touch many lines of memory at a time,
-which hardly matters for rows of up to 5 numbers, or of 8 or 12 where much is computed meanwhile.
+`DirectRows` accesses the arrays number by number. The threads of a warp then touch many memory lines at a time, which
+hardly matters for rows of up to 5 numbers, or of 8 or 12 in programs with more computation.
 
-`StagedRows`: 32 rows of a warp lie one after another in memory; they are copied as a whole to shared memory, 16 bytes
-at a time and without passing registers, and each thread takes its row from there. Results go the same way back. In
-shared memory a row is read in the widest pieces that divide it, at an odd distance from the next row, so that the
-threads of a warp do not wait for one another. The last rows of a batch, fewer than 32, and arrays that do not begin at
-a multiple of 16 bytes, are copied number by number, each row by its own thread.
+`StagedRows` copies the 32 contiguous rows of a warp to shared memory, 16 bytes at a time and without passing registers,
+and each thread reads its row there. Results go back the same way. In shared memory a row is read in the widest pieces
+that divide it, at an odd distance from the next row, which avoids bank conflicts. An incomplete last warp, and arrays
+not aligned to 16 bytes, are copied number by number, each row by its thread.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from ....graph import Port, Program
 
 GLOBAL, SHARED = "ptr addrspace(1)", "ptr addrspace(3)"
 WARP = 32
-SHARED_BYTES = 48 * 1024  # that every kernel may have
+SHARED_BYTES = 48 * 1024  # available to every kernel
 CP_ASYNC = f"@llvm.nvvm.cp.async.cg.shared.global.16({SHARED}"
 
 
@@ -60,12 +59,12 @@ class DirectRows:
             )
         return self.known[name, position]
 
-    def test(self) -> list[str]:
-        """The numbers of all inputs, to be tested. They stay in registers."""
+    def tested_values(self) -> list[str]:
+        """Load all inputs for the test for finite numbers; they stay in registers."""
         return [self.load(port.name, k) for port in self.program.inputs for k in range(port.size)]
 
-    def leave(self, results: Sequence[Sequence[str]]) -> None:
-        """Write the results."""
+    def store_results(self, results: Sequence[Sequence[str]]) -> None:
+        """Store the results."""
         flow = self.flow
         for k, values in enumerate(results):
             row = element(flow, GLOBAL, f"%out{k}", flow.emit(f"mul i64 {self.state}, {len(values)}"))
@@ -74,12 +73,12 @@ class DirectRows:
                 flow.lines.append(f"  store {self.real} {x}, {GLOBAL} {place}, align {self.align}")
 
     def finish(self) -> None:
-        """Wait until this thread may overwrite its results."""
+        """Wait until this thread may store its results again."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where the rows of an array are in a warp's part of shared memory."""
+    """The place of an array's rows in a warp's part of shared memory."""
 
     size: int  # numbers in a row
     wide: int  # numbers in 16 bytes
@@ -87,12 +86,12 @@ class Place:
 
     @property
     def width(self) -> int:
-        """Numbers that are read at a time: the most that divide the row."""
+        """Numbers of one access: the largest width that divides the row."""
         return next(width for width in (4, 2, 1) if width <= self.wide and self.size % width == 0)
 
     @property
     def padded(self) -> bool:
-        """Whether 16 bytes are left free after each row: rows would otherwise begin in the same banks."""
+        """Whether each row is padded by 16 bytes, against bank conflicts."""
         return self.width == self.wide and self.size // self.width % 2 == 0
 
     @property
@@ -101,20 +100,20 @@ class Place:
 
     @property
     def numbers(self) -> int:
-        """That the rows of a warp take, in whole pieces of 16 bytes."""
+        """Numbers of shared memory for the rows of a warp."""
         return WARP * self.stride
 
 
 def places(ports: Sequence[Port], wide: int) -> list[Place]:
-    found: list[Place] = []
+    result: list[Place] = []
     for port in ports:
-        start = found[-1].start + found[-1].numbers if found else 0
-        found.append(Place(port.size, wide, start))
-    return found
+        start = result[-1].start + result[-1].numbers if result else 0
+        result.append(Place(port.size, wide, start))
+    return result
 
 
 def tile_numbers(program: Program, wide: int) -> int:
-    """Numbers in shared memory for a warp: its inputs, later its results."""
+    """Numbers of shared memory for a warp, used for its inputs, then for its results."""
     return max(sum(place.numbers for place in places(ports, wide)) for ports in (program.inputs, program.outputs))
 
 
@@ -139,31 +138,31 @@ class StagedRows(DirectRows):
         start = flow.emit(f"mul i64 {flow.emit(f'zext i32 {block} to i64')}, {self.threads}")
         self.first = flow.emit(f"add i64 {start}, {flow.emit(f'shl i64 {warp}, 5')}")
         self.state = flow.emit(f"add i64 {self.first}, {self.lane64}")
-        self.mine = element(flow, SHARED, "@tile", flow.emit(f"mul i64 {warp}, {self.tile}"))
+        self.warp_tile = element(flow, SHARED, "@tile", flow.emit(f"mul i64 {warp}, {self.tile}"))
         left = flow.emit(f"sub i64 %count, {self.first}")
         full = flow.emit(f"icmp sge i64 {left}, {WARP}")
-        self.whole = flow.emit(f"and i1 {full}, {self.aligned()}")
+        self.full_warp = flow.emit(f"and i1 {full}, {self.aligned()}")
         few = flow.emit(f"and i32 {flow.emit(f'trunc i64 {left} to i32')}, {WARP - 1}")
         others = flow.emit(f"xor i32 {flow.emit(f'shl i32 -1, {few}')}, -1")
         self.members = flow.emit(f"select i1 {full}, i32 -1, i32 {others}")
         flow.branch(flow.emit(f"icmp ult i64 {self.state}, %count"), "inside", "done")
         flow.enter("inside")
-        flow.branch(self.whole, "copy", "take")
+        flow.branch(self.full_warp, "copy", "take")
         flow.enter("copy")
         for k, place in enumerate(self.inputs):
-            self.pieces(place, f"%in{k}", into_tile=True)
+            self.copy_in_pieces(place, f"%in{k}", into_tile=True)
         flow.declared.add("declare void @llvm.nvvm.cp.async.wait.all()")
         flow.lines.append("  call void @llvm.nvvm.cp.async.wait.all()")
         flow.go("ready")
         flow.enter("take")
         for k, place in enumerate(self.inputs):
-            self.row(place, f"%in{k}", into_tile=True)
+            self.copy_row(place, f"%in{k}", into_tile=True)
         flow.go("ready")
         flow.enter("ready")
-        self.meet()
+        self.sync_warp()
 
     def aligned(self) -> str:
-        """Whether all arrays begin at multiples of 16 bytes."""
+        """A flag: all arrays are aligned to 16 bytes."""
         flow, total = self.flow, ""
         arrays = [*(f"%in{k}" for k in range(len(self.inputs))), *(f"%out{k}" for k in range(len(self.outputs)))]
         for array in arrays:
@@ -171,13 +170,13 @@ class StagedRows(DirectRows):
             total = flow.emit(f"or i64 {total}, {address}") if total else address
         return flow.emit(f"icmp eq i64 {flow.emit(f'and i64 {total}, 15')}, 0")
 
-    def meet(self) -> None:
-        """Wait for the other threads of the warp."""
+    def sync_warp(self) -> None:
+        """Synchronize the threads of the warp."""
         self.flow.declared.add("declare void @llvm.nvvm.bar.warp.sync(i32)")
         self.flow.lines.append(f"  call void @llvm.nvvm.bar.warp.sync(i32 {self.members})")
 
-    def pieces(self, place: Place, array: str, into_tile: bool) -> None:
-        """The rows of a warp, 16 bytes at a time by one thread each."""
+    def copy_in_pieces(self, place: Place, array: str, into_tile: bool) -> None:
+        """Copy the rows of a warp, 16 bytes per thread at a time."""
         flow, kind = self.flow, f"<{self.wide} x {self.real}>"
         rows = element(flow, GLOBAL, array, flow.emit(f"mul i64 {self.first}, {place.size}"))
         count = WARP * place.size // self.wide
@@ -192,7 +191,7 @@ class StagedRows(DirectRows):
             if place.padded:
                 to = flow.emit(f"add i32 {index}, {flow.emit(f'udiv i32 {index}, {place.size // self.wide}')}")
             source = self.piece(GLOBAL, rows, index, 0)
-            target = self.piece(SHARED, self.mine, to, place.start)
+            target = self.piece(SHARED, self.warp_tile, to, place.start)
             if into_tile:
                 flow.declared.add(f"declare void {CP_ASYNC}, {GLOBAL})")
                 flow.lines.append(f"  call void {CP_ASYNC} {target}, {GLOBAL} {source})")
@@ -204,13 +203,13 @@ class StagedRows(DirectRows):
                 flow.enter(after)
 
     def piece(self, space: str, pointer: str, index: str, start: int) -> str:
-        """The address of 16 bytes, by their number."""
+        """The address of the index-th piece of 16 bytes."""
         flow = self.flow
         at = flow.emit(f"zext i32 {flow.emit(f'mul i32 {index}, {self.wide}')} to i64")
         return element(flow, space, pointer, flow.emit(f"add i64 {at}, {start}") if start else at)
 
-    def row(self, place: Place, array: str, into_tile: bool) -> None:
-        """This thread's own row, number by number."""
+    def copy_row(self, place: Place, array: str, into_tile: bool) -> None:
+        """Copy this thread's row, number by number."""
         if not place.size:
             return
         flow = self.flow
@@ -226,18 +225,18 @@ class StagedRows(DirectRows):
     def row_in_tile(self, place: Place) -> str:
         flow = self.flow
         at = flow.emit(f"mul i64 {self.lane64}, {place.stride}")
-        return element(flow, SHARED, self.mine, flow.emit(f"add i64 {at}, {place.start}"))
+        return element(flow, SHARED, self.warp_tile, flow.emit(f"add i64 {at}, {place.start}"))
 
     def load(self, name: str, position: int) -> str:
         if (name, position) not in self.known:
             place = self.place_of[name]
             if name not in self.pointers:
                 self.pointers[name] = self.row_in_tile(place)
-            self.known |= self.group(name, place, position // place.width * place.width)
+            self.known |= self.load_group(name, place, position // place.width * place.width)
         return self.known[name, position]
 
-    def group(self, name: str, place: Place, first: int) -> dict[tuple[str, int], str]:
-        """As many numbers as are read at a time."""
+    def load_group(self, name: str, place: Place, first: int) -> dict[tuple[str, int], str]:
+        """Load the numbers of one access."""
         flow, width = self.flow, place.width
         address = element(flow, SHARED, self.pointers[name], first)
         kind = self.real if width == 1 else f"<{width} x {self.real}>"
@@ -246,15 +245,15 @@ class StagedRows(DirectRows):
             return {(name, first): x}
         return {(name, first + k): flow.emit(f"extractelement {kind} {x}, i32 {k}") for k in range(width)}
 
-    def test(self) -> list[str]:
-        """They are loaded again where they are needed: too many to stay in registers."""
-        values = super().test()
+    def tested_values(self) -> list[str]:
+        """As the base, but the numbers are loaded again at each use, since there are too many for registers."""
+        values = super().tested_values()
         self.known = {}
         return values
 
-    def leave(self, results: Sequence[Sequence[str]]) -> None:
+    def store_results(self, results: Sequence[Sequence[str]]) -> None:
         flow = self.flow
-        self.meet()  # all inputs have been read
+        self.sync_warp()  # all inputs have been read
         for place, values in zip(self.outputs, results, strict=True):
             row, width = self.row_in_tile(place), place.width
             for first in range(0, place.size, width):
@@ -265,20 +264,20 @@ class StagedRows(DirectRows):
                         x = flow.emit(f"insertelement {kind} {x}, {self.real} {values[first + k]}, i32 {k}")
                 address = element(flow, SHARED, row, first)
                 flow.lines.append(f"  store {kind} {x}, {SHARED} {address}, align {width * self.align}")
-        self.meet()
-        flow.branch(self.whole, "give", "put")
+        self.sync_warp()
+        flow.branch(self.full_warp, "give", "put")
         flow.enter("give")
         for k, place in enumerate(self.outputs):
-            self.pieces(place, f"%out{k}", into_tile=False)
+            self.copy_in_pieces(place, f"%out{k}", into_tile=False)
         flow.go("written")
         flow.enter("put")
         for k, place in enumerate(self.outputs):
-            self.row(place, f"%out{k}", into_tile=False)
+            self.copy_row(place, f"%out{k}", into_tile=False)
         flow.go("written")
         flow.enter("written")
 
     def finish(self) -> None:
-        self.meet()  # others have written parts of this thread's rows
+        self.sync_warp()  # others have written parts of this thread's rows
 
 
 def element(flow: Flow, space: str, pointer: str, index: str | int) -> str:

@@ -1,4 +1,4 @@
-"""Small CUDA kernels with a thread for each number: rows put in order, and results tested."""
+"""Small CUDA kernels with one thread per number: a gather of rows, and a test for finite numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ARRAY = "ptr addrspace(1) noalias"
 
 
 def each_number(arguments: str, first: str, body: str) -> str:
-    """The whole module; `first` is the label at which the body begins, `done` the one at which it ends."""
+    """The module; `first` is the label of the body, `done` the label behind it."""
     return f"""{HEAD}
 {REGISTERS}
 
@@ -37,7 +37,7 @@ attributes #2 = {{ nounwind }}
 
 
 def gather_text(real: str, width: int) -> str:
-    """Row k of the output is row index[k] of the input; rows have so many numbers.
+    """Row k of the output is row index[k] of the input; rows have `width` numbers.
 
     void @kernel(i64 numbers, ptr index, ptr input, ptr output)
     """
@@ -56,7 +56,7 @@ def gather_text(real: str, width: int) -> str:
 
 
 def finite_text(real: str) -> str:
-    """A byte of `marks` for each row of `width` numbers of which one is infinite or NaN.
+    """Set the byte in `marks` of each row of `width` numbers with an infinity or NaN.
 
     void @kernel(i64 numbers, ptr input, i64 width, ptr marks)
     """

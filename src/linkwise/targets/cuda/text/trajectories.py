@@ -1,9 +1,9 @@
-"""Trajectories on a GPU, a thread for each: steps that adapt, and rollouts, which keep their state in registers.
+"""Trajectories on a GPU, one per thread: adaptive steps, and rollouts, which keep their state in registers.
 
     void @kernel(i64 count, and the arguments of advance_1 but its memory)
 
-`count` threads take trajectories from the queue until none waits, each by `advance_1` of `codegen.llvm.integrator`.
-Each has memory of its own, which the GPU's cache holds; there is one text, so that the bits are those of the CPU.
+`count` threads take trajectories from the queue until it is empty, by `advance_1` of `codegen.llvm.integrator`. Each
+thread has its own memory in the GPU's cache. CPU and GPU share the text and give the same bits.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ....codegen.llvm.elementary import functions_text
-from ....codegen.llvm.flow import Flow, Layout, assembled
+from ....codegen.llvm.flow import Flow, Layout, assemble
 from ....codegen.llvm.integrator import HEAD as ADVANCE
 from ....codegen.llvm.program import fused_products
 from ....codegen.llvm.rollout import NO_UNROLLING, Rollout, RolloutWriter
@@ -25,39 +25,39 @@ LAYOUT = Layout("double", 1, True)
 
 
 def cuda_driver_text(nodes: Iterable[Node], advance: str, vectors: int, shape: Shape) -> str:
-    """The whole module, around the text of `advance_1`, which needs so many numbers of memory."""
+    """The module around the text of `advance_1`, which needs `vectors` numbers of memory."""
     flow = Flow(LAYOUT)
     arguments = ADVANCE.split("(", 1)[1].rstrip(")").split(", ")
-    own = thread_number(flow)
+    thread = thread_number(flow)
     memory = flow.slot("double", vectors)
-    with flow.when(flow.emit(f"icmp ult i64 {own}, %count")):
+    with flow.when(flow.emit(f"icmp ult i64 {thread}, %count")):
         with flow.counted(vectors) as k:
             flow.store(LAYOUT.constant(0.0), memory, k)
         passed = ", ".join(f"ptr {memory}" if argument == "ptr %context" else argument for argument in arguments)
         flow.lines.append(f"  call void @advance_1({passed})")
-    given = ", ".join(argument for argument in arguments if argument != "ptr %context")
+    passed_on = ", ".join(argument for argument in arguments if argument != "ptr %context")
     start, *body = flow.lines
-    head = f"define ptx_kernel void @kernel(i64 %count, {given}) #2 {{"
+    head = f"define ptx_kernel void @kernel(i64 %count, {passed_on}) #2 {{"
     text = "\n".join([head, start, *flow.slots, *body, "  ret void", "}"])
     inside = advance.replace("define void @advance_1(", "define internal void @advance_1(")
-    module = assembled(*functions_text(nodes, [LAYOUT]), REGISTERS, inside, text)
+    module = assemble(*functions_text(nodes, [LAYOUT]), REGISTERS, inside, text)
     return HEAD + module + attributes(shape) + METADATA
 
 
 class ThreadRollout(RolloutWriter):
-    """The text of one thread. Parameters are read where they are needed: the cache has them."""
+    """Emits the rollout of one thread. Parameters are loaded at each use, from the cache."""
 
     space = GLOBAL
-    marked = True  # unrolled stages take longer: their code does not fit in the cache of instructions
-    lazy = True
+    no_unroll = True  # unrolled stages would exceed the instruction cache
+    reads_late = True
 
     def rates(self, t: str, z: Sequence[str], held: dict[tuple[str, int], str]) -> list[str]:
         program = self.rollout.program
         (results,) = program.results
-        wanted = [node.index for node in results]
-        order = fewest_live(program, fused_products(program.nodes, set(wanted)))
-        nodes = ThreadNodes(self.flow, order, wanted, self.given(t, z, dict(held)))
-        nodes.written()
+        live_out = [node.index for node in results]
+        order = fewest_live(program, fused_products(program.nodes, set(live_out)))
+        nodes = ThreadNodes(self.flow, order, live_out, self.input_reader(t, z, dict(held)))
+        nodes.emit_all()
         return [nodes.result(node) for node in results]
 
 
@@ -66,14 +66,14 @@ def cuda_rollout_text(rollout: Rollout, real: str, shape: Shape) -> str:
     layout = Layout(real, 1, True)
     writer = ThreadRollout(rollout, layout)
     flow = writer.flow
-    own = thread_number(flow)
-    flow.branch(flow.emit(f"icmp ult i64 {own}, %count"), "inside", "done")
+    thread = thread_number(flow)
+    flow.branch(flow.emit(f"icmp ult i64 {thread}, %count"), "inside", "done")
     flow.enter("inside")
-    writer.lanes.append(own)
+    writer.lanes.append(thread)
     writer.trajectories()
     flow.go("done")
     flow.enter("done")
     head = f"define ptx_kernel void @kernel(i64 %count, {rollout.arguments(real, GLOBAL)}) #2 {{"
     text = "\n".join([*sorted(flow.declared), head, *flow.lines, "  ret void", "}"])
     functions = cuda_functions({node.op for node in rollout.program.nodes}, layout)
-    return HEAD + assembled(*functions, REGISTERS, text) + attributes(shape) + METADATA + NO_UNROLLING
+    return HEAD + assemble(*functions, REGISTERS, text) + attributes(shape) + METADATA + NO_UNROLLING
