@@ -9,7 +9,7 @@ import pytest
 
 import linkwise as lw
 from linkwise.cli import main
-from short_sweeps import KINDS, PLANAR, STARTS, every_kind, files_of, quick, same
+from short_sweeps import KINDS, PLANAR, STARTS, every_kind, files_of, quick, same, short
 
 
 @every_kind
@@ -69,7 +69,7 @@ def test_robots_of_the_samples_are_those_of_their_tables(tmp_path):
     assert len(found["status"]) == 8
     for k in (0, 3, 5, 6):  # each two of the three entries in all four combinations
         rows = PLANAR.rows
-        rows[2]["mass"], rows[1]["com"] = grid["link3.mass"][k], grid["link2.com"][k]
+        rows[2]["mass"], rows[1]["com"] = (grid[name].values[k] for name in ("link3.mass", "link2.com"))
         arm = lw.Robot.from_dh(rows, convention="standard", gravity=grid["gravity"][k])
         want = lw.simulate(arm, grid["q0"][k], [0] * 3, 0.1, samples=2)
         assert np.allclose(found["q_end"][k], want.q[-1], rtol=0.0, atol=1e-12)
@@ -85,6 +85,26 @@ def test_a_robot_may_be_made_for_each_row(tmp_path):
     for k in range(23):
         want = lw.simulate(lifted(PLANAR, {"planet": k}), STARTS["q0"][k], STARTS["qd0"][k], 0.1, samples=2)
         assert np.allclose(found["q_end"][k], want.q[-1], rtol=0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["K", "tool.K", "tool.com"])
+def test_what_vary_reads_is_for_all_unless_it_is_marked_whatever_its_name(name, tmp_path):
+    def shapes(count, given):
+        seen = set()
+
+        def vary(arm, row):
+            seen.add(np.shape(row[name]))
+            return arm
+
+        short({"q0": np.zeros((count, 3)), name: given}, tmp_path / f"{len(list(tmp_path.iterdir()))}", vary=vary)
+        return seen
+
+    row, matrix = np.array([1.0, 2.0, 3.0]), np.eye(3)
+    assert [shapes(3, row), shapes(4, row), shapes(3, matrix)] == [{(3,)}, {(3,)}, {(3, 3)}]
+    assert [shapes(3, lw.per_trajectory(x)) for x in (row, matrix)] == [{()}, {(3,)}]
+    drawn = lw.sweeps.monte_carlo(3, 1, **{name: lambda rng, count: rng.random((count, 2))})[name]
+    made = lw.sweeps.grid(**{name: [1, 2, 3]})[name]
+    assert [shapes(len(x.values), x) for x in (drawn, made)] == [{(2,)}, {made.values.shape[1:]}]
 
 
 def test_constant_options_act_on_every_trajectory(tmp_path):
@@ -105,7 +125,7 @@ def test_grids_are_full_products_and_draws_continue():
     grid = lw.sweeps.grid(
         q0=[[1, 2], 3], **{"link1.inertia": [[1, 0, 0], [0, [1, 2, 4], 0], [0, 0, 1]], "load": [5, 6]}
     )
-    grid["load"] = grid["load"].values
+    grid |= {name: grid[name].values for name in ("link1.inertia", "load")}
     assert {name: array.shape for name, array in grid.items()} == {
         "q0": (12, 2), "link1.inertia": (12, 3, 3), "load": (12,),
     }  # fmt: skip
