@@ -12,7 +12,7 @@ from ..errors import is_integer, near_miss
 from ..robot import Robot, from_table
 from ..robot.configurations import neutral
 from ..robot.kinds import joint_numbers
-from ..robot.named_arrays import PerTrajectory
+from ..robot.named_arrays import PerTrajectory, refuse_labels
 from ..robot.tables import CONVENTIONS, DRIVE
 from ..simulation.parameters import values_of
 
@@ -56,6 +56,7 @@ def components(value: Any, axes: int, name: str) -> tuple[tuple[int, ...], list[
                 " matrices, one for each sample, are lw.per_trajectory(array))"
             )
         return (), [values]
+    refuse_labels(name, value)
     if isinstance(value, str) or not isinstance(value, (Sequence, np.ndarray)) or not len(value):
         raise ValueError(f"{name} has {value!r} (expected a number or a list of numbers for each component)")
     inner = [components(part, axes - 1, f"{name}[{k}]") for k, part in enumerate(value)]
