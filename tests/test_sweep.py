@@ -1,5 +1,6 @@
 """Sweeps: each trajectory as `simulate` has it, whatever the chunks; bad rows and bad input; what is shown."""
 
+import re
 import shutil
 import sys
 from functools import partial
@@ -192,6 +193,12 @@ def test_without_pyarrow_chunks_are_npz(tmp_path, monkeypatch):
             lw.sweeps.open_sweep(tmp_path / "parquet")
 
 
+BAD_ENGINES = [
+    "", "local", "spark://here", "dask://", "dask:///x", "dask://local?workers=two", "dask://local?workers=0",
+    "dask://local?worker=2", "dask://here:1?workers=2", "dask://local?workers=1&workers=2",
+]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -214,19 +221,22 @@ def test_without_pyarrow_chunks_are_npz(tmp_path, monkeypatch):
         ({"given": {**STARTS, "torque": np.zeros((4, 3))}}, "q0 23, torque 4"),
         ({"given": {**STARTS, "link1.mas": 1.0}}, "'link1.mas', did you mean 'link1.mass'"),
         ({"given": {**STARTS, "q0": [["a"] * 3]}}, "q0 has dtype"),
-        ({"engine": "spark://here"}, "engine is 'spark://here'"),
         ({"engine": 3}, "engine is 3"),
+        *(({"engine": engine}, f"engine is '{re.escape(engine)}'") for engine in BAD_ENGINES),
     ],
     ids=lambda x: x[:16] if isinstance(x, str) else "-".join(x),
 )
 def test_bad_input_is_refused_by_name(change, said, tmp_path):
-    if change.get("engine") == "spark://here":
-        pytest.importorskip("distributed")
     given = {"arm": PLANAR, "given": STARTS, "duration": 0.2, "progress": False, **change}
     with pytest.raises((ValueError, TypeError), match=said):
         lw.sweep(given.pop("arm"), given.pop("given"), tmp_path / "new", **given)
-    assert not list(tmp_path.glob("new/chunk*"))
-    assert "engine" in change or not (tmp_path / "new").exists()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_bad_engine_is_refused_where_a_sweep_is_resumed_too(tmp_path):
+    made = quick(folder=tmp_path)
+    with pytest.raises(ValueError, match="engine is 'local'"):
+        made.resume(engine="local")
 
 
 def test_progress_is_a_line_now_and_then(tmp_path, capsys, monkeypatch):

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 import traceback
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple
-from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 
@@ -51,6 +51,8 @@ from .samples import KNOWN
 
 FAILED = "failed"  # the status of a trajectory that could not be begun
 EXPECTED = "expected None, 'dask://host:port', 'dask://local?workers=2' or a dask.distributed.Client"
+LOCAL = re.compile(r"dask://local(?:\?workers=(0*[1-9]\d*))?")
+ADDRESS = re.compile(r"dask://([^/?#]+:\d+)")
 RETRIES = 2  # of a task that Dask itself could not run
 
 
@@ -269,7 +271,7 @@ def energy(robot: Robot, q: Any, qd: Any) -> Any:
 
 
 def outcomes(engine: Any, jobs: Iterator[Job]) -> Generator[Outcome, None, None]:
-    """The results of the jobs, in the order in which they end."""
+    """The results of the jobs by a checked engine, in the order in which they end."""
     if engine is None:
         yield from map(compute_chunk, jobs)
         return
@@ -280,30 +282,40 @@ def outcomes(engine: Any, jobs: Iterator[Job]) -> Generator[Outcome, None, None]
             yield from tasks(client, iter([job]), None)
 
 
+def checked_engine(engine: Any) -> Any:
+    """None, a client, the address of a scheduler, or a number of processes of this machine."""
+    if engine is None:
+        return None
+    wrong = f"engine is {engine!r} ({EXPECTED})"
+    if isinstance(engine, str):
+        place: int | str
+        if (local := LOCAL.fullmatch(engine)) is not None:
+            place = int(local[1] or os.cpu_count() or 1)
+        elif (address := ADDRESS.fullmatch(engine)) is not None:
+            place = f"tcp://{address[1]}"
+        else:
+            raise ValueError(wrong)
+        imported("distributed")
+        return place
+    if not hasattr(engine, "submit") or not isinstance(engine, imported("distributed").Client):
+        raise TypeError(wrong)
+    if engine.asynchronous:
+        raise TypeError("engine is an asynchronous Client (expected one made with asynchronous=False)")
+    return engine
+
+
 @contextmanager
 def cluster(engine: Any) -> Iterator[Any]:
-    """A client of the cluster; a client or cluster that is started here is closed at the end."""
-    if not isinstance(engine, str) and not hasattr(engine, "submit"):
-        raise TypeError(f"engine is {engine!r} ({EXPECTED})")
+    """A client of a checked engine; a client or cluster that is started here is closed at the end."""
     distributed = imported("distributed")
     if isinstance(engine, distributed.Client):
-        if engine.asynchronous:
-            raise TypeError("engine is an asynchronous Client (expected one made with asynchronous=False)")
         yield engine
         return
-    parts = urlsplit(engine) if isinstance(engine, str) else None
-    if parts is None or parts.scheme != "dask" or not parts.netloc:
-        raise ValueError(f"engine is {engine!r} ({EXPECTED})")
     with ExitStack() as stack:
-        address: Any = f"tcp://{parts.netloc}"
-        if parts.netloc == "local":
-            options = parse_qs(parts.query)
-            workers = int(options.pop("workers", [str(os.cpu_count())])[0])
-            if options or workers < 1:
-                raise ValueError(f"engine is {engine!r} ({EXPECTED})")
-            local = distributed.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None)
-            address = stack.enter_context(local)
-        yield stack.enter_context(distributed.Client(address, set_as_default=False))
+        if isinstance(engine, int):
+            local = distributed.LocalCluster(n_workers=engine, threads_per_worker=1, dashboard_address=None)
+            engine = stack.enter_context(local)
+        yield stack.enter_context(distributed.Client(engine, set_as_default=False))
 
 
 def tasks(client: Any, jobs: Iterator[Job], suspects: list[Job] | None) -> Generator[Outcome, None, None]:
