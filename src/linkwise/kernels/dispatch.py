@@ -13,7 +13,8 @@ for each 256 states, and not by itself beyond 250,000.
 No clock decides and no file: where the cache on disk has a kernel, it is loaded by the call that would compile it. So
 a program gives the same bits in every run, on slow and fast machines, as long as its own threads do not race. Compiled
 and plain results differ by rounding (docs/compiled.md has the bounds). `use_kernels("always")` and
-`use_kernels("never")`, or the environment variable LINKWISE_KERNELS, replace the rule.
+`use_kernels("never")`, or the environment variable LINKWISE_KERNELS, replace the rule. Simulations run as "always",
+unless the mode is "never".
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ import numpy as np
 from ..api.functions import kinetic_energy, potential_energy
 from ..errors import SingularError
 from ..extras import imported
-from ..kernels.dispatch import use_kernels
+from ..kernels.dispatch import current_mode, use_kernels
 from ..kernels.target import target_named
 from ..recording.recording import EventRecord, Recording
 from ..robot import Robot
@@ -74,7 +74,7 @@ def compute_chunk(job: Job) -> Outcome:
         if job.version != __version__:
             raise RuntimeError(f"this worker has Linkwise {__version__} (expected {job.version}, as the client has)")
         chunk = Chunk(job)
-        with told_already(), use_kernels("never"):  # else the size of a batch would decide about the last bits
+        with told_already(), use_kernels("never"):  # else the size of a chunk would decide about the last bits
             chunk.compute()
         return Outcome(job.index, chunk.finished(), message="; ".join(chunk.messages))
     except Exception:
@@ -86,6 +86,7 @@ class Chunk:
 
     def __init__(self, job: Job) -> None:
         self.inputs, self.rows, self.family_map = job.inputs, job.inputs.samples, job.family_map
+        self.kernels = "never" if current_mode() == "never" else "always"  # of simulations, whatever the chunk's size
         self.count, n, nq = len(self.rows["q0"]), job.inputs.robot.n, job.inputs.robot.nq
         self.columns: Columns = {
             "trajectory": np.arange(self.count) + job.index * job.inputs.chunk,
@@ -154,7 +155,8 @@ class Chunk:
         """Simulate the rows of one robot."""
         start = self.rows["q0"][rows], self.rows["qd0"][rows]
         try:
-            recording = simulate(robot, *start, duration, **self.options(rows, self.times(duration)))
+            with use_kernels(self.kernels):
+                recording = simulate(robot, *start, duration, **self.options(rows, self.times(duration)))
         except SingularError as error:
             if len(rows) == 1:
                 self.errors[int(rows[0])] = str(error)
