@@ -95,7 +95,7 @@ def integrated(
     problem, solver, in_code = backend_for(problem, scheme, start, parameters, compiled, target or this_machine())
     chattering = None if scheme.fixed else Chattering(numbers["too_far"])
     watch, interrupted = ProgressCallback(end, progress), None
-    tolerance = problem.tolerance(numbers["atol"], numbers["rtol"])
+    tolerance = problem.tolerance(numbers.get("atol"), numbers["rtol"])
     task = Task(
         times, out, parameters, numbers["rtol"], tolerance, numbers["most"], chattering, threads, watch,
     )  # fmt: skip

@@ -34,6 +34,7 @@ from ..simulation.parameters import parameters_of, torque_parameters
 from ..simulation.problem import COORDINATES, Problem
 from ..simulation.recorded import STATUS_OF, event_records
 from ..simulation.simulation import simulate
+from ..simulation.small_motions import advice
 from ..version import __version__
 from .family import (
     Errors,
@@ -122,6 +123,19 @@ class Chunk:
             used = {*read, *KNOWN, *inputs.entries, *parameters_of(inputs.options["torque"])}
             self.messages |= {f"vary read no {name!r}": None for name in sorted(set(rows) - used)}
 
+        if message := self.small_motions():
+            self.messages[message] = None
+
+    def small_motions(self) -> str:
+        """What to say of motions that are small."""
+        options, columns = self.inputs.options, self.columns
+        begun = columns["status"] != FAILED
+        pairs = [(self.rows[name][begun, None] for name in ("q0", "qd0"))]
+        pairs += [(columns[name][begun, None] for name in ("q_end", "qd_end"))]
+        pairs += [(columns[name][begun] for name in ("q", "qd"))] if "q" in columns else []
+        states = (np.concatenate(list(pair), axis=2) for pair in pairs)
+        return advice(self.inputs.robot, options["integrator"], options["atol"], *states)
+
     def compute_family(self, part: FamilyChunk, duration: float) -> None:
         """Rows of one family and one duration: together, or those robot by robot for which that is not possible."""
         alone = part.rows.tolist()
@@ -142,7 +156,9 @@ class Chunk:
         rows, times = part.rows, self.times(duration)
         start = self.rows["q0"][rows], self.rows["qd0"][rows]
         try:
-            results = simulate_family(part.family, part.numbers, *start, duration, self.options(rows, times))
+            results = simulate_family(
+                part.family, part.numbers, *start, duration, self.options(rows, times), self.inputs.robot
+            )
         except (TypeError, ValueError, ImportError) as reason:
             self.messages[f"{reason}; each robot was compiled separately"] = None
             return [int(k) for k in rows]
@@ -215,12 +231,18 @@ def results_of(recording: Recording) -> TrajectoryResults:
 
 
 def simulate_family(
-    family: Family, numbers: np.ndarray, q0: np.ndarray, qd0: np.ndarray, duration: float, options: Mapping[str, Any]
+    family: Family,
+    numbers: np.ndarray,
+    q0: np.ndarray,
+    qd0: np.ndarray,
+    duration: float,
+    options: Mapping[str, Any],
+    like: Robot,
 ) -> TrajectoryResults:
     """As `simulate` with the options of a sweep, each trajectory with a row of numbers; always compiled."""
     count = len(q0)
     loads = loads_of(options, count)
-    problem = family_problem(family, options, loads)
+    problem = family_problem(family, options, loads, like)
     quasi = COORDINATES[problem.coordinates]
     v = qd0 if quasi is None else family.evaluated(quasi.velocity, numbers, q=q0[:, None], qd=qd0[:, None])[:, 0]
     start = np.concatenate([problem.normalized(q0), v, np.zeros((count, problem.size - problem.rest))], axis=1)

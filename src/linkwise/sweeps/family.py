@@ -87,7 +87,8 @@ def traced(function: Callable[..., Any], family: Family) -> Program:
     return trace(function, family.robot)
 
 
-def family_problem(family: Family, options: Mapping[str, Any], loads: Mapping[str, np.ndarray]) -> Problem:
+def family_problem(family: Family, options: Mapping[str, Any], loads: Mapping[str, np.ndarray], like: Robot) -> Problem:
+    """`like` is the robot of the sweep."""
     torque = options["torque"]
     return Problem(
         family.robot,
@@ -101,6 +102,7 @@ def family_problem(family: Family, options: Mapping[str, Any], loads: Mapping[st
         family.symbols,
         tuple((name, loads[name].shape[1:]) for name in loads if name not in ("tau", "wrench")),
         None if options["point"] is None else tuple(map(plain_tuple, options["point"])),
+        like=like,
     )
 
 
