@@ -9,6 +9,7 @@ import tempfile
 import warnings
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from report import Claim, Section, Table, at_least, at_most, ratios, spread, verdict
@@ -29,12 +30,12 @@ ALONE = 16  # robots that are simulated one after another
 SECONDS = 1.0
 
 
-def samples_of(arm: lw.Robot, count: int) -> dict[str, np.ndarray]:
+def samples_of(arm: lw.Robot, count: int) -> dict[str, Any]:
     masses = {f"{row['name']}.mass": (0.8 * row["mass"], 1.2 * row["mass"]) for row in arm.rows}
     return lw.sweeps.monte_carlo(count, 1, q0=([-1.0] * arm.n, [1.0] * arm.n), **masses)
 
 
-def family(arm: lw.Robot, samples: dict[str, np.ndarray]) -> tuple[float, dict[str, np.ndarray]]:
+def family(arm: lw.Robot, samples: dict[str, Any]) -> tuple[float, dict[str, np.ndarray]]:
     """Seconds for all, and what the sweep found."""
     with tempfile.TemporaryDirectory() as folder:
         backend.compiled_solver.cache_clear()
@@ -47,17 +48,17 @@ def family(arm: lw.Robot, samples: dict[str, np.ndarray]) -> tuple[float, dict[s
         return perf_counter() - start, made.read()
 
 
-def one_by_one(arm: lw.Robot, samples: dict[str, np.ndarray], count: int) -> tuple[float, np.ndarray]:
+def one_by_one(arm: lw.Robot, samples: dict[str, Any], count: int) -> tuple[float, np.ndarray]:
     """Seconds for so many, and where they end."""
     backend.compiled_solver.cache_clear()
     start, ends = perf_counter(), []
     for k in range(count):
-        robot = varied(arm, {name: array[k] for name, array in samples.items() if name != "q0"})
+        robot = varied(arm, {name: drawn.values[k] for name, drawn in samples.items() if name != "q0"})
         ends.append(lw.simulate(robot, samples["q0"][k], np.zeros(arm.n), SECONDS, samples=2).q[-1])
     return perf_counter() - start, np.array(ends)
 
 
-def code(arm: lw.Robot, samples: dict[str, np.ndarray]) -> float:
+def code(arm: lw.Robot, samples: dict[str, Any]) -> float:
     """Seconds until the first few are there: that is compiling."""
     few = {name: array[:2] for name, array in samples.items()}
     return family(arm, few)[0]

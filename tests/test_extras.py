@@ -22,7 +22,7 @@ ARM = lw.load("planar3")
 NEEDS: dict[str, list[Callable[[Path], Any] | str]] = {  # functions of a folder, and command lines
     "clarabel": [lambda folder: identified(solver="clarabel")],
     "cvxpy": [lambda folder: identified(solver="clarabel")],
-    "distributed": [lambda folder: swept(folder, engine="tcp://localhost:1")],
+    "distributed": [lambda folder: swept(folder, engine="dask://localhost:1")],
     "matplotlib": [
         lambda folder: lw.draw(ARM),
         lambda folder: fall().plot(),

@@ -344,6 +344,17 @@ def test_programs_and_motions_refuse_names() -> None:
             lw.control.computed_torque(swing, 1.0, 1.0)(SMALL, 0.0, np.zeros(3), np.zeros(3))
 
 
+@pytest.mark.parametrize("name", ["q0", "gravity", "link2.com", "kp"])
+def test_grids_refuse_names_as_draws_do(name: str) -> None:
+    given = collections.namedtuple("Given", "link3 link1 link2")(0.3, 0.1, 0.2)
+    for make in (
+        lambda: lw.sweeps.grid(**{name: given}),
+        lambda: lw.sweeps.monte_carlo(2, 1, **{name: (given, given)}),
+    ):
+        with pytest.raises(TypeError, match="has names: 'link3'"):
+            make()
+
+
 def test_a_series_of_structs_is_matched_by_name() -> None:
     polars = pytest.importorskip("polars")
     table = polars.DataFrame({"link3": [0.1], "link1": [0.2], "link2": [0.3]})

@@ -1,6 +1,7 @@
 """No decision depends on a robot's size or mass: one of nanograms, or of kilometres, is treated as any other."""
 
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,9 @@ from effort import rest_slow
 from joint_kinds import CHAIN, COUPLED
 from linkwise.drawing.pictures import Curve, curves_svg
 from linkwise.formats.agreement import require_agreement
-from linkwise.robot.scales import torque_scales
+from linkwise.robot.scales import reach, torque_scales
+from linkwise.simulation.problem import Problem
+from linkwise.simulation.webassembly import prepared_with_symbols
 from linkwise.spatial import Placement, Rotation, Vector
 from robots import relative
 from table_rows import build
@@ -234,6 +237,85 @@ def test_all_methods_scale(mass: float, length: float) -> None:
     for method in METHODS:
         found = lw.forward_dynamics(small, q * unit, qd * unit, tau * mass * length**2 / unit, method=method)
         assert relative(found / unit, expected) < 1e-9, method
+
+
+# motions
+
+SMALL_MOTION = "small beside the default atol"
+
+
+def stage(size: float = 0.0, mass: float = 1.0) -> lw.Robot:
+    """Two sliders whose mass centres are this far from the base."""
+    body = {"a": 0, "alpha": 0, "theta": 0, "mass": mass, "com": (0, 0, size), "inertia": np.zeros((3, 3))}
+    rows = [{"joint": "prismatic", **body}, {"joint": "prismatic", **body, "alpha": np.pi / 2}]
+    return lw.Robot.from_dh(rows, convention="standard", gravity=(0, 0, 0), name="stage")
+
+
+def spring(robot: lw.Robot, t: Any, q: Any, qd: Any) -> Any:
+    return -100.0 * lw.inverse_dynamics(robot, q, 0 * qd, q)
+
+
+def error(q: Any, start: np.ndarray, end: float) -> float:
+    return float(np.abs(q / start - np.cos(10.0 * end)).max())
+
+
+@pytest.mark.parametrize("size", [1e-3, 1e-6, 1e-11])
+def test_motions_of_small_sliders_are_as_exact_as_those_of_large_ones(size: float, tmp_path: Path) -> None:
+    start, rows = np.array([0.3, 0.2]) * size, np.tile([[0.3 * size, 0.2 * size]], (2, 1))
+    large, small = (lw.simulate(stage(x), [0.3 * x, 0.2 * x], [0, 0], 10.0, spring, samples=2) for x in (1.0, size))
+    assert error(large.q[-1], start / size, 10.0) < 1e-6
+    assert error(small.q[-1], start, 10.0) < 1e-6
+    assert (large.atol, small.atol) == (1e-10, 1e-10)  # of an angle
+    family = {"q0": rows, "link1.mass": np.array([1.0, 2.0])}
+    found = lw.sweep(stage(size), family, tmp_path, 10.0, torque=spring, keep="ends", files="npz").read()
+    assert error(found["q_end"], start, 10.0) < 1e-6
+
+
+def test_the_tolerance_of_ordinary_robots_is_one_number() -> None:
+    flying = lw.load("planar3").with_free_base(mass=1.0, inertia=np.eye(3))
+    for robot in (lw.load("gantry"), flying, stage(0.1), stage()):
+        tolerance = Problem(robot, tau=True).tolerance(None, 1e-8)
+        rest = np.delete(tolerance, [p + k for p in robot.quaternions for k in range(4)])
+        assert set(rest.tolist()) == {1e-10}
+        assert Problem(robot, tau=True).tolerance(1e-10, 1e-8).tolist() == tolerance.tolist()
+    small = scaled(CART, 1.0, 1e-3)
+    assert Problem(small, tau=True).tolerance(None, 1e-8) == pytest.approx(
+        1e-10 * np.array([10 * reach(small), 1.0, 10 * reach(small), 1.0, 1.0, 1.0]), rel=1e-12
+    )
+
+
+def test_modules_and_symbols_have_the_tolerances_of_the_size() -> None:
+    options = dict.fromkeys(("torque", "wrench", "point", "friction", "method", "events"))
+    options |= {"friction": False, "coordinates": "joint", "events": ()}
+    for robot, numbers in ((stage(1e-5), {}), (stage(1e-5, lw.symbols("m")), {"m": 2.0})):
+        inputs = prepared_with_symbols(robot, [0, 0], None, {**options, "parameters": numbers})
+        assert inputs.problem.tolerance(None, 1e-8) == pytest.approx(np.full(4, 1e-14), rel=1e-12)
+
+
+@pytest.mark.parametrize("amplitude", [1e-6, 1e-9, 1e-11, 1e-20])
+def test_motions_that_the_default_tolerance_does_not_see_are_told(amplitude: float, tmp_path: Path) -> None:
+    start, robot = np.array([1.0, -0.5]) * amplitude, stage()
+    run = partial(lw.simulate, robot, start, [0, 0], 10.0, spring, samples=11)
+    with pytest.warns(UserWarning, match=SMALL_MOTION):
+        run()
+    assert error(run(atol=1e-10 * amplitude).q[-1], start, 10.0) < 1e-6
+    batch = np.array([[1.0, 1.0], start, [0.0, 0.0]])
+    with pytest.warns(UserWarning, match=SMALL_MOTION):
+        lw.simulate(robot, batch, [0, 0], 0.1, spring, samples=[0.05])
+    for keep in ("ends", "samples"):
+        for masses in ({}, {"link1.mass": np.array([1.0, 2.0, 3.0])}):
+            folder = tmp_path / f"{keep}{len(masses)}"
+            with pytest.warns(lw.errors.SweepWarning, match=SMALL_MOTION) as told:
+                lw.sweep(robot, {"q0": batch, **masses}, folder, 0.1, torque=spring, keep=keep, files="npz", chunk=1)
+            assert len(told) == 1
+
+
+def test_motions_that_are_not_small_and_rest_are_not_told() -> None:
+    robot, tip = stage(), np.array([[1e-9, 1.0], [1e-3, 0.0], [0.0, 0.0]])
+    lw.simulate(robot, tip, [0, 0], 0.1, spring, samples=2)
+    lw.simulate(robot, [0, 0], [0, 0], 0.1, lambda robot, t, q, qd: 1e-15 + 0 * q, samples=2)
+    lw.simulate(robot, [1e-9, 0], [0, 0], 0.1, spring, samples=2, integrator="rk4", dt=0.01)
+    lw.simulate(robot, [0, 0], [0, 0], 0.1, lambda robot, t, q, qd: 1.0 + 0 * q, samples=2)
 
 
 # pictures

@@ -1,5 +1,6 @@
 """Sweeps: each trajectory as `simulate` has it, whatever the chunks; bad rows and bad input; what is shown."""
 
+import re
 import shutil
 import sys
 from functools import partial
@@ -9,7 +10,7 @@ import pytest
 
 import linkwise as lw
 from linkwise.cli import main
-from short_sweeps import KINDS, PLANAR, STARTS, every_kind, files_of, quick, same
+from short_sweeps import KINDS, PLANAR, STARTS, every_kind, files_of, quick, same, short
 
 
 @every_kind
@@ -69,7 +70,7 @@ def test_robots_of_the_samples_are_those_of_their_tables(tmp_path):
     assert len(found["status"]) == 8
     for k in (0, 3, 5, 6):  # each two of the three entries in all four combinations
         rows = PLANAR.rows
-        rows[2]["mass"], rows[1]["com"] = grid["link3.mass"][k], grid["link2.com"][k]
+        rows[2]["mass"], rows[1]["com"] = (grid[name].values[k] for name in ("link3.mass", "link2.com"))
         arm = lw.Robot.from_dh(rows, convention="standard", gravity=grid["gravity"][k])
         want = lw.simulate(arm, grid["q0"][k], [0] * 3, 0.1, samples=2)
         assert np.allclose(found["q_end"][k], want.q[-1], rtol=0.0, atol=1e-12)
@@ -85,6 +86,26 @@ def test_a_robot_may_be_made_for_each_row(tmp_path):
     for k in range(23):
         want = lw.simulate(lifted(PLANAR, {"planet": k}), STARTS["q0"][k], STARTS["qd0"][k], 0.1, samples=2)
         assert np.allclose(found["q_end"][k], want.q[-1], rtol=0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["K", "tool.K", "tool.com"])
+def test_what_vary_reads_is_for_all_unless_it_is_marked_whatever_its_name(name, tmp_path):
+    def shapes(count, given):
+        seen = set()
+
+        def vary(arm, row):
+            seen.add(np.shape(row[name]))
+            return arm
+
+        short({"q0": np.zeros((count, 3)), name: given}, tmp_path / f"{len(list(tmp_path.iterdir()))}", vary=vary)
+        return seen
+
+    row, matrix = np.array([1.0, 2.0, 3.0]), np.eye(3)
+    assert [shapes(3, row), shapes(4, row), shapes(3, matrix)] == [{(3,)}, {(3,)}, {(3, 3)}]
+    assert [shapes(3, lw.per_trajectory(x)) for x in (row, matrix)] == [{()}, {(3,)}]
+    drawn = lw.sweeps.monte_carlo(3, 1, **{name: lambda rng, count: rng.random((count, 2))})[name]
+    made = lw.sweeps.grid(**{name: [1, 2, 3]})[name]
+    assert [shapes(len(x.values), x) for x in (drawn, made)] == [{(2,)}, {made.values.shape[1:]}]
 
 
 def test_constant_options_act_on_every_trajectory(tmp_path):
@@ -105,7 +126,7 @@ def test_grids_are_full_products_and_draws_continue():
     grid = lw.sweeps.grid(
         q0=[[1, 2], 3], **{"link1.inertia": [[1, 0, 0], [0, [1, 2, 4], 0], [0, 0, 1]], "load": [5, 6]}
     )
-    grid["load"] = grid["load"].values
+    grid |= {name: grid[name].values for name in ("link1.inertia", "load")}
     assert {name: array.shape for name, array in grid.items()} == {
         "q0": (12, 2), "link1.inertia": (12, 3, 3), "load": (12,),
     }  # fmt: skip
@@ -172,6 +193,12 @@ def test_without_pyarrow_chunks_are_npz(tmp_path, monkeypatch):
             lw.sweeps.open_sweep(tmp_path / "parquet")
 
 
+BAD_ENGINES = [
+    "", "local", "spark://here", "dask://", "dask:///x", "dask://local?workers=two", "dask://local?workers=0",
+    "dask://local?worker=2", "dask://here:1?workers=2", "dask://local?workers=1&workers=2",
+]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -194,19 +221,22 @@ def test_without_pyarrow_chunks_are_npz(tmp_path, monkeypatch):
         ({"given": {**STARTS, "torque": np.zeros((4, 3))}}, "q0 23, torque 4"),
         ({"given": {**STARTS, "link1.mas": 1.0}}, "'link1.mas', did you mean 'link1.mass'"),
         ({"given": {**STARTS, "q0": [["a"] * 3]}}, "q0 has dtype"),
-        ({"engine": "spark://here"}, "engine is 'spark://here'"),
         ({"engine": 3}, "engine is 3"),
+        *(({"engine": engine}, f"engine is '{re.escape(engine)}'") for engine in BAD_ENGINES),
     ],
     ids=lambda x: x[:16] if isinstance(x, str) else "-".join(x),
 )
 def test_bad_input_is_refused_by_name(change, said, tmp_path):
-    if change.get("engine") == "spark://here":
-        pytest.importorskip("distributed")
     given = {"arm": PLANAR, "given": STARTS, "duration": 0.2, "progress": False, **change}
     with pytest.raises((ValueError, TypeError), match=said):
         lw.sweep(given.pop("arm"), given.pop("given"), tmp_path / "new", **given)
-    assert not list(tmp_path.glob("new/chunk*"))
-    assert "engine" in change or not (tmp_path / "new").exists()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_bad_engine_is_refused_where_a_sweep_is_resumed_too(tmp_path):
+    made = quick(folder=tmp_path)
+    with pytest.raises(ValueError, match="engine is 'local'"):
+        made.resume(engine="local")
 
 
 def test_progress_is_a_line_now_and_then(tmp_path, capsys, monkeypatch):

@@ -1,5 +1,6 @@
 """Sweeps over gains and targets of torque functions and controllers."""
 
+import itertools
 from functools import partial
 
 import numpy as np
@@ -114,3 +115,29 @@ def test_samples_that_do_not_fit_the_torque_function_are_refused(samples, option
     with pytest.raises(ValueError, match=said):
         lw.sweep(PLANAR, {**SEVEN, **samples}, tmp_path / "new", **{"duration": 0.1, **REST, **options})
     assert not list(tmp_path.iterdir())
+
+
+def stop(arm, t, q, qd):
+    return -20.0 * np.minimum(q, 0.0) - (0.5 if q[0] > 0.1 else 0.1) * qd  # not traceable, by its `if`
+
+
+OTHERS = itertools.count()
+PYTHON_LAWS = {"law": stop, "sampled": lw.control.sampled(lambda arm, t, q, qd: stop(arm, t, q, qd), 0.02)}
+
+
+@pytest.mark.parametrize("compiled", [None, False])
+@pytest.mark.parametrize("law", PYTHON_LAWS.values(), ids=PYTHON_LAWS)
+@pytest.mark.filterwarnings("ignore:.*runs in Python:RuntimeWarning", "ignore::linkwise.errors.SweepWarning")
+def test_laws_in_python_give_the_bits_of_simulate_in_sweeps_and_batches(law, compiled, tmp_path):
+    mass = np.array([0.31, 0.32]) + 0.001 * next(OTHERS)  # robots of which nothing was compiled before
+    options, starts = {"torque": law, "compiled": compiled, "samples": 3}, GAINS["q0"][:2]
+    fresh = partial(lw.sweep, duration=0.1, files="npz", progress=False, **options)
+    with lw.use_kernels("auto"):
+        alone = [lw.simulate(heavier(float(m)), q0, None, 0.1, **options).q for m, q0 in zip(mass, starts, strict=True)]
+        both = [alone[0], lw.simulate(heavier(float(mass[0])), starts[1], None, 0.1, **options).q]
+        assert np.array_equal(lw.simulate(heavier(float(mass[0])), starts, None, 0.1, **options).q, both)
+        for chunk in (1, 2):
+            made = fresh(heavier(float(mass[0])), {"q0": starts}, tmp_path / f"one{chunk}", chunk=chunk)
+            assert np.array_equal(made.read()["q"], both)
+        family = fresh(PLANAR, {"q0": starts, "link2.mass": mass}, tmp_path / "family")
+        assert np.array_equal(family.read()["q"], alone)

@@ -13,6 +13,7 @@ Neither the clock nor the disk cache affects the rule: a cached kernel is loaded
 program gives the same bits in every run and on every machine, unless its own threads race. Compiled and plain results
 differ by rounding (docs/compiled.md has the bounds). `use_kernels("always")` and `use_kernels("never")`, or the
 environment variable LINKWISE_KERNELS, replace the rule.
+Simulations run as "always", unless the mode is "never".
 """
 
 from __future__ import annotations

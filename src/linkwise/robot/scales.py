@@ -25,6 +25,7 @@ import numpy as np
 from ..spatial import Placement, Symmetric, Vector, mul
 from .link import Link, own_numbers
 from .model import Robot
+from .per_robot import PerRobot
 from .walk import inward, outward
 
 
@@ -82,6 +83,23 @@ def coordinate_scales(robot: Robot) -> np.ndarray:
     """1 rad, or the size of the robot in m, for each number of qd."""
     size = reach(robot)
     return np.array([size if unit == "N" else 1.0 for unit in robot.effort_units])
+
+
+def metre(robot: Robot) -> float:
+    """What stands for 1 m where errors of a motion are measured: less for robots that are smaller than 0.1 m."""
+    return min(1.0, 10.0 * reach(robot)) if "N" in robot.effort_units else 1.0
+
+
+@PerRobot
+def state_scales(robot: Robot) -> np.ndarray:
+    """1 for an angle and a number of a quaternion, a metre for a displacement: for each number of q, then of qd."""
+    rates = [metre(robot) if unit == "N" else 1.0 for unit in robot.effort_units]
+    positions = rates.copy()
+    for start in robot.quaternions:  # four numbers in the place of three
+        positions.insert(start, 1.0)
+    scales = np.array(positions + rates)
+    scales.setflags(write=False)
+    return scales
 
 
 def torque_scales(

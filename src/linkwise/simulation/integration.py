@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..control.sampled_laws import Sampled
+from ..kernels.dispatch import current_mode, use_kernels
 from ..kernels.target import Target, target_named, this_machine
 from ..ode.chattering import Chattering
 from ..ode.interface import Integrator, Task
@@ -94,7 +95,7 @@ def integrated(
     problem, solver, in_code = backend_for(problem, scheme, start, parameters, compiled, target or this_machine())
     chattering = None if scheme.fixed else Chattering(numbers["too_far"])
     watch, interrupted = ProgressCallback(end, progress), None
-    tolerance = problem.tolerance(numbers["atol"], numbers["rtol"])
+    tolerance = problem.tolerance(numbers.get("atol"), numbers["rtol"])
     task = Task(
         times, out, parameters, numbers["rtol"], tolerance, numbers["most"], chattering, threads, watch,
     )  # fmt: skip
@@ -109,10 +110,11 @@ def integrated(
 
     sampler = Sampler(laws, problem, times, len(start), compiled) if laws else None
     try:
-        if sampler is None:
-            integrate(end)
-        else:
-            sampler.run(trajectories, parameters, end, first_step, integrate)
+        with use_kernels("always" if current_mode() == "auto" else current_mode()):  # counted calls decide of no bit
+            if sampler is None:
+                integrate(end)
+            else:
+                sampler.run(trajectories, parameters, end, first_step, integrate)
     except KeyboardInterrupt as error:
         interrupted = error
     finally:

@@ -51,8 +51,7 @@ def checked_numbers(
         raise ValueError(f"max_steps is {max_steps} (expected at least 1)")
     else:
         numbers["most"] = numbers["too_far"] = int(max_steps)
-    numbers["atol"] = numbers["rtol"] / 100 if atol is None else checked(atol=atol)["atol"]
-    return numbers
+    return numbers if atol is None else numbers | checked(atol=atol)
 
 
 def length_of_steps(scheme: Integrator, dt: Any, first_step: Any) -> float:

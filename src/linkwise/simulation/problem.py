@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -30,6 +30,7 @@ from ..graph import Program
 from ..lazy import cached_property
 from ..ode.events import Crossing
 from ..robot import Friction, Robot
+from ..robot.scales import state_scales
 from ..tracing import Input, trace
 from ..tracing.tracing import prefer_fewest
 from .parameters import NONE, PREFIX, called, without_prefix
@@ -63,6 +64,7 @@ class Problem:
     torque_parameters: Shapes = ()  # the torque function's parameters and their shapes
     point: Point | None = None  # where the wrench acts, if not at the mass centre
     energy_balance: bool = True  # whether work and heat are integrated along, where something acts
+    like: Robot | None = field(default=None, compare=False)  # a robot of numbers, where this one has symbols
 
     def __post_init__(self) -> None:
         one_of(self.coordinates, COORDINATES, "coordinates")
@@ -321,17 +323,20 @@ class Problem:
         y[..., : self.robot.nq], y[..., self.robot.nq : self.rest] = self.normalized(q), v
         return y
 
-    def tolerance(self, atol: float, rtol: float) -> np.ndarray:
+    def tolerance(self, atol: float | None, rtol: float) -> np.ndarray:
         """The error that is allowed each component of y besides rtol |y|; rough where it is `near`.
 
+        Without atol, a hundredth of rtol times the scale of each; of work and heat, which act back on nothing, 1 J.
         Components of a quaternion are measured by its length, 1, not each by its own size: an orientation is as exact
         wherever it is, and an error e of them turns the body by 2 e.
         """
-        tolerance = np.full(self.size, atol)
+        tolerance = np.full(self.size, rtol / 100 if atol is None else atol)
+        if atol is None and not (self.symbols and self.like is None):
+            tolerance[: self.rest] *= state_scales(self.like or self.robot)
         for start in self.robot.quaternions:
-            tolerance[start : start + 4] = max(atol, 0.5 * rtol)
+            tolerance[start : start + 4] = np.maximum(tolerance[start : start + 4], 0.5 * rtol)
         if self.sticking is not None:
-            tolerance[-1] = max(atol, NEARNESS_TOLERANCE)
+            tolerance[-1] = max(tolerance[-1], NEARNESS_TOLERANCE)
         return tolerance
 
     def rates(self, q: Any, v: Any) -> Any:

@@ -159,7 +159,7 @@ def recorded(
         problem.rates(q, v),
         integrator=scheme.name,
         rtol=numbers["rtol"],
-        atol=numbers["atol"],
+        atol=numbers.get("atol", numbers["rtol"] / 100),
         compiled=run.compiled,
         work=work,
         heat=heat,

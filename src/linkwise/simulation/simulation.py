@@ -8,15 +8,17 @@ from typing import Any, Never
 
 from ..errors import SimulationError, SimulationInterrupted
 from ..kernels.target import target_named
+from ..notices import warn
 from ..ode.registry import DEFAULT
 from ..ode.registry import integrator as integrator_of
 from ..recording.recording import FAILED, Recording
 from ..robot import Friction, Robot
 from .equations import SimulationMotion
-from .friction_steps import warn_of_long_steps
+from .friction_steps import TOLD, warn_of_long_steps
 from .integration import integrated
 from .prepared import checked_numbers, prepared, refuse_others, sample_times
 from .recorded import Acting, reason, recorded
+from .small_motions import advice
 from .traced import TracedFunction
 
 
@@ -60,8 +62,9 @@ def simulate(
     are numbers, by name, for what the torque function takes after qd, such as torque(robot, t, q, qd, kp): an array is
     for all trajectories as it stands; `lw.per_trajectory(array)` has the batch's axes in front, a value for each.
 
-    `integrator` is one of `lw.methods(lw.simulate)`; the error of a step is kept below atol + rtol |y|, where atol is a
-    hundredth of rtol if it is not given. "radau" is for stiff springs and friction; it needs SciPy.
+    `integrator` is one of `lw.methods(lw.simulate)`; the error of a step is kept below atol + rtol |y|. `atol` is a
+    number for radians, metres, rates and joules alike; if it is not given it is a hundredth of rtol, of displacements
+    of robots smaller than 0.1 m less (docs/simulation.md). "radau" is for stiff springs and friction; it needs SciPy.
     `samples` is how many there are, at equal distances, or the times themselves.
     `events` are functions of (robot, t, q, qd) whose crossing of zero is recorded, `lw.Event`s that may also stop, or
     `lw.control.joint_limits(robot)`. `first_step` is the length of the first step; with "rk4" `dt` is that
@@ -101,6 +104,10 @@ def simulate(
         _ = recording.tau  # asked now: later the function may be another
     if run.interrupted is not None:
         raise SimulationInterrupted(recording) from run.interrupted
+    if not TOLD.get():
+        states = (inputs.start[:, None], run.trajectories.y[:, None], run.out)
+        if message := advice(robot, integrator, atol, *(y[..., : inputs.problem.rest] for y in states)):
+            warn(message)
     if not inputs.batch and recording.status in FAILED:
         why = run.given_up.get(0) or reason(run.problem, inputs.parameters, run.trajectories, recording)
         raise SimulationError(why, recording)

@@ -64,7 +64,7 @@ def wasm_simulation(robot: Robot, q0: Any = None, qd0: Any = None, **options: An
         binary, block = driver_module(program_of(problem), scheme.method)
     trajectory = Trajectories(inputs.start, numbers["step"])
     most = FOREVER if math.isinf(numbers["most"]) else int(numbers["most"])
-    tolerance = problem.tolerance(numbers["atol"], numbers["rtol"])
+    tolerance = problem.tolerance(numbers.get("atol"), numbers["rtol"])
     filled = block.filled(trajectory.with_parameters(inputs.parameters)[0], numbers["rtol"], tolerance, most)
     start_of_it = filled.tobytes().rstrip(b"\0")  # memory is zero at first
     module = with_data(binary, start_of_it, filled.nbytes - len(start_of_it), 0)
@@ -85,12 +85,13 @@ def prepared_with_symbols(robot: Robot, q0: Any, qd0: Any, options: Mapping[str,
     if not symbols:
         return prepared(robot, start, qd0, **wanted)
     values = {name: one_number(name, given.pop(name)) for name in symbols}
-    inputs = prepared(bind(robot, **values), start, qd0, **{**wanted, "parameters": given})
+    bound = bind(robot, **values)
+    inputs = prepared(bound, start, qd0, **{**wanted, "parameters": given})
     if inputs.problem.sticking is not None:  # refused by its name
         return inputs
     columns = np.tile(list(values.values()), (len(inputs.start), 1))
     return inputs._replace(
-        problem=replace(inputs.problem, robot=robot, symbols=symbols),
+        problem=replace(inputs.problem, robot=robot, symbols=symbols, like=bound),
         parameters=np.concatenate([inputs.parameters, columns], axis=1),
     )
 

@@ -11,19 +11,19 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 import traceback
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple
-from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 
 from ..api.functions import kinetic_energy, potential_energy
 from ..errors import SingularError
 from ..extras import import_optional
-from ..kernels.dispatch import use_kernels
+from ..kernels.dispatch import current_mode, use_kernels
 from ..kernels.target import target_named
 from ..recording.recording import EventRecord, Recording
 from ..robot import Robot
@@ -34,6 +34,7 @@ from ..simulation.parameters import parameters_of, torque_parameters
 from ..simulation.problem import COORDINATES, Problem
 from ..simulation.recorded import STATUS_OF, event_records
 from ..simulation.simulation import simulate
+from ..simulation.small_motions import advice
 from ..version import __version__
 from .family import (
     Errors,
@@ -51,6 +52,8 @@ from .samples import KNOWN
 
 FAILED = "failed"  # the status of a trajectory that could not be begun
 EXPECTED = "expected None, 'dask://host:port', 'dask://local?workers=2' or a dask.distributed.Client"
+LOCAL = re.compile(r"dask://local(?:\?workers=(0*[1-9]\d*))?")
+ADDRESS = re.compile(r"dask://([^/?#]+:\d+)")
 RETRIES = 2  # of a task that Dask itself could not run
 
 
@@ -72,7 +75,7 @@ def compute_chunk(job: Job) -> Outcome:
         if job.version != __version__:
             raise RuntimeError(f"this worker has Linkwise {__version__} (expected {job.version}, as the client has)")
         chunk = Chunk(job)
-        with told_already(), use_kernels("never"):  # else the size of a batch would decide about the last bits
+        with told_already(), use_kernels("never"):  # else the size of a chunk would decide about the last bits
             chunk.compute()
         return Outcome(job.index, chunk.finished(), message="; ".join(chunk.messages))
     except Exception:
@@ -84,6 +87,7 @@ class Chunk:
 
     def __init__(self, job: Job) -> None:
         self.inputs, self.rows, self.family_map = job.inputs, job.inputs.samples, job.family_map
+        self.kernels = "never" if current_mode() == "never" else "always"  # of simulations, whatever the chunk's size
         self.count, n, nq = len(self.rows["q0"]), job.inputs.robot.n, job.inputs.robot.nq
         self.columns: Columns = {
             "trajectory": np.arange(self.count) + job.index * job.inputs.chunk,
@@ -119,6 +123,19 @@ class Chunk:
             used = {*read, *KNOWN, *inputs.entries, *parameters_of(inputs.options["torque"])}
             self.messages |= {f"vary read no {name!r}": None for name in sorted(set(rows) - used)}
 
+        if message := self.small_motions():
+            self.messages[message] = None
+
+    def small_motions(self) -> str:
+        """What to say of motions that are small."""
+        options, columns = self.inputs.options, self.columns
+        begun = columns["status"] != FAILED
+        pairs = [(self.rows[name][begun, None] for name in ("q0", "qd0"))]
+        pairs += [(columns[name][begun, None] for name in ("q_end", "qd_end"))]
+        pairs += [(columns[name][begun] for name in ("q", "qd"))] if "q" in columns else []
+        states = (np.concatenate(list(pair), axis=2) for pair in pairs)
+        return advice(self.inputs.robot, options["integrator"], options["atol"], *states)
+
     def compute_family(self, part: FamilyChunk, duration: float) -> None:
         """Rows of one family and one duration: together, or those robot by robot for which that is not possible."""
         alone = part.rows.tolist()
@@ -139,7 +156,9 @@ class Chunk:
         rows, times = part.rows, self.times(duration)
         start = self.rows["q0"][rows], self.rows["qd0"][rows]
         try:
-            results = simulate_family(part.family, part.numbers, *start, duration, self.options(rows, times))
+            results = simulate_family(
+                part.family, part.numbers, *start, duration, self.options(rows, times), self.inputs.robot
+            )
         except (TypeError, ValueError, ImportError) as reason:
             self.messages[f"{reason}; each robot was compiled separately"] = None
             return [int(k) for k in rows]
@@ -152,7 +171,8 @@ class Chunk:
         """Simulate the rows of one robot."""
         start = self.rows["q0"][rows], self.rows["qd0"][rows]
         try:
-            recording = simulate(robot, *start, duration, **self.options(rows, self.times(duration)))
+            with use_kernels(self.kernels):
+                recording = simulate(robot, *start, duration, **self.options(rows, self.times(duration)))
         except SingularError as error:
             if len(rows) == 1:
                 self.errors[int(rows[0])] = str(error)
@@ -211,12 +231,18 @@ def results_of(recording: Recording) -> TrajectoryResults:
 
 
 def simulate_family(
-    family: Family, numbers: np.ndarray, q0: np.ndarray, qd0: np.ndarray, duration: float, options: Mapping[str, Any]
+    family: Family,
+    numbers: np.ndarray,
+    q0: np.ndarray,
+    qd0: np.ndarray,
+    duration: float,
+    options: Mapping[str, Any],
+    like: Robot,
 ) -> TrajectoryResults:
     """As `simulate` with the options of a sweep, each trajectory with a row of numbers; always compiled."""
     count = len(q0)
     loads = loads_of(options, count)
-    problem = family_problem(family, options, loads)
+    problem = family_problem(family, options, loads, like)
     quasi = COORDINATES[problem.coordinates]
     v = qd0 if quasi is None else family.evaluated(quasi.velocity, numbers, q=q0[:, None], qd=qd0[:, None])[:, 0]
     start = np.concatenate([problem.normalized(q0), v, np.zeros((count, problem.size - problem.rest))], axis=1)
@@ -269,7 +295,7 @@ def energy(robot: Robot, q: Any, qd: Any) -> Any:
 
 
 def outcomes(engine: Any, jobs: Iterator[Job]) -> Generator[Outcome, None, None]:
-    """The results of the jobs, in the order in which they end."""
+    """The results of the jobs by a checked engine, in the order in which they end."""
     if engine is None:
         yield from map(compute_chunk, jobs)
         return
@@ -280,30 +306,40 @@ def outcomes(engine: Any, jobs: Iterator[Job]) -> Generator[Outcome, None, None]
             yield from tasks(client, iter([job]), None)
 
 
+def checked_engine(engine: Any) -> Any:
+    """None, a client, the address of a scheduler, or a number of processes of this machine."""
+    if engine is None:
+        return None
+    wrong = f"engine is {engine!r} ({EXPECTED})"
+    if isinstance(engine, str):
+        place: int | str
+        if (local := LOCAL.fullmatch(engine)) is not None:
+            place = int(local[1] or os.cpu_count() or 1)
+        elif (address := ADDRESS.fullmatch(engine)) is not None:
+            place = f"tcp://{address[1]}"
+        else:
+            raise ValueError(wrong)
+        import_optional("distributed")
+        return place
+    if not hasattr(engine, "submit") or not isinstance(engine, import_optional("distributed").Client):
+        raise TypeError(wrong)
+    if engine.asynchronous:
+        raise TypeError("engine is an asynchronous Client (expected one made with asynchronous=False)")
+    return engine
+
+
 @contextmanager
 def cluster(engine: Any) -> Iterator[Any]:
-    """A client of the cluster; a client or cluster that is started here is closed at the end."""
-    if not isinstance(engine, str) and not hasattr(engine, "submit"):
-        raise TypeError(f"engine is {engine!r} ({EXPECTED})")
+    """A client of a checked engine; a client or cluster that is started here is closed at the end."""
     distributed = import_optional("distributed")
     if isinstance(engine, distributed.Client):
-        if engine.asynchronous:
-            raise TypeError("engine is an asynchronous Client (expected one made with asynchronous=False)")
         yield engine
         return
-    parts = urlsplit(engine) if isinstance(engine, str) else None
-    if parts is None or parts.scheme != "dask" or not parts.netloc:
-        raise ValueError(f"engine is {engine!r} ({EXPECTED})")
     with ExitStack() as stack:
-        address: Any = f"tcp://{parts.netloc}"
-        if parts.netloc == "local":
-            options = parse_qs(parts.query)
-            workers = int(options.pop("workers", [str(os.cpu_count())])[0])
-            if options or workers < 1:
-                raise ValueError(f"engine is {engine!r} ({EXPECTED})")
-            local = distributed.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None)
-            address = stack.enter_context(local)
-        yield stack.enter_context(distributed.Client(address, set_as_default=False))
+        if isinstance(engine, int):
+            local = distributed.LocalCluster(n_workers=engine, threads_per_worker=1, dashboard_address=None)
+            engine = stack.enter_context(local)
+        yield stack.enter_context(distributed.Client(engine, set_as_default=False))
 
 
 def tasks(client: Any, jobs: Iterator[Job], suspects: list[Job] | None) -> Generator[Outcome, None, None]:

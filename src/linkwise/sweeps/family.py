@@ -28,6 +28,7 @@ from ..robot.layout import no_orientation
 from ..robot.tables import DRIVE
 from ..simulation.parameters import checked_parameters
 from ..simulation.problem import Problem
+from ..simulation.sampling import parted
 from ..tracing import trace
 from ..tracing.loop_tracing import Column, Columns
 from .samples import STATE, Samples, table_entries, varied
@@ -86,7 +87,8 @@ def traced(function: Callable[..., Any], family: Family) -> Program:
     return trace(function, family.robot)
 
 
-def family_problem(family: Family, options: Mapping[str, Any], loads: Mapping[str, np.ndarray]) -> Problem:
+def family_problem(family: Family, options: Mapping[str, Any], loads: Mapping[str, np.ndarray], like: Robot) -> Problem:
+    """`like` is the robot of the sweep."""
     torque = options["torque"]
     return Problem(
         family.robot,
@@ -100,12 +102,13 @@ def family_problem(family: Family, options: Mapping[str, Any], loads: Mapping[st
         family.symbols,
         tuple((name, loads[name].shape[1:]) for name in loads if name not in ("tau", "wrench")),
         None if options["point"] is None else tuple(map(plain_tuple, options["point"])),
+        like=like,
     )
 
 
 def loads_of(options: Mapping[str, Any], count: int) -> dict[str, np.ndarray]:
     """What acts on each trajectory, and the parameters of the torque function, in the order of `Problem.loads`."""
-    torque = options["torque"]
+    torque = parted(options["torque"])[0]
     constant = {"tau": None if callable(torque) else torque, "wrench": options["wrench"]}
     loads = {name: spread(load, count) for name, load in constant.items() if load is not None}
     return {**loads, **checked_parameters(torque, options.get("parameters"), (count,))}

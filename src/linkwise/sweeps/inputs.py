@@ -224,7 +224,7 @@ def without_effect(inputs: Inputs) -> list[str]:
         parameters = {name: PerTrajectory(array[None]) for name, array in inputs.first_parameters.items()}
         options = {**inputs.options, **loads, "parameters": parameters}
         loads = loads_of(options, 1)
-        problem = family_problem(robots.family, options, loads).traced()
+        problem = family_problem(robots.family, options, loads, inputs.robot).traced()
         program = program_of(problem)
     except (TypeError, ValueError, RobotError):  # rotations, axes, exact friction, functions that cannot be traced
         return unread_friction(inputs)

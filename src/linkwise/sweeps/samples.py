@@ -12,7 +12,7 @@ from ..errors import is_integer, near_miss
 from ..robot import Robot, from_table
 from ..robot.configurations import neutral
 from ..robot.kinds import joint_numbers
-from ..robot.named_arrays import PerTrajectory
+from ..robot.named_arrays import PerTrajectory, refuse_labels
 from ..robot.tables import CONVENTIONS, DRIVE
 from ..simulation.parameters import values_of
 
@@ -56,6 +56,7 @@ def components(value: Any, axes: int, name: str) -> tuple[tuple[int, ...], list[
                 " matrices, one for each sample, are lw.per_trajectory(array))"
             )
         return (), [values]
+    refuse_labels(name, value)
     if isinstance(value, str) or not isinstance(value, (Sequence, np.ndarray)) or not len(value):
         raise ValueError(f"{name} has {value!r} (expected a number or a list of numbers for each component)")
     inner = [components(part, axes - 1, f"{name}[{k}]") for k, part in enumerate(value)]
@@ -95,8 +96,8 @@ def monte_carlo(count: int, seed: int, /, **bounds: Any) -> dict[str, Any]:
 
 
 def rows_of(name: str, array: np.ndarray) -> Any:
-    """Rows of samples; marked where the number of axes does not tell one for all from one for each trajectory."""
-    return array if name in KNOWN or "." in name else PerTrajectory(array)
+    """Rows of samples, marked as such; of states, loads, gravity and durations all arrays that are made are rows."""
+    return array if name in KNOWN or name.partition(".")[0] in STATE else PerTrajectory(array)
 
 
 def rank(name: str) -> int:
@@ -218,10 +219,8 @@ def sample_shape(
             raise ValueError(f"wrench has shape {array.shape} (expected (count, 6) or (count, {links}, 6))")
         return array.shape[1:]
     shape = known_shapes(robot).get(name)
-    if shape is None and (name in parameters or (any_name and (marked or not dot))):
+    if shape is None and (name in parameters or any_name):
         return array.shape[marked:]
-    if shape is None and any_name:
-        return array.shape[array.ndim - len(VECTORS.get(key, ())) :]
     if shape is None and dot and link in table_names(robot) and key == "limits":
         raise ValueError(f"the samples have {name!r} (limits act through events=...; those of a sweep are one for all)")
     if shape is None:

@@ -18,7 +18,7 @@ from ..recording import EventRecord
 from ..robot import Robot, from_table
 from ..robot.layout import Layout
 from ..simulation.friction_steps import told_already, warn_of_options
-from .chunk import outcomes
+from .chunk import checked_engine, outcomes
 from .family import Vary
 from .folder import FLAT, Columns, Folder, check_kind, chunk_kind, event_records, event_table, samples_name, warn
 from .inputs import Inputs, check_effects, checked_inputs, jobs, kept_times, most_times, try_options
@@ -134,6 +134,7 @@ class Sweep:
         """Compute all chunks that are not finished, those that failed among them."""
         if isinstance(self._inputs, str):
             raise ValueError(f"{self.folder}: {self._inputs}")
+        engine = checked_engine(engine)
         self._folder.refuse_another(self.plan)
         self._folder.clear_abandoned(self.plan)
         defects = self._defects()
@@ -251,6 +252,7 @@ def sweep(
     ...     print(falls.done, falls.read()["q_end"].shape)
     [0, 1, 2] (10, 3)
     """
+    checked_engine(engine)
     machine, target = target_named(options.get("target", "cpu")), Folder(folder)
     before = target.plan()
     if chunk is None:
