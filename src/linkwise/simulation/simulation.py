@@ -8,9 +8,9 @@ from typing import Any, Never
 
 from ..errors import SimulationError, SimulationInterrupted
 from ..kernels.target import target_named
-from ..notices import warn
 from ..ode.registry import DEFAULT
 from ..ode.registry import integrator as integrator_of
+from ..printing import warn
 from ..recording.recording import FAILED, Recording
 from ..robot import Friction, Robot
 from .equations import SimulationMotion
