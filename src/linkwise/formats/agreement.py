@@ -10,7 +10,7 @@ import numpy as np
 from ..api import functions, kinematics
 from ..errors import RobotError
 from ..robot import Robot
-from ..robot.symbols import symbols_of, unchecked
+from ..robot.symbols import bind_unchecked, symbols_of
 from ..spatial import Placement
 
 STATES = 4
@@ -87,7 +87,7 @@ def of_numbers(what: str, robot: Robot, a: np.ndarray, b: np.ndarray) -> str:
 def numeric(robot: Robot, values: Mapping[str, float]) -> Robot:
     """The robot with numbers for its symbols, and floats for numbers of many digits."""
     if robot.symbolic:
-        robot = unchecked(robot, values)
+        robot = bind_unchecked(robot, values)
     if robot.symbolic:
         raise RobotError(
             f"robot {robot.name!r} has symbols of another library (expected those of lw.symbols, or numbers)"

@@ -72,7 +72,7 @@ def result_of(program: Program, which: int) -> Program:
     return Program.of(graph, program.inputs, [program.outputs[which]], [program.results[which]])
 
 
-def bound(program: Program, function_of: FunctionOf) -> Bind:
+def bind_program(program: Program, function_of: FunctionOf) -> Bind:
     """The functions of a program, with rows of parameters."""
     rates, *events = (function_of(result_of(program, k), name) for k, name in enumerate(NAMES[: len(program.outputs)]))
     ports = program.inputs[2:]

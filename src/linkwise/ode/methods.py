@@ -56,20 +56,20 @@ def entries() -> dict[str, Any]:
 @lru_cache(maxsize=16)
 def method(name: str) -> Method:
     entry = entries()[name]
-    rows, dense = continued(entry)
+    rows, dense = extended_tableau(entry)
     scale = Fraction(entry.get("scale", 1))
     weights = {key: [Fraction(x) for x in entry.get(key, [])] for key in ("b", "error", "damp")}
     return Method(
         name,
         entry["order"],
-        tuple(rounded([*row, *[Fraction(0)] * (s - len(row))]) for s, row in enumerate(rows)),
-        rounded(weights["b"]),
+        tuple(round_keeping_sum([*row, *[Fraction(0)] * (s - len(row))]) for s, row in enumerate(rows)),
+        round_keeping_sum(weights["b"]),
         tuple(float(sum(row)) for row in rows),
-        rounded([scale * x for x in weights["error"]]),
-        rounded(weights["damp"]),
+        round_keeping_sum([scale * x for x in weights["error"]]),
+        round_keeping_sum(weights["damp"]),
         fixed=entry.get("fixed", False),
         first_is_last=entry.get("last") == "first",
-        dense=tuple(zip(*(rounded(column) for column in zip(*dense, strict=True)), strict=True)),
+        dense=tuple(zip(*(round_keeping_sum(column) for column in zip(*dense, strict=True)), strict=True)),
     )
 
 
@@ -85,7 +85,7 @@ def stability_limit(name: str) -> float:
     return min(float(x.real) for x in np.concatenate(ends) if abs(x.imag) < 1e-9 and x.real > 1e-9)
 
 
-def rounded(weights: Sequence[Fraction]) -> tuple[float, ...]:
+def round_keeping_sum(weights: Sequence[Fraction]) -> tuple[float, ...]:
     """As floats, the smallest of them such that the sum stays what it is: stages differ little, errors would add up."""
     floats = [float(x) for x in weights]
     nonzero = [k for k, x in enumerate(weights) if x]
@@ -96,29 +96,29 @@ def rounded(weights: Sequence[Fraction]) -> tuple[float, ...]:
     return tuple(floats)
 
 
-def continued(entry: dict[str, Any]) -> tuple[Table, Table]:
+def extended_tableau(entry: dict[str, Any]) -> tuple[Table, Table]:
     """The rows of all stages; and the polynomials by which these, and at last Σ b k, enter a state within the step."""
     rows = [[Fraction(x) for x in row] for row in entry["a"] + entry.get("extra", [])]
     last, points = len(entry["a"]) - 1, [Fraction(x) for x in entry.get("refine", [])]
     if not points:
         return rows, []
-    slopes: list[Known] = [(0, 1, unit(0)), (1, 1, unit(last))]
+    slopes: list[Known] = [(0, 1, unit_weights(0)), (1, 1, unit_weights(last))]
     if "dense" in entry:
         first = [[Fraction(x) for x in row] for row in entry["dense"]]
     else:  # through the states and slopes of the extra stages
-        slopes += [(sum(row), 1, unit(stage)) for stage, row in enumerate(rows[last + 1 :], last + 1)]
+        slopes += [(sum(row), 1, unit_weights(stage)) for stage, row in enumerate(rows[last + 1 :], last + 1)]
         extra: list[Known] = [(sum(row), 0, row) for row in rows[last + 1 :]]
-        first = through([(1, 0, [Fraction(x) for x in entry["b"]]), *slopes, *extra], len(rows))
-    slopes += [(x, 1, unit(stage)) for stage, x in enumerate(points, len(rows))]
+        first = interpolating_polynomials([(1, 0, [Fraction(x) for x in entry["b"]]), *slopes, *extra], len(rows))
+    slopes += [(x, 1, unit_weights(stage)) for stage, x in enumerate(points, len(rows))]
     rows += [[sum((w * x**j for j, w in enumerate(row, 1)), Fraction(0)) for row in first] for x in points]
-    return rows, through([(1, 0, unit(len(rows))), *slopes], len(rows) + 1)
+    return rows, interpolating_polynomials([(1, 0, unit_weights(len(rows))), *slopes], len(rows) + 1)
 
 
-def unit(stage: int) -> list[Fraction]:
+def unit_weights(stage: int) -> list[Fraction]:
     return [*[Fraction(0)] * stage, Fraction(1)]
 
 
-def through(known: list[Known], stages: int) -> Table:
+def interpolating_polynomials(known: list[Known], stages: int) -> Table:
     """The polynomial in θ, without a constant, whose value or slope is known at as many points as it has powers.
 
     A known (θ, 0 or 1, weights) says that its value or slope there is the sum of the stages with these weights.
@@ -126,10 +126,10 @@ def through(known: list[Known], stages: int) -> Table:
     powers = range(1, len(known) + 1)
     matrix = [[Fraction(x) ** j if not slope else j * Fraction(x) ** (j - 1) for j in powers] for x, slope, _ in known]
     right = [[*weights, *[Fraction(0)] * (stages - len(weights))] for _, _, weights in known]
-    return [list(column) for column in zip(*solved(matrix, right), strict=True)]
+    return [list(column) for column in zip(*solve_exactly(matrix, right), strict=True)]
 
 
-def solved(matrix: Table, right: Table) -> Table:
+def solve_exactly(matrix: Table, right: Table) -> Table:
     """Linear equations, exactly."""
     rows = [[*left, *other] for left, other in zip(matrix, right, strict=True)]
     for i in range(len(rows)):

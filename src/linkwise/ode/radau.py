@@ -32,7 +32,7 @@ LARGEST_DIFFERENCE = 1.0  # of y, in SciPy's differences
 MOMENT = 1.0  # seconds between two calls of the watch
 
 
-class OfOne(NamedTuple):
+class TrajectoryFunctions(NamedTuple):
     """The functions of one trajectory, for one of its states or many; without a Jacobian differences are taken."""
 
     rhs: Callable[[Any, np.ndarray], np.ndarray]  # t, y (..., m) -> (..., m)
@@ -44,13 +44,13 @@ class Radau:
     name, fixed, method = "radau", False, None
 
     def plain(self, bind: Bind, crossings: tuple[Crossing, ...]) -> RadauSolver:
-        def of_one(row: np.ndarray) -> OfOne:
+        def of_one(row: np.ndarray) -> TrajectoryFunctions:
             def rhs(t: Any, y: np.ndarray) -> np.ndarray:
                 states = np.atleast_2d(y)
                 functions = bind(np.broadcast_to(row, (len(states), len(row))))
                 return functions.rhs(np.full(len(states), t), states).reshape(y.shape)
 
-            return OfOne(rhs, bind(row[None]).event_values)
+            return TrajectoryFunctions(rhs, bind(row[None]).event_values)
 
         return RadauSolver(of_one, crossings)
 
@@ -73,7 +73,7 @@ class ProgramFunctions:
         self.jacobian = function_of(slope, "jacobian") if slope and is_short(slope) else None
         self.event_values = function_of(events[0], "event_values") if events else None
 
-    def of_one(self, row: np.ndarray) -> OfOne:
+    def of_one(self, row: np.ndarray) -> TrajectoryFunctions:
         parts, start = [], 0
         for port in self.parameters:
             parts.append(row[start : start + port.size].reshape(port.shape).copy())
@@ -82,7 +82,9 @@ class ProgramFunctions:
         def at(function: Callable[..., Any]) -> Any:
             return lambda t, y: np.asarray(function(np.asarray(t, float), np.ascontiguousarray(y), *parts))
 
-        return OfOne(at(self.rhs), self.event_values and at(self.event_values), self.jacobian and at(self.jacobian))
+        return TrajectoryFunctions(
+            at(self.rhs), self.event_values and at(self.event_values), self.jacobian and at(self.jacobian)
+        )
 
 
 def is_short(program: Program) -> bool:
@@ -90,7 +92,7 @@ def is_short(program: Program) -> bool:
 
 
 class RadauSolver:
-    def __init__(self, of_one: Callable[[np.ndarray], OfOne], crossings: tuple[Crossing, ...]) -> None:
+    def __init__(self, of_one: Callable[[np.ndarray], TrajectoryFunctions], crossings: tuple[Crossing, ...]) -> None:
         self.of_one, self.crossings = of_one, crossings
 
     def run(self, trajectories: Trajectories, task: Task, end: float) -> None:
@@ -176,7 +178,7 @@ class RadauStep:
     can_probe = True
 
     def __init__(
-        self, one: Trajectories, functions: OfOne, crossings: tuple[Crossing, ...], task: Task, end: float
+        self, one: Trajectories, functions: TrajectoryFunctions, crossings: tuple[Crossing, ...], task: Task, end: float
     ) -> None:
         known = Functions(functions.rhs, functions.event_values)
         self.lanes = NumpyLanes(one, known, end, task.times, task.out, task.rtol, task.atol)

@@ -10,7 +10,7 @@ from ..graph import Program
 from ..lazy import cached_property
 from .driver import Driver
 from .events import Crossing
-from .interface import Bind, FunctionOf, Task, bound
+from .interface import Bind, FunctionOf, Task, bind_program
 from .lanes import NumpyLanes
 from .methods import Method, entries, method
 from .trajectories import LOG_FULL, RUNNING, Trajectories
@@ -31,7 +31,7 @@ class RungeKutta:
         return PlainDriver(self.method, bind, crossings)
 
     def over(self, program: Program, function_of: FunctionOf, crossings: tuple[Crossing, ...]) -> PlainDriver:
-        return self.plain(bound(program, function_of), crossings)
+        return self.plain(bind_program(program, function_of), crossings)
 
     def evaluations(self, trajectories: Trajectories) -> np.ndarray:
         of_a_step = self.method.stages - self.method.first_is_last

@@ -40,7 +40,7 @@ def figure_of(recording: Recording, joints: str | int | Sequence[str | int] | No
     layout, sorts = Layout.of(robot), kinds_of(robot)
     large = layout.labelled and robot.n + 4 * len(layout.quaternions) > MOST_ENTRIES
     crowded = large and joints is None
-    shown = largest_movers(recording) if crowded else chosen(robot, joints)
+    shown = largest_movers(recording) if crowded else select_degrees(robot, joints)
     plain = {v: p for p, v in layout.plain if v in shown}
     turning = [b for b, (_, v) in enumerate(layout.quaternions) if {v, v + 1, v + 2} & set(shown)]
     spins = {v + i for b in turning for v in [layout.quaternions[b][1]] for i in range(3)}
@@ -69,15 +69,15 @@ def figure_of(recording: Recording, joints: str | int | Sequence[str | int] | No
             kind = sorts[k]
             if name + kind in axes:
                 style = styles[k] | (stairs if name == "tau" else {})
-                draw(axes[name + kind], recording, values[..., plain[k] if name == "q" else k], style)
+                draw_quantity(axes[name + kind], recording, values[..., plain[k] if name == "q" else k], style)
                 axes[name + kind].set_ylabel(LABELS[name][kind])
     quaternions: dict[int, dict[str, Any]] = {}
     for i, (p, v) in enumerate(layout.quaternions[b] for b in turning):  # qx, qy, qz look as wx, wy, wz do
         quaternions |= {p: grey_style(i), **{p + k + 1: styles[v + k] for k in range(3)}}
     for p, style in quaternions.items():
-        draw(axes[QUATERNION], recording, recording.q[..., p], style)
+        draw_quantity(axes[QUATERNION], recording, recording.q[..., p], style)
         axes[QUATERNION].set_ylabel(QUATERNION)
-    draw(axes["imbalance"], recording, recording.imbalance, {"color": themed("0.25")})
+    draw_quantity(axes["imbalance"], recording, recording.imbalance, {"color": themed("0.25")})
     axes["imbalance"].set_ylabel(IMBALANCE)
     events = events_by_name(recording)
     sizes = panel_sizes(recording)
@@ -89,9 +89,9 @@ def figure_of(recording: Recording, joints: str | int | Sequence[str | int] | No
     for name in {"imbalance", *panels[-2]} if len(kinds) > 1 else {"imbalance"}:  # wherever nothing like it is below
         axes[name].tick_params(labelbottom=True)
         axes[name].set_xlabel("time (s)")
-    legend(figure, recording, {k: styles[k] for k in shown}, quaternions, events)
+    add_legend(figure, recording, {k: styles[k] for k in shown}, quaternions, events)
     figure.align_ylabels()
-    text = title(recording)
+    text = figure_title(recording)
     if crowded:
         free = "free joints and " if any(joint.kind.name == "free" for joint in robot.moving) else ""
         text += f"\n{len(shown)} of {robot.n} degrees of freedom: {free}those that move most; joints=... chooses others"
@@ -121,7 +121,7 @@ def kinds_of(robot: Robot) -> list[str]:
     return ["R" if link.joint.angular else "P" for link, _ in robot.driving]
 
 
-def chosen(robot: Robot, joints: str | int | Sequence[str | int] | None) -> list[int]:
+def select_degrees(robot: Robot, joints: str | int | Sequence[str | int] | None) -> list[int]:
     """Degrees of freedom by number, as asked for by name, label or number."""
     if joints is None:
         return list(range(robot.n))
@@ -157,7 +157,7 @@ def degrees_by_name(robot: Robot) -> dict[str, list[int]]:
     return degrees | {name: list(range(robot.n))[robot.v_slice(name)] for name in robot.names}
 
 
-def draw(axes: Axes, recording: Recording, values: np.ndarray, style: dict[str, Any]) -> None:
+def draw_quantity(axes: Axes, recording: Recording, values: np.ndarray, style: dict[str, Any]) -> None:
     """One quantity (..., samples): lines, or median and band."""
     t = recording.t
     lines = values.reshape(-1, len(t))
@@ -234,7 +234,7 @@ def show_rounding_as_constant(axes: Axes, least: float) -> None:
         axes.set_ylim(middle - FLAT * size, middle + FLAT * size)
 
 
-def legend(
+def add_legend(
     figure: Figure,
     recording: Recording,
     styles: dict[int, dict[str, Any]],
@@ -273,7 +273,7 @@ def rate_labels(robot: Robot) -> list[str]:
     return names
 
 
-def title(recording: Recording) -> str:
+def figure_title(recording: Recording) -> str:
     count = int(np.prod(recording.batch, dtype=int))
     text = f"{plain(recording.robot.name)}: {recording.extent}"
     if count > MOST_LINES:

@@ -197,12 +197,12 @@ class Recording:
         rows |= {
             "samples": f"{len(t)}, from {t[0]:g} to {t[-1]:g} s",
             "status": self.ends,
-            "steps": counted(self.steps),
-            "rejected": counted(self.rejected),
-            "evaluations": counted(self.evaluations),
+            "steps": count_summary(self.steps),
+            "rejected": count_summary(self.rejected),
+            "evaluations": count_summary(self.evaluations),
             "integrator": f"{self.integrator}, rtol {self.rtol:g}, atol {self.atol:g}, "
             + ("compiled" if self.compiled else "in Python"),
-            "largest imbalance": worst(self),
+            "largest imbalance": largest_imbalance(self),
         }
         width = max(map(len, rows))
         title = f"{robot.name}: {size_of(robot)}"
@@ -314,14 +314,14 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
-def counted(counts: Any) -> str:
+def count_summary(counts: Any) -> str:
     array = np.asarray(counts)
     if not array.ndim or not array.size:
         return f"{int(array.sum())}"
     return f"{array.min()} to {array.max()}, median {np.median(array):g}, {array.sum()} in all"
 
 
-def worst(recording: Recording) -> str:
+def largest_imbalance(recording: Recording) -> str:
     size = np.abs(recording.imbalance)
     if not np.isfinite(size).any():
         return "unknown"

@@ -9,8 +9,8 @@ import numpy as np
 
 from ..errors import RobotError, one_of
 from ..spatial import RigidInertia, Rotation, Scalar, Vector, is_zero, mul
-from .build import BASE, about_centre, warnings_of
-from .entries import RESIDUE, finite, impossible_body, is_symbol
+from .build import BASE, body_about_centre, warnings_of
+from .entries import RESIDUE, inconsistency_of_inertia, is_finite, is_symbol
 from .kinds import KINDS
 from .link import Link
 from .named_arrays import refuse_gradients, refuse_labels
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
     from .model import Robot
 
 Rows = list[dict[str, Any]]
-OF_DRIVES = {"rotor": "rotor_inertia", "viscous": "viscous_friction", "coulomb": "coulomb_friction"}
-KEPT = 'with unphysical="warn" they are used as they are'
+DRIVE_KEYS = {"rotor": "rotor_inertia", "viscous": "viscous_friction", "coulomb": "coulomb_friction"}
+UNPHYSICAL_HINT = 'with unphysical="warn" they are used as they are'
 
 
-def on_free_base(rows: Rows, name: str, body: Mapping[str, Any], convention: str) -> Rows:
+def add_free_base(rows: Rows, name: str, body: Mapping[str, Any], convention: str) -> Rows:
     """With a row for the base in front, on which all stands that stood on the ground."""
     base = {"name": name, "parent": None, "joint": "free", **CONVENTIONS[convention].at_parent, **body}
     ground = ("", None) if any(row["name"] == BASE for row in rows) else (BASE, "", None)
     return [base, *({**row, "parent": name if row["parent"] in ground else row["parent"]} for row in rows)]
 
 
-def on_fixed_base(rows: Rows, floating: Iterable[str]) -> Rows:
+def fix_base(rows: Rows, floating: Iterable[str]) -> Rows:
     """With the joints of these names fixed; rows that then say nothing are left out."""
     kept: Rows = []
     gone: dict[str, str] = {}
@@ -41,14 +41,14 @@ def on_fixed_base(rows: Rows, floating: Iterable[str]) -> Rows:
         row = {**row, "parent": gone.get(row["parent"], row["parent"])}
         if row["name"] in floating:
             row = as_fixed(row)
-            if is_nothing(row):
+            if is_empty_row(row):
                 gone[row["name"]] = row["parent"]
                 continue
         kept.append(row)
     return kept
 
 
-def is_nothing(row: Mapping[str, Any]) -> bool:
+def is_empty_row(row: Mapping[str, Any]) -> bool:
     """Whether a row has no mass and leaves its frame where its parent's is."""
     numbers = [row["mass"], *row["com"], *(x for line in row["inertia"] for x in line)]
     if "translation" in row:
@@ -56,7 +56,7 @@ def is_nothing(row: Mapping[str, Any]) -> bool:
     return all(map(is_zero, [*numbers, *(row[key] for key in DH)]))
 
 
-def locked(rows: Rows, values: Mapping[str, Scalar], convention: str) -> Rows:
+def lock_joints(rows: Rows, values: Mapping[str, Scalar], convention: str) -> Rows:
     """With the joints of these links fixed at their values, and those that are coupled to them where they follow."""
     all_values = dict(values)
     for _ in rows:  # a joint may follow one that follows another
@@ -64,10 +64,10 @@ def locked(rows: Rows, values: Mapping[str, Scalar], convention: str) -> Rows:
             if row.get("coupled_to") in all_values:
                 leader = all_values[row["coupled_to"]]
                 all_values[row["name"]] = row.get("ratio", 1.0) * leader + row.get("offset", 0.0)
-    return [still(row, all_values[row["name"]], convention) if row["name"] in all_values else row for row in rows]
+    return [fix_joint(row, all_values[row["name"]], convention) if row["name"] in all_values else row for row in rows]
 
 
-def still(row: dict[str, Any], value: Scalar, convention: str) -> dict[str, Any]:
+def fix_joint(row: dict[str, Any], value: Scalar, convention: str) -> dict[str, Any]:
     """A row with its joint fixed at this value."""
     (joint,) = KINDS[row["joint"]].joints(row)
     turn, slide = mul(joint.axis.angular.z, value), mul(joint.axis.linear.z, value)
@@ -112,21 +112,21 @@ def changed_rows(robot: Robot, values: Any, law: Friction | None, unphysical: st
     refuse_labels("parameters", values, ", that of lw.parameters")
     refuse_gradients("parameters", values)
     names, links = parameter_names(robot, law), robot.names
-    numbers = dict(zip(names, checked_values(robot, values, names), strict=True))
+    numbers = dict(zip(names, check_values(robot, values, names), strict=True))
     entries: dict[str, dict[str, Any]] = {}
     problems: dict[str, str] = {}
     for joint in robot.moving:
         link = robot.links[joint.link]
         body = body_of([numbers[f"{link.name}.{number}"] for number in TEN])
         own: dict[str, Any] = {}
-        for kind, key in OF_DRIVES.items():
+        for kind, key in DRIVE_KEYS.items():
             if f"{link.name}.{kind}" in numbers:
                 own[key] = numbers[f"{link.name}.{kind}"]
         before = vars(link.joint)
-        found = [f"{key} is {x}" for key, x in own.items() if is_negative(x) and not same([x], [before[key]])]
-        if not same(ten_numbers(body), ten_numbers(link.rigid)):
+        found = [f"{key} is {x}" for key, x in own.items() if is_negative(x) and not equal_numbers([x], [before[key]])]
+        if not equal_numbers(ten_numbers(body), ten_numbers(link.rigid)):
             own |= body_entries(robot, link, body)
-            found += impossible(body, own)
+            found += inconsistencies(body, own)
         if found:
             problems[link.name] = ", ".join(found)
             own["unphysical"] = True
@@ -135,11 +135,11 @@ def changed_rows(robot: Robot, values: Any, law: Friction | None, unphysical: st
         for label, problem in problems.items():
             more = ", ".join(repr(link) for link in links if link in problems and link != label)
             others = f"; {more}: impossible as well" if more else ""
-            raise RobotError(f"robot {robot.name!r}, link {label!r}: {problem}; {KEPT}{others}")
-    return Changed(list(rows_with(robot, entries)), warnings_of(robot.name, [], problems))
+            raise RobotError(f"robot {robot.name!r}, link {label!r}: {problem}; {UNPHYSICAL_HINT}{others}")
+    return Changed(list(replace_entries(robot, entries)), warnings_of(robot.name, [], problems))
 
 
-def checked_values(robot: Robot, values: Any, names: Sequence[str]) -> list[Scalar]:
+def check_values(robot: Robot, values: Any, names: Sequence[str]) -> list[Scalar]:
     """As many numbers as there are names."""
     named = tuple(getattr(values, "names", ()))
     array = np.asarray(values)
@@ -151,12 +151,12 @@ def checked_values(robot: Robot, values: Any, names: Sequence[str]) -> list[Scal
         raise RobotError(f"robot {robot.name!r}: parameter {k} is {named[k]!r} (expected {names[k]!r}: {wanted})")
     numbers = [float(x) if isinstance(x, (int, float)) else x for x in array.tolist()]  # others: symbols, many digits
     for name, x in zip(names, numbers, strict=True):
-        if not finite(x):
+        if not is_finite(x):
             raise RobotError(f"robot {robot.name!r}: parameter {name} is {x} (expected a finite number)")
     return numbers
 
 
-def same(a: Sequence[Scalar], b: Sequence[Scalar]) -> bool:
+def equal_numbers(a: Sequence[Scalar], b: Sequence[Scalar]) -> bool:
     """Of symbols, whether they are the same objects."""
     return all(x is y or not (is_symbol(x) or is_symbol(y) or x != y) for x, y in zip(a, b, strict=True))
 
@@ -172,24 +172,24 @@ def body_entries(robot: Robot, link: Link, body: RigidInertia) -> dict[str, Any]
         raise RobotError(
             f"robot {robot.name!r}, link {link.name!r}: its mass is 0 and its first moment {moment} (expected 0, too)"
         )
-    mass, centre, inertia = about_centre(body)
+    mass, centre, inertia = body_about_centre(body)
     back = link.frame.inverse()
     seat = Vector.zero() if is_zero(mass) else back.point(centre)
     tensor = back.axes.turned(inertia)
     return {"mass": mass, "com": tuple(seat), "inertia": tuple(map(tuple, tensor.rows))}
 
 
-def impossible(body: RigidInertia, entries: Mapping[str, Any]) -> Iterator[str]:
+def inconsistencies(body: RigidInertia, entries: Mapping[str, Any]) -> Iterator[str]:
     """Why the body cannot exist."""
     if is_negative(body.mass):
         yield f"its mass is {body.mass}"
     residue = max((abs(float(x)) for x in body.tensor.upper if not is_symbol(x)), default=0.0) * RESIDUE
-    problem = impossible_body(entries["inertia"], residue)
+    problem = inconsistency_of_inertia(entries["inertia"], residue)
     if problem:
         yield f"its inertia about the mass centre {problem}"
 
 
-def rows_with(robot: Robot, entries: Mapping[str, Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+def replace_entries(robot: Robot, entries: Mapping[str, Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     """The rows with these entries; what was fixed to a link with another body is in that body."""
     hosts = {frame.name: robot.names[frame.link] for frame in robot.frames if not frame.on_base}
     for row in robot.rows:

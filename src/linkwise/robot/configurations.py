@@ -55,10 +55,10 @@ def random_coordinates(robot: Robot, link: Link, rng: np.random.Generator, batch
     if width == QUATERNION:
         q = rng.normal(size=(*batch, width))
         return np.asarray(q / np.linalg.norm(q, axis=-1, keepdims=True))
-    return rng.uniform(*travel(robot, link), (*batch, width))
+    return rng.uniform(*travel_range(robot, link), (*batch, width))
 
 
-def travel(robot: Robot, link: Link) -> tuple[float, float]:
+def travel_range(robot: Robot, link: Link) -> tuple[float, float]:
     """The range of a link's coordinate: within its limits and those of the joints that are coupled to it."""
     ranges = [] if link.joint.limits is None else [link.joint.limits]
     for coupling in robot.couplings:

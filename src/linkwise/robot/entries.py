@@ -45,7 +45,7 @@ class EntryError(ErrorWithFields, RobotError):
         self.key = key
 
 
-def number(value: Any, key: str, expected: str = "a number") -> Scalar:
+def check_number(value: Any, key: str, expected: str = "a number") -> Scalar:
     """A Python float, or a symbol or a number of many digits left as it is.
 
     Tensors may change and may carry a gradient, which what is kept of a robot would not: they become floats.
@@ -71,7 +71,7 @@ def number(value: Any, key: str, expected: str = "a number") -> Scalar:
             value = float(value)
         except OverflowError:
             raise EntryError(key, f"is too large (expected {expected}, below 1.8e308)") from None
-    if not finite(value):
+    if not is_finite(value):
         raise EntryError(key, f"is {value} (expected a finite number)")
     return value
 
@@ -91,31 +91,31 @@ def is_symbol(value: Scalar) -> bool:
     return False
 
 
-def finite(value: Scalar) -> bool:
+def is_finite(value: Scalar) -> bool:
     return is_symbol(value) or math.isfinite(float(value))
 
 
-def length(value: Any, key: str) -> Scalar:
-    return number(value, key, LENGTH)
+def check_length(value: Any, key: str) -> Scalar:
+    return check_number(value, key, LENGTH)
 
 
-def angle(value: Any, key: str) -> Scalar:
+def check_angle(value: Any, key: str) -> Scalar:
     if isinstance(value, str):
         match = ANGLE.fullmatch(value)
         if match is None:
             raise EntryError(key, f"is {value!r} (expected {ANGLE_IN_WORDS})")
         amount = float(match[1])
-        return number(math.radians(amount) if match[2] == "deg" else amount, key, ANGLE_IN_WORDS)
-    radians = number(value, key, ANGLE_IN_WORDS)
+        return check_number(math.radians(amount) if match[2] == "deg" else amount, key, ANGLE_IN_WORDS)
+    radians = check_number(value, key, ANGLE_IN_WORDS)
     if key in ("alpha", "theta") and not is_symbol(radians) and abs(radians) > TURNS:
         question = f'did you mean "{radians:g} deg"? (expected {ANGLE_IN_WORDS})'
         raise EntryError(key, f"is {radians:g} radians, over two turns; {question}")
     return radians
 
 
-def not_negative(value: Any, key: str, slack: float = 0.0) -> Scalar:
+def check_not_negative(value: Any, key: str, slack: float = 0.0) -> Scalar:
     """A number that is at least -slack."""
-    value = number(value, key)
+    value = check_number(value, key)
     if not is_symbol(value) and value < -slack:
         raise EntryError(key, f"is {value} (expected a number that is not negative)")
     return value
@@ -126,7 +126,7 @@ def positive_part(value: Scalar) -> Scalar:
     return 0.0 if type(value) is float and value < 0.0 else value
 
 
-def sequence(value: Any, count: int, key: str = "") -> list[Any] | None:
+def items_of(value: Any, count: int, key: str = "") -> list[Any] | None:
     """So many items, in order; None of anything else. Items with names are an error about the entry `key`."""
     if type(value) in (tuple, list):  # most are
         return list(value) if len(value) == count else None
@@ -143,17 +143,17 @@ def sequence(value: Any, count: int, key: str = "") -> list[Any] | None:
     return items if len(items) == count else None
 
 
-def vector3(value: Any, key: str) -> tuple[Scalar, Scalar, Scalar]:
-    items = sequence(value, 3, key)
+def check_vector(value: Any, key: str) -> tuple[Scalar, Scalar, Scalar]:
+    items = items_of(value, 3, key)
     if items is None:
         raise EntryError(key, f"is {value!r} (expected three numbers)")
-    x, y, z = (number(item, f"{key}[{i}]") for i, item in enumerate(items))
+    x, y, z = (check_number(item, f"{key}[{i}]") for i, item in enumerate(items))
     return x, y, z
 
 
-def unit_vector(value: Any, key: str) -> tuple[tuple[Scalar, ...], float]:
+def check_unit_vector(value: Any, key: str) -> tuple[tuple[Scalar, ...], float]:
     """A unit vector, and how far the length of the given vector is from 1."""
-    direction = vector3(value, key)
+    direction = check_vector(value, key)
     size = math.hypot(*map(float, direction))
     if abs(size - 1.0) > UNIT:
         raise EntryError(key, f"is {list(direction)}, of length {size:.6g} (expected a unit vector)")
@@ -161,21 +161,21 @@ def unit_vector(value: Any, key: str) -> tuple[tuple[Scalar, ...], float]:
     return unit, abs(size - 1.0)
 
 
-def square(value: Any, key: str) -> Rows:
+def check_matrix(value: Any, key: str) -> Rows:
     """A 3 x 3 matrix."""
-    rows = sequence(value, 3, key)
-    if rows is None or any(sequence(r, 3, key) is None for r in rows):
+    rows = items_of(value, 3, key)
+    if rows is None or any(items_of(r, 3, key) is None for r in rows):
         raise EntryError(key, f"is {value!r} (expected a 3 x 3 matrix, as three rows of three numbers)")
-    return tuple(tuple(number(x, f"{key}[{i}][{j}]") for j, x in enumerate(r)) for i, r in enumerate(rows))
+    return tuple(tuple(check_number(x, f"{key}[{i}][{j}]") for j, x in enumerate(r)) for i, r in enumerate(rows))
 
 
 def array_of(rows: Rows) -> np.ndarray:
     return np.array([[float(x) for x in r] for r in rows])
 
 
-def orthogonal(value: Any, key: str) -> Rows:
+def check_rotation(value: Any, key: str) -> Rows:
     """A matrix that is a rotation within 1e-6, as given."""
-    rows = square(value, key)
+    rows = check_matrix(value, key)
     m = array_of(rows)
     expected = "(expected a rotation: orthogonal, with determinant 1)"
     off = np.abs(m @ m.T - np.eye(3)).max() if np.abs(m).max() < 2.0 else math.inf
@@ -192,13 +192,13 @@ def nearest_rotation(matrix: Rotation) -> Rotation:
     snapped = matrix.snapped()
     if all(type(x) is float and x in (0.0, 1.0, -1.0) for row in snapped.rows for x in row):  # quarter turns
         return snapped
-    rotation = polar(snapped, [[not is_zero(x) for x in row] for row in snapped.rows])
+    rotation = polar_factor(snapped, [[not is_zero(x) for x in row] for row in snapped.rows])
     if defect(rotation) > 2.0 * ORTHOGONAL:  # no rotation near by has these zeros
-        rotation = polar(matrix, [[True] * 3] * 3)
+        rotation = polar_factor(matrix, [[True] * 3] * 3)
     return rotation
 
 
-def polar(matrix: Rotation, free: list[list[bool]]) -> Rotation:
+def polar_factor(matrix: Rotation, free: list[list[bool]]) -> Rotation:
     """The nearest rotation that is 0 where it is not free."""
     turn, left = matrix, defect(matrix)
     while left > ORTHOGONAL:
@@ -228,12 +228,12 @@ def distance(a: Rotation, b: Rotation) -> float:
     return max(abs(float(x) - float(y)) for rows in pairs for x, y in zip(*rows, strict=True))
 
 
-def tensor(value: Any, key: str, residue: float) -> Rows:
+def check_tensor(value: Any, key: str, residue: float) -> Rows:
     """A symmetric tensor of finite numbers, or of symbols.
 
     `residue` is the rounding error of a zero entry, in kg m2, for a body of this mass and these lengths.
     """
-    rows = square(value, key)
+    rows = check_matrix(value, key)
     if not any(is_symbol(x) for r in rows for x in r):
         m = array_of(rows)
         if np.abs(m - m.T).max() > TENSOR * np.abs(m).max() + residue:
@@ -241,13 +241,13 @@ def tensor(value: Any, key: str, residue: float) -> Rows:
     return rows
 
 
-IMPOSSIBLE = (
+INERTIA_HINT = (
     "it must be about the centre of mass: was it given about the joint, or with the signs of the products reversed?"
     ' With unphysical="warn" it is used as it is'
 )
 
 
-def impossible_body(rows: Rows, residue: float) -> str:
+def inconsistency_of_inertia(rows: Rows, residue: float) -> str:
     """Why no body has this inertia about its centre of mass; otherwise nothing."""
     if any(is_symbol(x) for r in rows for x in r):
         return ""
@@ -266,13 +266,13 @@ def impossible_body(rows: Rows, residue: float) -> str:
     return ""
 
 
-def limits(value: Any, key: str) -> tuple[float, float]:
+def check_limits(value: Any, key: str) -> tuple[float, float]:
     """The ends of travel of one coordinate."""
-    pair = sequence(value, 2, key)
+    pair = items_of(value, 2, key)
     expected = "[lower, upper] in radians or m"
     if pair is None:
         raise EntryError(key, f"is {value!r} (expected {expected})")
-    lower, upper = (float(angle(x, key)) for x in pair)
+    lower, upper = (float(check_angle(x, key)) for x in pair)
     if lower > upper:
         raise EntryError(key, f"is [{lower}, {upper}] (expected {expected}, lower first)")
     return lower, upper

@@ -17,7 +17,7 @@ import numpy as np
 if TYPE_CHECKING:
     from .model import Robot
 
-OURS = __name__.partition(".")[0] + "."
+OWN_PACKAGE = __name__.partition(".")[0] + "."
 
 
 class NoFingerprintError(TypeError):
@@ -30,13 +30,13 @@ def robot_fingerprint(robot: Robot) -> str:
         parts.append(robot.known_links)
     texts: list[str] = []
     try:
-        write(tuple(parts), texts)
+        append_text(tuple(parts), texts)
     except NoFingerprintError as reason:
         raise NoFingerprintError(f"robot {robot.name!r} has no fingerprint: {reason}") from None
     return sha256("\n".join(texts).encode()).hexdigest()
 
 
-def write(x: Any, into: list[str]) -> None:
+def append_text(x: Any, into: list[str]) -> None:
     """Append the text of a value after its type and length, so that no two values have the same text."""
     kind: Any = type(x)
     if kind is float:
@@ -44,19 +44,19 @@ def write(x: Any, into: list[str]) -> None:
     elif isinstance(x, tuple):
         into.append(f"tuple {len(x)}")
         for item in x:
-            write(item, into)
+            append_text(item, into)
     elif kind is str or x is None or kind in (bool, int):
         into.append(f"{kind.__name__} {x!r}")
     elif isinstance(x, np.generic):
         into.append(f"{x.dtype.str} {x.tobytes().hex()}")
-    elif not kind.__module__.startswith(OURS):
+    elif not kind.__module__.startswith(OWN_PACKAGE):
         raise NoFingerprintError(f"{x!r} is a {class_name(kind)} (expected floats, symbols and classes of Linkwise)")
     elif hasattr(kind, "fingerprint"):
         into.append(f"expression {x.fingerprint}")
     else:
         into.append(class_name(kind))
         for name in field_names(kind):
-            write(getattr(x, name), into)
+            append_text(getattr(x, name), into)
 
 
 def class_name(kind: type) -> str:

@@ -32,14 +32,14 @@ OF_NO_JOINT = ("energy", "work", "heat")  # columns of recordings
 RESERVED = ("t", "time", "trajectory", *OF_NO_JOINT)  # of no joint, whatever joints are called
 
 
-def no_orientation(robot: Robot, where: str, start: int) -> str:
+def zero_quaternion_message(robot: Robot, where: str, start: int) -> str:
     """What is wrong with a quaternion of zeros, `where` in an argument and at `start` in q."""
     joint = next(joint.joint for joint in robot.moving if joint.q.start <= start < joint.q.stop)
     expected = "(expected for example (1, 0, 0, 0), as in lw.neutral(robot))"
     return f"{where}, joint {joint!r}, begins a quaternion of length zero {expected}"
 
 
-def angles(robot: Robot, word: str) -> list[bool]:
+def angle_mask(robot: Robot, word: str) -> list[bool]:
     """Which numbers of q, or of qd and qdd, are angles: those of joints that turn; quaternions are none."""
     turning = [False] * (robot.nq if word == "q" else robot.n)
     for link, slot in robot.driving:
@@ -48,7 +48,7 @@ def angles(robot: Robot, word: str) -> list[bool]:
     return turning
 
 
-def places(robot: Robot, word: str) -> dict[str, int]:
+def coordinate_indices(robot: Robot, word: str) -> dict[str, int]:
     """Where each number of q, or of qd, qdd and tau, is: by its label, or that with the link's name for the joint's.
 
     A name that is a joint's and another one's link is the joint's, as in `robot.q_slice`.
@@ -61,9 +61,9 @@ def places(robot: Robot, word: str) -> dict[str, int]:
     return {**found, **{name: k for k, name in enumerate(own)}}
 
 
-def named_like_others(robot: Robot) -> bool:
+def has_ambiguous_numbers(robot: Robot) -> bool:
     """Whether a joint or link has the name of another one's column: q1, or 1, in second place."""
-    found = ((NUMBER.fullmatch(name), k) for name, k in places(robot, "qd").items())
+    found = ((NUMBER.fullmatch(name), k) for name, k in coordinate_indices(robot, "qd").items())
     return any(match is not None and int(match[1]) != k + 1 for match, k in found)
 
 
@@ -81,7 +81,7 @@ class Layout:
     def of(robot: Robot) -> Layout:
         plain = tuple((slot.q, slot.v) for link, slot in robot.driving if link.joint.width == 1)
         turning = tuple((slot.q, slot.v) for link, slot in robot.driving if link.joint.width == QUATERNION)
-        labelled = any(joint.kind.degrees > 1 for joint in robot.moving) or named_like_others(robot)
+        labelled = any(joint.kind.degrees > 1 for joint in robot.moving) or has_ambiguous_numbers(robot)
         return Layout(robot.q_names, robot.v_names, plain, turning, labelled)
 
     @staticmethod
@@ -122,7 +122,7 @@ def canonical_names(where: str, names: Sequence[str], robot: Robot | None, bare:
         layout = Layout.of(robot)
         for word in (*MOTION, "tau"):
             columns = layout.columns(word)
-            for joint, k in places(robot, word).items():
+            for joint, k in coordinate_indices(robot, word).items():
                 alone = [joint.strip()] if word == bare and joint.strip() not in RESERVED else []
                 forms = [f"{word}_{joint}".strip(), f"{word}.{joint}".strip(), *alone]
                 known |= dict.fromkeys(forms, columns[k])
@@ -160,8 +160,9 @@ def refuse_half(
     if not named or not numbered or both or robot.n == 1:
         return
     raise error(
-        f"{where}: columns {listed(map(repr, named))} are of joints by name, but {listed(map(repr, numbered))} by"
-        f" number (expected all by name, or all by number in the robot's order {listed(map(repr, robot.v_names))})"
+        f"{where}: columns {join_names(map(repr, named))} are of joints by name, but"
+        f" {join_names(map(repr, numbered))} by number (expected all by name, or all by number in the robot's order"
+        f" {join_names(map(repr, robot.v_names))})"
     )
 
 
@@ -175,12 +176,12 @@ def refuse_degrees(where: object, names: Sequence[str]) -> None:
         )
 
 
-def listed(names: Iterable[str], most: int = 12) -> str:
+def join_names(names: Iterable[str], most: int = 12) -> str:
     names = list(map(str, names))
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def in_order(robot: Robot, name: str, value: Any) -> Any:
+def reorder_columns(robot: Robot, name: str, value: Any) -> Any:
     """The value of an argument with its columns in the robot's order; as it is where they have no names."""
     labels = labels_of(value)
     if labels is None:
@@ -193,7 +194,7 @@ def in_order(robot: Robot, name: str, value: Any) -> Any:
         refuse_labels(name, value)
     word = "q" if name in CONFIGURATIONS else WORDS.get(name, name)
     own = robot.labels_of(word if word == "q" else name)
-    bare = {label: own.index(theirs) for label, theirs in names_of(robot, word).items() if theirs in own}
+    bare = {label: own.index(theirs) for label, theirs in labels_by_name(robot, word).items() if theirs in own}
     forms = [bare, *({f"{word}{sign}{label}": k for label, k in bare.items()} for sign in "._")]
     numbered = Layout.of(robot).columns(word)
     forms += [{label: k for k, label in enumerate(numbered)}] if len(numbered) == len(own) else []
@@ -202,14 +203,14 @@ def in_order(robot: Robot, name: str, value: Any) -> Any:
         if len(found) == len(labels) == len(own) and set(found) == set(range(len(own))):
             refuse_guess(robot, name, word, labels, found)
             order: list[int] = np.argsort(found).tolist()
-            return columns(value, labels)[..., order]
+            return labelled_columns(value, labels)[..., order]
     raise TypeError(
-        f"{name} has names: {reprs(labels)}{unmatched(forms, labels, own)} (expected those of robot {robot.name!r} in"
-        f" any order, {reprs(own)}; or {name}.to_numpy(), in that order)"
+        f"{name} has names: {reprs(labels)}{name_mismatch(forms, labels, own)} (expected those of robot"
+        f" {robot.name!r} in any order, {reprs(own)}; or {name}.to_numpy(), in that order)"
     )
 
 
-def unmatched(forms: Sequence[Mapping[str, int]], labels: Sequence[Any], own: Sequence[str]) -> str:
+def name_mismatch(forms: Sequence[Mapping[str, int]], labels: Sequence[Any], own: Sequence[str]) -> str:
     """Which names are of no joint, and which joints have none, where some fit: by the form that fits best."""
     best = max(forms, key=lambda form: sum(label in form for label in labels))
     found = {best[label] for label in labels if label in best}
@@ -243,13 +244,13 @@ def refuse_rows_by_joint(robot: Robot, name: str, value: Any) -> None:
             raise TypeError(f"{name} has rows named {reprs(rows)} (expected these as columns: {name}.T)")
 
 
-def names_of(robot: Robot, word: str) -> dict[str, str]:
+def labels_by_name(robot: Robot, word: str) -> dict[str, str]:
     """The label of each number of q, or of rates and torques, by itself and by the name of its link."""
     labels = robot.q_names if word == "q" else robot.v_names
-    return {name: labels[k] for name, k in places(robot, word).items()}
+    return {name: labels[k] for name, k in coordinate_indices(robot, word).items()}
 
 
-def columns(value: Any, labels: list[Any]) -> np.ndarray:
+def labelled_columns(value: Any, labels: list[Any]) -> np.ndarray:
     """The numbers of a labelled array, one column for each label."""
     if hasattr(value, "to_numpy"):
         return np.asarray(value.to_numpy())

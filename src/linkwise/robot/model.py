@@ -13,8 +13,8 @@ from ..lazy import cached_property
 from ..notices import warn
 from ..printing import notebook_html
 from ..spatial import Placement, Scalar, is_zero
-from .build import assemble, checked_gravity
-from .changes import changed_rows, locked, on_fixed_base, on_free_base
+from .build import assemble, check_gravity
+from .changes import add_free_base, changed_rows, fix_base, lock_joints
 from .contraction import Round, rounds
 from .coordinates import Coupling, size_in_words
 from .entries import is_symbol
@@ -246,7 +246,7 @@ class Robot(JointSpace, WithEntries):
         """
         row: dict[str, Any] = {
             "name": free_name("payload", self._row_names),
-            "parent": self._held_by(link),
+            "parent": self._payload_parent(link),
             "joint": "fixed",
         }
         row |= {"mass": mass, "com": com, "inertia": inertia}
@@ -266,14 +266,13 @@ class Robot(JointSpace, WithEntries):
         robot = replace(self, **changed)
         return robot if self.links[0].grouped is None else robot.regrouped()
 
-    def _held_by(self, link: str | int | None) -> str:
+    def _payload_parent(self, link: str | int | None) -> str:
         """The name of the link or frame that a payload is fixed to."""
         if link is None:
             if len(self.leaves) > 1:
                 tips = ", ".join(repr(self.links[i].name) for i in self.leaves)
-                raise RobotError(
-                    f"robot {self.name!r} has several tips: {tips} (expected link=... to choose one{self._hand()})"
-                )
+                expected = f"(expected link=... to choose one{self._carrier_hint()})"
+                raise RobotError(f"robot {self.name!r} has several tips: {tips} {expected}")
             link = self.links[self.leaves[0]].name
         if isinstance(link, str):
             if self.frame(link).on_base:
@@ -283,7 +282,7 @@ class Robot(JointSpace, WithEntries):
             raise RobotError(f"link is {link!r} (expected a name, or a whole number below {len(self.names)})")
         return self.names[link]
 
-    def _hand(self) -> str:
+    def _carrier_hint(self) -> str:
         """For a message: what carries all tips, as a hand its fingers, if that is one link."""
         carriers = {self.links[tip].parent for tip in self.leaves}
         if len(carriers) > 1 or carriers == {-1}:
@@ -313,7 +312,7 @@ class Robot(JointSpace, WithEntries):
         if inertia is None and not is_zero(mass):
             raise RobotError(f"robot {self.name!r}: the base has mass {mass!r} and no inertia (expected inertia=...)")
         body = {"mass": mass, "com": com, "inertia": NO_TENSOR if inertia is None else inertia}
-        rows = on_free_base(self.rows, free_name(name, self._row_names), body, self.convention)
+        rows = add_free_base(self.rows, free_name(name, self._row_names), body, self.convention)
         return self._from_rows(rows, "the base of the robot")
 
     def with_fixed_base(self) -> Robot:
@@ -324,7 +323,7 @@ class Robot(JointSpace, WithEntries):
         floating = {joint.name for joint in self.free_joints}
         if not floating:
             raise RobotError(f"robot {self.name!r} has no free joint on its base (expected one, to be fixed)")
-        return self._from_rows(on_fixed_base(self.rows, floating), "the base of the robot")
+        return self._from_rows(fix_base(self.rows, floating), "the base of the robot")
 
     def with_locked(self, joints: str | Mapping[str, float], value: float = 0.0) -> Robot:
         """The same robot with a joint, or several, locked: the link becomes part of the one before it.
@@ -356,7 +355,7 @@ class Robot(JointSpace, WithEntries):
                     f"robot {self.name!r}: joint {name!r} is locked at {x!r} (expected a number, rad or m)"
                 )
             by_link[joint.name] = float(x)
-        return self._from_rows(locked(self.rows, by_link, self.convention), "the robot, with joints to be locked,")
+        return self._from_rows(lock_joints(self.rows, by_link, self.convention), "the robot, with joints to be locked,")
 
     def with_parameters(self, parameters: Any, friction: Any = False, *, unphysical: str = REFUSE) -> Robot:
         """The same robot with other bodies, rotors and friction: the numbers of `lw.parameters`, in their order.
@@ -380,7 +379,7 @@ class Robot(JointSpace, WithEntries):
         return robot
 
     def with_gravity(self, gravity: Iterable[Scalar]) -> Robot:
-        return replace(self, gravity=checked_gravity(gravity, self.name))
+        return replace(self, gravity=check_gravity(gravity, self.name))
 
     def regrouped(self) -> Robot:
         """The equivalent robot with base inertial parameters: the same torques and inertia matrix from fewer numbers.

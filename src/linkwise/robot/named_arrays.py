@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-SHOWN = 8
+MAX_SHOWN = 8
 OF_LINKS = ("wrench", "point")  # arrays that have a row for each link
 GRADIENTS = "; lw.inverse_dynamics(robot, ...) and the other functions of dynamics give gradients and can be traced"
 
@@ -91,8 +91,8 @@ def refuse_mark(name: str, value: Any) -> None:
 
 def reprs(labels: Any) -> str:
     labels = list(labels)
-    shown = [*labels[: SHOWN - 1], labels[-1]] if len(labels) > SHOWN else labels
-    return ", ".join(map(repr, shown)) + (f" ({len(labels)} in all)" if len(labels) > SHOWN else "")
+    shown = [*labels[: MAX_SHOWN - 1], labels[-1]] if len(labels) > MAX_SHOWN else labels
+    return ", ".join(map(repr, shown)) + (f" ({len(labels)} in all)" if len(labels) > MAX_SHOWN else "")
 
 
 def refuse_gradients(name: str, value: Any) -> None:

@@ -41,7 +41,7 @@ def random_tree(n: int, *, seed: int = 0, joints: str | None = None) -> Robot:
     """
     rng = np.random.default_rng(seed)
     if joints is None:
-        joints = "".join(rng.choice(list("RP"), size=checked_count(n)))
+        joints = "".join(rng.choice(list("RP"), size=check_count(n)))
     rows: list[dict[str, Any]] = []
     for index, kind in enumerate(joint_kinds(n, joints)):
         parent = int(rng.integers(-1, index)) if index else -1
@@ -60,7 +60,7 @@ def random_tree(n: int, *, seed: int = 0, joints: str | None = None) -> Robot:
     return Robot.from_frames(rows, name=f"tree-{n}-{seed}")
 
 
-def checked_count(n: int) -> int:
+def check_count(n: int) -> int:
     if not is_integer(n) or n < 1:
         raise RobotError(f"n is {n!r} (expected a whole number of links, at least 1)")
     return n
@@ -71,7 +71,7 @@ def joint_kinds(n: int, joints: str) -> list[str]:
     if not isinstance(joints, str) or not joints or set(joints) - set(names):
         letters = ", ".join(f"{letter} {name}" for letter, name in names.items())
         raise RobotError(f"joints is {joints!r} (expected a text such as 'RRP', of the letters {letters})")
-    return [names[joints[i % len(joints)]] for i in range(checked_count(n))]
+    return [names[joints[i % len(joints)]] for i in range(check_count(n))]
 
 
 def joint_numbers(kind: str, rng: np.random.Generator) -> dict[str, float]:

@@ -27,7 +27,9 @@ TEN = ("m", "hx", "hy", "hz", "Jxx", "Jxy", "Jxz", "Jyy", "Jyz", "Jzz")  # about
 DIGITS = Context(prec=80, traps=[])  # a sum of two floats has up to 60; what overflows becomes infinite, as floats do
 
 
-def operation(function: Callable[[Decimal, Decimal], Decimal], swapped: bool = False) -> Callable[..., LongDecimal]:
+def decimal_operation(
+    function: Callable[[Decimal, Decimal], Decimal], swapped: bool = False
+) -> Callable[..., LongDecimal]:
     def method(self: LongDecimal, other: LongDecimal | float) -> LongDecimal:
         x = other.value if isinstance(other, LongDecimal) else Decimal(other)
         return LongDecimal(function(x, self.value) if swapped else function(self.value, x))
@@ -52,26 +54,26 @@ class LongDecimal:
     def sqrt(self) -> LongDecimal:
         return LongDecimal(DIGITS.sqrt(self.value))
 
-    __add__ = __radd__ = operation(DIGITS.add)
-    __mul__ = __rmul__ = operation(DIGITS.multiply)
-    __sub__, __rsub__ = operation(DIGITS.subtract), operation(DIGITS.subtract, swapped=True)
-    __truediv__, __rtruediv__ = operation(DIGITS.divide), operation(DIGITS.divide, swapped=True)
+    __add__ = __radd__ = decimal_operation(DIGITS.add)
+    __mul__ = __rmul__ = decimal_operation(DIGITS.multiply)
+    __sub__, __rsub__ = decimal_operation(DIGITS.subtract), decimal_operation(DIGITS.subtract, swapped=True)
+    __truediv__, __rtruediv__ = decimal_operation(DIGITS.divide), decimal_operation(DIGITS.divide, swapped=True)
 
 
 def regrouped_bodies(links: Sequence[Link]) -> list[RigidInertia]:
     """The inertia of each link after regrouping."""
-    bodies = with_parts_moved_to_parents(links)
+    bodies = move_to_parents(links)
     if not all(type(x) is float for link in links for x in numbers_of(link)):
         return bodies
-    finer = with_parts_moved_to_parents(list(map(NumberMap(long_decimal, orthonormal=True).link, links)))
-    return list(map(rounded, links, bodies, finer))
+    finer = move_to_parents(list(map(NumberMap(long_decimal, orthonormal=True).link, links)))
+    return list(map(round_body, links, bodies, finer))
 
 
 def long_decimal(x: float) -> Scalar:
     return x if x in (0.0, 1.0, -1.0) else LongDecimal(Decimal(x))  # these fold, as everywhere
 
 
-def rounded(link: Link, plain: RigidInertia, fine: RigidInertia) -> RigidInertia:
+def round_body(link: Link, plain: RigidInertia, fine: RigidInertia) -> RigidInertia:
     """The numbers of `fine` as floats. Where `plain` is 0, the parameter is exactly 0 and stays so."""
 
     def number(rough: Scalar, better: Scalar) -> float:
@@ -86,7 +88,7 @@ def rounded(link: Link, plain: RigidInertia, fine: RigidInertia) -> RigidInertia
     return RigidInertia(mass, moment, Symmetric(xx, xy, xz, yy, yz, zz))
 
 
-def with_parts_moved_to_parents(links: Sequence[Link]) -> list[RigidInertia]:
+def move_to_parents(links: Sequence[Link]) -> list[RigidInertia]:
     bodies = [link.rigid for link in links]
     for link in reversed(links):
         bodies[link.index], passed = link.joint.split(bodies[link.index])

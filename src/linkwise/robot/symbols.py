@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import near_miss
-from .entries import is_symbol, number
+from .entries import check_number, is_symbol
 from .model import Robot, from_table, require_robot
 from .named_arrays import refuse_gradients
 from .per_robot import PerRobot
@@ -20,11 +20,11 @@ from .per_robot import PerRobot
 def symbols_of(robot: Robot) -> tuple[str, ...]:
     """The names of the symbols that a robot is made of."""
     require_robot(robot)
-    return known_symbols(robot)
+    return symbol_names(robot)
 
 
 @PerRobot
-def known_symbols(robot: Robot) -> tuple[str, ...]:
+def symbol_names(robot: Robot) -> tuple[str, ...]:
     for x in expressions(robot):
         if not is_expression(x):
             raise TypeError(
@@ -86,8 +86,8 @@ def bind(robot: Robot, /, **values: float) -> Robot:
                 " not bound are inputs of the function)"
             )
         refuse_gradients(name, values[name])
-    copy = substitution(robot, {name: float(number(value, name)) for name, value in values.items()})
-    rows = [{key: nested(copy, value) for key, value in row.items()} for row in robot.rows]
+    copy = substitution(robot, {name: float(check_number(value, name)) for name, value in values.items()})
+    rows = [{key: map_nested(copy, value) for key, value in row.items()} for row in robot.rows]
     return from_table(rows, robot.convention, [copy(x) for x in robot.gravity], robot.name)
 
 
@@ -95,10 +95,10 @@ def random_bindings(robot: Robot, count: int) -> list[Robot]:
     """`count` robots with random values for the symbols, unchecked. For a robot of numbers, that robot alone."""
     names = symbols_of(robot)
     values = np.random.default_rng(len(names)).uniform(0.5, 1.5, (count, len(names)) if names else (1, 0))
-    return [unchecked(robot, dict(zip(names, row, strict=True))) for row in values]
+    return [bind_unchecked(robot, dict(zip(names, row, strict=True))) for row in values]
 
 
-def unchecked(robot: Robot, values: Mapping[str, float]) -> Robot:
+def bind_unchecked(robot: Robot, values: Mapping[str, float]) -> Robot:
     """The robot with these values for its symbols, whether or not a body can have them."""
     return robot.mapped(substitution(robot, values))
 
@@ -109,7 +109,7 @@ def substitution(robot: Robot, values: Mapping[str, float]) -> Callable[[Any], A
     return found[0].graph.substitution(values) if found else float
 
 
-def nested(copy: Callable[[Any], Any], value: Any) -> Any:
+def map_nested(copy: Callable[[Any], Any], value: Any) -> Any:
     if isinstance(value, (tuple, list)):
-        return tuple(nested(copy, x) for x in value)
+        return tuple(map_nested(copy, x) for x in value)
     return value if isinstance(value, (str, bool)) else copy(value)

@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import one_of
 from ..robot import Robot
 from ..robot.description import grid
-from ..robot.layout import Layout, angles, places
+from ..robot.layout import Layout, angle_mask, coordinate_indices
 from ..robot.named_arrays import plain_numbers
 from .checks import Floats as Floats
 
@@ -144,7 +144,7 @@ def per_joint(robot: Robot, value: Any, kind: str, own: Floats) -> Floats:
         return own
     name, width = f"limits[{kind!r}]", own.shape[1]
     if isinstance(value, Mapping):
-        where, table = places(robot, "qd"), np.array(own)
+        where, table = coordinate_indices(robot, "qd"), np.array(own)
         for joint, x in value.items():
             one_of(joint, where, f"a joint of {name}")
             table[where[joint]] = numbers(x, f"{name}[{joint!r}]", width, 1)[0]
@@ -160,7 +160,7 @@ def per_joint(robot: Robot, value: Any, kind: str, own: Floats) -> Floats:
 def said(robot: Robot, value: Any) -> list[bool]:
     """For which joints limits of a kind were given."""
     if isinstance(value, Mapping):
-        where = places(robot, "qd")
+        where = coordinate_indices(robot, "qd")
         return [k in {where[joint] for joint in value} for k in range(robot.n)]
     return [value is not None] * robot.n
 
@@ -266,7 +266,7 @@ def passed_limits(robot: Robot, q: Any, qd: Any, tau: Any) -> Iterator[Passed]:
     """The limits that samples pass: q (samples, nq), qd and tau (samples, n), joint by joint."""
     slides, names = {}, {}
     for what, word in zip(WORDS, ("qd", "qd", "q"), strict=True):
-        slides[what] = [not turns for turns in angles(robot, word)]
+        slides[what] = [not turns for turns in angle_mask(robot, word)]
         names[what] = robot.q_names if word == "q" else robot.v_names
     values = dict(zip(WORDS, (tau, qd, q), strict=True))
     for what, (low, high) in ends_of(robot).items():

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..robot import Friction, Robot
-from ..robot.layout import Layout, angles
+from ..robot.layout import Layout, angle_mask
 from ..robot.named_arrays import refuse_gradients
 from ..tables import save_table
 from .checks import counted, even_times
@@ -170,7 +170,7 @@ class Trajectory:
         for word in JointMotion._fields:
             own = layout.columns(word)
             if degrees:
-                turning = angles(self._known_arm("degrees=True"), word)
+                turning = angle_mask(self._known_arm("degrees=True"), word)
                 columns |= {name: np.degrees(columns[name]) for name, turns in zip(own, turning, strict=True) if turns}
             if names and not layout.labelled:
                 joints = self._known_arm("names=True").v_names if self.layout is None else layout.v_names
