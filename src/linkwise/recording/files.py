@@ -1,11 +1,11 @@
-"""Recordings in files, and back from them to the last bit.
+"""Files of recordings: written and read back bit for bit.
 
-A file holds the robot's own table, torques, accelerations and energy, so that nothing else is needed to read it, and a
-checksum (SHA-256) of all of that: a file that was changed, cut or damaged is refused. Nothing in a file is executed.
+A file holds the robot's table, torques, accelerations and energy, so nothing else is needed to read it. A SHA-256
+checksum of all of that detects changed, cut or damaged files. Nothing in a file is executed.
 
-.npz       every array under its own name; the rest, as JSON, in the bytes of `about`
+.npz       every array under its own name; the rest as JSON in the bytes of `about`
 .csv       a row for each sample; the rest in lines that begin with #, the values in JSON
-.parquet   a row for each sample; the rest, as JSON, in the metadata of the schema
+.parquet   a row for each sample; the rest as JSON in the metadata of the schema
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ HEAD = "Linkwise recording"
 RESERVED = (HEAD, "sha256", "robot", "regrouped", "batch")
 PER_JOINT = ("q", "qd", "qdd", "tau")
 COLUMNS = (*PER_JOINT, "energy", "work", "heat")  # of a table, after t
-DERIVED = ("tau", "qdd", "energy", "wrench", "point")  # what a recording computes from what acted, which no file holds
+DERIVED = ("tau", "qdd", "energy", "wrench", "point")  # computed by a recording from its problem, which files lack
 KINDS = "biufU"  # of arrays that files may hold: numbers, truth values and text
 PARSING = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
-Values = dict[str, Any]  # the fields of a recording by name, and what is derived
+Values = dict[str, Any]  # the fields of a recording and `DERIVED`, by name
 
 
 def digest(values: Values) -> str:
@@ -56,7 +56,7 @@ def digest(values: Values) -> str:
 
 
 def to_json(value: Any, name: str) -> Any:
-    """A value as JSON; tuples, dictionaries and arrays are marked as such. Floats keep every bit there."""
+    """A value as JSON; tuples, dictionaries and arrays are marked. Floats keep every bit."""
     if isinstance(value, np.ndarray) and value.dtype.kind in KINDS:
         return {"array": value.tolist(), "dtype": value.dtype.str, "shape": list(value.shape)}
     if isinstance(value, (list, tuple)):
@@ -87,7 +87,7 @@ def from_json(value: Any) -> Any:
 
 
 def parse_description(path: Path, text: bytes) -> tuple[dict[str, Any], Values]:
-    """The entries of a JSON text: about the file, and values."""
+    """The entries of a JSON text: RESERVED ones, and values."""
     try:
         entries = json.loads(text)
         return split_entries(path, {name: x if name in RESERVED else from_json(x) for name, x in entries.items()})
@@ -109,7 +109,7 @@ def split_entries(path: Path, entries: dict[str, Any]) -> tuple[dict[str, Any], 
 def table_columns(values: Values, layout: Layout) -> dict[str, np.ndarray]:
     """Columns in order: [trajectory,] t, q1, q2, ..., qd1, ..., energy and, if integrated, work and heat.
 
-    Where joints have several degrees of freedom the columns are q.base.x, ..., qd.base.wx, ...
+    If joints have several degrees of freedom, the columns are q.base.x, ..., qd.base.wx, ...
     """
     t, q = values["t"], values["q"]
     batch, count = q.shape[:-2], int(np.prod(q.shape[:-2], dtype=int))
@@ -119,7 +119,7 @@ def table_columns(values: Values, layout: Layout) -> dict[str, np.ndarray]:
 
 
 def table_metadata(about: dict[str, Any], values: Values) -> dict[str, Any]:
-    """What a table cannot hold; the times too if it has no rows to hold them."""
+    """Everything a table cannot hold; the times too if it has no rows."""
     batch = values["q"].shape[:-2]
     inside = COLUMNS if 0 in batch else ("t", *COLUMNS)
     rest = {name: to_json(value, name) for name, value in values.items() if name not in inside}
@@ -127,7 +127,7 @@ def table_metadata(about: dict[str, Any], values: Values) -> dict[str, Any]:
 
 
 def values_from_table(path: Path, about: dict[str, Any], values: Values, columns: dict[str, np.ndarray]) -> Values:
-    """Values from the columns of a table, which must be those that `table` makes."""
+    """Values from the columns of a table; they must be those of `table_columns`."""
     named = any(label.startswith("q.") for label in columns)
     layout = Layout.of(robot_of(path, about)) if named else Layout.numbered(sum(quantity_of(x) == "q" for x in columns))
     try:
@@ -154,7 +154,7 @@ def values_from_table(path: Path, about: dict[str, Any], values: Values, columns
 
 
 def quantity_of(label: str) -> str:
-    """What a column holds: the q of q1 or of q.base.x."""
+    """The quantity in a column: the q of q1 or of q.base.x."""
     return label.partition(".")[0].rstrip("0123456789")
 
 
@@ -213,7 +213,7 @@ def write_csv(file: BinaryIO, about: dict[str, Any], values: Values, layout: Lay
 
 
 def refuse_comments(path: Path, columns: Iterable[str]) -> None:
-    """Raise an error for columns that others would cut short: read_csv(comment="#") does, even within quotes."""
+    """Raise an error for names with "#": read_csv(comment="#") of pandas would cut them, even within quotes."""
     name = next((name for name in columns if "#" in name), None)
     if name is not None:
         fail(path, f"column {name!r} has a '#', which begins a comment (expected .npz or .parquet, or another name)")
@@ -278,11 +278,26 @@ def save(recording: Recording, path: str | os.PathLike[str]) -> None:
 
 
 def load_recording(path: str | os.PathLike[str], robot: Robot | None = None) -> Recording:
-    """A recording that `Recording.save` wrote, as it was to the last bit.
+    """Read a file of `Recording.save`: the same recording, bit for bit.
 
-    Its robot is made anew from the table in the file. If a robot is given, it must be that one, and becomes the
-    recording's. Files that were damaged or changed are refused.
+    Parameters
+    ----------
+    path : path
+        A .npz, .csv or .parquet file.
+    robot : Robot, optional
+        The recording's robot; it must equal the one in the file. By default it is made from the table in the file.
 
+    Returns
+    -------
+    Recording
+
+    Raises
+    ------
+    FileError
+        The file is damaged, changed, not a recording, or of another robot.
+
+    Examples
+    --------
     >>> import tempfile, linkwise as lw
     >>> fall = lw.simulate(lw.load("planar3"), [0, 0, 0], [0, 0, 0], 1.0, samples=11)
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -305,14 +320,14 @@ def load_recording(path: str | os.PathLike[str], robot: Robot | None = None) -> 
 
 
 def event_records(events: Any) -> Any:
-    """`EventRecord`s, in the same nesting, of the plain tuples that a file holds."""
+    """`EventRecord`s from the plain tuples in a file, with the same nesting."""
     if not events or isinstance(events[0], tuple):
         return tuple(map(event_records, events))
     return EventRecord(*events)
 
 
 def values_of(recording: Recording) -> Values:
-    """All that a file is to hold, without the robot and without fields that have their default."""
+    """The contents of a file, except the robot and fields with their default."""
     values: Values = {}
     for field in fields(Recording):
         value = getattr(recording, field.name)
@@ -323,9 +338,9 @@ def values_of(recording: Recording) -> Values:
 
 
 def build_recording(path: Path, about: dict[str, Any], values: Values, robot: Robot | None) -> Recording:
-    known = {field.name: field for field in fields(Recording)}
-    unknown = [name for name in values if name not in known and name not in DERIVED]
-    needed = [name for name, field in known.items() if field.default is MISSING and name != "robot"]
+    recorded = {field.name: field for field in fields(Recording)}
+    unknown = [name for name in values if name not in recorded and name not in DERIVED]
+    needed = [name for name, field in recorded.items() if field.default is MISSING and name != "robot"]
     missing = [name for name in (*needed, *DERIVED[:3]) if name not in values]
     if unknown or missing:
         fail(path, f"{'holds unknown' if unknown else 'lacks'} {', '.join(unknown or missing)}")
@@ -338,18 +353,18 @@ def build_recording(path: Path, about: dict[str, Any], values: Values, robot: Ro
         if other:
             fail(path, f"{name} is {other[0]!r} (expected {', '.join(map(repr, words))})")
     values = {**values, "events": event_records(values.get("events", ()))}
-    recording = Recording(stored if robot is None else robot, **{k: v for k, v in values.items() if k in known})
-    vars(recording).update({k: v for k, v in values.items() if k not in known})  # where cached properties look first
+    recording = Recording(stored if robot is None else robot, **{k: v for k, v in values.items() if k in recorded})
+    vars(recording).update({k: v for k, v in values.items() if k not in recorded})  # fills the cached properties
     return recording
 
 
 def robot_entry(robot: Robot) -> dict[str, Any]:
-    """The robot's table, and whether its parameters were regrouped; an error if that does not give the robot again."""
+    """The robot's table, and whether it was regrouped; an error if the robot cannot be made from that."""
     text = toml.to_text(robot)
-    again = toml.from_text(text, Path(robot.name))
-    if again == robot:
+    copy = toml.from_text(text, Path(robot.name))
+    if copy == robot:
         return {"robot": text}
-    if again.regrouped() == robot:
+    if copy.regrouped() == robot:
         return {"robot": text, "regrouped": True}
     raise FileError(f"robot {robot.name!r} has other numbers than its table, which no file can hold")
 
@@ -357,10 +372,10 @@ def robot_entry(robot: Robot) -> dict[str, Any]:
 def describe_difference(stored: Robot, other: Robot) -> str:
     if len(stored.links) != len(other.links):
         return f"{stored.n} joints, not {other.n}"
-    for link, wanted in zip(stored.links, other.links, strict=True):
-        if link.name != wanted.name:
-            return f"{link.name!r}, not {wanted.name!r}"
-        if link != wanted:
+    for link, expected in zip(stored.links, other.links, strict=True):
+        if link.name != expected.name:
+            return f"{link.name!r}, not {expected.name!r}"
+        if link != expected:
             return f"link {link.name!r} differs"
     if stored.couplings != other.couplings:
         return "its couplings differ"
