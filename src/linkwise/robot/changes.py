@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..errors import RobotError, one_of
+from ..errors import RobotError, is_real, one_of
 from ..spatial import RigidInertia, Rotation, Scalar, Vector, is_zero, mul
 from .build import BASE, body_about_centre, warnings_of
 from .entries import RESIDUE, inconsistency_of_inertia, is_finite, is_symbol
-from .kinds import KINDS
+from .kinds import KINDS, of_one_degree
 from .link import Link
 from .named_arrays import refuse_gradients, refuse_labels
 from .regroup import TEN, body_of, ten_numbers
@@ -54,6 +55,54 @@ def is_empty_row(row: Mapping[str, Any]) -> bool:
     if "translation" in row:
         return row["rotation"] == Rotation.identity().rows and all(map(is_zero, [*numbers, *row["translation"]]))
     return all(map(is_zero, [*numbers, *(row[key] for key in DH)]))
+
+
+def payload_parent(robot: Robot, link: str | int | None) -> str:
+    """The name of the link or frame that carries a payload: the given one, or the only tip."""
+    if link is None:
+        if len(robot.leaves) > 1:
+            tips = ", ".join(repr(robot.links[i].name) for i in robot.leaves)
+            expected = f"(expected link=... to choose one{carrier_hint(robot)})"
+            raise RobotError(f"robot {robot.name!r} has several tips: {tips} {expected}")
+        link = robot.links[robot.leaves[0]].name
+    if isinstance(link, str):
+        if robot.frame(link).on_base:
+            raise RobotError(f"the frame {link!r} of robot {robot.name!r} is fixed to the base, which does not move")
+        return link
+    if isinstance(link, bool) or not hasattr(link, "__index__") or not -len(robot.names) <= link < len(robot.names):
+        raise RobotError(f"link is {link!r} (expected a name, or a whole number below {len(robot.names)})")
+    return robot.names[link]
+
+
+def carrier_hint(robot: Robot) -> str:
+    """A hint that names the one link that carries all tips, as a hand its fingers; empty if there is none."""
+    carriers = {robot.links[tip].parent for tip in robot.leaves}
+    if len(carriers) > 1 or carriers == {-1}:
+        return ""
+    (link,) = carriers
+    fixed = (frame.name for frame in robot.frames if robot.seat(frame)[0] == link)
+    return f", or what carries them: {', '.join(map(repr, (robot.links[link].name, *fixed)))}"
+
+
+def values_by_link(robot: Robot, values: Mapping[str, float]) -> dict[str, float]:
+    """The values at which joints are locked, by the names of their links."""
+    by_link: dict[str, float] = {}
+    for name, value in values.items():
+        joint = robot._joint(name)
+        if joint.coupling is not None:
+            leader = robot.links[joint.coupling.to].name
+            raise RobotError(f"robot {robot.name!r}: joint {name!r} follows {leader!r} (expected that to be locked)")
+        if joint.kind.degrees > 1:
+            raise RobotError(
+                f"robot {robot.name!r}: joint {name!r} is {joint.kind.name} (expected {', '.join(of_one_degree())}; a"
+                " free joint of a base is fixed by robot.with_fixed_base())"
+            )
+        if not is_real(value) or not math.isfinite(value):
+            raise RobotError(
+                f"robot {robot.name!r}: joint {name!r} is locked at {value!r} (expected a number, rad or m)"
+            )
+        by_link[joint.name] = float(value)
+    return by_link
 
 
 def lock_joints(rows: Rows, values: Mapping[str, Scalar], convention: str) -> Rows:
