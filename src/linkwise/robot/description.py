@@ -1,4 +1,4 @@
-"""A robot as a table that a person can read."""
+"""A robot as readable tables."""
 
 from __future__ import annotations
 
@@ -22,10 +22,19 @@ WIDEST = 100  # letters of a line of prose
 
 
 def describe(robot: Robot) -> Description:
-    """The robot's table with its convention, units and gravity.
+    """The robot's tables as text: joints, bodies, drives, with convention, units and gravity.
 
-    It is text that shows itself at the prompt and in a notebook; a script prints it: `print(lw.describe(robot))`.
+    Parameters
+    ----------
+    robot : Robot
 
+    Returns
+    -------
+    Description
+        A str that shows itself at the prompt and in notebooks; in a script use print().
+
+    Examples
+    --------
     >>> from linkwise import load
     >>> describe(load("gantry")).splitlines()[0]
     'gantry: 3 joints (PPP), a chain'
@@ -49,7 +58,7 @@ def describe(robot: Robot) -> Description:
 
 
 def size_of(robot: Robot) -> str:
-    """How many joints of which kinds: "6 joints (RRPRRR)"; of long robots the kinds of the first ones."""
+    """The number of joints and their kinds: "6 joints (RRPRRR)"; long robots are abbreviated."""
     kinds = robot.joints if len(robot.joints) <= MOST_LETTERS else f"{robot.joints[:MOST_LETTERS]}..."
     return f"{size_in_words(robot.n, len(robot.names))} ({kinds})"
 
@@ -58,7 +67,7 @@ Cells = tuple[list[str], list[list[str]]]  # the names of columns, and rows
 
 
 def tables(robot: Robot) -> dict[str, Cells]:
-    """What a description consists of, by heading."""
+    """The tables of a description, by heading."""
     tree = any(link.parent != link.index - 1 for link in robot.links)
     every = {
         "joints: where each link sits in its parent": geometry(robot, tree),
@@ -78,7 +87,7 @@ def drives(robot: Robot) -> Cells:
 
 
 def masses(robot: Robot) -> list[str]:
-    """The mass that moves, where it is a number."""
+    """The total mass of the links, if it is a number."""
     moving = [link.mass for link in robot.links]
     return [] if any(map(is_symbol, moving)) else [f"moving mass: {format_number(sum(map(float, moving)))} kg"]
 
@@ -101,15 +110,15 @@ def geometry(robot: Robot, tree: bool) -> Cells:
 
 
 def coordinates(robot: Robot) -> Cells:
-    """What the numbers of q and qd are, if some joint has several, or none of its own."""
+    """The places of the joints in q and qd; empty if each joint has one coordinate."""
     needed = bool(robot.couplings) or any(joint.kind.degrees > 1 for joint in robot.moving)
-    own = robot.driving_joints if needed else ()
-    body = [[joint.joint, indices(joint.q), indices(joint.v), joint.kind.meaning] for joint in own]
+    joints = robot.driving_joints if needed else ()
+    body = [[joint.joint, indices(joint.q), indices(joint.v), joint.kind.meaning] for joint in joints]
     return ["joint", "q", "qd", "what they are"], body
 
 
 def indices(part: slice) -> str:
-    """The first and the last: `6`, `0..3`."""
+    """First and last index: `6`, `0..3`."""
     return str(part.start) if part.stop == part.start + 1 else f"{part.start}..{part.stop - 1}"
 
 
@@ -170,5 +179,5 @@ def format_entry(row: Mapping[str, Any], key: str) -> str:
 
 
 def format_limits(joint: type[Joint], pair: Any) -> str:
-    """The ends of an angle in degrees, of a displacement in metres."""
+    """Limits of an angle in degrees, of a displacement in metres."""
     return "({}, {})".format(*map(format_degrees if joint.angular else format_number, pair))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import RobotError, one_of
 from ..lazy import cached_property
@@ -14,20 +14,22 @@ from ..printing import notebook_html
 from ..spatial import Placement, Scalar, is_zero
 from .build import assemble, check_gravity
 from .changes import add_free_base, changed_rows, fix_base, lock_joints, payload_parent, values_by_link
-from .contraction import Round, rounds
 from .coordinates import Coupling, size_in_words
 from .entries import is_symbol
 from .fingerprint import NoFingerprintError, robot_fingerprint
 from .joint_space import JointSpace
 from .link import Frame, Link, NumberMap, numbers_of
 from .regroup import regrouped_bodies
-from .tables import CONVENTIONS, DH_CONVENTIONS, NO_TENSOR, REFUSE, free_name
-from .walk import UNROLLED, Walk
+from .tables import CONVENTIONS, DH_CONVENTIONS, NO_TENSOR, REFUSE, Unphysical, free_name
+from .walk import UNROLLED, Round, Walk, rounds
+
+if TYPE_CHECKING:
+    from .friction import Friction
 
 Row = Mapping[str, Any]
+Numbers = Iterable[Scalar]
+Tensor = Iterable[Iterable[Scalar]]
 EARTH = (0.0, 0.0, -9.81)
-
-
 Entry = Callable[..., Any]
 
 
@@ -67,10 +69,10 @@ class Robot(JointSpace, WithEntries):
     def from_dh(
         rows: Iterable[Row],
         *,
-        convention: str,
-        gravity: Iterable[Scalar] = EARTH,
+        convention: Literal["standard", "modified"],
+        gravity: Numbers = EARTH,
         name: str = "robot",
-        unphysical: str = REFUSE,
+        unphysical: Unphysical = REFUSE,
     ) -> Robot:
         """Make a robot from a Denavit-Hartenberg table.
 
@@ -120,9 +122,9 @@ class Robot(JointSpace, WithEntries):
     def from_frames(
         rows: Iterable[Row],
         *,
-        gravity: Iterable[Scalar] = EARTH,
+        gravity: Numbers = EARTH,
         name: str = "robot",
-        unphysical: str = REFUSE,
+        unphysical: Unphysical = REFUSE,
     ) -> Robot:
         """Make a robot from joint frames: each row places its joint frame in the link of its parent.
 
@@ -248,7 +250,12 @@ class Robot(JointSpace, WithEntries):
         return link.index, link.frame.then(frame.placement)
 
     def with_payload(
-        self, mass: Scalar, com: Any = (0.0, 0.0, 0.0), inertia: Any = NO_TENSOR, *, link: str | int | None = None
+        self,
+        mass: Scalar,
+        com: Numbers = (0.0, 0.0, 0.0),
+        inertia: Tensor = NO_TENSOR,
+        *,
+        link: str | int | None = None,
     ) -> Robot:
         """The robot with a payload fixed to a link; it becomes a row of the table.
 
@@ -298,7 +305,7 @@ class Robot(JointSpace, WithEntries):
         return robot if self.links[0].grouped is None else robot.regrouped()
 
     def with_free_base(
-        self, mass: Scalar = 0.0, com: Any = (0.0, 0.0, 0.0), inertia: Any = None, *, name: str = "base"
+        self, mass: Scalar = 0.0, com: Numbers = (0.0, 0.0, 0.0), inertia: Tensor | None = None, *, name: str = "base"
     ) -> Robot:
         """The robot on a floating base: a free joint between the world and everything on the base.
 
@@ -367,7 +374,9 @@ class Robot(JointSpace, WithEntries):
         values = values_by_link(self, {joints: value} if isinstance(joints, str) else joints)
         return self._from_rows(lock_joints(self.rows, values, self.convention), "the robot, with joints to be locked,")
 
-    def with_parameters(self, parameters: Any, friction: Any = False, *, unphysical: str = REFUSE) -> Robot:
+    def with_parameters(
+        self, parameters: Numbers, friction: bool | Friction = False, *, unphysical: Unphysical = REFUSE
+    ) -> Robot:
         """The robot with other parameters of bodies, rotors and friction.
 
         The body of a link includes all rows of fixed joints on it; if it changes, these rows become frames.
@@ -401,7 +410,7 @@ class Robot(JointSpace, WithEntries):
             warn(message)
         return robot
 
-    def with_gravity(self, gravity: Iterable[Scalar]) -> Robot:
+    def with_gravity(self, gravity: Numbers) -> Robot:
         """The robot with this acceleration of gravity, in m/s² in the base frame."""
         return replace(self, gravity=check_gravity(gravity, self.name))
 
@@ -473,9 +482,7 @@ class Robot(JointSpace, WithEntries):
         return self.mapped(convert, orthonormal=True)
 
 
-def from_table(
-    rows: Iterable[Row], convention: str, gravity: Iterable[Scalar], name: str, unphysical: str = REFUSE
-) -> Robot:
+def from_table(rows: Iterable[Row], convention: str, gravity: Numbers, name: str, unphysical: str = REFUSE) -> Robot:
     """Make a robot from a table, DH or frames, with warnings."""
     parts, warnings = assemble(rows, CONVENTIONS[convention], gravity, name, unphysical)
     for message in warnings:

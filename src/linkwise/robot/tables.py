@@ -10,7 +10,7 @@ import itertools
 import math
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 
@@ -115,7 +115,9 @@ JOINT_SYNONYMS = {"hinge": "revolute", "continuous": "revolute", "slide": "prism
     "spherical": "ball", "floating": "free", "freeflyer": "free", "cardan": "universal"
 }  # fmt: skip
 LARGEST_IN_DEGREES = 720.0
-REFUSE, WARN = "refuse", "warn"  # what is done with bodies that cannot exist
+Unphysical = Literal["refuse", "warn"]  # treatment of bodies that are not physically consistent
+REFUSE: Final = "refuse"
+WARN: Final = "warn"
 
 
 def refuse_taken_names(joints: Iterable[type[Joint]]) -> None:
