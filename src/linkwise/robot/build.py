@@ -1,4 +1,4 @@
-"""From the rows of a table to a robot: names and parents resolved, fixed joints merged, every number checked."""
+"""From the rows of a table to a robot: resolve names and parents, merge fixed joints, check every number."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .link import Frame, Link, empty_link, number_fields, numbers_of
 from .tables import REFUSE, WARN, CheckedRow, Convention, check_row, table_size
 
 BASE = "base"
-NO_LINK = ""  # stands for the base: no link can have this name
-CORRECTION_LIMIT = 1e-12  # a rotation or an axis that is corrected by more than this causes a warning
+NO_LINK = ""  # the base: no link can have this name
+CORRECTION_LIMIT = 1e-12  # larger corrections of rotations and axes cause a warning
 
 
 class Seat(NamedTuple):
-    """Where the frame of a row is: as algorithms need it, and as users see it."""
+    """The pose of a row's frame, for algorithms and for users."""
 
-    link: int  # which of all links; -1: the base
+    link: int  # index among all links; -1: the base
     placement: Placement  # in its joint-aligned frame
     frame: Frame
 
@@ -34,7 +34,7 @@ def assemble(
     name: str,
     unphysical: str = REFUSE,
 ) -> tuple[dict[str, Any], list[str]]:
-    """A robot's fields, from its table; warnings of what was corrected, taken as it is, or is probably a mistake."""
+    """The fields of a robot from its table, and warnings: corrections, inconsistent bodies, probable mistakes."""
     one_of(unphysical, (REFUSE, WARN), "unphysical")
     table = Assembly(rows, name)
     size = table_size(table.rows)
@@ -48,20 +48,20 @@ def assemble(
 
 
 class Assembly:
-    """The rows of a table by their names, and the robot that they become. Errors name the robot and the row."""
+    """Builds a robot from the rows of a table. Errors name the robot and the row."""
 
     def __init__(self, rows: Iterable[Mapping[str, Any]], robot: str) -> None:
         self.robot = robot
         self.row_of: dict[str, int] = {}
         self.rows = self.check_mappings(rows)
         self.names = list(self.row_names())
-        self.base_word = NO_LINK if BASE in self.row_of else BASE  # how the table names the base
+        self.base_word = NO_LINK if BASE in self.row_of else BASE  # the table's name for the base
         still = Placement.identity()
-        self.seats = {NO_LINK: Seat(-1, still, Frame(NO_LINK, -1, still))}  # each row's own frame, by its name
+        self.seats = {NO_LINK: Seat(-1, still, Frame(NO_LINK, -1, still))}  # of each row, by name
         self.links: list[Link] = []
-        self.bodies: dict[int, RigidInertia] = {}  # of links with what is fixed to them
-        self.heavier: set[int] = set()  # the links that this changes
-        self.joints = 0  # that are not fixed
+        self.bodies: dict[int, RigidInertia] = {}  # of links with fixed joints on them, merged
+        self.heavier: set[int] = set()  # links changed by merging
+        self.joints = 0  # not fixed
         self.frames: list[Frame] = []
         self.table: list[dict[str, Any]] = []
         self.corrections: list[str] = []
@@ -96,14 +96,13 @@ class Assembly:
     def parent_of(self, index: int) -> str:
         """The name of the parent, by default the row before; "" is the base.
 
-        In the table the base is "base". If a link has that name, rows after it mean the link, and the base is None or
-        "".
+        The table calls the base "base". If a link has that name, later rows mean the link, and None or "" the base.
         """
         parent, row_of = self.stated_parent(index), self.row_of
         if not isinstance(parent, str):
             raise EntryError("parent", f"is {parent!r}, which no link has as its name (expected text)")
         if parent == BASE and row_of.get(BASE, index) == index:
-            return NO_LINK  # no link has this name, or only this one, which is not its own parent
+            return NO_LINK  # no other link has this name
         if parent == NO_LINK or (parent in row_of and row_of[parent] < index):
             return parent
         if parent not in row_of:
@@ -130,7 +129,7 @@ class Assembly:
         return NO_LINK if parent is None else parent
 
     def add(self, index: int, parent: str, row: CheckedRow) -> None:
-        """A row, after its parent."""
+        """Add a row; its parent was added before."""
         label, geometry, seat = self.names[index], row.geometry, self.seats[parent]
         self.corrections += [
             f"{label!r}: {key} is off by {far:.1e}"
@@ -175,7 +174,7 @@ class Assembly:
         self.table.append({"name": label, "parent": parent or self.base_word, **row.entries})
 
     def parts(self, gravity: Iterable[Scalar], unphysical: str) -> tuple[dict[str, Any], list[str]]:
-        """The robot's fields and warnings, after what can be said of all rows together."""
+        """The robot's fields and warnings, after the checks of the whole table."""
         links = self.links
         if not links:
             problem = f"robot {self.robot!r} has no joint that moves (expected at least one joint that is not fixed)"
@@ -184,7 +183,7 @@ class Assembly:
         for k in self.heavier:
             mass, com, inertia = body_about_centre(self.bodies[k])
             links[k] = replace(links[k], mass=mass, com=com, inertia=inertia)
-        for link in links:  # entries that are finite each may together be too large
+        for link in links:  # sums of finite entries may overflow
             if not all(map(is_finite, numbers_of(link))):
                 text = "its numbers, with those of all that is fixed to it, exceed 1.8e308 (expected smaller ones)"
                 raise RowError(
@@ -228,22 +227,22 @@ class Assembly:
                         raise self.error(other, key, f"{text} (expected another)", f"row {other + 1}")
 
     def refuse_inconsistent_bodies(self) -> None:
-        """One error for all bodies that cannot exist, at the first of them."""
+        """Raise one error for all bodies that are not physically consistent, at the first of them."""
         for label, problem in self.inconsistent.items():
             others = [repr(other) for other in self.inconsistent if other != label]
             more = f"; the inertia of {', '.join(others)} is impossible as well" if others else ""
             raise self.error(self.row_of[label], "inertia", f"{problem}; {INERTIA_HINT}{more}")
 
     def couplings(self) -> Iterator[Coupling]:
-        """The joints that move as others do: those that follow a coupled joint follow the end of the path."""
-        known: dict[str, tuple[str, Scalar, Scalar]] = {}  # the end of a joint's path, ratio and offset
+        """The coupled joints. A follower of a coupled joint is coupled to the end of the path."""
+        ends: dict[str, tuple[str, Scalar, Scalar]] = {}  # the end of a joint's path, ratio and offset
         for row in self.table:
             if "coupled_to" in row:
-                end, ratio, offset = self.end_of_path(row["name"], known)
+                end, ratio, offset = self.end_of_path(row["name"], ends)
                 yield Coupling(self.seats[row["name"]].link, self.seats[end].link, ratio, offset)
 
     def end_of_path(self, start: str, known: dict[str, tuple[str, Scalar, Scalar]]) -> tuple[str, Scalar, Scalar]:
-        """The joint that a coupled one follows in the end, with ratio and offset; those on the way become known too."""
+        """The independent joint that a coupled one follows, with ratio and offset; `known` caches the whole path."""
         path: dict[str, dict[str, Any]] = {}  # rows by their names, from the follower on
         name = start
         while name not in known and "coupled_to" in (row := self.table[self.row_of[name]]):
@@ -280,7 +279,7 @@ class Assembly:
 def add_virtual_links(
     links: list[Link], kind: JointKind, label: str, parent: int, before: Placement, drive: Mapping[str, Any]
 ) -> tuple[int, Placement]:
-    """The links of a joint before its last: without bodies. Returns the parent of the last, and its placement there."""
+    """Add all links of a joint except the last, without bodies. Returns the last link's parent and its placement."""
     placement = before if kind.before[0] is STAYS else before.then(kind.before[0])
     for k, joint in enumerate(kind.links[:-1]):
         empty = empty_link(joint(**drive_of(drive, kind, k)))
@@ -293,23 +292,23 @@ def add_virtual_links(
 
 
 def drive_of(drive: Mapping[str, Any], kind: JointKind, k: int) -> dict[str, Any]:
-    """What the table says of a joint's drive, for its k-th degree of freedom."""
-    taken = (*number_fields(kind.links[k]), "limits")
-    own = {key: value for key, value in drive.items() if key in taken}
-    if kind.degrees > 1 and own["limits"] is not None:
-        own["limits"] = own["limits"][k]
-    return own
+    """The drive entries of a joint's k-th degree of freedom."""
+    keys = (*number_fields(kind.links[k]), "limits")
+    entries = {key: value for key, value in drive.items() if key in keys}
+    if kind.degrees > 1 and entries["limits"] is not None:
+        entries["limits"] = entries["limits"][k]
+    return entries
 
 
 def warnings_of(robot: str, moved: list[str], problems: Mapping[str, str], suspects: Sequence[str] = ()) -> list[str]:
-    """One warning for all rotations and axes that were corrected, one for bodies that cannot exist, one for limits."""
+    """Warnings: one for all corrected rotations and axes, one for all inconsistent bodies, one for limits."""
     texts = []
     if moved:
         more = f" (and {len(moved) - 1} more)" if len(moved) > 1 else ""
         texts.append(f", link {moved[0]}{more}; the nearest rotation or unit vector is used: give more digits")
     if problems:
         listed = "; ".join(f"{label!r}: {problem}" for label, problem in problems.items())
-        texts.append(f" has bodies that cannot exist, used as they are: {listed}")
+        texts.append(f" has bodies that are not physically consistent, used as they are: {listed}")
     if suspects:
         texts.append(
             f" has limits of over two turns, in radians: {', '.join(map(repr, suspects))}; were degrees meant?"
@@ -318,7 +317,7 @@ def warnings_of(robot: str, moved: list[str], problems: Mapping[str, str], suspe
 
 
 def body_about_centre(body: RigidInertia) -> tuple[Scalar, Vector, Symmetric]:
-    """Mass, mass centre and tensor about the mass centre of several bodies together."""
+    """Mass, mass centre, and tensor about the mass centre of a body."""
     if is_zero(body.mass):
         return body.mass, Vector.zero(), body.tensor
     com = body.moment * (1.0 / body.mass)

@@ -1,4 +1,4 @@
-"""The rows of a changed robot: on another base, with locked joints, or with other bodies, rotors and friction."""
+"""Tables of changed robots: payloads, another base, locked joints, other bodies, rotors and friction."""
 
 from __future__ import annotations
 
@@ -28,29 +28,29 @@ UNPHYSICAL_HINT = 'with unphysical="warn" they are used as they are'
 
 
 def add_free_base(rows: Rows, name: str, body: Mapping[str, Any], convention: str) -> Rows:
-    """With a row for the base in front, on which all stands that stood on the ground."""
+    """Rows with a base on a free joint in front; rows on the ground are moved to this base."""
     base = {"name": name, "parent": None, "joint": "free", **CONVENTIONS[convention].at_parent, **body}
     ground = ("", None) if any(row["name"] == BASE for row in rows) else (BASE, "", None)
     return [base, *({**row, "parent": name if row["parent"] in ground else row["parent"]} for row in rows)]
 
 
 def fix_base(rows: Rows, floating: Iterable[str]) -> Rows:
-    """With the joints of these names fixed; rows that then say nothing are left out."""
-    kept: Rows = []
-    gone: dict[str, str] = {}
+    """Rows with these joints fixed; rows without mass and displacement are removed."""
+    result: Rows = []
+    removed: dict[str, str] = {}  # their parents
     for row in rows:
-        row = {**row, "parent": gone.get(row["parent"], row["parent"])}
+        row = {**row, "parent": removed.get(row["parent"], row["parent"])}
         if row["name"] in floating:
             row = as_fixed(row)
             if is_empty_row(row):
-                gone[row["name"]] = row["parent"]
+                removed[row["name"]] = row["parent"]
                 continue
-        kept.append(row)
-    return kept
+        result.append(row)
+    return result
 
 
 def is_empty_row(row: Mapping[str, Any]) -> bool:
-    """Whether a row has no mass and leaves its frame where its parent's is."""
+    """Whether a row has no mass, and its frame is that of its parent."""
     numbers = [row["mass"], *row["com"], *(x for line in row["inertia"] for x in line)]
     if "translation" in row:
         return row["rotation"] == Rotation.identity().rows and all(map(is_zero, [*numbers, *row["translation"]]))
@@ -106,9 +106,9 @@ def values_by_link(robot: Robot, values: Mapping[str, float]) -> dict[str, float
 
 
 def lock_joints(rows: Rows, values: Mapping[str, Scalar], convention: str) -> Rows:
-    """With the joints of these links fixed at their values, and those that are coupled to them where they follow."""
+    """Rows with the joints of these links fixed at these values; joints coupled to them are fixed accordingly."""
     all_values = dict(values)
-    for _ in rows:  # a joint may follow one that follows another
+    for _ in rows:  # a joint may follow a follower
         for row in rows:
             if row.get("coupled_to") in all_values:
                 leader = all_values[row["coupled_to"]]
@@ -140,14 +140,14 @@ def rotation_about(axis: np.ndarray, angle: Scalar) -> np.ndarray:
 
 
 class Changed(NamedTuple):
-    """The rows with other parameters, and what is to be said of them."""
+    """Rows with other parameters, and warnings about them."""
 
     rows: Rows
     warnings: list[str]
 
 
 def parameter_names(robot: Robot, law: Friction | None) -> list[str]:
-    """Ten for the body of each link, then the rotor of each joint, then each coefficient of friction of each joint."""
+    """The names of parameters: ten for each body, then the rotors, then each friction coefficient of all joints."""
     kinds = ("rotor",) if law is None else ("rotor", *law.coefficients)
     of_bodies = [f"{link}.{number}" for link in robot.names for number in TEN]
     return of_bodies + [f"{link}.{kind}" for kind in kinds for link in robot.names]
@@ -167,19 +167,19 @@ def changed_rows(robot: Robot, values: Any, law: Friction | None, unphysical: st
     for joint in robot.moving:
         link = robot.links[joint.link]
         body = body_of([numbers[f"{link.name}.{number}"] for number in TEN])
-        own: dict[str, Any] = {}
-        for kind, key in DRIVE_KEYS.items():
-            if f"{link.name}.{kind}" in numbers:
-                own[key] = numbers[f"{link.name}.{kind}"]
+        drive = {f"{link.name}.{kind}": key for kind, key in DRIVE_KEYS.items()}
+        changes: dict[str, Any] = {key: numbers[name] for name, key in drive.items() if name in numbers}
         before = vars(link.joint)
-        found = [f"{key} is {x}" for key, x in own.items() if is_negative(x) and not equal_numbers([x], [before[key]])]
+        errors = [
+            f"{key} is {x}" for key, x in changes.items() if is_negative(x) and not equal_numbers([x], [before[key]])
+        ]
         if not equal_numbers(ten_numbers(body), ten_numbers(link.rigid)):
-            own |= body_entries(robot, link, body)
-            found += inconsistencies(body, own)
-        if found:
-            problems[link.name] = ", ".join(found)
-            own["unphysical"] = True
-        entries[link.name] = own
+            changes |= body_entries(robot, link, body)
+            errors += inconsistencies(body, changes)
+        if errors:
+            problems[link.name] = ", ".join(errors)
+            changes["unphysical"] = True
+        entries[link.name] = changes
     if unphysical == REFUSE:
         for label, problem in problems.items():
             more = ", ".join(repr(link) for link in links if link in problems and link != label)
@@ -190,15 +190,15 @@ def changed_rows(robot: Robot, values: Any, law: Friction | None, unphysical: st
 
 def check_values(robot: Robot, values: Any, names: Sequence[str]) -> list[Scalar]:
     """As many numbers as there are names."""
-    named = tuple(getattr(values, "names", ()))
+    labels = tuple(getattr(values, "names", ()))
     array = np.asarray(values)
-    wanted = f"the {len(names)} of linkwise.parameters: {names[0]}, {names[1]}, ... {names[-1]}"
+    expected = f"the {len(names)} of linkwise.parameters: {names[0]}, {names[1]}, ... {names[-1]}"
     if array.shape != (len(names),) or array.dtype.kind not in "fiuO":
-        raise RobotError(f"robot {robot.name!r}: parameters have shape {array.shape} (expected {wanted})")
-    if named and named != tuple(names):
-        k = next(k for k, pair in enumerate(zip(named, names, strict=True)) if pair[0] != pair[1])
-        raise RobotError(f"robot {robot.name!r}: parameter {k} is {named[k]!r} (expected {names[k]!r}: {wanted})")
-    numbers = [float(x) if isinstance(x, (int, float)) else x for x in array.tolist()]  # others: symbols, many digits
+        raise RobotError(f"robot {robot.name!r}: parameters have shape {array.shape} (expected {expected})")
+    if labels and labels != tuple(names):
+        k = next(k for k, pair in enumerate(zip(labels, names, strict=True)) if pair[0] != pair[1])
+        raise RobotError(f"robot {robot.name!r}: parameter {k} is {labels[k]!r} (expected {names[k]!r}: {expected})")
+    numbers = [float(x) if isinstance(x, (int, float)) else x for x in array.tolist()]  # others: symbols, mpmath
     for name, x in zip(names, numbers, strict=True):
         if not is_finite(x):
             raise RobotError(f"robot {robot.name!r}: parameter {name} is {x} (expected a finite number)")
@@ -206,7 +206,7 @@ def check_values(robot: Robot, values: Any, names: Sequence[str]) -> list[Scalar
 
 
 def equal_numbers(a: Sequence[Scalar], b: Sequence[Scalar]) -> bool:
-    """Of symbols, whether they are the same objects."""
+    """Whether numbers are equal; symbols, whether they are the same objects."""
     return all(x is y or not (is_symbol(x) or is_symbol(y) or x != y) for x, y in zip(a, b, strict=True))
 
 
@@ -215,7 +215,7 @@ def is_negative(x: Scalar) -> bool:
 
 
 def body_entries(robot: Robot, link: Link, body: RigidInertia) -> dict[str, Any]:
-    """What the row of the link has of its body, in the table's frame."""
+    """The entries of a body in the row of its link, in the table frame."""
     if is_zero(body.mass) and not all(map(is_zero, body.moment)):
         moment = list(body.moment)
         raise RobotError(
@@ -229,7 +229,7 @@ def body_entries(robot: Robot, link: Link, body: RigidInertia) -> dict[str, Any]
 
 
 def inconsistencies(body: RigidInertia, entries: Mapping[str, Any]) -> Iterator[str]:
-    """Why the body cannot exist."""
+    """Why a body is not physically consistent."""
     if is_negative(body.mass):
         yield f"its mass is {body.mass}"
     residue = max((abs(float(x)) for x in body.tensor.upper if not is_symbol(x)), default=0.0) * RESIDUE
@@ -239,10 +239,10 @@ def inconsistencies(body: RigidInertia, entries: Mapping[str, Any]) -> Iterator[
 
 
 def replace_entries(robot: Robot, entries: Mapping[str, Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The rows with these entries; what was fixed to a link with another body is in that body."""
+    """The rows with these entries; bodies fixed to a link with a new body are removed, since it includes them."""
     hosts = {frame.name: robot.names[frame.link] for frame in robot.frames if not frame.on_base}
     for row in robot.rows:
-        own = entries.get(row["name"], {})
-        if "mass" in own or "mass" in entries.get(hosts.get(row["name"], ""), {}):
+        changes = entries.get(row["name"], {})
+        if "mass" in changes or "mass" in entries.get(hosts.get(row["name"], ""), {}):
             row = {key: x for key, x in row.items() if key not in (*BODY, "unphysical")}
-        yield {**row, **own}
+        yield {**row, **changes}

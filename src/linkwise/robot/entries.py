@@ -1,12 +1,12 @@
-"""Checks of the values in a table: each function returns numbers or raises an error that names the entry `key`.
+"""Checks of the entries of a table: each function returns numbers or raises an error that names the entry `key`.
 
-A matrix that is a rotation up to a few digits stands for the nearest one:
+A matrix that is almost a rotation is replaced by the nearest rotation:
 
-    A = R S      polar decomposition: of all rotations, R is nearest to A
-    R ← R + ½ R (1 - RᵀR)      converges to it from nearby, the error squared in each step
+    A = R S                    polar decomposition: R is the nearest rotation to A
+    R ← R + ½ R (1 - RᵀR)      Newton-Schulz iteration; converges quadratically from nearby
 
-Zeros are kept: they are put back after each step, which then halves the error. The result is the nearest rotation that
-has them.
+Zeros are preserved: they are restored after each step, which then halves the error. The result is the nearest rotation
+with these zeros.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from .named_arrays import is_tracer, labels_of, reprs
 LENGTH = "a length in m"
 ANGLE_IN_WORDS = 'an angle in radians, or text such as "90 deg"'
 ANGLE = re.compile(r"\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s*(deg|rad)\s*")
-TURNS = 4.0 * math.pi  # a larger angle in a DH row must have been meant in degrees
-UNIT = 1e-6  # how far from 1 the length of an axis, or from 0 the defect of a rotation, may be
-ROUNDING = 1e-15  # an axis this close to unit length is one already
-TENSOR = 1e-9  # relative slack for symmetry, definiteness and the triangle inequality
-ORTHOGONAL = 1e-15  # a defect of this size is rounding
-SLOWEST = 0.95  # what a step leaves of the defect at most, as long as it is not rounding
-RESIDUE = 1e-14  # relative to the masses and lengths of the table: rounding residue of a zero
+TURNS = 4.0 * math.pi  # larger angles in a DH row are taken for degrees
+UNIT = 1e-6  # tolerance of the length of an axis and of the defect of a rotation
+ROUNDING = 1e-15  # axes this close to unit length are not normalized
+TENSOR = 1e-9  # relative tolerance for symmetry, definiteness and the triangle inequality
+ORTHOGONAL = 1e-15  # a defect of this size is rounding error
+SLOWEST = 0.95  # the iteration stops if a step leaves more than this share of the defect
+RESIDUE = 1e-14  # rounding residue of a zero, relative to the masses and lengths of the table
 Rows = tuple[tuple[Scalar, ...], ...]  # of a matrix
 
 
 class EntryError(ErrorWithFields, RobotError):
-    """An entry of a row is wrong. Callers add the robot, the file and the line."""
+    """A wrong entry of a row. Callers add robot, file and line."""
 
     def __init__(self, key: str, problem: str) -> None:
         super().__init__(f"{key} {problem}")
@@ -46,11 +46,11 @@ class EntryError(ErrorWithFields, RobotError):
 
 
 def check_number(value: Any, key: str, expected: str = "a number") -> Scalar:
-    """A Python float, or a symbol or a number of many digits left as it is.
+    """A Python float; symbols and multiprecision numbers are returned unchanged.
 
-    Tensors may change and may carry a gradient, which what is kept of a robot would not: they become floats.
+    Tensors become floats: they are mutable, and a robot would not carry their gradient.
     """
-    if type(value) is float and math.isfinite(value):  # most are
+    if type(value) is float and math.isfinite(value):  # the common case
         return value
     if is_tracer(value) or getattr(value, "requires_grad", False) is True:
         what = "is traced by JAX" if is_tracer(value) else "requires a gradient"
@@ -77,13 +77,13 @@ def check_number(value: Any, key: str, expected: str = "a number") -> Scalar:
 
 
 def shape_of(value: Any) -> tuple[int, ...]:
-    """() of a number of any library."""
+    """The shape of an array; () of numbers of any library."""
     shape = getattr(value, "shape", ())
     return tuple(shape) if isinstance(shape, tuple) else ()
 
 
 def is_symbol(value: Scalar) -> bool:
-    """Whether the value is a symbol, such as a graph node, which cannot become a float."""
+    """Whether the value cannot become a float, such as a graph node."""
     try:
         float(value)
     except TypeError:
@@ -114,7 +114,7 @@ def check_angle(value: Any, key: str) -> Scalar:
 
 
 def check_not_negative(value: Any, key: str, slack: float = 0.0) -> Scalar:
-    """A number that is at least -slack."""
+    """A number of at least -slack."""
     value = check_number(value, key)
     if not is_symbol(value) and value < -slack:
         raise EntryError(key, f"is {value} (expected a number that is not negative)")
@@ -122,13 +122,13 @@ def check_not_negative(value: Any, key: str, slack: float = 0.0) -> Scalar:
 
 
 def positive_part(value: Scalar) -> Scalar:
-    """The value, with 0 for a negative rounding residue."""
+    """max(value, 0) for floats; other numbers unchanged."""
     return 0.0 if type(value) is float and value < 0.0 else value
 
 
 def items_of(value: Any, count: int, key: str = "") -> list[Any] | None:
-    """So many items, in order; None of anything else. Items with names are an error about the entry `key`."""
-    if type(value) in (tuple, list):  # most are
+    """The `count` items of an ordered collection, otherwise None. Items with names are an error about `key`."""
+    if type(value) in (tuple, list):  # the common case
         return list(value) if len(value) == count else None
     unordered = isinstance(value, (str, bytes, Mapping, Set))
     if unordered or not isinstance(value, Iterable) or getattr(value, "ndim", 1) == 0:
@@ -137,8 +137,8 @@ def items_of(value: Any, count: int, key: str = "") -> list[Any] | None:
     if labels is not None and not key:
         return None
     if labels is not None:
-        without = "numbers without names, in order: tuple() or .to_numpy()"
-        raise EntryError(key, f"has names: {reprs(labels)} (expected {without})")
+        expected = "(expected numbers without names, in order: tuple() or .to_numpy())"
+        raise EntryError(key, f"has names: {reprs(labels)} {expected}")
     items = list(value)
     return items if len(items) == count else None
 
@@ -152,7 +152,7 @@ def check_vector(value: Any, key: str) -> tuple[Scalar, Scalar, Scalar]:
 
 
 def check_unit_vector(value: Any, key: str) -> tuple[tuple[Scalar, ...], float]:
-    """A unit vector, and how far the length of the given vector is from 1."""
+    """A unit vector, and the distance of its original length from 1."""
     direction = check_vector(value, key)
     size = math.hypot(*map(float, direction))
     if abs(size - 1.0) > UNIT:
@@ -174,7 +174,7 @@ def array_of(rows: Rows) -> np.ndarray:
 
 
 def check_rotation(value: Any, key: str) -> Rows:
-    """A matrix that is a rotation within 1e-6, as given."""
+    """A matrix that is a rotation within 1e-6, unchanged."""
     rows = check_matrix(value, key)
     m = array_of(rows)
     expected = "(expected a rotation: orthogonal, with determinant 1)"
@@ -188,20 +188,20 @@ def check_rotation(value: Any, key: str) -> Rows:
 
 
 def nearest_rotation(matrix: Rotation) -> Rotation:
-    """A rotation, orthogonal to rounding; entries that are 0, 1 or -1 within 1e-12 become so where that is possible."""
+    """A rotation, orthogonal to rounding; entries within 1e-12 of 0, 1 or -1 become exact if possible."""
     snapped = matrix.snapped()
     if all(type(x) is float and x in (0.0, 1.0, -1.0) for row in snapped.rows for x in row):  # quarter turns
         return snapped
     rotation = polar_factor(snapped, [[not is_zero(x) for x in row] for row in snapped.rows])
-    if defect(rotation) > 2.0 * ORTHOGONAL:  # no rotation near by has these zeros
+    if defect(rotation) > 2.0 * ORTHOGONAL:  # no nearby rotation has these zeros
         rotation = polar_factor(matrix, [[True] * 3] * 3)
     return rotation
 
 
 def polar_factor(matrix: Rotation, free: list[list[bool]]) -> Rotation:
-    """The nearest rotation that is 0 where it is not free."""
-    turn, left = matrix, defect(matrix)
-    while left > ORTHOGONAL:
+    """The nearest rotation with zeros where `free` is False."""
+    turn, error = matrix, defect(matrix)
+    while error > ORTHOGONAL:
         step = turn @ (Rotation.identity() - turn.T @ turn)
         closer = Rotation(
             [
@@ -209,8 +209,8 @@ def polar_factor(matrix: Rotation, free: list[list[bool]]) -> Rotation:
                 for lines in zip(turn.rows, step.rows, free, strict=True)
             ]
         )
-        before, left = left, defect(closer)
-        if not left < SLOWEST * before:
+        before, error = error, defect(closer)
+        if not error < SLOWEST * before:
             break
         turn = closer
     return turn
@@ -223,16 +223,13 @@ def defect(turn: Matrix) -> float:
 
 
 def distance(a: Rotation, b: Rotation) -> float:
-    """The largest difference of two entries."""
+    """The largest difference of entries."""
     pairs = zip(a.rows, b.rows, strict=True)
     return max(abs(float(x) - float(y)) for rows in pairs for x, y in zip(*rows, strict=True))
 
 
 def check_tensor(value: Any, key: str, residue: float) -> Rows:
-    """A symmetric tensor of finite numbers, or of symbols.
-
-    `residue` is the rounding error of a zero entry, in kg m2, for a body of this mass and these lengths.
-    """
+    """A symmetric tensor of finite numbers, or of symbols; `residue` is the rounding error of a zero entry in kg m2."""
     rows = check_matrix(value, key)
     if not any(is_symbol(x) for r in rows for x in r):
         m = array_of(rows)
@@ -248,7 +245,7 @@ INERTIA_HINT = (
 
 
 def inconsistency_of_inertia(rows: Rows, residue: float) -> str:
-    """Why no body has this inertia about its centre of mass; otherwise nothing."""
+    """Why this inertia about the centre of mass is not physically consistent; "" if it is."""
     if any(is_symbol(x) for r in rows for x in r):
         return ""
     m = array_of(rows)
@@ -262,12 +259,12 @@ def inconsistency_of_inertia(rows: Rows, residue: float) -> str:
     if small + middle < large - slack:
         less = f"{c} by {large - small - middle:.2g}" if float(a) + float(b) >= float(c) else c
         moments = f"{a}, {b} and {c} kg m2, since {a} + {b} < {less}"
-        return f"breaks the triangle inequality: no body has the principal moments {moments}"
+        return f"breaks the triangle inequality: principal moments {moments}"
     return ""
 
 
 def check_limits(value: Any, key: str) -> tuple[float, float]:
-    """The ends of travel of one coordinate."""
+    """The limits of travel of one coordinate."""
     pair = items_of(value, 2, key)
     expected = "[lower, upper] in radians or m"
     if pair is None:

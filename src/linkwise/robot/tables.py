@@ -1,7 +1,7 @@
-"""The table of a robot: what a row may hold, where each convention puts its joint, and the check of every entry.
+"""The table of a robot: the entries of rows, their checks, and the geometry of each convention.
 
-An entry is declared once, in `ENTRIES`: its check, its default, what other formats call it, and its title in
-descriptions. The numbers of some joints alone are declared in their classes.
+An entry is declared once, in `ENTRIES`: check, default, names in other formats, title in descriptions. Numbers of
+single kinds of joints are declared in their classes.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ BODY = tuple(NO_BODY)
 
 
 class Entry(NamedTuple):
-    """An entry of rows: `read` checks a value, which texts and what depends on other entries have not."""
+    """An entry of rows: `read` checks a value. Texts, and entries that depend on others, are checked elsewhere."""
 
     key: str
     read: Callable[..., Any] = check_number
     expected: str = "a number"
     default: Any = NOTHING
-    title: str = ""  # in descriptions, with the units for joints that turn and for those that slide
-    elsewhere: tuple[str, ...] = ()  # what URDF, MJCF and SDF call it
+    title: str = ""  # in descriptions, with the units for rotation and sliding
+    elsewhere: tuple[str, ...] = ()  # names in URDF, MJCF and SDF
 
     def of(self, row: Row, *options: float) -> Any:
         """Its value in a row, checked."""
@@ -72,7 +72,7 @@ ENTRIES: dict[str, Entry] = {}
 
 
 def declare(*entries: Entry) -> tuple[str, ...]:
-    """Adds entries to the list of all, and returns their keys."""
+    """Add entries to `ENTRIES`; returns their keys."""
     ENTRIES.update((entry.key, entry) for entry in entries)
     return tuple(entry.key for entry in entries)
 
@@ -89,7 +89,7 @@ DRIVE = declare(
     Entry("coulomb_friction", check_not_negative, "", 0.0, "Coulomb (N m, N)", ("friction", "frictionloss")),
     Entry("limits", check_limits, title="limits (deg, m)"),
 )
-RATINGS = declare(  # kept, without effect on the dynamics
+RATINGS = declare(  # without effect on the dynamics
     Entry("velocity_limit", check_not_negative, title="velocity limit (rad/s, m/s)", elsewhere=("velocity",)),
     Entry("effort_limit", check_not_negative, title="effort limit (N m, N)", elsewhere=("effort",)),
     Entry("stiffness", check_not_negative, title="stiffness (N m/rad, N/m)"),
@@ -110,7 +110,7 @@ FRAMES = declare(
     Entry("anchor", check_vector, default=ORIGIN, title="anchor (m)"),
 )
 LENGTHS = ("com", "a", "b", "d", "translation", "anchor")
-LARGEST = 1e100  # larger masses and lengths are not taken as the size of a robot
+LARGEST = 1e100  # larger masses and lengths are ignored in the size of a robot
 JOINT_SYNONYMS = {"hinge": "revolute", "continuous": "revolute", "slide": "prismatic", "helical": "screw"} | {
     "spherical": "ball", "floating": "free", "freeflyer": "free", "cardan": "universal"
 }  # fmt: skip
@@ -132,24 +132,24 @@ refuse_taken_names(link_joints())
 
 
 def joint_keys() -> tuple[str, ...]:
-    """The entries of a row that only a joint that moves has."""
+    """The entries of joints that are not fixed."""
     return (*DRIVE, *RATINGS, *COUPLING, *joint_numbers())
 
 
 def as_fixed(row: Row) -> dict[str, Any]:
-    """A row with a fixed joint in place of its own."""
-    gone = (*joint_keys(), "joint_name", "axis", "anchor")
-    return {key: entry for key, entry in row.items() if key not in gone} | {"joint": "fixed"}
+    """The row with its joint fixed."""
+    removed = (*joint_keys(), "joint_name", "axis", "anchor")
+    return {key: entry for key, entry in row.items() if key not in removed} | {"joint": "fixed"}
 
 
 def free_name(name: str, taken: Container[str]) -> str:
-    """The name, or the first of name2, name3, ... that is not taken."""
+    """The first of name, name2, name3, ... that is not taken."""
     names = (name if count == 1 else f"{name}{count}" for count in itertools.count(1))
     return next(candidate for candidate in names if candidate not in taken)
 
 
 def new_name(name: str, taken: set[str], suffix: str = "_") -> str:
-    """The name, with as many suffixes as it takes to be a new one, which is then taken."""
+    """The name with as many suffixes as needed to be unique; it is added to `taken`."""
     while name in taken:
         name += suffix
     taken.add(name)
@@ -158,11 +158,11 @@ def new_name(name: str, taken: set[str], suffix: str = "_") -> str:
 
 @dataclass(frozen=True)
 class Geometry:
-    """Where a row puts its joint frame in the parent's frame, and its own frame in the moving joint frame."""
+    """The joint frame in the parent's frame, and the row's own frame in the moving joint frame."""
 
     before: Placement
     after: Placement
-    entries: dict[str, Any]  # the row's geometry, normalised: what is written back to a file
+    entries: dict[str, Any]  # normalised entries, as written to files
     corrections: Mapping[str, float] = field(default_factory=dict)  # distance of entries from a rotation or unit vector
 
 
@@ -175,7 +175,7 @@ class Convention:
 
     @property
     def at_parent(self) -> dict[str, Any]:
-        """The entries of a row whose frame is that of its parent."""
+        """The geometry of a row whose frame is that of its parent."""
         return {"translation": ORIGIN} if "translation" in self.keys else dict.fromkeys(DH, 0.0)
 
 
@@ -193,13 +193,13 @@ def screw_x(a: Scalar, alpha: Scalar) -> Placement:
 
 
 def dh_entries(row: Row, kind: JointKind | None) -> dict[str, Scalar]:
-    """a, b, alpha, theta; those that vary may be left out and are then 0."""
+    """a, b, alpha, theta; variables of the joint default to 0."""
     varies = kind.dh_variables if kind else ()
     return {key: 0.0 if key not in row and key in varies else ENTRIES[key].of(row) for key in DH}
 
 
 def standard_geometry(row: Row, kind: JointKind | None) -> Geometry:
-    """RotZ(theta) TransZ(b) TransX(a) RotX(alpha), cut where the joint moves: in front, if it moves none of them."""
+    """RotZ(theta) TransZ(b) TransX(a) RotX(alpha), split at the joint; if the joint moves none of them, in front."""
     w = dh_entries(row, kind)
     turn, rise, reach = about_z(w["theta"]), along_z(w["b"]), screw_x(w["a"], w["alpha"])
     varies = kind.dh_variables if kind else ("theta",)
@@ -220,7 +220,7 @@ def modified_geometry(row: Row, kind: JointKind | None) -> Geometry:
 
 
 def frames_geometry(row: Row, kind: JointKind | None) -> Geometry:
-    """The link's frame as given, its rotation orthogonal; moved to the anchor, its z along the axis, and back."""
+    """The link's frame with an orthogonal rotation; the joint frame is at the anchor, with z along the axis."""
     if kind and not kind.axis and "axis" in row:
         about = "which turns about any axis" if not kind.bounded else "whose axes are those of its frame"
         raise EntryError("axis", f"is given for a {kind.name} joint, {about} (expected none)")
@@ -246,12 +246,12 @@ def frames_geometry(row: Row, kind: JointKind | None) -> Geometry:
 
 
 def z_to(direction: Vector) -> Rotation:
-    """The shortest rotation that takes z to a unit vector."""
+    """The shortest rotation from z to a unit vector."""
     x, y, z = direction
     off_axis = x * x + y * y
-    if z < 0.0 and off_axis < 1e-24:  # less than is snapped
+    if z < 0.0 and off_axis < 1e-24:
         return Rotation(((1.0, 0.0, 0.0), (0.0, -1.0, 0.0), (0.0, 0.0, -1.0)))
-    k = 1.0 / (1.0 + z) if z >= 0.0 else (1.0 - z) / off_axis  # equal; each where it does not cancel
+    k = 1.0 / (1.0 + z) if z >= 0.0 else (1.0 - z) / off_axis  # equal, without cancellation
     return nearest_rotation(Rotation(((1.0 - k * x * x, -k * x * y, x), (-k * x * y, 1.0 - k * y * y, y), (-x, -y, z))))
 
 
@@ -279,7 +279,7 @@ DH_CONVENTIONS = ("standard", "modified")
 
 
 def key_hint(key: Any, keys: Sequence[str]) -> str:
-    """What may have been meant by a key that rows of this convention do not have."""
+    """A hint for a key that rows of this convention do not have."""
     owners = [repr(c.name) for c in CONVENTIONS.values() if key in c.keys or (key == "d" and "b" in c.keys)]
     if owners:
         return f", but of {' and '.join(owners)} rows"
@@ -290,27 +290,27 @@ def key_hint(key: Any, keys: Sequence[str]) -> str:
 
 
 class Size(NamedTuple):
-    """The largest mass and length of a table. Values that are tiny beside them may be rounding residue."""
+    """The largest mass and length of a table; tiny values relative to them may be rounding residue."""
 
     mass: float
     length: float
 
 
 class CheckedRow(NamedTuple):
-    """What a row says."""
+    """The contents of a row, checked."""
 
     kind: JointKind | None  # None: a fixed joint
     geometry: Geometry
     mass: Scalar
     com: Vector
     inertia: Symmetric
-    of_joint: dict[str, Any]  # drive, own numbers, coupling and ratings of a joint that moves
-    entries: dict[str, Any]  # the row without name and parent as a file would have it, in one fixed order of keys
-    problem: str  # of a body that cannot exist and was not said to be so
+    of_joint: dict[str, Any]  # drive, numbers of the kind, coupling and ratings; empty for a fixed joint
+    entries: dict[str, Any]  # the row without name and parent, as in a file, in a fixed order of keys
+    problem: str  # of a body that is not physically consistent, without `unphysical`
 
     @property
     def in_degrees(self) -> bool:
-        """Whether ends of travel of an angle are whole numbers of over two turns and up to 720."""
+        """Whether limits of an angle are whole numbers from two turns to 720: probably degrees."""
         pairs = self.of_joint.get("limits")
         if pairs is None or self.kind is None:
             return False
@@ -320,7 +320,7 @@ class CheckedRow(NamedTuple):
 
 
 def table_size(table: list[dict[str, Any]]) -> Size:
-    """From the entries that are numbers. Wrong entries are reported where they are read."""
+    """The size of a table, from the entries that are numbers; wrong entries are reported elsewhere."""
     masses = [magnitude(row.get("mass")) for row in table]
     entries = [row.get(key) for row in table for key in LENGTHS]
     lengths = [magnitude(x) for entry in entries for x in (items_of(entry, 3) or [entry])]
@@ -345,7 +345,7 @@ def check_row(row: Row, convention: Convention, size: Size) -> CheckedRow:
     has_body = kind is not None or any(key in row for key in BODY)
     if kind is None:
         row = {**NO_BODY, **row}
-    any_sign = row.get("unphysical") is True  # as identification may find numbers
+    any_sign = row.get("unphysical") is True  # such as identified parameters
     stated = ENTRIES["mass"].of(row, math.inf if any_sign else RESIDUE * size.mass)
     mass = stated if any_sign else positive_part(stated)
     com = ENTRIES["com"].of(row)
@@ -361,16 +361,16 @@ def check_row(row: Row, convention: Convention, size: Size) -> CheckedRow:
     else:
         of_joint["limits"] = limits_of(row, kind)
         of_joint |= numbers_of_kind(row, kind) | coupling_of(row, kind) | ratings_of(row, kind)
-    kept = (*joint_numbers(), "ratio", *RATINGS)
+    always = (*joint_numbers(), "ratio", *RATINGS)  # written even if 0
     entries = {"joint": kind.name if kind else "fixed", **joint_name_of(row), **geometry.entries}
     entries |= {"mass": stated, "com": com, "inertia": rows} if has_body else {}
     entries |= {"unphysical": True} if accepted else {}
-    entries |= {key: x for key, x in of_joint.items() if key in kept or not (x is None or is_zero(x))}
+    entries |= {key: x for key, x in of_joint.items() if key in always or not (x is None or is_zero(x))}
     return CheckedRow(kind, geometry, mass, Vector(*com), inertia, of_joint, entries, problem)
 
 
 def check_keys(row: Row, convention: Convention) -> dict[str, Any]:
-    """The row, with `b` for `d`; a key that rows of this convention do not have is an error."""
+    """The row with `b` for `d`; an unknown key is an error."""
     keys = (*COMMON, *convention.keys, *joint_keys())
     row = dict(row)
     if "d" in row and "b" in convention.keys:
@@ -385,7 +385,7 @@ def check_keys(row: Row, convention: Convention) -> dict[str, Any]:
 
 
 def kind_of(row: Row) -> JointKind | None:
-    """None of a fixed joint."""
+    """The kind of a row's joint; None for a fixed joint."""
     joint = row.get("joint")
     if isinstance(joint, str) and (joint in KINDS or joint == "fixed"):
         return KINDS.get(joint)
@@ -397,7 +397,7 @@ def kind_of(row: Row) -> JointKind | None:
 
 
 def joint_name_of(row: Row) -> dict[str, str]:
-    """The joint's own name, where it is not that of the link."""
+    """The joint's name, if it is not that of the link."""
     name = row.get("joint_name", "")
     if not isinstance(name, str) or ("joint_name" in row and not name.strip()) or not name.isprintable():
         raise EntryError("joint_name", f"is {name!r} (expected one printable line)")
@@ -405,10 +405,10 @@ def joint_name_of(row: Row) -> dict[str, str]:
 
 
 def inertia_of(row: Row, rows: Rows, residue: float) -> tuple[Symmetric, bool, str]:
-    """The tensor; whether it is taken though no body has it; and what is wrong with it, if that is new."""
+    """The tensor, whether it is accepted although not physically consistent, and a problem not marked as such."""
     accepted = row.get("unphysical", False)
     if not isinstance(accepted, bool):
-        raise EntryError("unphysical", f"is {accepted!r} (expected true where no body has such an inertia)")
+        raise EntryError("unphysical", f"is {accepted!r} (expected true for a physically inconsistent inertia)")
     problem = "" if accepted else inconsistency_of_inertia(rows, residue)
     zero = positive_part if not (accepted or problem) else lambda x: x
     symmetric = Symmetric.from_upper(lambda i, j: zero(rows[i][i]) if i == j else rows[i][j])
@@ -416,7 +416,7 @@ def inertia_of(row: Row, rows: Rows, residue: float) -> tuple[Symmetric, bool, s
 
 
 def ratings_of(row: Row, kind: JointKind) -> dict[str, Scalar]:
-    """`velocity_limit`, `effort_limit`, `stiffness` and `rest`, of each degree of freedom."""
+    """`velocity_limit`, `effort_limit`, `stiffness` and `rest`."""
     ratings = {key: ENTRIES[key].of(row) for key in RATINGS[:3] if row.get(key) is not None}
     if row.get("rest") is None:
         return ratings
@@ -428,7 +428,7 @@ def ratings_of(row: Row, kind: JointKind) -> dict[str, Scalar]:
 
 
 def limits_of(row: Row, kind: JointKind) -> Any:
-    """A pair, or one pair for each coordinate of a joint of several degrees of freedom; None without limits."""
+    """A pair, or a pair for each degree of freedom; None without limits."""
     value = row.get("limits")
     if value is None or kind.degrees == 1:
         return None if value is None else check_limits(value, "limits")
@@ -443,7 +443,7 @@ def limits_of(row: Row, kind: JointKind) -> Any:
 
 
 def numbers_of_kind(row: Row, kind: JointKind) -> dict[str, Scalar]:
-    """The numbers that only some kinds of joints have: `pitch`."""
+    """The numbers of this kind of joint, such as `pitch`."""
     for key in joint_numbers():
         if key in row and key not in kind.numbers:
             having = " or ".join(other.name for other in KINDS.values() if key in other.numbers)
