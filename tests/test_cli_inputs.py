@@ -25,7 +25,7 @@ def in_degrees(arm: lw.Robot, move: Trajectory, words: tuple[str, ...]) -> None:
         head, columns = ["t"], [t]
         for word, values in zip(("q", "qd", "qdd"), move(t), strict=True):
             if word in words:
-                turning = lw.robot.layout.angles(arm, word)
+                turning = lw.robot.layout.angle_mask(arm, word)
                 head += layout.columns(word)
                 columns += list((values * np.where(turning, scale, 1.0)).T)
         rows = [",".join(map(repr, row)) for row in np.array(columns).T.tolist()]

@@ -195,7 +195,7 @@ def test_symbols_of_lengths_can_become_frames_alone() -> None:
 def test_bodies_that_cannot_exist_stay_as_they_are() -> None:
     thin = {**BODY, "inertia": np.diag([0.01, 0.01, 0.05])}
     row = {"joint": "revolute", "a": 0.5, "b": 0.1, "alpha": 0.3, **thin}
-    with pytest.warns(UserWarning, match="cannot exist"):
+    with pytest.warns(UserWarning, match="physically consistent"):
         arm = lw.Robot.from_dh([row, row], convention="standard", name="thin", unphysical="warn")
     assert same(arm, lw.convert(arm, "modified")) < 1e-13
 
@@ -240,7 +240,7 @@ def test_arguments_are_checked() -> None:
 def test_symbols_and_bodies_that_cannot_exist() -> None:
     """`unphysical` is no number: binding symbols and converting leave it."""
     thin = {**BODY, "mass": lw.symbols("m"), "inertia": np.diag([0.01, 0.01, 0.05])}
-    with pytest.warns(UserWarning, match="cannot exist"):
+    with pytest.warns(UserWarning, match="physically consistent"):
         arm = lw.Robot.from_frames([{"joint": "revolute", "translation": (0, 0, 1), **thin}], unphysical="warn")
     bound = lw.bind(lw.convert(arm, "modified"), m=2.0)
     assert bound.rows[0]["unphysical"] is True

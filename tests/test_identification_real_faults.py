@@ -140,7 +140,7 @@ def test_friction_alone_is_identified() -> None:
         assert abs(fit.parameters[name] - true[name]) < 4.0 * sigma[name]
 
 
-@pytest.mark.filterwarnings("ignore:.*cannot exist")
+@pytest.mark.filterwarnings("ignore:.*physically consistent")
 def test_sigma_is_honest_where_errors_last() -> None:
     """Torques err by what wanders slowly, for longer than a block of time."""
     z = []

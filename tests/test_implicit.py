@@ -136,7 +136,7 @@ def test_what_cannot_be_followed_keeps_what_was_computed():
 
 
 def test_ctrl_c_keeps_what_was_computed(monkeypatch):
-    monkeypatch.setattr(implicit, "MOMENT", 0.0)
+    monkeypatch.setattr(implicit, "WATCH_INTERVAL", 0.0)
 
     def stop(watch, now):
         if now.t[0] > 0.5:

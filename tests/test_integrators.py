@@ -9,7 +9,7 @@ import linkwise as lw
 from effort import rest_slow
 from linkwise.ode.driver import Driver
 from linkwise.ode.lanes import Functions, NumpyLanes
-from linkwise.ode.methods import continued, entries, method
+from linkwise.ode.methods import entries, extended_tableau, method
 from linkwise.ode.trajectories import Trajectories
 from robots import CHAINS, TREES, states
 
@@ -87,7 +87,7 @@ def test_rows_and_weights_integrate_polynomials_exactly(name):
     Methods with fixed steps have no method of lower order: its difference is zeros, or left out.
     """
     scheme, entry = method(name), entries()[name]
-    rows, _ = continued(entry)
+    rows, _ = extended_tableau(entry)
     sums = [sum(row) for row in rows]
     b, error = ([Fraction(x) for x in entry.get(key, [])] for key in ("b", "error"))
     exact = all(isinstance(x, (str, int)) for row in [*entry["a"], b] for x in row)

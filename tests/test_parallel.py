@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import linkwise as lw
 from effort import THOROUGH, examples, in_turn, rest_slow
 from linkwise.dynamics import articulated
-from linkwise.robot.contraction import rounds
+from linkwise.robot.walk import rounds
 from linkwise.spatial import Wrench
 from robots import relative
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
-from linkwise.robot import PerRobot, StandIn, before_regrouping, per_robot
+from linkwise.robot import PerRobot, StandIn, before_regrouping, fingerprint
 from linkwise.sweeps.family import families
 
 
@@ -50,11 +50,11 @@ def test_values_are_neither_copied_nor_pickled_and_keep_no_robot() -> None:
     gc.collect()
     assert gone() is None
     value(lw.chain(1), "a")
-    assert len(value._kept) == 1
+    assert len(value._cache) == 1
 
 
 def test_values_that_hold_their_robots_are_kept_for_the_last_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(per_robot, "MOST_ROBOTS", 3)
+    monkeypatch.setattr(fingerprint, "MOST_ROBOTS", 3)
     itself = PerRobot(lambda robot: [robot])
     gone = []
     for seed in range(10):

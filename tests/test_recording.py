@@ -331,10 +331,10 @@ def test_another_robot_is_refused_and_the_difference_named(tmp_path, fall):
 
 def test_nested_numbers_of_fields_to_come_keep_their_kinds():
     value = [1, ("a", {"at": np.array([[1.5, np.nan]]), "names": np.array(["x", "yy"])}), None, True, -0.0]
-    found = files.unpacked(json.loads(json.dumps(files.packed(value, "events"))))
+    found = files.from_json(json.loads(json.dumps(files.to_json(value, "events"))))
     assert repr(found) == repr(value)
     with pytest.raises(TypeError, match=r"recording\.events holds a object"):
-        files.packed((object(),), "events")
+        files.to_json((object(),), "events")
 
 
 def test_saving_is_refused_where_it_cannot_succeed(tmp_path, fall):

@@ -202,7 +202,7 @@ def test_impossible_bodies_are_read_where_asked_for(tmp_path: Path) -> None:
     text = CRANE.replace("Iczz(4)=1e-3", "Iczz(4)=1e-1")
     with pytest.raises(lw.errors.FileError, match=r":26: .*'link4': inertia breaks the triangle inequality"):
         load(tmp_path, text)
-    with pytest.warns(UserWarning, match="cannot exist"):
+    with pytest.warns(UserWarning, match="physically consistent"):
         assert load(tmp_path, text, unphysical="warn").n == 4
 
 

@@ -310,7 +310,7 @@ def test_impossible_bodies_are_refused_or_kept() -> None:
             lw.errors.RobotError, match=f"robot 'stanford', link 'link3': .*{problem}.*unphysical=\"warn\""
         ):
             arm.with_parameters(pi)
-        with pytest.warns(UserWarning, match=f"cannot exist, used as they are: 'link3': .*{problem}"):
+        with pytest.warns(UserWarning, match=f"physically consistent, used as they are: 'link3': .*{problem}"):
             kept = arm.with_parameters(pi, unphysical="warn")
         assert relative(lw.parameters(kept), pi) < ROUNDING
         assert kept.with_parameters(lw.parameters(kept)) == kept

@@ -10,7 +10,7 @@ from effort import rest_slow
 from integrators import FIXED, INTEGRATORS, steps_of
 from linkwise.spatial import sign
 
-chattering = importlib.import_module("linkwise.ode.chattering")
+chattering = importlib.import_module("linkwise.ode.trajectories")
 machine = importlib.import_module("linkwise.targets.cpu.solver")
 
 PLANAR = lw.load("planar3")

@@ -135,7 +135,7 @@ def test_bodies_that_cannot_exist_are_refused_or_taken_as_they_are(tmp_path):
         two(inertia=IMPOSSIBLE)
     path = tmp_path / "pair.toml"
     rows = [{**row, "inertia": IMPOSSIBLE} if row["name"] == "upper" else row for row in two().rows]
-    with pytest.warns(UserWarning, match=r"bodies that cannot exist.*'upper': inertia breaks the triangle") as caught:
+    with pytest.warns(UserWarning, match=r"physically consistent.*'upper': inertia breaks the triangle") as caught:
         arm = lw.Robot.from_frames(rows, unphysical="warn")
     assert len(caught) == 1
     fine = two(inertia=np.diag([0.1, 0.1, 0.2]))

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from ..dynamics import centres, kinematics
 from ..errors import is_integer, one_of
 from ..robot import Link, Robot
-from ..robot.entries import vector3
+from ..robot.entries import check_vector
 from ..spatial import Vector
 from .call import BaseMotion, PublicFunction, base_motion, base_velocity
 from .states import Array, States
@@ -95,7 +95,7 @@ def check_link_and_point(robot: Robot, link: str | int | None, point: str | Iter
     if isinstance(point, str):
         one_of(point, ("frame", "com"), "point")
     else:
-        point = tuple(vector3(point, "point"))
+        point = tuple(check_vector(point, "point"))
     return {"link": link if isinstance(link, str) else names[link], "point": point}
 
 

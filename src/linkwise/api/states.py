@@ -16,7 +16,7 @@ from ..kernels.interface import EXPECTED as EXPECTED
 from ..kernels.interface import broadcast, numpy_array
 from ..robot import Robot, require_robot
 from ..robot.joint_space import CONFIGURATIONS
-from ..robot.layout import in_order, no_orientation
+from ..robot.layout import reorder_columns, zero_quaternion_message
 from ..robot.named_arrays import is_tracer, refuse_labels
 from ..tracing import Input
 from ..tracing.tracing import array_of_objects
@@ -139,8 +139,8 @@ class States:
         self.robot, self.links, self.coordinates = robot, robot.uncoupled, robot.coordinates
         self.tip: int | None = None  # the link on which a single external wrench acts
         self.trailing: dict[str, int] = {}  # how many axes of each array belong to one state
-        expected = {name: (in_order(robot, name, value), (robot.size_of(name),)) for name, value in arrays.items()}
-        arguments = {**expected, **(others or {})}
+        coordinates = {name: (reorder_columns(robot, name, x), (robot.size_of(name),)) for name, x in arrays.items()}
+        arguments = {**coordinates, **(others or {})}
         values = [value for value, _ in arguments.values()]
         self.xp = library_of([*values, wrench])
         first = None if self.xp is np else reference_array(self.xp, [*values, wrench])
@@ -282,7 +282,7 @@ class States:
                 bad = self.xp.argwhere(~is_normalizable(self.xp, array, start))
                 if len(bad):
                     where = f"{name}{[*map(int, bad[0]), start]}"
-                    raise ValueError(no_orientation(self.robot, where, start))
+                    raise ValueError(zero_quaternion_message(self.robot, where, start))
 
     def scalars(self, name: str) -> list[Any]:
         """The components of an argument, each a scalar or an array of the batch."""

@@ -13,7 +13,7 @@ import numpy as np
 import linkwise as lw
 
 from ..errors import FileError, near_miss
-from ..robot.layout import Layout, angles, canonical_names, is_canonical, places, refuse_degrees
+from ..robot.layout import Layout, angle_mask, canonical_names, coordinate_indices, is_canonical, refuse_degrees
 from ..tables import comments_of, is_number, read_table, read_text, refuse_separator
 from .screen import warn
 
@@ -95,7 +95,7 @@ class Quantity(NamedTuple):
     @property
     def places(self) -> dict[str, int]:
         """Where the number of each joint is, or of its link."""
-        return places(self.robot, self.word)
+        return coordinate_indices(self.robot, self.word)
 
     @property
     def every(self) -> str:
@@ -107,7 +107,7 @@ class Quantity(NamedTuple):
         names, option = self.names, self.option
         if text.startswith("@"):
             values = self.rows(Path(text[1:]))
-            return np.where(angles(self.robot, self.word), np.radians(values), values) if self.degrees else values
+            return np.where(angle_mask(self.robot, self.word), np.radians(values), values) if self.degrees else values
         parts = split(text)
         if any("=" in part for part in parts):
             return self.by_name(parts)
@@ -141,7 +141,7 @@ class Quantity(NamedTuple):
 
     def value(self, k: int, typed: Typed) -> float:
         """Number k, in radians where it is an angle."""
-        turns = angles(self.robot, self.word)[k]
+        turns = angle_mask(self.robot, self.word)[k]
         if typed.degrees and (self.word == "tau" or not turns):
             lengths = [s.q if self.word == "q" else s.v for link, s in self.robot.driving if not link.joint.angular]
             what, wanted = "is no angle", "a number"
@@ -262,7 +262,7 @@ def limits_of(robot: lw.Robot, typed: Mapping[str, str | None], degrees: bool) -
 
 def limits(of: Quantity, text: str) -> Any:
     """One for each joint of what was typed for all, or for each; or some by name."""
-    robot, option, parts, where = of.robot, of.option, split(text), places(of.robot, "qd")
+    robot, option, parts, where = of.robot, of.option, split(text), coordinate_indices(of.robot, "qd")
     example = "-1.5:1.5" if of.word == "q" else "1.5"
 
     def limit(text: str, joint: int) -> Any:

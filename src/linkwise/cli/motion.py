@@ -12,7 +12,7 @@ import numpy as np
 import linkwise as lw
 
 from ..errors import one_of
-from ..robot.layout import Layout, angles
+from ..robot.layout import Layout, angle_mask
 from .declare import MOTION, arg, opt
 from .inputs import states
 from .limits import as_json, show_limits
@@ -125,7 +125,7 @@ def joined(read: lw.trajectories.Trajectory, name: str) -> str:
 
 def unit(robot: lw.Robot, degrees: bool) -> str:
     """In what the angles that were given are, if there are angles."""
-    return f", angles in {'degrees' if degrees else 'radians'}" if any(angles(robot, "q")) else ""
+    return f", angles in {'degrees' if degrees else 'radians'}" if any(angle_mask(robot, "q")) else ""
 
 
 def motion_of_paper(robot: lw.Robot) -> tuple[Any, Any, str] | None:
@@ -140,7 +140,7 @@ def ends(robot: lw.Robot, q0: Any, q1: Any) -> tuple[Any, Any, str]:
     if q1 is not None:
         return first, q1, f"from {start} to --to"
     base = {k for joint in robot.free_joints for k in range(joint.v.start, joint.v.stop)}
-    turning = angles(robot, "qd")
+    turning = angle_mask(robot, "qd")
     way = np.array([0.0 if k in base else TURN if turning[k] else SLIDE for k in range(robot.n)])
     there = np.asarray(lw.integrate(robot, first, way))
     last = within(robot, there.copy())

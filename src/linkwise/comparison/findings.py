@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..robot.description import grid
-from ..robot.layout import listed
+from ..robot.layout import join_names
 from .matching import Match
 from .rigid import Array, angle_of, axis_of, make_pose
 
@@ -130,7 +130,7 @@ def displacement_text(P: Array, Q: Array, size: float) -> str:
 
 
 def quote_names(names: Iterable[object]) -> str:
-    return listed(map(repr, names), 6)
+    return join_names(map(repr, names), 6)
 
 
 @dataclass(frozen=True)

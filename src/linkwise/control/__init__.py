@@ -1,9 +1,8 @@
 """Torque functions: controllers, sampled control, springs, torque limits, gears; references and events."""
 
-from .controllers import computed_torque, diagonal_control, pd_gravity
+from .controllers import computed_torque, diagonal_control, held, pd_gravity
 from .drives import limited, springs, with_gears
 from .events import joint_limits
-from .references import held
 from .sampled_laws import pid, sampled
 
 __all__ = [

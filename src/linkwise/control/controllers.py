@@ -1,28 +1,29 @@
-"""Controllers, each a torque function that can be traced.
+"""Controllers as torque functions that can be traced, and the motions that they follow.
 
     pd_gravity         τ = g(q) + kp (q* - q) - kd q̇
     computed_torque    τ = I(q) (q̈* + kd (q̇* - q̇) + kp (q* - q)) + C(q, q̇) + g(q)
     diagonal_control   τ = g(q) + L* kp L*ᵀ (q* - q) - L kd ν         ν = Lᵀ q̇,  I = L Lᵀ,  L = U D^½,  L* = L(q*)
 
-What they do, friction and limits aside:
+Without friction and torque limits, with e = q* - q:
 
-    pd_gravity         V = ½ q̇ᵀ I q̇ + ½ eᵀ kp e         V̇ = - Σ kd q̇²         e = q* - q, q* at rest
-    computed_torque    ë + kd ė + kp e = 0               each joint for itself, wherever it is
+    pd_gravity         V = ½ q̇ᵀ I q̇ + ½ eᵀ kp e         V̇ = - Σ kd q̇²         q* at rest
+    computed_torque    ë + kd ė + kp e = 0               joints decoupled, in every configuration
     diagonal_control   V = ½ νᵀν + ½ eᵀ L* kp L*ᵀ e      V̇ = - Σ kd ν²
 
-The last is kozlowski1995, (40), with ε = L⁻¹ (τ - g) in ν̇ + C(q, ν) = ε: νᵀ C = 0, so the Coriolis forces need not be
-compensated for V to fall. Where they are (`coriolis=True`, τ also has L C), ν̇ = L⁻¹ (spring) - kd ν: without springs
-each ν_i falls as e^(-kd t) by itself. Near q*, in x = L*ᵀ (q - q*), both are ẍ + kd ẋ + kp x = 0, each x_i for itself.
+`diagonal_control` is kozlowski1995, (40), with ε = L⁻¹ (τ - g) in ν̇ + C(q, ν) = ε. Since νᵀ C = 0, V falls without
+compensation of the Coriolis forces. With it (`coriolis=True`, τ also has L C), ν̇ = L⁻¹ (spring) - kd ν: without springs
+each ν_i falls as e^(-kd t). Near q*, x = L*ᵀ (q - q*) obeys ẍ + kd ẋ + kp x = 0 in both cases, component by component.
 
-Of orientations the error is a rotation vector (`control.errors`), and the torque of springs J⁻ᵀ K e. Under computed
-torque its rate ω_e = R ω* - ω falls as ω̇_e + kd ω_e + kp e = 0: as above where it turns about one axis, as from rest.
+The error of an orientation is a rotation vector (`control.errors`), and its spring torque is J⁻ᵀ K e. Under computed
+torque the error rate ω_e = R ω* - ω obeys ω̇_e + kd ω_e + kp e = 0. This is the equation above if the rotation error
+keeps one axis, as it does from rest.
 
-Joints without a drive (`passive`) have torques of zero. Under computed torque the others' errors are as above: with p
-the passive and a the driven ones,
+Joints without a drive (`passive`) have zero torque. Under computed torque the errors of the driven joints obey the
+equation above. With p for passive and a for driven joints,
 
     I_pp q̈_p = - I_pa q̈_a - h_p,     q̈_a = q̈* + kd ė + kp e,     h = C(q, q̇) + g(q)
 
-which is collocated partial linearization: M. W. Spong, Partial Feedback Linearization of Underactuated Mechanical
+This is collocated partial linearization: M. W. Spong, Partial Feedback Linearization of Underactuated Mechanical
 Systems, IROS 1994.
 """
 
@@ -30,20 +31,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..api.functions import bias_torque, gravity_torque, inertia_matrix, inverse_dynamics, kinetic_energy
 from ..api.matrices import mass_factor
 from ..api.quasi import normalized
+from ..errors import is_real
 from ..robot import Friction, Robot
+from ..robot.named_arrays import refuse_labels
 from ..spatial.dense import cholesky_solve
-from .drives import JointNumbers, Law, configuration, function_name, joint_names, numbers, per_joint, undriven
-from .errors import PositionError, joined
-from .references import arrays_of
+from .drives import (
+    JointNumbers,
+    Law,
+    check_joint_names,
+    check_numbers,
+    function_name,
+    law_configuration,
+    passive_degrees,
+    per_joint,
+)
+from .errors import PositionError, stack_last_axis
 
-Trajectory = Callable[[Any], Any]  # t -> q, qd, qdd
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+Trajectory = Callable[[Any], tuple[Any, Any, Any]]  # t -> q, qd, qdd
 
 
 @dataclass(frozen=True, repr=False)
@@ -61,28 +75,45 @@ class PDGravity(Law):
         kp, kd = (per_joint(self, name, robot) for name in ("kp", "kd"))
         error = self.error(robot, q)
         tau = gravity_torque(self.model or robot, q) + error.torque(kp * error.vector) - kd * np.asarray(qd)
-        passive = undriven(self, robot)
-        return without(tau, passive) if passive else tau
+        passive = passive_degrees(self, robot)
+        return zero_passive(tau, passive) if passive else tau
 
     def error(self, robot: Robot, q: Any) -> PositionError:
-        return PositionError(robot, q, configuration(self, "target", robot))
+        return PositionError(robot, q, law_configuration(self, "target", robot))
 
     def lyapunov(self, robot: Robot, q: Any, qd: Any) -> Any:
-        """V, which never increases where every joint is driven: (...)."""
+        """V, which never increases if every joint is driven: (...)."""
         if self.passive:
             raise ValueError(f"{self!r} has no Lyapunov function: gravity moves the passive joints (expected none)")
         spring = 0.5 * (per_joint(self, "kp", robot) * self.error(robot, q).vector ** 2).sum(-1)
         return kinetic_energy(robot, q, qd) + spring
 
 
-def pd_gravity(target: Any, kp: Any, kd: Any, *, model: Robot | None = None, passive: Iterable[str] = ()) -> PDGravity:
-    """Springs and dampers that pull every joint to its target, gravity compensated: g(q) + kp (target - q) - kd q̇.
+def pd_gravity(
+    target: ArrayLike, kp: ArrayLike, kd: ArrayLike, *, model: Robot | None = None, passive: Iterable[str] = ()
+) -> PDGravity:
+    """PD control with gravity compensation: τ = g(q) + kp (target - q) - kd q̇.
 
-    `target` is a configuration, nq numbers. `kp` (N m/rad or N/m) and `kd` (N m s/rad or N s/m) are a number for all
-    degrees of freedom or one for each of n. The error of an orientation is the rotation vector to its target, in the
-    body's frame. `model` is the robot as the controller believes it to be, if not the one that is simulated. `passive`
-    are the names of joints without a drive, such as a free base: their torques are zero.
+    The error of an orientation is the rotation vector to its target, in the body's frame.
 
+    Parameters
+    ----------
+    target : array_like
+        Configuration (nq,) in rad and m.
+    kp, kd : array_like
+        Stiffness in N m/rad or N/m and damping in N m s/rad or N s/m: one number, or (n,).
+    model : Robot, optional
+        The controller's model, if it differs from the simulated robot.
+    passive : iterable of str, optional
+        Joints without a drive, such as a free base. Their torque is zero.
+
+    Returns
+    -------
+    PDGravity
+        A torque function. Its method `lyapunov(robot, q, qd)` gives V.
+
+    Examples
+    --------
     >>> import linkwise as lw
     >>> arm, hold = lw.load("planar3"), lw.control.pd_gravity([0.5, -0.3, 0.2], kp=60, kd=20)
     >>> hold
@@ -90,7 +121,7 @@ def pd_gravity(target: Any, kp: Any, kd: Any, *, model: Robot | None = None, pas
     >>> lw.simulate(arm, [0, 0, 0], [0, 0, 0], 20, torque=hold).q[-1].round(4)
     array([ 0.5, -0.3,  0.2])
     """
-    return PDGravity(numbers("target", target), *gains(kp, kd), model, joint_names("passive", passive))
+    return PDGravity(check_numbers("target", target), *gains(kp, kd), model, check_joint_names("passive", passive))
 
 
 @dataclass(frozen=True, repr=False)
@@ -107,37 +138,52 @@ class ComputedTorque(Law):
 
     def _torques(self, robot: Robot, t: Any, q: Any, qd: Any) -> Any:
         kp, kd = (per_joint(self, name, robot) for name in ("kp", "kd"))
-        wanted, *motion = desired_motion(self, robot, t)
-        qd, error, passive = np.asarray(qd), PositionError(robot, q, wanted), undriven(self, robot)
-        rate, acceleration = error.brought(qd, *motion)
+        target, *motion = desired_motion(self, robot, t)
+        qd, error, passive = np.asarray(qd), PositionError(robot, q, target), passive_degrees(self, robot)
+        rate, acceleration = error.reference_in_body_axes(qd, *motion)
         command = acceleration + kd * (rate - qd) + kp * error.vector
         model, friction = self.model or robot, self.friction or False
         if passive:
-            command = with_passive(model, q, qd, command, passive, self.friction)
+            command = complete_accelerations(model, q, qd, command, passive, self.friction)
         tau = inverse_dynamics(model, q, qd, command, friction=friction)
-        return without(tau, passive) if passive else tau
+        return zero_passive(tau, passive) if passive else tau
 
 
 def computed_torque(
-    reference: Any,
-    kp: Any,
-    kd: Any,
+    reference: ArrayLike | Trajectory,
+    kp: ArrayLike,
+    kd: ArrayLike,
     *,
     model: Robot | None = None,
     passive: Iterable[str] = (),
     friction: bool | Friction = False,
 ) -> ComputedTorque:
-    """Inverse dynamics of the acceleration that lets each joint's error die out as ë + kd ė + kp e = 0.
+    """Computed-torque control: the error e of each joint obeys ë + kd ė + kp e = 0.
 
-    `reference` is a target, or a trajectory: one of Linkwise's, which hold their ends, or a function of t that gives q,
-    qd and qdd without branches.
-    `kp` (1/s²) and `kd` (1/s) are a number for all degrees of freedom or one for each; kd = 2 √kp is the fastest
-    without overshoot. The error of an orientation is the rotation vector to its target, in the body's frame.
-    `model` is the robot as the controller believes it to be, if not the one that is simulated. `passive` are the names
-    of joints without a drive, such as a free base: their torques are zero, and the errors of the others die out as
-    said, whatever the passive ones do. What the reference says of these is not used. `friction` is what the law
-    compensates, at the rates that are measured: True for the friction of the model's table, or a `Friction`.
+    The error of an orientation is the rotation vector to its target, in the body's frame.
 
+    Parameters
+    ----------
+    reference : array_like or function
+        Configuration (nq,), or a trajectory of `lw.trajectories`, or a function of t that gives q, qd and qdd
+        without branches.
+    kp, kd : array_like
+        Gains in 1/s² and 1/s: one number, or (n,). kd = 2 √kp is the fastest response without overshoot.
+    model : Robot, optional
+        The controller's model, if it differs from the simulated robot.
+    passive : iterable of str, optional
+        Joints without a drive, such as a free base. Their torque is zero and their reference is ignored; the
+        errors of the other joints still obey the equation above.
+    friction : bool or Friction, optional
+        Friction to compensate, at the measured rates. True: the friction of the model's table.
+
+    Returns
+    -------
+    ComputedTorque
+        A torque function.
+
+    Examples
+    --------
     >>> import numpy as np, linkwise as lw
     >>> arm = lw.load("planar3")
     >>> def swing(t):
@@ -146,25 +192,23 @@ def computed_torque(
     >>> bool(abs(run.q[-1] - swing(2.0)[0]).max() < 1e-7)
     True
     """
-    target = reference if callable(reference) else numbers("reference", reference)
-    return ComputedTorque(target, *gains(kp, kd), model, joint_names("passive", passive), Friction.of(friction))
+    target = reference if callable(reference) else check_numbers("reference", reference)
+    return ComputedTorque(target, *gains(kp, kd), model, check_joint_names("passive", passive), Friction.of(friction))
 
 
 def desired_motion(law: Any, robot: Robot, t: Any) -> tuple[Any, Any, Any]:
-    """Position, rate and acceleration that the `reference` of a law wants at t."""
+    """q, qd and qdd of a law's `reference` at t."""
     if not callable(law.reference):
-        return configuration(law, "reference", robot), np.zeros(robot.n), np.zeros(robot.n)
+        return law_configuration(law, "reference", robot), np.zeros(robot.n), np.zeros(robot.n)
     name = f"the trajectory {function_name(law.reference)}"
-    motion = arrays_of(law.reference(t), name)
+    motion = motion_arrays(law.reference(t), name)
     if [part.shape for part in motion] != [(robot.nq,), (robot.n,), (robot.n,)]:
         shapes = ", ".join(str(part.shape) for part in motion)
         each = f"each ({robot.n},)" if robot.nq == robot.n else f"({robot.nq},), ({robot.n},), ({robot.n},)"
-        made = (
-            "; trajectories of this robot need robot=..., such as lw.trajectories.cycloid(..., robot=arm)"
-            if robot.quaternions
-            else ""
+        hint = "; trajectories of this robot need robot=..., such as lw.trajectories.cycloid(..., robot=arm)"
+        raise ValueError(
+            f"{name} gave shapes {shapes} (expected q, qd and qdd, {each}{hint if robot.quaternions else ''})"
         )
-        raise ValueError(f"{name} gave shapes {shapes} (expected q, qd and qdd, {each}{made})")
     q, qd, qdd = motion
     return q, qd, qdd
 
@@ -191,30 +235,46 @@ class DiagonalControl(Law):
         return gravity_torque(model, q) + spring + nu.joint_torque(model, q, force)
 
     def error(self, robot: Robot, q: Any) -> PositionError:
-        return PositionError(robot, q, configuration(self, "target", robot))
+        return PositionError(robot, q, law_configuration(self, "target", robot))
 
     def stiffness(self, robot: Robot) -> Any:
         """L* kp L*ᵀ: (n, n)."""
-        factor = mass_factor(robot, configuration(self, "target", robot))
+        factor = mass_factor(robot, law_configuration(self, "target", robot))
         return (factor * per_joint(self, "kp", robot)) @ factor.T
 
     def lyapunov(self, robot: Robot, q: Any, qd: Any) -> Any:
-        """V, which falls by Σ kd ν² each second: (...); it may jump where an orientation passes half a turn."""
+        """V, with V̇ = - Σ kd ν²: (...). It may jump when an orientation error passes half a turn."""
         error = self.error(robot, q).vector
         spring = 0.5 * (error * (error @ self.stiffness(self.model or robot))).sum(-1)
         return kinetic_energy(robot, q, qd) + spring
 
 
 def diagonal_control(
-    target: Any, kp: Any, kd: Any, *, coriolis: bool = False, model: Robot | None = None
+    target: ArrayLike, kp: ArrayLike, kd: ArrayLike, *, coriolis: bool = False, model: Robot | None = None
 ) -> DiagonalControl:
-    """Springs and dampers in the diagonalized velocities ν: g(q) + L* kp L*ᵀ (target - q) - L kd ν.
+    """Springs and dampers in the normalized velocities ν = Lᵀ q̇: τ = g(q) + L* kp L*ᵀ (target - q) - L kd ν.
 
-    `kp` (1/s²) and `kd` (1/s) are a number for all or one for each ν_i: in ν every mass is 1. Near the target the
-    motion is that of n separate oscillators ẍ + kd ẋ + kp x = 0; anywhere, the energy falls by Σ kd ν² each second.
-    With kp = 0 it is a brake. `coriolis=True` compensates C(q, ν) too: each ν_i is then braked by itself. `model` is
-    the robot as the controller believes it to be, if not the one that is simulated.
+    I(q) = L Lᵀ, so every mass is 1 in ν. Near the target the motion is that of n separate oscillators
+    ẍ + kd ẋ + kp x = 0. The energy falls by Σ kd ν² per second everywhere.
 
+    Parameters
+    ----------
+    target : array_like
+        Configuration (nq,) in rad and m.
+    kp, kd : array_like
+        Gains in 1/s² and 1/s: one number, or (n,). With kp = 0 the law is a brake.
+    coriolis : bool, optional
+        Compensate C(q, ν) too: with kp = 0, each ν_i then decays by itself.
+    model : Robot, optional
+        The controller's model, if it differs from the simulated robot.
+
+    Returns
+    -------
+    DiagonalControl
+        A torque function. Its method `lyapunov(robot, q, qd)` gives V.
+
+    Examples
+    --------
     >>> import numpy as np, linkwise as lw
     >>> arm, brake = lw.load("planar3"), lw.control.diagonal_control([0, 0, 0], kp=0, kd=3)
     >>> run = lw.simulate(arm, [0, 1, 1], [1, -1, 2], 1, torque=brake)
@@ -224,13 +284,75 @@ def diagonal_control(
     """
     if not isinstance(coriolis, bool):
         raise TypeError(f"coriolis is {coriolis!r} (expected True or False)")
-    return DiagonalControl(numbers("target", target), *gains(kp, kd), coriolis, model)
+    return DiagonalControl(check_numbers("target", target), *gains(kp, kd), coriolis, model)
 
 
-def with_passive(
+@dataclass(frozen=True)
+class Held:
+    """`motion(t)` up to `end`; from then on its last position, at rest."""
+
+    motion: Callable[[Any], Any]
+    end: float
+
+    @property
+    def __name__(self) -> str:
+        return f"held {getattr(self.motion, '__name__', 'motion')}"
+
+    def __call__(self, t: Any) -> tuple[Any, Any, Any]:
+        motion = self.motion(np.minimum(t, self.end))
+        if not isinstance(motion, (tuple, list)) or len(motion) != 3:
+            raise ValueError(f"{self.__name__}: the motion gave {motion!r} (expected three arrays: q, qd and qdd)")
+        q, qd, qdd = motion_arrays(motion, self.__name__)
+        at_rest = t > self.end
+        if np.ndim(t) and qd.ndim > np.ndim(t):  # an array of times: a row of joints for each
+            at_rest = np.asarray(at_rest)[..., None]
+        return q, np.where(at_rest, np.zeros(qd.shape), qd), np.where(at_rest, np.zeros(qdd.shape), qdd)
+
+
+def held(motion: Trajectory, end: float) -> Held:
+    """A motion that stays at rest after its end: from `end` on, q is constant and qd, qdd are 0.
+
+    The trajectories of `lw.trajectories` already do so.
+
+    Parameters
+    ----------
+    motion : function
+        motion(t) gives q, qd and qdd. If it can be traced, the result can be traced.
+    end : float
+        Time in s.
+
+    Returns
+    -------
+    Held
+        A function of t, for `computed_torque` and `pid`.
+
+    Examples
+    --------
+    >>> import numpy as np, linkwise as lw
+    >>> def swing(t):
+    ...     return np.array([np.sin(t)]), np.array([np.cos(t)]), np.array([-np.sin(t)])
+    >>> lw.control.held(swing, np.pi / 2)(10.0)
+    (array([1.]), array([0.]), array([0.]))
+    """
+    if not callable(motion):
+        raise TypeError(f"motion is {motion!r} (expected a function of t that gives q, qd and qdd)")
+    if not is_real(end) or not end >= 0.0 or end == float("inf"):
+        raise ValueError(f"end is {end!r} (expected a time in seconds)")
+    return Held(motion, float(end))
+
+
+def motion_arrays(motion: Iterable[Any], function: str) -> list[np.ndarray]:
+    """q, qd and qdd from a function of t, as arrays; arrays with names are refused."""
+    parts = list(motion)
+    for name, part in zip(("q", "qd", "qdd"), parts, strict=False):  # fewer have the wrong shapes
+        refuse_labels(f"{name} of {function}", part)
+    return [np.asarray(part) for part in parts]
+
+
+def complete_accelerations(
     robot: Robot, q: Any, qd: Any, command: Any, passive: tuple[int, ...], friction: Friction | None = None
 ) -> Any:
-    """The accelerations of all joints that follow from those of the driven ones: I_pp q̈_p = - I_pa q̈_a - h_p."""
+    """`command` with the accelerations of the passive joints: I_pp q̈_p = - I_pa q̈_a - h_p."""
     inertia, bias = inertia_matrix(robot, q), bias_torque(robot, q, qd)
     if friction is not None:
         bias = bias + friction.torque(robot, qd)
@@ -240,13 +362,13 @@ def with_passive(
     accelerations = cholesky_solve([[inertia[..., i, j] for j in passive] for i in passive], right)
     for i, acceleration in zip(passive, accelerations, strict=True):
         parts[i] = acceleration
-    return joined(parts)
+    return stack_last_axis(parts)
 
 
-def without(tau: Any, passive: tuple[int, ...]) -> Any:
+def zero_passive(tau: Any, passive: tuple[int, ...]) -> Any:
     """The torques with zeros for the passive joints."""
-    return joined([0.0 if i in passive else tau[..., i] for i in range(tau.shape[-1])])
+    return stack_last_axis([0.0 if i in passive else tau[..., i] for i in range(tau.shape[-1])])
 
 
 def gains(kp: Any, kd: Any) -> tuple[JointNumbers, JointNumbers]:
-    return numbers("kp", kp, least=0.0), numbers("kd", kd, least=0.0)
+    return check_numbers("kp", kp, least=0.0), check_numbers("kd", kd, least=0.0)

@@ -1,15 +1,16 @@
-"""Errors between configurations: what separates q from the target q*, one number for each degree of freedom.
+"""Position errors e from q to the target q*: one number for each degree of freedom.
 
-    e = q* - q                     of plain coordinates
-    e = log(q⁻¹ q*)                of quaternions: axis times angle, at most π, in the body's frame: `lw.difference`
+    e = q* - q                     plain coordinates
+    e = log(q⁻¹ q*)                quaternions: axis times angle, at most π, in the body's frame: `lw.difference`
 
-A rotation error turns at the rate ω_e = R ω* - ω, where R = exp(e) has the axes of the target as its columns and ω* is
-in these axes. Then, with φ = |e|,
+A rotation error has the rate ω_e = R ω* - ω. The columns of R = exp(e) are the axes of the target, and ω* is in these
+axes. With φ = |e|,
 
     ė = J⁻¹ ω_e         J⁻¹ = 1 - ½ [e×] + k [e×]²         k = (1 - ½ φ cot ½φ) / φ²
 
-so ½ eᵀ K e falls by the work of J⁻ᵀ K e, which is K e where K is one number for the three axes. F. Bullo and R. M.
-Murray, Proportional Derivative (PD) Control on the Euclidean Group, European Control Conference 1995, has J⁻¹.
+so the torque J⁻ᵀ K e does the work by which ½ eᵀ K e falls. It is K e if K is one number for the three axes. J⁻¹ is
+from F. Bullo and R. M. Murray, Proportional Derivative (PD) Control on the Euclidean Group, European Control
+Conference 1995.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from ..spatial.scalar import TINY, cos_and_sinc
 
 
 class PositionError:
-    """From q (..., nq) to the target (nq,): `vector` is e, (..., n)."""
+    """The error from q (..., nq) to the target (nq,); `vector` is e, (..., n)."""
 
     def __init__(self, robot: Robot, q: Any, target: Any) -> None:
         self.q, self.target = np.asanyarray(q), target
@@ -35,7 +36,7 @@ class PositionError:
         self.vector = difference(robot, q, target) if self.quaternions else target - self.q
 
     def torque(self, force: Any) -> Any:
-        """J⁻ᵀ f: the torques that do the work of forces (..., n) along e."""
+        """J⁻ᵀ f: the torques equivalent to forces (..., n) along e."""
         if not self.quaternions:
             return force
         parts = components(force)
@@ -44,31 +45,31 @@ class PositionError:
             square = dot(e, e)
             cosine, sinc = cos_and_sinc(mul(0.25, square))
             k = (1.0 - cosine / sinc) / (square + TINY)
-            once = cross(e, f)
-            parts[v : v + 3] = f + once * 0.5 + cross(e, once) * k
-        return joined(parts)
+            product = cross(e, f)
+            parts[v : v + 3] = f + product * 0.5 + cross(e, product) * k
+        return stack_last_axis(parts)
 
-    def brought(self, qd: Any, rate: Any, acceleration: Any) -> tuple[Any, Any]:
-        """The target's rate and acceleration in the axes of the robot's own bodies: R ω*, and its rate."""
+    def reference_in_body_axes(self, qd: Any, rate: Any, acceleration: Any) -> tuple[Any, Any]:
+        """The target's rate and acceleration in the axes of the bodies: R ω* and its derivative."""
         if not self.quaternions:
             return rate, acceleration
         rates, accelerations = components(rate), components(acceleration)
         for p, v in self.quaternions:
             w, x, y, z = (self.q[..., p + i] for i in range(4))
             R = rotation_of(quaternion_product((w, -x, -y, -z), components(self.target)[p : p + 4]))
-            own = Vector(*(qd[..., v + i] for i in range(3)))
-            wanted = R @ Vector.of(rates[v : v + 3])
-            faster = R @ Vector.of(accelerations[v : v + 3]) - cross(own, wanted)
-            rates[v : v + 3], accelerations[v : v + 3] = wanted, faster
-        return joined(rates), joined(accelerations)
+            spin = Vector(*(qd[..., v + i] for i in range(3)))
+            rotated = R @ Vector.of(rates[v : v + 3])
+            rates[v : v + 3] = rotated
+            accelerations[v : v + 3] = R @ Vector.of(accelerations[v : v + 3]) - cross(spin, rotated)
+        return stack_last_axis(rates), stack_last_axis(accelerations)
 
 
 def components(array: Any) -> list[Any]:
-    """The numbers along the last axis; those of plain numbers are constants, which fold."""
+    """The entries along the last axis; plain numbers become floats, which the graph folds."""
     parts = [array[..., i] for i in range(array.shape[-1])]
     return [float(x) if isinstance(x, (float, np.floating)) else x for x in parts]
 
 
-def joined(parts: Sequence[Any]) -> np.ndarray:
-    """Numbers, arrays of a batch or nodes as the last axis of an array."""
+def stack_last_axis(parts: Sequence[Any]) -> np.ndarray:
+    """Stack numbers, batch arrays or nodes along a new last axis."""
     return np.stack(np.broadcast_arrays(*map(np.asarray, parts)), axis=-1)

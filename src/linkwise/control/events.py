@@ -1,10 +1,10 @@
-"""Events: functions of time and state whose zero crossings are located and recorded, and may end a trajectory."""
+"""Events: functions of time and state. Their zero crossings are located and recorded, and may end a trajectory."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -12,20 +12,31 @@ from ..api.torque_functions import check_arguments
 from ..robot import Robot, require_robot
 from ..spatial import add, mul
 
-MAX_EVENTS = 50  # events that one simulation can watch: a bit of a float for each
+MAX_EVENTS = 50  # of one simulation: each is a bit of a float
 
 
 @dataclass(frozen=True)
 class Event:
-    """`function(robot, t, q, qd)` crossing zero; `direction` 1 counts upward crossings only, -1 downward, 0 both.
+    """A zero crossing of a function, for `lw.simulate(..., events=...)`.
 
-    A value that is exactly zero at the start counts as soon as it leaves zero in that direction.
+    A value that is exactly zero at the start counts as soon as it leaves zero in the given direction.
+
+    Parameters
+    ----------
+    function : function
+        function(robot, t, q, qd), one number.
+    name : str
+        One line, for recordings and plots.
+    stop : bool, optional
+        Whether the crossing ends the trajectory.
+    direction : {0, 1, -1}, optional
+        1: upward crossings only, -1: downward, 0: both.
     """
 
     function: Callable[..., Any]
     name: str
     stop: bool = False
-    direction: int = 0
+    direction: Literal[-1, 0, 1] = 0
 
     def __post_init__(self) -> None:
         if not callable(self.function):
@@ -48,7 +59,7 @@ class Event:
 
 @dataclass(frozen=True)
 class PastLimit:
-    """How far a joint is past a limit of its travel; a coupled one is at ratio · q + offset."""
+    """Distance of a joint beyond a limit of travel. A coupled joint is at ratio · q + offset."""
 
     coordinate: int
     limit: float
@@ -62,8 +73,20 @@ class PastLimit:
 
 
 def joint_limits(robot: Robot, *, stop: bool = True) -> tuple[Event, ...]:
-    """An event for each limit of travel in the robot's table, also those of coupled joints.
+    """One event for each limit of travel in the robot's table, coupled joints included.
 
+    Parameters
+    ----------
+    robot : Robot
+    stop : bool, optional
+        Whether reaching a limit ends the trajectory.
+
+    Returns
+    -------
+    tuple of Event
+
+    Examples
+    --------
     >>> import linkwise as lw
     >>> [event.name for event in lw.control.joint_limits(lw.load("gantry"))][:2]
     ['bridge below 0', 'bridge above 1.5']
@@ -81,13 +104,13 @@ def joint_limits(robot: Robot, *, stop: bool = True) -> tuple[Event, ...]:
 
 
 def events_of(events: Any) -> tuple[Event, ...]:
-    """Events as they are; other functions as events that are recorded and do not stop."""
+    """The events of an `events=` argument. Other functions become events that do not stop."""
     if callable(events) or isinstance(events, Event):
         events = [events]
     if isinstance(events, str) or not isinstance(events, Iterable):
         expected = "functions of robot, t, q and qd, lw.Events, or lw.control.joint_limits(robot)"
         raise TypeError(f"events is {events!r} (expected {expected})")
-    checked = [x if isinstance(x, Event) else Event(x, getattr(x, "__name__", "event")) for x in events]
-    if len(checked) > MAX_EVENTS:
-        raise ValueError(f"there are {len(checked)} events (expected at most {MAX_EVENTS})")
-    return tuple(checked)
+    result = tuple(x if isinstance(x, Event) else Event(x, getattr(x, "__name__", "event")) for x in events)
+    if len(result) > MAX_EVENTS:
+        raise ValueError(f"there are {len(result)} events (expected at most {MAX_EVENTS})")
+    return result

@@ -1,12 +1,11 @@
-"""Sampled control: a law that is computed at equal times and held in between, as a computer does it.
+"""Sampled control: a law that is evaluated every T seconds; its torque is constant in between (zero-order hold).
 
-    t_k = k T:    τ, z ← law(robot, t_k, q, q̇, z)          τ acts unchanged until t_k + T; z is the law's memory
+    t_k = k T:    τ, z ← law(robot, t_k, q, q̇, z)          τ acts until t_k + T; z is the law's memory
 
     pid           z ← z + T ki e         τ = kp e + z + kd (ṙ - q̇), at most ± most,     e = r - q
 
-While the torque of a joint is at its limit, its z does not grow any further beyond it (conditional integration):
-otherwise it would have to be unwound first when the error changes its sign. r is the reference; of orientations e is a
-rotation vector, see `control.errors`.
+Anti-windup: while the torque of a joint is at its limit, its z does not grow further in that direction (conditional
+integration). r is the reference; the error of an orientation is a rotation vector, see `control.errors`.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -22,15 +21,18 @@ from ..api.functions import gravity_torque
 from ..api.torque_functions import check_arguments, host_array
 from ..robot import Robot
 from .controllers import Trajectory, desired_motion, gains
-from .drives import JointNumbers, Law, TorqueFunction, checked, function_name, numbers, per_joint
+from .drives import JointNumbers, Law, TorqueFunction, check_numbers, evaluate_law, function_name, per_joint
 from .errors import PositionError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 Step = Callable[..., Any]  # law(robot, t, q, qd, state) -> torques, next state
 
 
 @dataclass(frozen=True, repr=False)
 class Sampled(Law):
-    """A law that is computed every `dt` seconds; `state` is what its memory holds at first, None if it has none."""
+    """A law that is evaluated every `dt` seconds; `state` is its initial memory, None if it has no memory."""
 
     law: TorqueFunction | Step
     dt: float
@@ -46,19 +48,19 @@ class Sampled(Law):
         )
 
     def initial_state(self, robot: Robot) -> np.ndarray:
-        """What the memory holds at first; a single number is that of every degree of freedom."""
+        """The initial memory; a single number holds for every degree of freedom."""
         if self.state is None:
             return np.zeros(0)
         return np.full(robot.n, self.state) if isinstance(self.state, float) else np.array(self.state, dtype=float)
 
     def step(self, robot: Robot, t: Any, q: Any, qd: Any, state: Any = None) -> Any:
-        """One sample: the torques from t on, and what the memory holds then.
+        """One sample: the torques from t on, and the next state.
 
-        A law without a memory takes no state, and gives the torques alone. It can be compiled and exported, by
-        `lw.compile` and `lw.c_source`; state is then an input with as many numbers as the memory has.
+        A law without memory takes no state and returns the torques alone. `lw.compile` and `lw.c_source` accept this
+        method; state is then an input.
         """
         if self.state is None:
-            tau = checked(self.law, robot, t, q, qd)
+            tau = evaluate_law(self.law, robot, t, q, qd)
             return tau if state is None else (tau, state)
         size = self.initial_state(robot).shape
         if np.shape(state)[-1:] != size:
@@ -72,7 +74,7 @@ class Sampled(Law):
                 f"{function_name(self.law)} returned {returned!r} (expected torques and the next state: a law with"
                 " state= gives both)"
             )
-        tau, following = checked(lambda *_: returned[0], robot, t, q, qd), np.asarray(returned[1])
+        tau, following = evaluate_law(lambda *_: returned[0], robot, t, q, qd), np.asarray(returned[1])
         if following.shape != np.shape(state):
             raise ValueError(
                 f"{function_name(self.law)} gave a state of shape {following.shape} (expected {np.shape(state)}, as at"
@@ -81,7 +83,7 @@ class Sampled(Law):
         return tau, following
 
     def memory_shape(self, robot: Robot) -> dict[str, tuple[int, ...] | None]:
-        """What tracing has to know of `step`."""
+        """The shape of `state`, for tracing `step`."""
         return {"state": None if self.state is None else self.initial_state(robot).shape}
 
     step.input_shapes = memory_shape  # type: ignore[attr-defined]
@@ -89,7 +91,7 @@ class Sampled(Law):
 
     @property
     def how_to_call(self) -> str:
-        """For the head of generated code."""
+        """A comment for generated code."""
         memory = "it has no memory" if self.state is None else f"state is {self.state} at first, then state_next"
         return f"Call it every {self.dt!r} s, and keep tau until the next call; {memory}."
 
@@ -100,14 +102,29 @@ class Sampled(Law):
             yield f"state={self.state!r}"
 
 
-def sampled(law: TorqueFunction | Step, dt: float, state: Any = None) -> Sampled:
-    """A torque function as a computer runs it: computed every `dt` seconds, from t = 0 on, and held in between.
+def sampled(law: TorqueFunction | Step, dt: float, state: ArrayLike | None = None) -> Sampled:
+    """Sample a torque function: evaluated every `dt` seconds from t = 0 on, constant in between.
 
-    With `state`, the numbers that the law remembers at first, it is law(robot, t, q, qd, state) and gives the torques
-    and the next state; a single number is one for each degree of freedom. `lw.simulate` compiles laws that can be
-    traced; any other Python function will do too, and is called once for each sample. Sampled laws with periods of
-    their own, and laws that act all the time, add up: `lw.control.sampled(law, 0.001) + lw.control.springs(20)`.
+    `lw.simulate` compiles laws that can be traced and calls any other Python function once per sample. Sampled and
+    continuous laws can be added: `lw.control.sampled(law, 0.001) + lw.control.springs(20)`.
 
+    Parameters
+    ----------
+    law : function
+        law(robot, t, q, qd) gives the torques; with `state`, law(robot, t, q, qd, state) gives the torques and the
+        next state.
+    dt : float
+        Sampling period in s.
+    state : array_like, optional
+        Initial memory of the law. A single number is one for each degree of freedom.
+
+    Returns
+    -------
+    Sampled
+        For `torque=` of `lw.simulate`. `step(robot, t, q, qd, state)` is one sample.
+
+    Examples
+    --------
     >>> import numpy as np, linkwise as lw
     >>> arm, target = lw.load("planar3"), np.array([0.5, -0.3, 0.2])
     >>> kp, kd = np.array([60, 40, 10]), np.array([4, 2, 0.3])
@@ -123,11 +140,11 @@ def sampled(law: TorqueFunction | Step, dt: float, state: Any = None) -> Sampled
         raise TypeError(f"law is {law!r}, which is sampled already (expected a function law(robot, t, q, qd))")
     hint = "" if state is not None else "; state= gives a sampled law its memory"
     check_arguments(law, memory=state is not None, hint=hint)
-    return Sampled(law, positive("dt", dt), None if state is None else numbers("state", state))
+    return Sampled(law, check_positive("dt", dt), None if state is None else check_numbers("state", state))
 
 
-def positive(name: str, value: Any) -> float:
-    number = numbers(name, value)
+def check_positive(name: str, value: Any) -> float:
+    number = check_numbers(name, value)
     if isinstance(value, (bool, np.bool_)) or not isinstance(number, float) or number <= 0.0:
         raise ValueError(f"{name} is {value!r} (expected seconds, more than 0)")
     return number
@@ -135,7 +152,7 @@ def positive(name: str, value: Any) -> float:
 
 @dataclass(frozen=True, repr=False)
 class PID(Law):
-    """kp e + z + kd (rate wanted - qd), with z the sum of dt ki e; its state is z."""
+    """kp e + z + kd (reference rate - qd), with z the sum of dt ki e; its state is z."""
 
     reference: JointNumbers | Trajectory
     kp: JointNumbers
@@ -151,49 +168,66 @@ class PID(Law):
     def __call__(self, robot: Robot, t: Any, q: Any, qd: Any, state: Any = 0.0) -> Any:
         q, qd = host_array("q", q), host_array("qd", qd)
         kp, ki, kd, most = (per_joint(self, name, robot) for name in ("kp", "ki", "kd", "most"))
-        wanted, *motion = desired_motion(self, robot, t)
-        error = PositionError(robot, q, wanted)
-        rate, _ = error.brought(qd, *motion)
-        grown = state + self.dt * ki * error.vector
+        target, *motion = desired_motion(self, robot, t)
+        error = PositionError(robot, q, target)
+        rate, _ = error.reference_in_body_axes(qd, *motion)
+        integral = state + self.dt * ki * error.vector
         rest = kd * (rate - qd)
         if self.gravity:
             rest = rest + gravity_torque(self.model or robot, q)
-        tau = error.torque(kp * error.vector + grown) + rest
+        tau = error.torque(kp * error.vector + integral) + rest
         if np.isinf(most).all():
-            return tau, grown
-        outward = ((tau > most) & (error.vector > 0.0)) | ((tau < -most) & (error.vector < 0.0))
-        return np.clip(tau, -most, most), np.where(outward, state, grown)
+            return tau, integral
+        saturated = ((tau > most) & (error.vector > 0.0)) | ((tau < -most) & (error.vector < 0.0))
+        return np.clip(tau, -most, most), np.where(saturated, state, integral)
 
 
 def pid(
-    reference: Any,
-    kp: Any,
-    ki: Any,
-    kd: Any,
+    reference: ArrayLike | Trajectory,
+    kp: ArrayLike,
+    ki: ArrayLike,
+    kd: ArrayLike,
     dt: float,
     *,
-    most: Any = math.inf,
+    most: ArrayLike = math.inf,
     gravity: bool = False,
     model: Robot | None = None,
 ) -> Sampled:
-    """PID control of every joint, sampled: kp e + ki ∫ e + kd ė, computed every `dt` seconds and held in between.
+    """Sampled PID control: τ = kp e + ki ∫ e + kd ė, evaluated every `dt` seconds, constant in between.
 
-    `reference` is a target or a trajectory, as for `computed_torque`. `kp` (N m/rad or N/m), `ki` (N m/(rad s) or
-    N/(m s)) and `kd` (N m s/rad or N s/m) are a number for all degrees of freedom or one for each of n, and so is
-    `most`, the largest torque; the integral does not wind up beyond it. `gravity=True` adds g(q), of `model` if that is
-    not the robot itself.
+    Parameters
+    ----------
+    reference : array_like or function
+        Configuration (nq,), or a trajectory as for `computed_torque`.
+    kp, ki, kd : array_like
+        Gains in N m/rad, N m/(rad s), N m s/rad (N/m, ... of sliding joints): one number, or (n,).
+    dt : float
+        Sampling period in s.
+    most : array_like, optional
+        Torque limit in N m or N: one number, or (n,). The integral does not wind up beyond it.
+    gravity : bool, optional
+        Add g(q).
+    model : Robot, optional
+        The model for g(q), if it differs from the simulated robot.
 
+    Returns
+    -------
+    Sampled
+        For `torque=` of `lw.simulate`.
+
+    Examples
+    --------
     >>> import linkwise as lw
     >>> gains = {"kp": [60, 40, 10], "ki": [120, 80, 20], "kd": [4, 2, 0.3]}
     >>> hold = lw.control.pid([0.5, -0.3, 0.2], **gains, dt=0.002, most=20)
     >>> lw.simulate(lw.load("planar3"), [0, 0, 0], duration=4, torque=hold).q[-1].round(2)
     array([ 0.5, -0.3,  0.2])
     """
-    target = reference if callable(reference) else numbers("reference", reference)
+    target = reference if callable(reference) else check_numbers("reference", reference)
     if not isinstance(gravity, bool):
         raise TypeError(f"gravity is {gravity!r} (expected True or False)")
     proportional, derivative = gains(kp, kd)
-    integral, seconds = numbers("ki", ki, least=0.0), positive("dt", dt)
-    limit = numbers("most", most, least=0.0, infinite=True)
+    integral, seconds = check_numbers("ki", ki, least=0.0), check_positive("dt", dt)
+    limit = check_numbers("most", most, least=0.0, infinite=True)
     law = PID(target, proportional, integral, derivative, seconds, limit, gravity, model)
     return Sampled(law, seconds, 0.0)

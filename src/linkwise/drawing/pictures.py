@@ -15,7 +15,7 @@ from ..api.states import Array
 from ..figures import new_figure, save_figure
 from ..robot import KINDS, Robot, require_robot
 from ..robot.configurations import neutral
-from ..robot.layout import in_order, no_orientation
+from ..robot.layout import reorder_columns, zero_quaternion_message
 from ..robot.named_arrays import refuse_gradients
 from .camera import SEEN_THROUGH, Camera, Mesh, View, camera_of, cameras_of, ghost_paleness
 from .painter import INK, Painter, show_window, window_of
@@ -107,7 +107,7 @@ def check_array(q: Any) -> Floats:
 
 def check_configurations(robot: Robot, q: Any) -> Floats:
     """Check configurations: (k, nq), finite."""
-    values = check_array(neutral(robot) if q is None else in_order(robot, "q", q))
+    values = check_array(neutral(robot) if q is None else reorder_columns(robot, "q", q))
     if values.ndim not in (1, 2) or values.shape[-1] != robot.nq or values.size == 0:
         expected = f"(expected {robot.nq} numbers, or (k, {robot.nq}) for several configurations)"
         raise ValueError(f"q has the shape {values.shape} {expected}")
@@ -120,7 +120,7 @@ def check_configurations(robot: Robot, q: Any) -> Floats:
         without = np.flatnonzero(~rows[:, start : start + 4].any(axis=-1))
         if len(without):
             index = start if values.ndim == 1 else f"{without[0]}, {start}"
-            raise ValueError(no_orientation(robot, f"q[{index}]", start))
+            raise ValueError(zero_quaternion_message(robot, f"q[{index}]", start))
     if len(rows) > MOST_GHOSTS:
         raise ValueError(f"q has {len(rows)} configurations (expected at most {MOST_GHOSTS}, as in q[::10])")
     return rows

@@ -19,7 +19,7 @@ from ..codegen.c.self_test import c_self_test, untested_texts
 from ..errors import one_of
 from ..graph import Port, Program, count
 from ..robot import Description, Robot
-from ..robot.description import indices, moves_as
+from ..robot.description import format_coupling, indices
 from ..robot.symbols import symbols_of
 from ..symbolic import collected_text
 from ..tracing import trace
@@ -123,7 +123,7 @@ def joint_lines(robot: Robot) -> list[str]:
             lines += [f"    {joint.kind.meaning}"] if joint.kind.degrees > 1 else []
         else:
             leader = robot.links[joint.coupling.to].name
-            same = moves_as(leader, joint.coupling.ratio, joint.coupling.offset)
+            same = format_coupling(leader, joint.coupling.ratio, joint.coupling.offset)
             lines.append(f"  {joint.joint} ({joint.kind.name}): coupled, {same}")
     return lines
 

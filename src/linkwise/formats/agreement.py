@@ -10,7 +10,7 @@ import numpy as np
 from ..api import functions, kinematics
 from ..errors import RobotError
 from ..robot import Robot
-from ..robot.symbols import symbols_of, unchecked
+from ..robot.symbols import bind_unchecked, symbols_of
 from ..spatial import Placement
 
 STATES = 4
@@ -89,7 +89,7 @@ def array_difference(what: str, robot: Robot, a: np.ndarray, b: np.ndarray) -> s
 def with_numbers(robot: Robot, values: Mapping[str, float]) -> Robot:
     """Bind the robot's symbols to numbers, and round numbers of many digits to floats."""
     if robot.symbolic:
-        robot = unchecked(robot, values)
+        robot = bind_unchecked(robot, values)
     if robot.symbolic:
         raise RobotError(
             f"robot {robot.name!r} has symbols of another library (expected those of lw.symbols, or numbers)"

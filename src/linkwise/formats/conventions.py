@@ -15,7 +15,7 @@ from ..api.states import EXPECTED, Array, States
 from ..errors import RobotError, one_of
 from ..robot import Robot, require_robot
 from ..robot.coordinates import MovingJoint
-from ..robot.layout import listed
+from ..robot.layout import join_names
 from .joint_forms import (
     CONVENTIONS,
     TITLES,
@@ -333,4 +333,4 @@ def refuse_unmatched(
 
 
 def quote_names(names: Iterable[str]) -> str:
-    return listed(map(repr, names), 8)
+    return join_names(map(repr, names), 8)

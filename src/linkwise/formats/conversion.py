@@ -28,7 +28,7 @@ from ..errors import RobotError, one_of
 from ..robot import KINDS, Robot, from_table, require_robot
 from ..robot.build import BASE
 from ..robot.kinds import STAYS
-from ..robot.tables import CONVENTIONS, DH, FRAMES, NO_TENSOR, Z, free_name, size_of
+from ..robot.tables import CONVENTIONS, DH, FRAMES, NO_TENSOR, Z, free_name, table_size
 from ..spatial import Placement, Rotation, Scalar, Symmetric, Vector, is_zero
 from .agreement import require_agreement
 from .screws import Screw, compose, decompose, snap_length, snap_placement
@@ -81,7 +81,7 @@ class Table:
             geometry = read(row, KINDS.get(row["joint"]))
             place = number[row["parent"]], geometry.before, geometry.after
             parts.append(PlacedRow(row["name"], row["joint"], row, *place))
-        return Table(robot, parts, size_of(rows).length)
+        return Table(robot, parts, table_size(rows).length)
 
     def children(self, index: int) -> list[int]:
         return [k for k, part in enumerate(self.parts) if part.parent == index]

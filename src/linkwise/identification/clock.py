@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..robot.layout import listed
+from ..robot.layout import join_names
 from .filtering import band_of
 from .recorded import LEAST, MASKED, Arrays, Recorded, is_number, plain
 
@@ -28,7 +28,7 @@ def times(recorded: Recorded, count: int, dt: float | None) -> tuple[np.ndarray 
         raise ValueError(f"dt is {dt!r} (expected the time between samples in seconds, below 1)")
     if t is None:
         if dt is None:
-            among = f" among {listed(recorded.columns)}" if recorded.columns else ""
+            among = f" among {join_names(recorded.columns)}" if recorded.columns else ""
             raise ValueError(
                 f"{name}: there is no time{among} (expected t, in seconds, columns={{'t': ...}}, which names it, or"
                 f" dt=...{INDEX if recorded.index else ''})"

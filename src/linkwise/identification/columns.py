@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from ..errors import near_miss
 from ..robot import Robot
-from ..robot.layout import OF_NO_JOINT, listed, places, refuse_half
+from ..robot.layout import OF_NO_JOINT, coordinate_indices, join_names, refuse_half
 from .units import Unit, unit_of, without_unit
 
 WORDS = {
@@ -89,7 +89,9 @@ def columns_of(
 def unit_in(robot: Robot, name: str, by_user: bool, time: bool) -> Unit | None:
     """The unit in a column's name; if the user names the column, brackets that are no unit mean something else."""
     low = name.lower()
-    own = [label for label in (*places(robot, "q"), *places(robot, "qd")) if label.lower() in low]
+    own = [
+        label for label in (*coordinate_indices(robot, "q"), *coordinate_indices(robot, "qd")) if label.lower() in low
+    ]
     if own:
         start = low.index(max(own, key=len).lower())
         name = f"joint {name[:start]} {name[start + len(max(own, key=len)) :]}"
@@ -160,7 +162,7 @@ def named_by_user(names: Sequence[str], given: Mapping[str, Any] | None, where: 
             if name not in names:
                 raise ValueError(
                     f"{where}: there is no column {name!r}, which columns={{{quantity!r}: ...}} names"
-                    f"{near_miss(name, names)} (there are {listed(names)})"
+                    f"{near_miss(name, names)} (there are {join_names(names)})"
                 )
     return found
 
@@ -177,7 +179,7 @@ def recognised(
     numbered: list[str] = []
     firsts: set[int] = set()
     for quantity in quantities:
-        labels = places(robot, "q" if quantity == "q" else "qd")
+        labels = coordinate_indices(robot, "q" if quantity == "q" else "qd")
         size = robot.nq if quantity == "q" else robot.n
         own = {name: joint_of(name, quantity, labels, size == 1, currents) for name in names}
         first = 0 if any(number == 0 for _, number in own.values()) else 1
@@ -215,7 +217,7 @@ def one_each(robot: Robot, joints: Mapping[str, int], quantity: str, size: int, 
         labels_in_order = robot.q_names if quantity == "q" else robot.v_names
         lacking = f"none of {labels_in_order[missing[0]]!r}" if missing else f"{found[more[0]][0]!r} of no joint"
         raise ValueError(
-            f"{where}: columns of {quantity} are {listed(columns[0] for columns in found.values())}, {lacking}"
+            f"{where}: columns of {quantity} are {join_names(columns[0] for columns in found.values())}, {lacking}"
             f" (expected one for each of {', '.join(labels_in_order)}; columns={{{quantity!r}: [...]}} names them)"
         )
     return [found[k][0] for k in range(size)]

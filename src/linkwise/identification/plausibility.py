@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..robot import Robot
-from ..robot.layout import angles
+from ..robot.layout import angle_mask
 from .recorded import Recorded
 
 SMOOTH, ROUGH = 3.0, 0.1  # a step beside a jump of 2 π is at most so many times the others, or so many rad
@@ -20,7 +20,7 @@ def unwrapped(robot: Robot, q: np.ndarray, name: str, cuts: np.ndarray) -> tuple
     """Angles without the jumps of 2 π that encoders of one turn have; other jumps are refused, but after `cuts`."""
     steps = np.diff(q, axis=0)
     steps[cuts] = 0.0
-    jumping = (np.abs(steps) > np.pi) & np.array(angles(robot, "q"))
+    jumping = (np.abs(steps) > np.pi) & np.array(angle_mask(robot, "q"))
     if not jumping.any():
         return q, []
     q, notes = q.copy(), []
@@ -46,7 +46,7 @@ def unwrapped(robot: Robot, q: np.ndarray, name: str, cuts: np.ndarray) -> tuple
 
 def outside_limits(robot: Robot, q: np.ndarray, name: str) -> list[str]:
     """What is said of positions that a joint cannot have."""
-    notes, turning = [], angles(robot, "q")
+    notes, turning = [], angle_mask(robot, "q")
     for link, slot in robot.driving:
         if link.joint.limits is None or link.joint.width != 1:
             continue

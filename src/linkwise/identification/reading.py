@@ -13,7 +13,7 @@ import numpy as np
 from ..array_files import read_npz
 from ..errors import FileError, printable
 from ..robot import Robot
-from ..robot.layout import in_order, listed
+from ..robot.layout import join_names, reorder_columns
 from .columns import columns_of, is_current, time_unit
 from .csv_tables import Words, csv_table
 from .recorded import Arrays, Recorded, plain
@@ -122,7 +122,7 @@ def by_columns(
         if quantity == "t":
             arrays[quantity] = table[own[0]]
         elif own[0] in blocks:
-            arrays[quantity] = array_of(in_order(robot, quantity, given[own[0]]), own[0], name)
+            arrays[quantity] = array_of(reorder_columns(robot, quantity, given[own[0]]), own[0], name)
         else:
             arrays[quantity] = stacked(table, own, name)
     for quantity in ("q", "tau"):
@@ -167,11 +167,11 @@ def refuse_missing(quantity: str, table: Arrays, blocks: list[str], name: str, c
     if blocks or not table:
         raise ValueError(
             f"{name}: there is no {quantity!r} (expected t, q and tau and, if recorded, qd and qdd, or"
-            f" columns={{{quantity!r}: ...}}; there is {listed(table) or 'nothing'}{hint})"
+            f" columns={{{quantity!r}: ...}}; there is {join_names(table) or 'nothing'}{hint})"
         )
     raise ValueError(
-        f"{name}: no columns of {quantity} were recognised among {listed(table)} (expected {quantity}1, {quantity}2,"
-        f" ..., or columns={{{quantity!r}: [...]}}{hint})"
+        f"{name}: no columns of {quantity} were recognised among {join_names(table)} (expected {quantity}1,"
+        f" {quantity}2, ..., or columns={{{quantity!r}: [...]}}{hint})"
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..robot import Robot
-from ..robot.layout import angles, in_order, listed, places
+from ..robot.layout import angle_mask, coordinate_indices, join_names, reorder_columns
 from ..robot.scales import reach
 from .clock import interpolated, long_gaps, notes_on_gaps, on_grid, times, usual_period
 from .plausibility import held, held_rows, outside_limits, saturated, unmeasured, unwrapped
@@ -116,7 +116,7 @@ def samples_of(
 
 def position_scales(robot: Robot) -> np.ndarray:
     """Of each number of q what a motion is small beside: 1 rad, the robot's size, and 1 for those of quaternions."""
-    scales = np.where(angles(robot, "q"), 1.0, reach(robot))
+    scales = np.where(angle_mask(robot, "q"), 1.0, reach(robot))
     for first in robot.quaternions:
         scales[first : first + 4] = 1.0
     return scales
@@ -196,13 +196,13 @@ def checked(robot: Robot, value: Any, quantity: str, count: int, name: str) -> n
 
 def checked_gains(robot: Robot, gains: Any) -> np.ndarray:
     if isinstance(gains, Mapping):
-        joints, given = places(robot, "qd"), {name: plain(gain).tolist() for name, gain in gains.items()}
+        joints, given = coordinate_indices(robot, "qd"), {name: plain(gain).tolist() for name, gain in gains.items()}
         by_place = {joints.get(name): gain for name, gain in given.items()}
         if len(by_place) != len(given) or set(by_place) != set(range(robot.n)):
-            raise ValueError(f"gains is {given} (expected a factor for each of {listed(robot.v_names)})")
+            raise ValueError(f"gains is {given} (expected a factor for each of {join_names(robot.v_names)})")
         gains = [by_place[j] for j in range(robot.n)]
     try:
-        values = np.asarray(in_order(robot, "gains", gains), dtype=float)
+        values = np.asarray(reorder_columns(robot, "gains", gains), dtype=float)
     except (TypeError, ValueError):
         values = np.array(np.nan)
     if values.shape not in ((), (robot.n,)) or not np.isfinite(values).all() or (values == 0.0).all():

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..robot import Robot
-from ..robot.layout import angles
+from ..robot.layout import angle_mask
 
 DEGREE, TURN = math.pi / 180.0, 2.0 * math.pi
 NAMES = {  # what is measured: factor to SI, and how it is written, in small letters without blanks and points
@@ -89,7 +89,7 @@ def converted(
     arrays, conversions = dict(given), []
     strange = next((u for q in ORDER for u in units.get(q, ()) if u and u.of == "angle" and u.factor != 1.0), None)
     for quantity, values in given.items():
-        turning = angles(robot, "q" if quantity == "q" else "qd")
+        turning = angle_mask(robot, "q" if quantity == "q" else "qd")
         names = robot.q_names if quantity == "q" else robot.v_names
         factors = np.ones(values.shape[1])
         for k, unit in enumerate(units.get(quantity) or [None] * values.shape[1]):

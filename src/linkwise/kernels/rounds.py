@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..graph import Graph, Port, Program, count
-from ..robot.contraction import Round
+from ..robot.walk import Round
 from ..tracing.round_tracing import Rounds, RowContraction
 from .interface import Interface, arguments
 from .llvm import load_or_compile

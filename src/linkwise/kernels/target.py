@@ -83,7 +83,7 @@ class Target(ABC):
 
     def solver(self, program: Program, integrator: Integrator, crossings: tuple[Crossing, ...]) -> Solver:
         """For a program of t, y and parameters; its results are y' and, if there are events, their values."""
-        return integrator.over(program, self.function, crossings)
+        return integrator.program_solver(program, self.function, crossings)
 
     def rollout(self, rollout: Rollout, dtype: str) -> RolloutCode:
         """Steps of one length, compiled."""

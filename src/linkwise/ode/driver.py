@@ -1,14 +1,14 @@
-"""Embedded Runge-Kutta methods: one attempt at a step of every lane, written over the operations of `lanes`.
+"""Embedded Runge-Kutta methods: one attempted step of every lane, written over the operations of `lanes`.
 
-All trajectories of a batch advance side by side, each with its own time and step. A step is tried; it is accepted if
-each of its errors is at most atol + rtol max(|y|, |z|), where z is the state at its end; e is the largest, in these
+All trajectories of a batch advance side by side, each with its own time and step. A step is accepted if each component
+of its error is at most atol + rtol max(|y|, |z|), where z is the state at its end; e is the largest error in these
 units. The next step is h times
 
     0.9 e^(-0.7/q) e_before^(0.4/q)     after an accepted step, between 0.2 and 10, not above 1 right after a refusal
     0.9 e^(-1/q)                        after a refused one, between 0.2 and 1
 
-(Gustafsson 1991), q being the order. Samples lie on the method's polynomial within the step; where it has none, a step
-is made from the last accepted state to there. Where events end a step is decided in `events`.
+(Gustafsson 1991), where q is the order. Samples are dense output of the method. A method without dense output makes an
+extra step from the last accepted state to each sample. `events` decides where events cut a step.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from .trajectories import (
 
 SAFETY, SMALLEST, LARGEST = 0.9, 0.2, 10.0  # factors of the step
 LEAST_ERROR = 1e-10
-SHORTEST, SHORTEST_AT_0 = 1e-15, 1e-22  # steps: of the time until then, and of all the time
+SHORTEST, SHORTEST_AT_0 = 1e-15, 1e-22  # steps, relative to t and to the end time
 LOG2 = (-1.572386224, 8.480777361, -19.6686561, 25.7024023, -21.04673003, 12.1337429, -4.029151539)  # on [1/2, 1]
 EXP2 = (0.001893754058, 0.008949590424, 0.05586033708, 0.2401418182, 0.6931544897, 0.9999998984)  # on [0, 1]
 
-# The polynomial through a step to the middle and one to the end: weights of the slopes at the start, in the middle and
-# at the end, and of the mean slopes to the middle and to the end, by powers
+# Dense output from a step to the middle and one to the end. Rows: slope at the start, in the middle, at the end, mean
+# slope to the middle, to the end. Columns: powers
 HALVES = ((1, -6, 13, -12, 4), (0, -8, 32, -40, 16), (0, -1, 5, -8, 4), (0, 16, -32, 16, 0), (0, 7, -34, 52, -24))
 
 
 class Driver:
-    """`lanes` holds the trajectories, as `lanes.state`, and the operations; k[0] is f at the state of each lane."""
+    """The step of all lanes. `lanes.state` are the trajectories; k[0] is f at the current state."""
 
     def __init__(self, lanes: Any, method: Method, size: int, crossings: Sequence[Crossing] = ()) -> None:
         self.lanes, self.method, self.size = lanes, method, size
@@ -49,17 +49,17 @@ class Driver:
         self.k, self.z = lanes.arrays(method.slots, size), lanes.array(size)
         self.powers = lanes.arrays(degree, size)
         slots = max(method.slots, 3)  # which `halves` uses
-        self.k_there, self.z_there = lanes.arrays(slots, size), lanes.array(size)  # of a shorter step
+        self.k_there, self.z_there = lanes.arrays(slots, size), lanes.array(size)  # of a step within the step
         self.events = Events(lanes, crossings, self) if crossings else None
 
     def begin(self) -> None:
-        """Before the first attempt, and where lanes have taken other trajectories."""
+        """Prepare the first attempt; also after lanes took other trajectories."""
         self.lanes.rhs(self.lanes.state.t, self.lanes.y, self.k[0])
         if self.events:
             self.events.begin()
 
     def attempt(self, active: Any) -> None:
-        """One step of the lanes that are active, accepted or not."""
+        """One step of the active lanes, accepted or not."""
         lanes, s, where = self.lanes, self.lanes.state, self.lanes.where
         t, h = s.t, s.h
         left = lanes.end - t
@@ -82,7 +82,7 @@ class Driver:
             status = where(refused, NOT_FINITE, status)
         else:
             following = step * self.factor(error, accepted, refused)
-            if self.events:  # what comes right behind an event is not leapt over
+            if self.events:  # do not skip an event that follows closely
                 following = where(cut, lanes.minimum(following, step / float(SCAN_POINTS)), following)
             shortest = lanes.fma(t, SHORTEST, lanes.end * SHORTEST_AT_0)
             reason = where(lanes.is_nan(error), NOT_FINITE, STEP_TOO_SMALL)
@@ -98,10 +98,10 @@ class Driver:
         self.renew(accepted, cut)
 
     def stages(self, t: Any, h: Any, y: Any, k: Any, z: Any) -> None:
-        """All stages of a step from y on, but for k[0], which is known; z is the state at its end."""
+        """All stages of a step from y except k[0]; z is the state at its end."""
         for s in range(1, self.method.stages):
             self.stage(s, t, h, y, k, z)
-        if not self.method.first_is_last:  # otherwise the last stage began there
+        if not self.method.first_is_last:  # otherwise z is the state of the last stage
             self.combine(self.method.b, h, y, k, z)
 
     def stage(self, s: int, t: Any, h: Any, y: Any, k: Any, z: Any) -> None:
@@ -122,7 +122,7 @@ class Driver:
         return total
 
     def error(self, step: Any) -> Any:
-        """The largest of the errors, each in units of what is allowed; NaN where z is not finite."""
+        """The largest error in units of the tolerance; NaN if z is not finite."""
         lanes, method, k = self.lanes, self.method, self.k
         largest, not_finite = lanes.fold(lanes.maximum), lanes.fold(lanes.add)
         for i in lanes.components(self.size):
@@ -139,7 +139,7 @@ class Driver:
         return largest.result() + not_finite.result()
 
     def factor(self, error: Any, accepted: Any, refused: Any) -> Any:
-        """By how much the next step is longer; lanes that are idle keep what they remember."""
+        """The ratio of the next step to this one; idle lanes keep their memory."""
         lanes, s, where, q = self.lanes, self.lanes.state, self.lanes.where, float(self.method.order)
         e = where(error < 1e300, lanes.maximum(error, LEAST_ERROR), 1e300)
         log, log_before = self.log2(e), self.log2(s.error)
@@ -151,7 +151,7 @@ class Driver:
         return lanes.minimum(lanes.maximum(factor, SMALLEST), most)
 
     def log2(self, x: Any) -> Any:
-        """To some six digits, of positive numbers."""
+        """log2 of positive numbers, to about six digits."""
         fraction, exponent = self.lanes.frexp(x)
         return exponent + self.polynomial(LOG2, fraction)
 
@@ -170,7 +170,7 @@ class Driver:
             target[i] = self.lanes.where(mask, source[i], target[i])
 
     def renew(self, accepted: Any, cut: Any) -> None:
-        """k[0] for the next step: the last stage, or f once more, as where an event ended the step."""
+        """k[0] for the next step: the last stage, or a new evaluation of f, as after an event."""
         lanes, s = self.lanes, self.lanes.state
         if not self.method.first_is_last:
             lanes.rhs(s.t, lanes.y, self.k[0])
@@ -181,10 +181,10 @@ class Driver:
                 lanes.rhs(s.t, lanes.y, self.k_there[0])
                 self.replace(cut, self.k[0], self.k_there[0])
 
-    # samples, and states within a step
+    # samples and dense output
 
     def sample(self, t: Any, step: Any, landed: Any, accepted: Any) -> None:
-        """Write all samples that lie in an accepted step."""
+        """Write all samples in an accepted step."""
         lanes, s, where = self.lanes, self.lanes.state, self.lanes.where
         if self.method.dense:
             for _ in lanes.when(self.due(landed, accepted)[2]):
@@ -204,21 +204,21 @@ class Driver:
             s.next = s.next + due
 
     def due(self, landed: Any, accepted: Any) -> tuple[Any, Any, Any]:
-        """The time of the next sample, whether the step reaches it, and whether it goes beyond."""
+        """The time of the next sample, whether the step reaches it, and whether the step goes beyond it."""
         lanes, index = self.lanes, self.lanes.state.next
         wanted = lanes.sample_time(index)
         due = accepted & (index < lanes.samples) & (wanted <= landed)
         return wanted, due, due & (wanted < landed)
 
     def prepare(self, t: Any, step: Any) -> None:
-        """The polynomial within the step: y + θ h (P_0 + θ P_1 + ...) at t + θ h."""
+        """Compute the dense output of the step: y + θ h (P_0 + θ P_1 + ...) at t + θ h."""
         if self.method.dense:
             self.lanes.call(self.dense_output, t, step, self.lanes.y, self.k, self.z_there, self.powers)
         else:
             self.halves(t, step)
 
     def dense_output(self, t: Any, h: Any, y: Any, k: Any, z: Any, powers: Any) -> None:
-        """By further stages, and the weights of the method."""
+        """Dense output from further stages and the weights of the method."""
         method = self.method
         for s in range(method.stages, len(method.a)):
             self.stage(s, t, h, y, k, z)
@@ -229,7 +229,7 @@ class Driver:
                 powers[power][i] = self.weighted([row[power] for row in method.dense], k, i)
 
     def halves(self, t: Any, step: Any) -> None:
-        """For methods without weights of their own: through a step to the middle and the one to the end."""
+        """Dense output of methods without weights for it: from a step to the middle and the step to the end."""
         lanes, y = self.lanes, self.lanes.y
         half = step * 0.5
         self.step_to(t + half, t, True)
@@ -246,7 +246,7 @@ class Driver:
                 self.powers[power][i] = total
 
     def interpolate(self, short: Any, part: Any) -> None:
-        """z_there is the state at a part of the step, which is so long."""
+        """z_there is the dense output at `part` of the step, `short` after its start."""
         *lower, last = range(self.method.degree or len(HALVES[0]))
         for i in self.lanes.components(self.size):
             total = self.powers[last][i]
@@ -255,7 +255,7 @@ class Driver:
             self.z_there[i] = self.lanes.fma(short, total, self.lanes.y[i])
 
     def probe(self, part: float, step: Any) -> None:
-        """z_there is roughly the state at a part of the step: on the cubic through both ends with their slopes."""
+        """z_there is an estimate at `part` of the step, on the cubic Hermite polynomial through its ends."""
         lanes, first, last = self.lanes, self.k[0], self.k[self.method.stages - 1]
         for_z, for_first, for_last = (
             part * part * (3.0 - 2.0 * part),
@@ -272,7 +272,7 @@ class Driver:
         return self.method.first_is_last
 
     def step_to(self, time: Any, t: Any, mask: Any) -> None:
-        """z_there is the state at a time within the step, by a step from the last accepted state to there."""
+        """z_there is the state at a time within the step, by a step of the method from its start."""
         for i in self.lanes.components(self.size):
             self.k_there[0][i] = self.k[0][i]
         short = self.lanes.where(mask, time - t, 0.0)

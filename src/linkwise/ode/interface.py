@@ -1,4 +1,4 @@
-"""What an integrator is: it makes a solver for a problem, and the solver integrates trajectories."""
+"""The interface of integrators: an integrator makes a solver of a problem, and the solver integrates trajectories."""
 
 from __future__ import annotations
 
@@ -9,28 +9,27 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ..graph import Program
-from .chattering import Chattering
 from .events import Crossing
 from .lanes import Function, Functions
 from .methods import Method
-from .trajectories import Trajectories
+from .trajectories import Chattering, Trajectories
 
 NAMES = ("rhs", "event_values")  # of the results of a program
-Bind = Callable[[np.ndarray], Functions]  # rows of parameters, one for each state -> the functions of such states
-FunctionOf = Callable[[Program, str], Callable[..., Any]]  # of a target: a program, with a name, on arrays
-Watch = Callable[[Trajectories], None]  # told where all trajectories are, now and then; may raise to stop
+Bind = Callable[[np.ndarray], Functions]  # rows of parameters, one for each state -> functions of such states
+FunctionOf = Callable[[Program, str], Callable[..., Any]]  # of a target: program, name -> function of arrays
+Watch = Callable[[Trajectories], None]  # called now and then with all trajectories; may raise to stop
 
 
 class Task(NamedTuple):
-    """What is asked for: samples at the times, within the tolerances and bounds."""
+    """The sample times, tolerances and bounds of an integration."""
 
     times: np.ndarray
     out: np.ndarray  # (count, times, size)
     parameters: np.ndarray  # a row for each trajectory
     rtol: float
-    atol: np.ndarray  # of each number of the state
-    max_steps: float = math.inf  # of each trajectory, refused ones with them
-    chattering: Chattering | None = None  # watches integrations that Python drives; machine code is fast enough without
+    atol: np.ndarray  # for each number of the state
+    max_steps: float = math.inf  # of each trajectory, refused ones included
+    chattering: Chattering | None = None  # for integrations driven by Python; machine code is fast enough without
     threads: int | None = None
     watch: Watch | None = None
 
@@ -39,7 +38,7 @@ class Solver(Protocol):
     """An integrator of one problem."""
 
     def run(self, trajectories: Trajectories, task: Task, end: float) -> None:
-        """Integrate to the end, from wherever they are. `trajectories` are up to date, even if an error is raised."""
+        """Integrate all trajectories to `end`. They are up to date even if an error is raised."""
 
 
 class Integrator(Protocol):
@@ -50,30 +49,30 @@ class Integrator(Protocol):
     def name(self) -> str: ...
     @property
     def fixed(self) -> bool:
-        """Whether its step is the user's."""
+        """Whether the user sets the step."""
 
     @property
     def method(self) -> Method | None:
-        """Its tableau, which targets compile together with a right-hand side; None: Python drives its steps."""
+        """The tableau, which targets compile together with a right-hand side; None: Python drives the steps."""
 
-    def plain(self, bind: Bind, crossings: tuple[Crossing, ...]) -> Solver:
-        """Over functions of NumPy arrays."""
+    def array_solver(self, bind: Bind, crossings: tuple[Crossing, ...]) -> Solver:
+        """A solver over functions of NumPy arrays."""
 
-    def over(self, program: Program, function_of: FunctionOf, crossings: tuple[Crossing, ...]) -> Solver:
-        """Over a program of t, y and parameters, whose results are y' and, if there are events, their values."""
+    def program_solver(self, program: Program, function_of: FunctionOf, crossings: tuple[Crossing, ...]) -> Solver:
+        """A solver of a program of t, y and parameters; its results are y' and, if any, the values of events."""
 
     def evaluations(self, trajectories: Trajectories) -> np.ndarray:
-        """How often the right-hand side was asked for, for steps."""
+        """The evaluations of the right-hand side for steps."""
 
 
 def result_of(program: Program, which: int) -> Program:
-    """A program of one of the results alone."""
+    """The program of one result."""
     graph = program.nodes[0].graph
     return Program.of(graph, program.inputs, [program.outputs[which]], [program.results[which]])
 
 
-def bound(program: Program, function_of: FunctionOf) -> Bind:
-    """The functions of a program, with rows of parameters."""
+def bind_program(program: Program, function_of: FunctionOf) -> Bind:
+    """The functions of a program, to be bound to rows of parameters."""
     rates, *events = (function_of(result_of(program, k), name) for k, name in enumerate(NAMES[: len(program.outputs)]))
     ports = program.inputs[2:]
 

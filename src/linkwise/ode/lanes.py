@@ -1,17 +1,17 @@
 """The operations in which the driver and its events are written, for NumPy: every trajectory of a batch is a lane.
 
-A number of each lane is an array (B,), a mask one of truth values; a vector of each lane is an array (size, B). The
-writer of machine code, `codegen.llvm.lanes`, has the same operations over the registers of a processor. For one text to
-serve both, its control flow is made of operations too:
+A scalar of each lane is an array (B,), a mask is an array of bools (B,), and a vector of each lane is an array
+(size, B). `codegen.llvm.lanes` has the same operations and emits machine code over registers. The driver serves both,
+so its control flow consists of operations too:
 
-    for i in lanes.components(size):     all components of a vector: here at once, as a slice; there a loop
+    for i in lanes.components(size):     all components of a vector: here one slice, in machine code a loop
     for k in lanes.repeat(count):        a loop
     for _ in lanes.when(mask):           once, if any lane is in the mask
-    if lanes.leave(condition): break     out of the loop
-    lanes.call(function, *arguments)     there, a function of its own
-    variable.value                       a number that is written under one branch and read after it
+    if lanes.leave(condition): break     leave the loop
+    lanes.call(function, *arguments)     a call; machine code emits a separate function
+    variable.value                       a number that is written in a branch and read after it
 
-`fold` combines numbers over components (sum, largest); `map_events`, `unrolled` and `reduce` go over the events,
+`fold` combines numbers over components (sum, maximum). `map_events`, `unrolled` and `reduce` run over the events,
 which are few.
 """
 
@@ -30,7 +30,7 @@ ALL = slice(None)
 
 
 class Functions(NamedTuple):
-    """What is integrated, and the values of its events."""
+    """The right-hand side, and the values of the events."""
 
     rhs: Function
     event_values: Function | None = None
@@ -42,7 +42,7 @@ class Variable:
 
 
 class Fold:
-    """Numbers combined, from 0 on, over the components of vectors."""
+    """A reduction over the components of vectors, from 0 on."""
 
     def __init__(self, combine: np.ufunc) -> None:
         self.combine, self.value = combine, np.zeros(())
@@ -55,7 +55,7 @@ class Fold:
 
 
 class NumpyLanes:
-    """The lanes of a batch, from where its trajectories are until `end`."""
+    """The lanes of a batch of trajectories, integrated until `end`."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class NumpyLanes:
         return a * b + c
 
     def ldexp(self, x: Any, exponent: Any) -> Any:
-        """x · 2^exponent, for whole exponents that are floats."""
+        """x · 2^exponent; the exponents are floats with integer values."""
         return np.ldexp(x, exponent.astype(int))
 
     # memory
@@ -117,7 +117,7 @@ class NumpyLanes:
         return not np.any(mask)
 
     def pick(self, condition: bool, a: Any, b: Any) -> Any:
-        """One of two numbers, by a condition that is the same for all lanes."""
+        """One of two numbers, by a condition common to all lanes."""
         return a if condition else b
 
     def number(self, k: int) -> float:
@@ -136,17 +136,17 @@ class NumpyLanes:
         return np.array(numbers)[:, None]
 
     def map_events(self, function: Callable[[Any], Any]) -> Any:
-        """What the function gives for each event."""
+        """The function's value for each event."""
         return function(ALL)
 
     def unrolled(self, which: Sequence[int]) -> Iterator[Any]:
         yield list(which)
 
     def reduce(self, combine: np.ufunc, numbers: Any, which: Sequence[int]) -> Any:
-        """The numbers, or masks, of some events combined."""
+        """Combine the numbers, or masks, of some events."""
         return combine.reduce(numbers[list(which)], axis=0)
 
-    # what is integrated, samples and log
+    # functions, samples and log
 
     def rhs(self, t: Any, y: np.ndarray, out: np.ndarray) -> None:
         out[:] = self.functions.rhs(t, np.ascontiguousarray(y.T)).T
@@ -156,7 +156,7 @@ class NumpyLanes:
         out[:] = self.functions.event_values(t, np.ascontiguousarray(y.T)).T
 
     def sample_time(self, index: np.ndarray) -> np.ndarray:
-        """The times of samples; the last one where there are no more."""
+        """The times of samples; after the last sample, the last time."""
         return np.asarray(self.times[np.minimum(index, self.samples - 1)])
 
     def write_sample(self, mask: np.ndarray, index: np.ndarray, y: np.ndarray) -> None:

@@ -1,13 +1,13 @@
-"""Stiff problems: SciPy's Radau, with the right-hand side and its exact derivative as functions of a target.
+"""Stiff problems: SciPy's Radau; right-hand side and exact Jacobian are functions of a target.
 
-Radau IIA of order 5 (Hairer and Wanner, Solving Ordinary Differential Equations II, section IV.8) is implicit: where an
-explicit method must keep its steps shorter than the time in which the fastest spring or friction dies out, it steps
-over that, and solves for the state after the step by Newton's method with ∂f/∂y. That comes from the graph of f, as in
-`lw.derivative`, up to as many operations as compile in a moment; beyond, SciPy takes differences.
+Radau IIA of order 5 (Hairer and Wanner, Solving Ordinary Differential Equations II, section IV.8) is implicit. Its step
+is not limited by the fastest time constant, as that of explicit methods is. It finds the state after the step by
+Newton's method with ∂f/∂y, which comes from the graph of f, as in `lw.derivative`. If that has more than MAX_JACOBIAN
+operations, SciPy takes finite differences.
 
-Trajectories of a batch are integrated one after another, each step driven from Python. Samples and events lie on the
-polynomial of degree 3 through the stages of a step: near, but not quite as exact as, the steps. An event that does not
-stop leaves the step as it is.
+Trajectories of a batch are integrated one after another, each step driven from Python. Samples and events use the dense
+output of degree 3, which is slightly less exact than the steps. An event that does not stop the trajectory leaves the
+step unchanged.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from .trajectories import DONE, NOT_FINITE, RUNNING, STEP_TOO_SMALL, STOPPED, TO
 
 Jacobian = Callable[[float, np.ndarray], np.ndarray]  # t, y (m,) -> ∂y'/∂y (m, m)
 MAX_JACOBIAN = 6_000  # operations: longer ones take long to compile
-LARGEST_DIFFERENCE = 1.0  # of y, in SciPy's differences
-MOMENT = 1.0  # seconds between two calls of the watch
+LARGEST_DIFFERENCE = 1.0  # relative to y, in SciPy's differences
+WATCH_INTERVAL = 1.0  # seconds between two calls of `watch`
 
 
-class OfOne(NamedTuple):
-    """The functions of one trajectory, for one of its states or many; without a Jacobian differences are taken."""
+class TrajectoryFunctions(NamedTuple):
+    """The functions of one trajectory, for one state or many; without a Jacobian SciPy takes differences."""
 
     rhs: Callable[[Any, np.ndarray], np.ndarray]  # t, y (..., m) -> (..., m)
     event_values: Function | None = None
@@ -43,19 +43,19 @@ class OfOne(NamedTuple):
 class Radau:
     name, fixed, method = "radau", False, None
 
-    def plain(self, bind: Bind, crossings: tuple[Crossing, ...]) -> RadauSolver:
-        def of_one(row: np.ndarray) -> OfOne:
+    def array_solver(self, bind: Bind, crossings: tuple[Crossing, ...]) -> RadauSolver:
+        def trajectory_functions(row: np.ndarray) -> TrajectoryFunctions:
             def rhs(t: Any, y: np.ndarray) -> np.ndarray:
                 states = np.atleast_2d(y)
                 functions = bind(np.broadcast_to(row, (len(states), len(row))))
                 return functions.rhs(np.full(len(states), t), states).reshape(y.shape)
 
-            return OfOne(rhs, bind(row[None]).event_values)
+            return TrajectoryFunctions(rhs, bind(row[None]).event_values)
 
-        return RadauSolver(of_one, crossings)
+        return RadauSolver(trajectory_functions, crossings)
 
-    def over(self, program: Program, function_of: FunctionOf, crossings: tuple[Crossing, ...]) -> RadauSolver:
-        return RadauSolver(ProgramFunctions(program, function_of).of_one, crossings)
+    def program_solver(self, program: Program, function_of: FunctionOf, crossings: tuple[Crossing, ...]) -> RadauSolver:
+        return RadauSolver(ProgramFunctions(program, function_of).trajectory_functions, crossings)
 
     def evaluations(self, trajectories: Trajectories) -> np.ndarray:
         none = np.zeros_like(trajectories.steps)
@@ -67,13 +67,13 @@ class ProgramFunctions:
 
     def __init__(self, program: Program, function_of: FunctionOf) -> None:
         rates, *events = (result_of(program, k) for k in range(len(program.outputs)))
-        slope = derivative(rates, "y") if is_short(rates) else None  # which is longer still
+        slope = derivative(rates, "y") if is_short(rates) else None  # a derivative is longer than its function
         self.parameters = program.inputs[2:]
         self.rhs = function_of(rates, "rhs")
         self.jacobian = function_of(slope, "jacobian") if slope and is_short(slope) else None
         self.event_values = function_of(events[0], "event_values") if events else None
 
-    def of_one(self, row: np.ndarray) -> OfOne:
+    def trajectory_functions(self, row: np.ndarray) -> TrajectoryFunctions:
         parts, start = [], 0
         for port in self.parameters:
             parts.append(row[start : start + port.size].reshape(port.shape).copy())
@@ -82,7 +82,9 @@ class ProgramFunctions:
         def at(function: Callable[..., Any]) -> Any:
             return lambda t, y: np.asarray(function(np.asarray(t, float), np.ascontiguousarray(y), *parts))
 
-        return OfOne(at(self.rhs), self.event_values and at(self.event_values), self.jacobian and at(self.jacobian))
+        return TrajectoryFunctions(
+            at(self.rhs), self.event_values and at(self.event_values), self.jacobian and at(self.jacobian)
+        )
 
 
 def is_short(program: Program) -> bool:
@@ -90,8 +92,10 @@ def is_short(program: Program) -> bool:
 
 
 class RadauSolver:
-    def __init__(self, of_one: Callable[[np.ndarray], OfOne], crossings: tuple[Crossing, ...]) -> None:
-        self.of_one, self.crossings = of_one, crossings
+    def __init__(
+        self, trajectory_functions: Callable[[np.ndarray], TrajectoryFunctions], crossings: tuple[Crossing, ...]
+    ) -> None:
+        self.trajectory_functions, self.crossings = trajectory_functions, crossings
 
     def run(self, trajectories: Trajectories, task: Task, end: float) -> None:
         """Integrate one trajectory after another."""
@@ -99,9 +103,9 @@ class RadauSolver:
         if trajectories.evaluations is None:
             trajectories.evaluations = np.zeros_like(trajectories.steps)
         for k in np.flatnonzero(trajectories.status == RUNNING).tolist():
-            one, functions = trajectories.only(k), self.of_one(task.parameters[k])
+            one, functions = trajectories.single(k), self.trajectory_functions(task.parameters[k])
             step = RadauStep(one, functions, self.crossings, task, end) if functions.event_values else None
-            rhs = Counted(functions.rhs, int(trajectories.evaluations[k]))
+            rhs = RateCounter(functions.rhs, int(trajectories.evaluations[k]))
             options: dict[str, Any] = {"first_step": min(one.h[0], end - one.t[0])}
             options |= {"jac": functions.jacobian} if functions.jacobian else {"vectorized": True}
             try:
@@ -121,14 +125,14 @@ class RadauSolver:
                                 task.chattering.watch(trajectories, np.array([k]), change, end)
                             if one.status[0] == RUNNING and one.steps[0] + one.rejected[0] >= task.max_steps:
                                 one.status = TOO_MANY_STEPS
-                            if task.watch is not None and time.monotonic() - called > MOMENT:
+                            if task.watch is not None and time.monotonic() - called > WATCH_INTERVAL:
                                 called = time.monotonic()
                                 task.watch(trajectories)
                 if one.status[0] == RUNNING:
                     failed = NOT_FINITE if rhs.not_finite else STEP_TOO_SMALL
                     one.status = DONE if solver.status == "finished" else failed
             except ValueError as error:
-                if "NaN" not in str(error):  # which is what SciPy says of a derivative that is not finite
+                if "NaN" not in str(error):  # SciPy's message for a Jacobian that is not finite
                     raise
                 one.status = NOT_FINITE
             finally:
@@ -136,26 +140,26 @@ class RadauSolver:
 
 
 def bound_differences(solver: Any) -> None:
-    """Keep the steps of SciPy's differences finite.
+    """Keep the steps of SciPy's finite differences finite.
 
-    It takes ten times the step, relative to y, at the next derivative wherever a number of y had no effect, as work and
-    heat never have: after some 300 derivatives that is infinite.
+    SciPy multiplies the relative step of a component by ten if it had no effect on f. Work and heat never have one, so
+    their step would overflow after some 300 Jacobians.
     """
     if solver.jac_factor is not None:
         np.minimum(solver.jac_factor, LARGEST_DIFFERENCE, out=solver.jac_factor)
 
 
-class Counted:
-    """A right-hand side as SciPy wants it: y is (m,), or (m, states) where differences are taken."""
+class RateCounter:
+    """A right-hand side in SciPy's form, y (m,) or (m, states), that counts its evaluations."""
 
     def __init__(self, rhs: Callable[[Any, np.ndarray], np.ndarray], states: int = 0) -> None:
-        self.rhs, self.states = rhs, states  # how many states it was asked for
+        self.rhs, self.states = rhs, states  # number of evaluated states
         self.begin()
 
     def begin(self) -> None:
-        """A step."""
+        """Begin a step."""
         self.times: set[float] = set()
-        self.not_finite = False  # whether a rate was not
+        self.not_finite = False
 
     def __call__(self, t: float, y: np.ndarray) -> np.ndarray:
         self.times.add(t)
@@ -166,20 +170,20 @@ class Counted:
 
     @property
     def tries(self) -> int:
-        """Steps that were tried: each asks at three times of its own, and some once more where they start or end."""
+        """Attempted steps. Each evaluates at three times, some also at their start or end."""
         return max(1, len(self.times) // 3)
 
 
 class RadauStep:
-    """An accepted step of one trajectory, as `events` wants it: all states within it are on its polynomial."""
+    """An accepted step of one trajectory as a `Step` of `events`, with SciPy's dense output."""
 
     can_probe = True
 
     def __init__(
-        self, one: Trajectories, functions: OfOne, crossings: tuple[Crossing, ...], task: Task, end: float
+        self, one: Trajectories, functions: TrajectoryFunctions, crossings: tuple[Crossing, ...], task: Task, end: float
     ) -> None:
-        known = Functions(functions.rhs, functions.event_values)
-        self.lanes = NumpyLanes(one, known, end, task.times, task.out, task.rtol, task.atol)
+        lane_functions = Functions(functions.rhs, functions.event_values)
+        self.lanes = NumpyLanes(one, lane_functions, end, task.times, task.out, task.rtol, task.atol)
         self.size = one.y.shape[1]
         self.z, self.z_there = self.lanes.array(self.size), self.lanes.array(self.size)
         self.start: Any = one.t
@@ -187,7 +191,7 @@ class RadauStep:
         self.events.begin()
 
     def search(self, solver: Any, curve: Any) -> tuple[float, np.ndarray] | None:
-        """Log the events of a step, one after another; where the first of them that stops does."""
+        """Log the events of a step; time and state of the first that stops the trajectory."""
         one, self.curve, self.start = self.lanes.state, curve, self.lanes.state.t.copy()
         while self.start[0] < solver.t:
             self.z[:, 0] = solver.y
@@ -204,7 +208,7 @@ class RadauStep:
         self.z_there[:] = self.curve(self.start + part * step)
 
     def prepare(self, t: Any, step: Any) -> None:
-        """The polynomial is there."""
+        """SciPy has computed the dense output."""
 
     def interpolate(self, short: Any, part: Any) -> None:
         self.z_there[:] = self.curve(self.start + short)
@@ -217,7 +221,7 @@ class RadauStep:
 
 
 def advance(one: Trajectories, solver: Any, step: RadauStep | None, times: np.ndarray, out: np.ndarray) -> None:
-    """A step was made: the samples and events on its way, and where it led."""
+    """Take over an accepted step: its samples, its events and its end."""
     curve = solver.dense_output()
     t, y, next_ = solver.t, solver.y, int(one.next[0])
     stopped = None if step is None else step.search(solver, curve)

@@ -1,4 +1,4 @@
-"""What a simulation gives: samples, energies, loads; as files, tables, text and plots."""
+"""Results of simulations: samples, energies, wrenches; as files, tables, text and plots."""
 
 from .files import load_recording
 from .recording import EventRecord, Recording

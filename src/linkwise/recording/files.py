@@ -1,11 +1,11 @@
-"""Recordings in files, and back from them to the last bit.
+"""Files of recordings: written and read back bit for bit.
 
-A file holds the robot's own table, torques, accelerations and energy, so that nothing else is needed to read it, and a
-checksum (SHA-256) of all of that: a file that was changed, cut or damaged is refused. Nothing in a file is executed.
+A file holds the robot's table, torques, accelerations and energy, so nothing else is needed to read it. A SHA-256
+checksum of all of that detects changed, cut or damaged files. Nothing in a file is executed.
 
-.npz       every array under its own name; the rest, as JSON, in the bytes of `about`
+.npz       every array under its own name; the rest as JSON in the bytes of `about`
 .csv       a row for each sample; the rest in lines that begin with #, the values in JSON
-.parquet   a row for each sample; the rest, as JSON, in the metadata of the schema
+.parquet   a row for each sample; the rest as JSON in the metadata of the schema
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ HEAD = "Linkwise recording"
 RESERVED = (HEAD, "sha256", "robot", "regrouped", "batch")
 PER_JOINT = ("q", "qd", "qdd", "tau")
 COLUMNS = (*PER_JOINT, "energy", "work", "heat")  # of a table, after t
-DERIVED = ("tau", "qdd", "energy", "wrench", "point")  # what a recording computes from what acted, which no file holds
+DERIVED = ("tau", "qdd", "energy", "wrench", "point")  # computed by a recording from its problem, which files lack
 KINDS = "biufU"  # of arrays that files may hold: numbers, truth values and text
 PARSING = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
-Values = dict[str, Any]  # the fields of a recording by name, and what is derived
+Values = dict[str, Any]  # the fields of a recording and `DERIVED`, by name
 
 
 def digest(values: Values) -> str:
@@ -51,19 +51,19 @@ def digest(values: Values) -> str:
             plain = np.where(np.isnan(value), np.nan, value) if value.dtype.kind == "f" else value
             total.update(np.ascontiguousarray(plain, plain.dtype.newbyteorder("<")).tobytes())
         else:
-            total.update(f"{name} {json.dumps(packed(value, name))}\n".encode())
+            total.update(f"{name} {json.dumps(to_json(value, name))}\n".encode())
     return total.hexdigest()
 
 
-def packed(value: Any, name: str) -> Any:
-    """A value as JSON; tuples, dictionaries and arrays are marked as such. Floats keep every bit there."""
+def to_json(value: Any, name: str) -> Any:
+    """A value as JSON; tuples, dictionaries and arrays are marked. Floats keep every bit."""
     if isinstance(value, np.ndarray) and value.dtype.kind in KINDS:
         return {"array": value.tolist(), "dtype": value.dtype.str, "shape": list(value.shape)}
     if isinstance(value, (list, tuple)):
-        items = [packed(item, name) for item in value]
+        items = [to_json(item, name) for item in value]
         return {"tuple": items} if isinstance(value, tuple) else items
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
-        return {"dict": {key: packed(item, name) for key, item in value.items()}}
+        return {"dict": {key: to_json(item, name) for key, item in value.items()}}
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, (bool, int, float, str)):
@@ -71,9 +71,9 @@ def packed(value: Any, name: str) -> Any:
     raise TypeError(f"recording.{name} holds a {type(value).__name__}, which files cannot hold (expected numbers)")
 
 
-def unpacked(value: Any) -> Any:
+def from_json(value: Any) -> Any:
     if isinstance(value, list):
-        return [unpacked(item) for item in value]
+        return [from_json(item) for item in value]
     if not isinstance(value, dict):
         return value
     if "array" in value:
@@ -82,22 +82,22 @@ def unpacked(value: Any) -> Any:
             raise ValueError(f"an array of {dtype} (expected numbers or text)")
         return np.array(value["array"], dtype).reshape(value["shape"])
     if "tuple" in value:
-        return tuple(unpacked(value["tuple"]))
-    return {key: unpacked(item) for key, item in value["dict"].items()}
+        return tuple(from_json(value["tuple"]))
+    return {key: from_json(item) for key, item in value["dict"].items()}
 
 
-def described(path: Path, text: bytes) -> tuple[dict[str, Any], Values]:
-    """The entries of a JSON text: about the file, and values."""
+def parse_description(path: Path, text: bytes) -> tuple[dict[str, Any], Values]:
+    """The entries of a JSON text: RESERVED ones, and values."""
     try:
         entries = json.loads(text)
-        return checked(path, {name: x if name in RESERVED else unpacked(x) for name, x in entries.items()})
+        return split_entries(path, {name: x if name in RESERVED else from_json(x) for name, x in entries.items()})
     except PARSING as problem:
         if isinstance(problem, FileError):
             raise
         fail(path, f"has no valid description of a recording ({problem})")
 
 
-def checked(path: Path, entries: dict[str, Any]) -> tuple[dict[str, Any], Values]:
+def split_entries(path: Path, entries: dict[str, Any]) -> tuple[dict[str, Any], Values]:
     if HEAD not in entries:
         fail(path, "is not a recording (expected a file that Recording.save wrote)")
     if entries[HEAD] != VERSION:
@@ -106,10 +106,10 @@ def checked(path: Path, entries: dict[str, Any]) -> tuple[dict[str, Any], Values
     return about, {name: value for name, value in entries.items() if name not in RESERVED}
 
 
-def table(values: Values, layout: Layout) -> dict[str, np.ndarray]:
+def table_columns(values: Values, layout: Layout) -> dict[str, np.ndarray]:
     """Columns in order: [trajectory,] t, q1, q2, ..., qd1, ..., energy and, if integrated, work and heat.
 
-    Where joints have several degrees of freedom the columns are q.base.x, ..., qd.base.wx, ...
+    If joints have several degrees of freedom, the columns are q.base.x, ..., qd.base.wx, ...
     """
     t, q = values["t"], values["q"]
     batch, count = q.shape[:-2], int(np.prod(q.shape[:-2], dtype=int))
@@ -118,31 +118,31 @@ def table(values: Values, layout: Layout) -> dict[str, np.ndarray]:
     return columns | {name: values[name].ravel() for name in COLUMNS if name in values and name not in PER_JOINT}
 
 
-def beside(about: dict[str, Any], values: Values) -> dict[str, Any]:
-    """What a table cannot hold; the times too if it has no rows to hold them."""
+def table_metadata(about: dict[str, Any], values: Values) -> dict[str, Any]:
+    """Everything a table cannot hold; the times too if it has no rows."""
     batch = values["q"].shape[:-2]
     inside = COLUMNS if 0 in batch else ("t", *COLUMNS)
-    rest = {name: packed(value, name) for name, value in values.items() if name not in inside}
+    rest = {name: to_json(value, name) for name, value in values.items() if name not in inside}
     return {**about, "batch": list(batch), **rest}
 
 
-def untabled(path: Path, about: dict[str, Any], values: Values, columns: dict[str, np.ndarray]) -> Values:
-    """Values from the columns of a table, which must be those that `table` makes."""
+def values_from_table(path: Path, about: dict[str, Any], values: Values, columns: dict[str, np.ndarray]) -> Values:
+    """Values from the columns of a table; they must be those of `table_columns`."""
     named = any(label.startswith("q.") for label in columns)
-    layout = Layout.of(robot_of(path, about)) if named else Layout.numbered(sum(word_of(x) == "q" for x in columns))
+    layout = Layout.of(robot_of(path, about)) if named else Layout.numbered(sum(quantity_of(x) == "q" for x in columns))
     try:
         batch = tuple(map(int, about["batch"]))
         count = int(np.prod(batch, dtype=int))
         t = columns["t"] if not count or not batch else columns["t"].reshape(count, -1)[0]
-        restored = dict(values) if not count else {**values, "t": np.array(t, float)}
-        shape = (*batch, len(restored["t"]))
+        result = dict(values) if not count else {**values, "t": np.array(t, float)}
+        shape = (*batch, len(result["t"]))
         for name in COLUMNS:
             if name in PER_JOINT:
-                joints = [column for label, column in columns.items() if word_of(label) == name]
-                restored[name] = np.stack(joints, axis=-1).reshape((*shape, len(joints)))
+                joints = [column for label, column in columns.items() if quantity_of(label) == name]
+                result[name] = np.stack(joints, axis=-1).reshape((*shape, len(joints)))
             elif name in columns:
-                restored[name] = columns[name].reshape(shape)
-        expected = table(restored, layout)
+                result[name] = columns[name].reshape(shape)
+        expected = table_columns(result, layout)
     except (KeyError, ValueError, TypeError) as problem:
         fail(path, f"its rows and columns do not make a recording ({problem})")
     if list(expected) != list(columns):
@@ -150,11 +150,11 @@ def untabled(path: Path, about: dict[str, Any], values: Values, columns: dict[st
     for name in ("trajectory", "t"):
         if name in expected and not np.array_equal(expected[name], columns[name]):
             fail(path, f"column {name} does not run through the same times for each trajectory")
-    return restored
+    return result
 
 
-def word_of(label: str) -> str:
-    """What a column holds: the q of q1 or of q.base.x."""
+def quantity_of(label: str) -> str:
+    """The quantity in a column: the q of q1 or of q.base.x."""
     return label.partition(".")[0].rstrip("0123456789")
 
 
@@ -172,7 +172,7 @@ def fail(path: Path, message: str, line: int | None = None) -> NoReturn:
 
 def write_npz(file: BinaryIO, about: dict[str, Any], values: Values, _: Layout) -> None:
     arrays: Values = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
-    text = json.dumps({**about, **{name: packed(values[name], name) for name in values if name not in arrays}})
+    text = json.dumps({**about, **{name: to_json(values[name], name) for name in values if name not in arrays}})
     np.savez(file, about=np.frombuffer(text.encode(), np.uint8), **arrays)
 
 
@@ -185,12 +185,12 @@ def read_npz_file(path: Path, content: bytes) -> tuple[dict[str, Any], Values]:
         fail(path, f"is a damaged archive ({problem})")
     if "about" not in arrays:
         fail(path, "is an archive of something else: it holds no 'about' (expected what Recording.save writes)")
-    about, values = described(path, arrays.pop("about").tobytes())
+    about, values = parse_description(path, arrays.pop("about").tobytes())
     return about, {**values, **arrays}
 
 
 def write_parquet_file(file: BinaryIO, about: dict[str, Any], values: Values, layout: Layout) -> None:
-    write_parquet(file, table(values, layout), {HEAD: json.dumps(beside(about, values))})
+    write_parquet(file, table_columns(values, layout), {HEAD: json.dumps(table_metadata(about, values))})
 
 
 def read_parquet_file(path: Path, content: bytes) -> tuple[dict[str, Any], Values]:
@@ -200,20 +200,20 @@ def read_parquet_file(path: Path, content: bytes) -> tuple[dict[str, Any], Value
         fail(path, f"is no Parquet file, or a damaged one ({problem})")
     if HEAD not in metadata:
         fail(path, f"is a table of something else: no {HEAD!r} in its metadata (expected what Recording.save writes)")
-    about, values = described(path, metadata[HEAD].encode())
-    return about, untabled(path, about, values, {name: np.array(column) for name, column in columns.items()})
+    about, values = parse_description(path, metadata[HEAD].encode())
+    return about, values_from_table(path, about, values, {name: np.array(column) for name, column in columns.items()})
 
 
 def write_csv(file: BinaryIO, about: dict[str, Any], values: Values, layout: Layout) -> None:
-    entries = beside(about, values)
+    entries = table_metadata(about, values)
     comments = [f"{HEAD}: {entries.pop(HEAD)}"]
     comments += [f"robot: {line}" for line in entries.pop("robot").rstrip("\n").split("\n")]
     comments += [f"{name}: {json.dumps(value)}" for name, value in entries.items()]
-    write_table(file, table(values, layout), comments)
+    write_table(file, table_columns(values, layout), comments)
 
 
 def refuse_comments(path: Path, columns: Iterable[str]) -> None:
-    """Raise an error for columns that others would cut short: read_csv(comment="#") does, even within quotes."""
+    """Raise an error for names with "#": read_csv(comment="#") of pandas would cut them, even within quotes."""
     name = next((name for name in columns if "#" in name), None)
     if name is not None:
         fail(path, f"column {name!r} has a '#', which begins a comment (expected .npz or .parquet, or another name)")
@@ -231,14 +231,14 @@ def read_csv(path: Path, content: bytes) -> tuple[dict[str, Any], Values]:
             robot.append(value.strip())
             continue
         try:
-            entries[key] = json.loads(value) if key in RESERVED else unpacked(json.loads(value))
+            entries[key] = json.loads(value) if key in RESERVED else from_json(json.loads(value))
         except PARSING as problem:
             fail(path, f"is not '# key: value', the value in JSON ({problem})", number)
-    about, values = checked(path, {**entries, "robot": "\n".join(robot) + "\n"})
-    return about, untabled(path, about, values, columns_of(path, text))
+    about, values = split_entries(path, {**entries, "robot": "\n".join(robot) + "\n"})
+    return about, values_from_table(path, about, values, read_csv_columns(path, text))
 
 
-def columns_of(path: Path, text: str) -> dict[str, np.ndarray]:
+def read_csv_columns(path: Path, text: str) -> dict[str, np.ndarray]:
     samples = parse_table(path, text, strip=False)
     if "t" not in samples.names or not any(name == "q1" or name.startswith("q.") for name in samples.names):
         fail(path, "has no line with the columns' names (expected t,q1,...)", samples.line)
@@ -271,18 +271,33 @@ def save(recording: Recording, path: str | os.PathLike[str]) -> None:
         fail(target, str(problem))
     layout = Layout.of(recording.robot)
     if target.suffix.lower() == ".csv":
-        refuse_comments(target, table(values, layout))
+        refuse_comments(target, table_columns(values, layout))
     about = {HEAD: VERSION, "sha256": digest({**values, **robot}), **robot}
     with atomic_write(target) as file:
         FORMATS[target.suffix.lower()].write(file, about, values, layout)
 
 
 def load_recording(path: str | os.PathLike[str], robot: Robot | None = None) -> Recording:
-    """A recording that `Recording.save` wrote, as it was to the last bit.
+    """Read a file of `Recording.save`: the same recording, bit for bit.
 
-    Its robot is made anew from the table in the file. If a robot is given, it must be that one, and becomes the
-    recording's. Files that were damaged or changed are refused.
+    Parameters
+    ----------
+    path : path
+        A .npz, .csv or .parquet file.
+    robot : Robot, optional
+        The recording's robot; it must equal the one in the file. By default it is made from the table in the file.
 
+    Returns
+    -------
+    Recording
+
+    Raises
+    ------
+    FileError
+        The file is damaged, changed, not a recording, or of another robot.
+
+    Examples
+    --------
     >>> import tempfile, linkwise as lw
     >>> fall = lw.simulate(lw.load("planar3"), [0, 0, 0], [0, 0, 0], 1.0, samples=11)
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -301,18 +316,18 @@ def load_recording(path: str | os.PathLike[str], robot: Robot | None = None) -> 
     robot_entries: dict[str, Any] = {key: about[key] for key in ("robot", "regrouped") if key in about}
     if digest({**values, **robot_entries}) != about.get("sha256"):
         fail(source, "was damaged or changed since it was written (its checksum does not match)")
-    return restored(source, about, values, robot)
+    return build_recording(source, about, values, robot)
 
 
 def event_records(events: Any) -> Any:
-    """`EventRecord`s, in the same nesting, of the plain tuples that a file holds."""
+    """`EventRecord`s from the plain tuples in a file, with the same nesting."""
     if not events or isinstance(events[0], tuple):
         return tuple(map(event_records, events))
     return EventRecord(*events)
 
 
 def values_of(recording: Recording) -> Values:
-    """All that a file is to hold, without the robot and without fields that have their default."""
+    """The contents of a file, except the robot and fields with their default."""
     values: Values = {}
     for field in fields(Recording):
         value = getattr(recording, field.name)
@@ -322,45 +337,45 @@ def values_of(recording: Recording) -> Values:
     return values | {name: np.asarray(values[name], float) for name in ("t", *COLUMNS) if name in values}
 
 
-def restored(path: Path, about: dict[str, Any], values: Values, robot: Robot | None) -> Recording:
-    known = {field.name: field for field in fields(Recording)}
-    unknown = [name for name in values if name not in known and name not in DERIVED]
-    needed = [name for name, field in known.items() if field.default is MISSING and name != "robot"]
+def build_recording(path: Path, about: dict[str, Any], values: Values, robot: Robot | None) -> Recording:
+    recorded = {field.name: field for field in fields(Recording)}
+    unknown = [name for name in values if name not in recorded and name not in DERIVED]
+    needed = [name for name, field in recorded.items() if field.default is MISSING and name != "robot"]
     missing = [name for name in (*needed, *DERIVED[:3]) if name not in values]
     if unknown or missing:
         fail(path, f"{'holds unknown' if unknown else 'lacks'} {', '.join(unknown or missing)}")
     stored = robot_of(path, about)
     if robot is not None and robot != stored:
-        differs = difference(stored, robot)
+        differs = describe_difference(stored, robot)
         fail(path, f"holds robot {stored.name!r}, which is not the robot {robot.name!r} given: {differs}")
     for name, words in (("status", STATUS), ("integrator", integrators())):
         other = [word for word in np.array(values[name], dtype=object).ravel().tolist() if word not in words]
         if other:
             fail(path, f"{name} is {other[0]!r} (expected {', '.join(map(repr, words))})")
     values = {**values, "events": event_records(values.get("events", ()))}
-    recording = Recording(stored if robot is None else robot, **{k: v for k, v in values.items() if k in known})
-    vars(recording).update({k: v for k, v in values.items() if k not in known})  # where cached properties look first
+    recording = Recording(stored if robot is None else robot, **{k: v for k, v in values.items() if k in recorded})
+    vars(recording).update({k: v for k, v in values.items() if k not in recorded})  # fills the cached properties
     return recording
 
 
 def robot_entry(robot: Robot) -> dict[str, Any]:
-    """The robot's table, and whether its parameters were regrouped; an error if that does not give the robot again."""
+    """The robot's table, and whether it was regrouped; an error if the robot cannot be made from that."""
     text = toml.to_text(robot)
-    again = toml.from_text(text, Path(robot.name))
-    if again == robot:
+    copy = toml.from_text(text, Path(robot.name))
+    if copy == robot:
         return {"robot": text}
-    if again.regrouped() == robot:
+    if copy.regrouped() == robot:
         return {"robot": text, "regrouped": True}
     raise FileError(f"robot {robot.name!r} has other numbers than its table, which no file can hold")
 
 
-def difference(stored: Robot, other: Robot) -> str:
+def describe_difference(stored: Robot, other: Robot) -> str:
     if len(stored.links) != len(other.links):
         return f"{stored.n} joints, not {other.n}"
-    for link, wanted in zip(stored.links, other.links, strict=True):
-        if link.name != wanted.name:
-            return f"{link.name!r}, not {wanted.name!r}"
-        if link != wanted:
+    for link, expected in zip(stored.links, other.links, strict=True):
+        if link.name != expected.name:
+            return f"{link.name!r}, not {expected.name!r}"
+        if link != expected:
             return f"link {link.name!r} differs"
     if stored.couplings != other.couplings:
         return "its couplings differ"
@@ -368,4 +383,4 @@ def difference(stored: Robot, other: Robot) -> str:
 
 
 def to_pandas(recording: Recording) -> Any:
-    return import_optional("pandas").DataFrame(table(values_of(recording), Layout.of(recording.robot)))
+    return import_optional("pandas").DataFrame(table_columns(values_of(recording), Layout.of(recording.robot)))

@@ -1,4 +1,4 @@
-"""One trajectory of a recording: cut where it ended, and as a motion that can be drawn."""
+"""One trajectory of a recording: cut at its end, and as a motion for drawing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .recording import Recording
 
 
 def motion_of(recording: Recording, trajectory: Any = None) -> Motion:
-    """What was reached of a trajectory; the first of several, unless another is asked for."""
+    """The reached part of a trajectory; of a batch, by default of the first."""
     index = index_of(recording, trajectory)
     parts = reached_parts(recording, index, ("t", "q", "qd"))
     status, reached = str(np.asarray(recording.status)[index]), float(np.asarray(recording.reached)[index])
@@ -26,9 +26,9 @@ def motion_of(recording: Recording, trajectory: Any = None) -> Motion:
 
 
 def reached_parts(recording: Recording, index: tuple[int, ...], names: Sequence[str]) -> dict[str, Any]:
-    """What these hold of one trajectory while it is finite, and then the state in which it ended, where it is later."""
-    held = {name: getattr(recording, name) for name in names}
-    parts = {name: x if name == "t" else x[index] for name, x in held.items() if x is not None}
+    """These arrays of one trajectory while it is finite, and then its end state if that is later."""
+    arrays = {name: getattr(recording, name) for name in names}
+    parts = {name: x if name == "t" else x[index] for name, x in arrays.items() if x is not None}
     finite = np.isfinite(parts["q"]).all(axis=-1) & np.isfinite(parts["qd"]).all(axis=-1)
     count = len(finite) if finite.all() else int(np.argmin(finite))
     parts = {name: x[:count] for name, x in parts.items()}
@@ -41,7 +41,7 @@ def reached_parts(recording: Recording, index: tuple[int, ...], names: Sequence[
 
 
 def index_of(recording: Recording, trajectory: Any) -> tuple[int, ...]:
-    """Where the trajectory is in the batch: its number in the order of `numpy.ravel`, or an index for each axis."""
+    """The trajectory's index in the batch, from its number in the order of `numpy.ravel` or one number per axis."""
     batch = recording.batch
     if not batch:
         if trajectory not in (None, 0):
@@ -51,12 +51,12 @@ def index_of(recording: Recording, trajectory: Any) -> tuple[int, ...]:
     expected = f"(expected a whole number below {count}" + (f", or {len(batch)} of them)" if len(batch) > 1 else ")")
     if not count:
         raise ValueError("the recording has no trajectories (expected some)")
-    given = 0 if trajectory is None else trajectory
+    chosen = 0 if trajectory is None else trajectory
     try:
-        if isinstance(given, tuple):
-            index = tuple(int(k) % size if -size <= k < size else size for k, size in zip(given, batch, strict=True))
+        if isinstance(chosen, tuple):
+            index = tuple(int(k) % size if -size <= k < size else size for k, size in zip(chosen, batch, strict=True))
         else:
-            number = given.__index__()
+            number = chosen.__index__()
             index = tuple(map(int, np.unravel_index(number % count if -count <= number < count else count, batch)))
     except (AttributeError, TypeError, ValueError):
         raise ValueError(f"trajectory is {trajectory!r} {expected}") from None
@@ -66,9 +66,9 @@ def index_of(recording: Recording, trajectory: Any) -> tuple[int, ...]:
 
 
 def until_end(recording: Recording) -> Recording:
-    """One trajectory without the samples that it did not reach; the last is the state in which it ended.
+    """A single trajectory without the samples it did not reach; its last sample is the end state.
 
-    A batch stays as it is: its trajectories share their times.
+    A batch is returned as it is: its trajectories share their times.
     """
     finite = np.isfinite(recording.q).all(axis=-1) & np.isfinite(recording.qd).all(axis=-1)
     if recording.batch or finite.all() or not finite.any():

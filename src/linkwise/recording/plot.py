@@ -1,4 +1,4 @@
-"""Pictures of recordings."""
+"""Plots of recordings."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ QUATERNION = "quaternion"
 IMBALANCE = "energy imbalance (J)"
 ENDED = "#b00020"
 EVENTS = ("0.1", "#5e35b1", "#00695c", "#8d6e63", "0.5", "#ad1457")  # colours by name of the event, dotted
-MOST_ENTRIES = 24  # of the legend; of robots whose joints have several degrees of freedom, not all are shown by default
-ROUNDING = 1e-12  # of curves, relative to their size, or to that of the robot's lengths and torques
-FLAT = 0.055  # half of the scale of a constant curve, as matplotlib has it for zero
+MOST_ENTRIES = 24  # of the legend; large robots with free or ball joints show no more degrees of freedom by default
+ROUNDING = 1e-12  # rounding errors of curves, relative to their size, or to the robot's lengths and torques
+FLAT = 0.055  # half the y range of a constant curve, as matplotlib's for zero
 MOST_LINES = 50  # trajectories that are drawn one by one
 BAND = (5.0, 50.0, 95.0)  # percentiles
 
@@ -40,12 +40,12 @@ def figure_of(recording: Recording, joints: str | int | Sequence[str | int] | No
     layout, sorts = Layout.of(robot), kinds_of(robot)
     large = layout.labelled and robot.n + 4 * len(layout.quaternions) > MOST_ENTRIES
     crowded = large and joints is None
-    shown = largest_movers(recording) if crowded else chosen(robot, joints)
+    shown = largest_movers(recording) if crowded else select_degrees(robot, joints)
     plain = {v: p for p, v in layout.plain if v in shown}
     turning = [b for b, (_, v) in enumerate(layout.quaternions) if {v, v + 1, v + 2} & set(shown)]
     spins = {v + i for b in turning for v in [layout.quaternions[b][1]] for i in range(3)}
     numbered = enumerate(sorted({*shown, *spins}))
-    styles = {k: joint_style(i if large else k) for i, k in numbered}  # the same in all panels
+    styles = {k: joint_style(i if large else k) for i, k in numbered}
     kinds = [kind for kind in "RP" if any(sorts[k] == kind for k in shown)]
     torques = np.nan_to_num(recording.tau)
     acts = {kind: any(torques[..., k].any() for k in shown if sorts[k] == kind) for kind in kinds}
@@ -69,15 +69,15 @@ def figure_of(recording: Recording, joints: str | int | Sequence[str | int] | No
             kind = sorts[k]
             if name + kind in axes:
                 style = styles[k] | (stairs if name == "tau" else {})
-                draw(axes[name + kind], recording, values[..., plain[k] if name == "q" else k], style)
+                draw_quantity(axes[name + kind], recording, values[..., plain[k] if name == "q" else k], style)
                 axes[name + kind].set_ylabel(LABELS[name][kind])
     quaternions: dict[int, dict[str, Any]] = {}
     for i, (p, v) in enumerate(layout.quaternions[b] for b in turning):  # qx, qy, qz look as wx, wy, wz do
         quaternions |= {p: grey_style(i), **{p + k + 1: styles[v + k] for k in range(3)}}
     for p, style in quaternions.items():
-        draw(axes[QUATERNION], recording, recording.q[..., p], style)
+        draw_quantity(axes[QUATERNION], recording, recording.q[..., p], style)
         axes[QUATERNION].set_ylabel(QUATERNION)
-    draw(axes["imbalance"], recording, recording.imbalance, {"color": theme_colour("0.25")})
+    draw_quantity(axes["imbalance"], recording, recording.imbalance, {"color": theme_colour("0.25")})
     axes["imbalance"].set_ylabel(IMBALANCE)
     events = events_by_name(recording)
     sizes = panel_sizes(recording)
@@ -86,12 +86,12 @@ def figure_of(recording: Recording, joints: str | int | Sequence[str | int] | No
             show_rounding_as_constant(panel, sizes.get(name, 1.0))
         finish_panel(panel, recording)
         mark_events(panel, recording, events)
-    for name in {"imbalance", *panels[-2]} if len(kinds) > 1 else {"imbalance"}:  # wherever nothing like it is below
+    for name in {"imbalance", *panels[-2]} if len(kinds) > 1 else {"imbalance"}:  # the lowest panels of each column
         axes[name].tick_params(labelbottom=True)
         axes[name].set_xlabel("time (s)")
-    legend(figure, recording, {k: styles[k] for k in shown}, quaternions, events)
+    add_legend(figure, recording, {k: styles[k] for k in shown}, quaternions, events)
     figure.align_ylabels()
-    text = title(recording)
+    text = figure_title(recording)
     if crowded:
         free = "free joints and " if any(joint.kind.name == "free" for joint in robot.moving) else ""
         text += f"\n{len(shown)} of {robot.n} degrees of freedom: {free}those that move most; joints=... chooses others"
@@ -100,7 +100,7 @@ def figure_of(recording: Recording, joints: str | int | Sequence[str | int] | No
 
 
 def largest_movers(recording: Recording) -> list[int]:
-    """The degrees of freedom of free joints, and of those that move furthest, as many as one legend holds."""
+    """The degrees of freedom of free joints and of the joints that move most, as many as the legend holds."""
     robot = recording.robot
     q = np.where(np.isfinite(recording.q), recording.q, np.nan)
     span = np.fmax.reduce(q, axis=-2) - np.fmin.reduce(q, axis=-2)  # NaN of trajectories that never started
@@ -117,12 +117,12 @@ def largest_movers(recording: Recording) -> list[int]:
 
 
 def kinds_of(robot: Robot) -> list[str]:
-    """Of each degree of freedom: whether it is a displacement, P, or a rotation, R."""
+    """For each degree of freedom, P if it is a displacement, R if it is a rotation."""
     return ["R" if link.joint.angular else "P" for link, _ in robot.driving]
 
 
-def chosen(robot: Robot, joints: str | int | Sequence[str | int] | None) -> list[int]:
-    """Degrees of freedom by number, as asked for by name, label or number."""
+def select_degrees(robot: Robot, joints: str | int | Sequence[str | int] | None) -> list[int]:
+    """The numbers of the degrees of freedom that `joints` names or numbers."""
     if joints is None:
         return list(range(robot.n))
     labels = degrees_by_name(robot)
@@ -132,12 +132,11 @@ def chosen(robot: Robot, joints: str | int | Sequence[str | int] | None) -> list
             indices += labels[joint]
         elif not is_integer(joint):
             known = ", ".join(map(repr, robot.joint_names))
-            several = [name for name in labels if name not in robot.names]
-            of = f", a coordinate such as {several[-1]!r}" if several else ""
-            hint = near_miss(joint, labels)
+            others = [name for name in labels if name not in robot.names]
+            example = f", a coordinate such as {others[-1]!r}" if others else ""
             raise ValueError(
-                f"joints: robot {robot.name!r} has no joint {joint!r}{hint} (expected one of {known}{of}, or a number"
-                f" from 0 to {robot.n - 1})"
+                f"joints: robot {robot.name!r} has no joint {joint!r}{near_miss(joint, labels)} (expected one of"
+                f" {known}{example}, or a number from 0 to {robot.n - 1})"
             )
         elif not -robot.n <= joint < robot.n:
             raise ValueError(f"joints: {joint!r} (expected a number from 0 to {robot.n - 1} or a joint's name)")
@@ -149,7 +148,7 @@ def chosen(robot: Robot, joints: str | int | Sequence[str | int] | None) -> list
 
 
 def degrees_by_name(robot: Robot) -> dict[str, list[int]]:
-    """The degrees of freedom of each joint and of each label of q or qd; a quaternion's are its angular velocity."""
+    """The degrees of freedom of each joint and label of q or qd; a quaternion has those of its angular velocity."""
     layout = Layout.of(robot)
     degrees = {robot.q_names[p]: [v] for p, v in layout.plain}
     degrees |= {robot.q_names[p + i]: [v, v + 1, v + 2] for p, v in layout.quaternions for i in range(4)}
@@ -157,25 +156,25 @@ def degrees_by_name(robot: Robot) -> dict[str, list[int]]:
     return degrees | {name: list(range(robot.n))[robot.v_slice(name)] for name in robot.names}
 
 
-def draw(axes: Axes, recording: Recording, values: np.ndarray, style: dict[str, Any]) -> None:
+def draw_quantity(axes: Axes, recording: Recording, values: np.ndarray, style: dict[str, Any]) -> None:
     """One quantity (..., samples): lines, or median and band."""
     t = recording.t
     lines = values.reshape(-1, len(t))
     if len(lines) <= MOST_LINES:
         many = len(lines) > 1
         width, alpha = (0.8, max(0.25, len(lines) ** -0.4)) if many else (1.6, 1.0)
-        alone = np.isfinite(lines).sum(axis=1).max(initial=0) < 2  # a line of one point would not be seen
-        axes.plot(t, lines.T, **style, linewidth=width, alpha=alpha, marker="." if alone else "")
+        single = np.isfinite(lines).sum(axis=1).max(initial=0) < 2  # a line of one point is invisible
+        axes.plot(t, lines.T, **style, linewidth=width, alpha=alpha, marker="." if single else "")
         return
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # where no trajectory arrived there is nothing to draw
+        warnings.simplefilter("ignore", RuntimeWarning)  # of times that no trajectory reached
         low, middle, high = np.nanpercentile(lines, BAND, axis=0)
     axes.fill_between(t, low, high, color=style["color"], alpha=0.2, linewidth=0)
     axes.plot(t, middle, **style, linewidth=1.6)
 
 
 def finish_panel(axes: Axes, recording: Recording) -> None:
-    """What all panels share: grid, the line at zero, and where trajectories ended early."""
+    """Grid, line at zero, and marks at early ends of trajectories."""
     first, last = float(recording.t[0]), float(recording.t[-1])
     furthest = float(np.max(recording.reached, initial=first))
     if first < furthest < 0.8 * last:  # the rest of the time is empty
@@ -185,7 +184,7 @@ def finish_panel(axes: Axes, recording: Recording) -> None:
     style_axes(axes, zero=0.8 if low < 0.0 < high else 0.0)
     ended = np.asarray(recording.reached)[np.asarray(recording.status) != "done"]
     if not recording.batch:
-        marked = {t for _, t, _ in recording.event_list}  # by the lines of the events
+        marked = {t for _, t, _ in recording.event_list}
         for time in (time for time in np.atleast_1d(ended).tolist() if time not in marked):
             axes.axvline(time, color=theme_colour(ENDED), linewidth=1.0, linestyle=(0, (4, 3)))
     elif ended.size:
@@ -206,14 +205,14 @@ def event_style(k: int, recording: Recording) -> dict[str, Any]:
 
 
 def mark_events(axes: Axes, recording: Recording, events: dict[str, list[float]]) -> None:
-    """Lines from bottom to top, or marks at the top where there are several trajectories."""
+    """Vertical lines, or marks at the top for a batch."""
     low = 0.94 if recording.batch else 0.0
     for k, times in enumerate(events.values()):
         axes.vlines(times, low, 1.0, transform=axes.get_xaxis_transform(), zorder=1, **event_style(k, recording))
 
 
 def panel_sizes(recording: Recording) -> dict[str, float]:
-    """What curves of lengths and of torques are small beside; angles and quaternions, beside 1."""
+    """The scale of each panel's quantity, to judge rounding errors by: 1 for angles and quaternions."""
     robot = recording.robot
     if robot.symbolic:
         return {}
@@ -226,15 +225,15 @@ def panel_sizes(recording: Recording) -> dict[str, float]:
 
 
 def show_rounding_as_constant(axes: Axes, least: float) -> None:
-    """A scale on which curves that differ by rounding errors alone, beside `least` or themselves, are straight."""
+    """Choose the y range such that variations by rounding errors, relative to `least` or the curve, look flat."""
     low, high = axes.dataLim.intervaly
     middle, size = (low + high) / 2.0, max(least, abs(low), abs(high))
-    constant = low == high and not 0.0 < abs(low) <= ROUNDING * least  # which matplotlib itself scales well
+    constant = low == high and not 0.0 < abs(low) <= ROUNDING * least  # matplotlib scales these well
     if high - low <= ROUNDING * size and not constant:
         axes.set_ylim(middle - FLAT * size, middle + FLAT * size)
 
 
-def legend(
+def add_legend(
     figure: Figure,
     recording: Recording,
     styles: dict[int, dict[str, Any]],
@@ -265,7 +264,7 @@ def legend(
 
 
 def rate_labels(robot: Robot) -> list[str]:
-    """The label of each degree of freedom, for its position and its rate: "base.x, vx" where these differ."""
+    """The label of each degree of freedom: "base.x, vx" if the labels of position and rate differ."""
     names = list(robot.v_names)
     for p, v in Layout.of(robot).plain:
         if robot.q_names[p] != names[v]:
@@ -273,7 +272,7 @@ def rate_labels(robot: Robot) -> list[str]:
     return names
 
 
-def title(recording: Recording) -> str:
+def figure_title(recording: Recording) -> str:
     count = int(np.prod(recording.batch, dtype=int))
     text = f"{plot_text(recording.robot.name)}: {recording.extent}"
     if count > MOST_LINES:

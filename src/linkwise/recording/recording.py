@@ -1,4 +1,4 @@
-"""What a simulation gives."""
+"""The result of a simulation: samples, events, energies, wrenches; its summary, plots and animation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..api.functions import ComponentAxes, forward_dynamics, joint_wrenches, kin
 from ..equality import ComparesArrays, identical
 from ..errors import printable
 from ..lazy import cached_property
-from ..printing import Description, notebook_html
+from ..printing import Description, align_columns, notebook_html
 from ..robot import Robot
 from ..robot.description import size_of
 
@@ -35,11 +35,11 @@ class TimeNamesAndState(NamedTuple):
 
 
 class EventRecord(ComparesArrays, TimeNamesAndState):
-    """An event of a trajectory: its time, the names of the events that crossed zero there, and the state."""
+    """An event of a trajectory: its time, the names of the functions that crossed zero, and the state."""
 
 
 class End(NamedTuple):
-    """The state in which each trajectory ended, at the time `reached`; work and heat where they are accounted for."""
+    """The state at the end of each trajectory, at the time `reached`; work and heat if they were integrated."""
 
     q: np.ndarray
     qd: np.ndarray
@@ -49,15 +49,30 @@ class End(NamedTuple):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Recording:
-    """Trajectories at the times `t`: q is (..., len(t), nq), qd (..., len(t), n). What was not reached is NaN.
+    """Trajectories sampled at the times `t`, from `lw.simulate` or `lw.load_recording`. Times not reached are NaN.
 
-    `status` is "done", "stopped" (by an event), "interrupted", "step too small" (it shrank to nothing), "diverged" (a
-    number was no longer finite), "too many steps" (see `max_steps`) or "chattering" (a torque jumps back and forth
-    without end), for each trajectory of a batch; `reached` is its last time. `evaluations` counts those of the
-    right-hand side for steps; samples and events take some more.
+    Torques `tau`, accelerations `qdd` and `energy` are computed when they are first read.
+
+    Attributes
+    ----------
+    t : ndarray
+        Times in s.
+    q, qd : ndarray
+        Configurations (..., len(t), nq) and rates (..., len(t), n).
+    status : str or ndarray of str
+        Of each trajectory: "done", "stopped" (by an event), "interrupted", "step too small", "diverged" (a number
+        was not finite), "too many steps" (see `max_steps`) or "chattering" (a torque jumps back and forth).
+    reached : float or ndarray
+        Last time of each trajectory.
+    steps, rejected, evaluations : int or ndarray
+        Accepted and rejected steps; evaluations of the right-hand side, without those for samples and events.
+    work, heat : ndarray or None
+        Work of torques and wrench, and heat from friction, since the start (J).
+    events : tuple of EventRecord
+        In order of time; nested as the batch.
     """
 
-    simulated: ClassVar[bool] = True  # so that `lw.identify` takes torques of zero for torques
+    simulated: ClassVar[bool] = True  # so that `lw.identify` accepts torques of zero as torques
 
     robot: Robot
     t: np.ndarray
@@ -72,10 +87,10 @@ class Recording:
     rtol: float
     atol: float
     compiled: bool
-    work: np.ndarray | None = None  # of the torques and the wrench since the start
-    heat: np.ndarray | None = None  # lost to friction since the start
-    events: Any = ()  # of each trajectory: `EventRecord`s in order
-    acting: Any = field(default=None, compare=False)  # the problem and its parameters, to find torques again
+    work: np.ndarray | None = None
+    heat: np.ndarray | None = None
+    events: Any = ()
+    acting: Any = field(default=None, compare=False)  # the problem and its parameters, to compute torques again
     end: End | None = field(default=None, compare=False)  # not in files
 
     def __repr__(self) -> str:
@@ -89,9 +104,9 @@ class Recording:
         return notebook_html(self)
 
     def __eq__(self, other: object) -> bool:
-        """Whether the motion and what acted are the same to the last bit.
+        """Whether motion, torques and wrenches are equal bit for bit.
 
-        Accelerations and energy follow from these, and are computed again, compiled or not (`kernels.dispatch`).
+        Accelerations and energy are not compared: they follow from these, and depend on whether they are compiled.
         """
         if not isinstance(other, Recording):
             return NotImplemented
@@ -104,14 +119,14 @@ class Recording:
 
     @property
     def extent(self) -> str:
-        """How much was recorded, as text."""
+        """Number of trajectories, duration and samples, as text."""
         count = " x ".join(map(str, self.batch))
         many = f"{count} trajector{'y' if count == '1' else 'ies'}, " if count else ""
         return f"{many}{self.t[-1]:g} s, {len(self.t)} sample{'s' * (len(self.t) != 1)}"
 
     @property
     def ends(self) -> str:
-        """How it ended, as text: 'done', 'stopped at 1.3 s', '198 done, 2 diverged'."""
+        """The status as text: 'done', 'stopped at 1.3 s', '198 done, 2 diverged'."""
         if not self.batch:
             return str(self.status) if self.status == "done" else f"{self.status} at {self.reached:.6g} s"
         kinds, counts = np.unique(self.status, return_counts=True)
@@ -121,7 +136,7 @@ class Recording:
 
     @property
     def event_list(self) -> list[tuple[tuple[int, ...], float, str]]:
-        """All events in the order of trajectory and time: the trajectory's index, the time and the name."""
+        """All events, by trajectory and time: index of the trajectory, time and name."""
         rows = []
         for index in np.ndindex(self.batch) if self.events else ():
             records = self.events
@@ -132,7 +147,7 @@ class Recording:
 
     @cached_property
     def tau(self) -> np.ndarray:
-        """The torques that acted, friction not among them."""
+        """Applied torques (..., len(t), n), without friction."""
         if self.acting is None:
             reached = np.isfinite(self.q).all(axis=-1, keepdims=True)
             return np.where(reached, 0.0, np.nan)[..., [0] * self.robot.n]
@@ -140,37 +155,43 @@ class Recording:
 
     @cached_property
     def qdd(self) -> np.ndarray:
-        """Accelerations."""
+        """Accelerations (..., len(t), n)."""
         if self.acting is None:
             return np.asarray(forward_dynamics(self.robot, self.q, self.qd, np.zeros(self.robot.n)))
         return np.asarray(self.acting.accelerations(self.q, self.qd, self.tau))
 
     @cached_property
     def energy(self) -> np.ndarray:
-        """Kinetic and potential energy together."""
+        """Kinetic plus potential energy in J, (..., len(t))."""
         kinetic = kinetic_energy(self.robot, self.q, self.qd)
         return np.asarray(kinetic + potential_energy(self.robot, self.q))
 
     @cached_property
     def wrench(self) -> np.ndarray | None:
-        """The wrench that acted on the tip (..., 6) or on every link (..., links, 6), constant in time; or None."""
+        """The constant applied wrench, on the tip (..., 6) or on every link (..., links, 6); or None."""
         wrench: np.ndarray | None = getattr(self.acting, "wrench", None)
         return wrench
 
     @cached_property
     def point(self) -> np.ndarray | None:
-        """Where the wrench acted: (3,) of the tip or (links, 3), in the table frames; None: mass centres."""
+        """Points of application of `wrench`, (3,) or (links, 3), in the table frames; None: mass centres."""
         point: np.ndarray | None = getattr(self.acting, "point", None)
         return point
 
     @property
     def imbalance(self) -> np.ndarray:
-        """How far energy, work and heat are from balance; 0 but for the errors of integration."""
-        kept = self.energy if self.work is None or self.heat is None else self.energy - (self.work - self.heat)
-        return np.asarray(kept - kept[..., :1])
+        """The energy balance, energy - work + heat, relative to the start: integration error in J, (..., len(t))."""
+        balance = self.energy if self.work is None or self.heat is None else self.energy - (self.work - self.heat)
+        return np.asarray(balance - balance[..., :1])
 
     def joint_wrenches(self, axes: ComponentAxes = "base") -> np.ndarray:
-        """All six components at each joint, as `lw.joint_wrenches` gives them: (..., len(t), links, 6)."""
+        """The wrenches in the joints (..., len(t), links, 6), as `lw.joint_wrenches` gives them.
+
+        Parameters
+        ----------
+        axes : {"base", "frame"}, optional
+            Axes of the components: of the base, or of each joint frame.
+        """
         wrench = self.wrench
         if wrench is not None:
             wrench = np.expand_dims(wrench, len(self.batch))  # the same at all samples
@@ -178,8 +199,10 @@ class Recording:
         return np.asarray(joint_wrenches(self.robot, *motion, wrench, point=self.point, axes=axes))
 
     def summary(self) -> Description:
-        """The time reached, the number of steps, the energy balance and the events, as text.
+        """Time reached, number of steps, energy balance and events, as text.
 
+        Examples
+        --------
         >>> import linkwise as lw
         >>> print(lw.simulate(lw.load("planar3"), [0, 0, 0], [0, 0, 0], 1.0, samples=11).summary())
         planar3: 3 joints (RRR)
@@ -197,12 +220,12 @@ class Recording:
         rows |= {
             "samples": f"{len(t)}, from {t[0]:g} to {t[-1]:g} s",
             "status": self.ends,
-            "steps": counted(self.steps),
-            "rejected": counted(self.rejected),
-            "evaluations": counted(self.evaluations),
+            "steps": count_summary(self.steps),
+            "rejected": count_summary(self.rejected),
+            "evaluations": count_summary(self.evaluations),
             "integrator": f"{self.integrator}, rtol {self.rtol:g}, atol {self.atol:g}, "
             + ("compiled" if self.compiled else "in Python"),
-            "largest imbalance": worst(self),
+            "largest imbalance": largest_imbalance(self),
         }
         width = max(map(len, rows))
         title = f"{robot.name}: {size_of(robot)}"
@@ -210,22 +233,22 @@ class Recording:
         return Description("\n".join(lines))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to a .npz, .csv or .parquet file, which `lw.load_recording` reads back to the last bit."""
+        """Write a .npz, .csv or .parquet file. `lw.load_recording` reads it back bit for bit."""
         from .files import save
 
         save(self, path)
 
     def to_numpy(self) -> dict[str, np.ndarray]:
-        """Every array by name, and status, steps and the like as arrays of the batch's shape."""
+        """All arrays by name; status, steps, ... as arrays of the batch's shape."""
         from .files import values_of
 
         skipped = ("integrator", "rtol", "atol", "compiled")
         return {name: np.asarray(value) for name, value in values_of(self).items() if name not in skipped}
 
     def to_pandas(self) -> Any:
-        """A DataFrame with a row for each sample: [trajectory,] t, q1, ..., qd1, ..., qdd1, ..., tau1, ..., energy.
+        """A DataFrame, one row per sample: [trajectory,] t, q1, ..., qd1, ..., qdd1, ..., tau1, ..., energy.
 
-        Where joints have several degrees of freedom, the columns are q.base.x, ..., qd.base.wx, ...
+        If joints have several degrees of freedom, the columns are q.base.x, ..., qd.base.wx, ...
         """
         from .files import to_pandas
 
@@ -234,14 +257,22 @@ class Recording:
     def plot(
         self, path: str | os.PathLike[str] | None = None, joints: str | int | Sequence[str | int] | None = None
     ) -> Figure:
-        """A matplotlib figure: positions, rates, torques if any acted, and the imbalance of energy, over time.
+        """Plot positions, rates, torques (if any) and the energy imbalance over time.
 
-        Events are vertical lines, or marks at the top where there are several trajectories; the legend has their names.
+        Up to 50 trajectories are lines; more are a median and the band from the 5th to the 95th percentile. Events are
+        vertical lines, or marks at the top if there are several trajectories. Quaternions have their own panel.
 
-        `joints` are those to show, by their links' names, by the labels of `robot.q_names` and `robot.v_names`, or by
-        number from 0, which counts degrees of freedom; quaternions have a panel of their own. Without it all are
-        shown; of large robots with free or ball joints, those that move most. `path` is a picture to write. Up to 50
-        trajectories are lines, more are a median and the band from the 5th to the 95th percentile.
+        Parameters
+        ----------
+        path : path, optional
+            Picture to write.
+        joints : str, int or sequence, optional
+            Joints to show: names of links, labels of `robot.q_names` and `robot.v_names`, or numbers of degrees of
+            freedom from 0. By default all; of large robots with free or ball joints, those that move most.
+
+        Returns
+        -------
+        matplotlib Figure
         """
         from ..figures import save_figure
         from .plot import figure_of
@@ -264,15 +295,30 @@ class Recording:
         bodies: bool | None = None,
         progress: bool | None = None,
     ) -> Animation:
-        """A moving picture of the robot, in real time: a .gif, .mp4 (needs ffmpeg) or .html file; notebooks show it.
+        """Animate the robot in real time; notebooks show the result.
 
-        The page is one file that needs no network: it plays, pauses, and the robot can be turned with the mouse.
+        Parameters
+        ----------
+        path : path, optional
+            File to write: .gif, .mp4 (needs ffmpeg), or .html, a single interactive page that needs no network.
+        fps : float, optional
+            Frames per second, interpolated between the samples.
+        speed : float, optional
+            0.1 is slow motion.
+        trajectory : int or tuple of int, optional
+            Which trajectory of a batch; by default the first.
+        width, pause : optional
+            Of .gif and .mp4: width in pixels, and seconds at the end.
+        trail : bool, optional
+            False: do not draw the paths of the tips.
+        view, frames, centres, bodies : optional
+            As in `lw.draw`.
+        progress : bool, optional
+            Show a progress bar; by default on a terminal.
 
-        There are `fps` frames per second, between the samples as the rates of the recording tell; `speed` 0.1 is slow
-        motion. Of a batch, `trajectory` is the one to show, the first if none is given. `view` is as in `lw.draw`.
-        `width` (pixels) and `pause` (seconds at the end) are for .gif and .mp4, the paths of the tips are drawn unless
-        `trail` is False; `frames`, `centres` and `bodies` are as in `lw.draw`. Long work shows its progress on a
-        terminal, or where `progress` is True.
+        Returns
+        -------
+        Animation
         """
         from ..drawing import SceneOptions, animate
         from .one_trajectory import motion_of
@@ -292,36 +338,31 @@ class Recording:
 
 
 def event_lines(recording: Recording) -> list[str]:
-    """A table of the events: all of one trajectory; of several, how often each name occurs."""
+    """A table of all events of one trajectory; for a batch, the number of events of each name."""
     events = recording.event_list
     if not events:
         return []
     if not recording.batch:
         shown = [(f"{t:.6g} s", name) for _, t, name in events[:MOST_EVENTS]]
         more = [f"and {len(events) - MOST_EVENTS} more"] if len(events) > MOST_EVENTS else []
-        return [f"events: {len(events)}", *aligned([("time", "name"), *shown]), *more]
+        return [f"events: {len(events)}", *align_columns([("time", "name"), *shown]), *more]
     rows = [("name", "met", "trajectories", "first", "last")]
     for name in dict.fromkeys(name for _, _, name in events):
-        same = [(index, t) for index, t, other in events if other == name]
-        times = [t for _, t in same]
+        matches = [(index, t) for index, t, other in events if other == name]
+        times = [t for _, t in matches]
         ends = f"{min(times):.6g} s", f"{max(times):.6g} s"
-        rows.append((name, str(len(same)), str(len({index for index, _ in same})), *ends))
-    return [f"events: {len(events)}", *aligned(rows)]
+        rows.append((name, str(len(matches)), str(len({index for index, _ in matches})), *ends))
+    return [f"events: {len(events)}", *align_columns(rows)]
 
 
-def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-
-
-def counted(counts: Any) -> str:
+def count_summary(counts: Any) -> str:
     array = np.asarray(counts)
     if not array.ndim or not array.size:
         return f"{int(array.sum())}"
     return f"{array.min()} to {array.max()}, median {np.median(array):g}, {array.sum()} in all"
 
 
-def worst(recording: Recording) -> str:
+def largest_imbalance(recording: Recording) -> str:
     size = np.abs(recording.imbalance)
     if not np.isfinite(size).any():
         return "unknown"

@@ -1,18 +1,17 @@
-"""Robots as frozen data: a tree of links, the tables they are made from, and the recursions over them."""
+"""Robots as frozen data: trees of links, the tables they are made from, and recursions over the links."""
 
 from ..printing import Description
-from .contraction import contracted, of_tree
 from .coordinates import Axis, LinkCoordinates
 from .description import describe
+from .fingerprint import PerRobot
 from .friction import Friction
 from .joint import Joint, LinkMobility, Prismatic, Revolute, Screw
 from .kinds import KINDS
 from .link import Frame, Link
 from .model import Robot, from_table, require_robot
-from .per_robot import PerRobot
 from .random_robots import chain, random_tree
-from .stand_in import Regrouping, StandIn, before_regrouping
-from .walk import Contraction, Walk, inward, outward, toward_base
+from .symbols import Regrouping, StandIn, before_regrouping
+from .walk import Contraction, Walk, contracted, inward, of_tree, outward, toward_base
 
 __all__ = [
     "KINDS",

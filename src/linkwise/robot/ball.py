@@ -1,12 +1,12 @@
 """A ball joint as three revolute joints x, y, z, all at angle zero behind the rotation R of the state.
 
-These are Euler angles θ whose origin is moved to every state anew, so that they are never singular. At zero their rates
-are the angular velocity ω in the body's frame, torques are about the body's axes, and
+These are Euler angles θ that are centred at every state, so they are never singular. At zero their rates are the
+angular velocity ω in the body's frame, their torques are about the body's axes, and
 
     ω = B(θ) θ̇,   B(0) = 1,   Ḃ = [[0, ω_z, 0], [-ω_z, 0, 0], [ω_y, 0, 0]]
     ω̇ = θ̈ + γ,    γ = Ḃ ω = (ω_y ω_z, -ω_x ω_z, ω_x ω_y)
 
-γ is taken off and added where the public functions begin and end (`robot.coordinates`).
+The public functions subtract γ from their inputs and add it to their results (`robot.coordinates`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CYCLE = Rotation(((0.0, 0.0, 1.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)))  # its z i
 
 @no_further_data
 class BallAxis(Revolute):
-    """One of the three; `spins` are the components of ω that are known at a link, x and y on the way outward."""
+    """One of the three axes; `spins` are the components of ω up to this axis."""
 
     kind = "ball"
     width: ClassVar[int] = 0  # the angle is always zero
@@ -33,7 +33,7 @@ class BallAxis(Revolute):
         return Placement.identity()
 
     def split(self, body: RigidInertia) -> tuple[RigidInertia, RigidInertia]:
-        """Only the mass may belong to the parent: as a point at the joint's centre, which both have."""
+        """Only the mass can move to the parent, as a point at the joint's centre."""
         kept = RigidInertia(0.0, body.moment, body.tensor)
         return kept, RigidInertia(body.mass, Vector.zero(), Symmetric.zero())
 
@@ -77,7 +77,7 @@ class BallZ(BallAxis):
         return mul(spins.x, spins.y), Vector(0.0, 0.0, spins.z)
 
     def identifiable(self, body: RigidInertia, mobility: LinkMobility) -> tuple[dict[str, Scalar], RigidInertia]:
-        """The first moment where gravity acts or the centre moves, and the whole tensor."""
+        """The whole tensor, and the first moment if gravity acts or the centre moves."""
         h, J = body.moment, body.tensor
         swung = {"hx": h.x, "hy": h.y, "hz": h.z} if mobility.swings else {}
         tensor = {"Jxx": J.xx, "Jxy": J.xy, "Jxz": J.xz, "Jyy": J.yy, "Jyz": J.yz, "Jzz": J.zz}

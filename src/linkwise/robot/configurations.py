@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -14,8 +13,19 @@ from .model import Robot, require_robot
 
 
 def neutral(robot: Robot) -> np.ndarray:
-    """The configuration of zeros, with quaternions (1, 0, 0, 0), which do not turn: (nq,).
+    """The configuration of zeros, with identity quaternions (1, 0, 0, 0).
 
+    Parameters
+    ----------
+    robot : Robot
+
+    Returns
+    -------
+    ndarray
+        (nq,)
+
+    Examples
+    --------
     >>> import linkwise as lw
     >>> lw.neutral(lw.chain(3, joints="RSP"))
     array([0., 1., 0., 0., 0., 0.])
@@ -26,13 +36,28 @@ def neutral(robot: Robot) -> np.ndarray:
     return q
 
 
-def random_configuration(robot: Robot, rng: Any, shape: int | tuple[int, ...] = ()) -> np.ndarray:
-    """Random configurations: (*shape, nq). `rng` is a NumPy generator, or a seed for one.
+def random_configuration(
+    robot: Robot, rng: np.random.Generator | int | None, shape: int | tuple[int, ...] = ()
+) -> np.ndarray:
+    """Random configurations, uniform within the limits of the joints, those of coupled joints included.
 
-    Angles and displacements are uniform within the limits of their joint; without limits, angles in (-π, π) and
-    displacements in (-1, 1) m. Limits of coupled joints hold for the joint that they move with. Quaternions are of unit
-    length, and all orientations equally likely.
+    Without limits, angles are in (-π, π) and displacements in (-1, 1) m. Orientations are uniform.
 
+    Parameters
+    ----------
+    robot : Robot
+    rng : numpy.random.Generator or int
+        Generator, or a seed for one.
+    shape : int or tuple of int, optional
+        Shape of the batch.
+
+    Returns
+    -------
+    ndarray
+        (*shape, nq)
+
+    Examples
+    --------
     >>> import numpy as np, linkwise as lw
     >>> arm = lw.load("planar3").with_free_base()
     >>> q = lw.random_configuration(arm, np.random.default_rng(0), 1000)
@@ -50,16 +75,16 @@ def random_configuration(robot: Robot, rng: Any, shape: int | tuple[int, ...] = 
 
 
 def random_coordinates(robot: Robot, link: Link, rng: np.random.Generator, batch: tuple[int, ...]) -> np.ndarray:
-    """The numbers of q that one link has: (*batch, width)."""
+    """Random coordinates of one link: (*batch, width)."""
     width = link.joint.width
     if width == QUATERNION:
         q = rng.normal(size=(*batch, width))
         return np.asarray(q / np.linalg.norm(q, axis=-1, keepdims=True))
-    return rng.uniform(*travel(robot, link), (*batch, width))
+    return rng.uniform(*travel_range(robot, link), (*batch, width))
 
 
-def travel(robot: Robot, link: Link) -> tuple[float, float]:
-    """The range of a link's coordinate: within its limits and those of the joints that are coupled to it."""
+def travel_range(robot: Robot, link: Link) -> tuple[float, float]:
+    """The range of a link's coordinate within its limits and those of joints coupled to it."""
     ranges = [] if link.joint.limits is None else [link.joint.limits]
     for coupling in robot.couplings:
         limits = robot.links[coupling.link].joint.limits
@@ -75,4 +100,4 @@ def travel(robot: Robot, link: Link) -> tuple[float, float]:
             f"robot {robot.name!r}, joint {link.name!r}: no position is within its limits and those of the joints that"
             " are coupled to it"
         )
-    return low, max(low, high)  # -0 is not above 0
+    return low, max(low, high)  # Generator.uniform refuses (0, -0)

@@ -1,20 +1,20 @@
-"""Between the coordinates of a robot's joints and those of its links.
+"""Conversion between the coordinates of joints and those of links.
 
-q has a quaternion for each ball joint, and nothing for coupled joints. The algorithms get one coordinate for each link:
-its angle or displacement, or the rotation of a ball joint (see `robot.ball`).
+q has a quaternion for each ball joint and nothing for coupled joints. The algorithms use one coordinate for each link:
+an angle, a displacement, or the rotation of a ball joint (see `robot.ball`).
 
     rates            θ̇ = G v                    G: 1, and a ratio for each coupled joint, q_j = ratio · q_i + offset
-    accelerations    θ̈ = G v̇ - γ                γ: of Euler angles that are centred at every state, see `robot.ball`
+    accelerations    θ̈ = G v̇ - γ                γ: from Euler angles centred at every state, see `robot.ball`
     torques          Gᵀ τ
     inertia matrix   Gᵀ I G
 
-The axes that a link's joint moves it along, by coordinate, are what derivatives are taken along:
+Derivatives are taken along the axes of each link's joint, one for each velocity:
 
-    revolute, prismatic, screw    one axis, that of the joint
-    ball                          on its last link all three, which turn with the body; none on the two before
+    revolute, prismatic, screw    the axis of the joint
+    ball                          all three axes on its last link, where they rotate with the body; none on the others
 
-So a ball joint turns its own axes, by the motion of its three links: `turned_by`. A single axis stays as it is when its
-joint moves. A coupled joint moves along the coordinate that it is coupled to: its axis is `ratio` times as long.
+The three links of a ball joint rotate its axes (`turned_by`). A single axis is not moved by its own joint. A coupled
+joint has the velocity of its leader, and an axis `ratio` times as long.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .walk import inward, outward
 
 
 class Coupling(NamedTuple):
-    """Link `link` moves as link `to` does: q_link = ratio · q_to + offset. Both have one degree of freedom."""
+    """q_link = ratio · q_to + offset, for two links with joints of one degree of freedom."""
 
     link: int
     to: int
@@ -38,7 +38,7 @@ class Coupling(NamedTuple):
 
 
 class Slot(NamedTuple):
-    """Where a link's coordinate is: ratio · q[q] + offset, at the rate ratio · v[v]."""
+    """A link's coordinate is ratio · q[q] + offset, its rate is ratio · v[v]."""
 
     q: int
     v: int
@@ -47,24 +47,24 @@ class Slot(NamedTuple):
 
 
 class MovingJoint(NamedTuple):
-    """A joint as the table has it: of one degree of freedom or of several."""
+    """A joint of the table, of one or several degrees of freedom."""
 
     name: str  # of its link
-    joint: str  # its own name: that of the link, unless the table has another
+    joint: str  # its own name, by default that of the link
     kind: JointKind
-    first: int  # its first link
-    link: int  # its last link, which carries the body
+    first: int  # index of its first link
+    link: int  # index of its last link, which has the body
     q: slice
     v: slice
     coupling: Coupling | None
 
 
 def slots_of(links: Sequence[Link], couplings: Sequence[Coupling]) -> tuple[Slot, ...]:
-    """Where the coordinate of each link is."""
+    """The place of each link's coordinate."""
     coupled = {coupling.link: coupling for coupling in couplings}
     slots: dict[int, Slot] = {}
     q = v = 0
-    for index, link in enumerate(links):  # in loops over links their own indices are not known
+    for index, link in enumerate(links):  # not link.index: unknown while loops over links are traced
         if index not in coupled:
             slots[index] = Slot(q, v, 1.0, 0.0)
             q, v = q + link.joint.width, v + 1
@@ -92,16 +92,16 @@ def moving_joints(
 
 
 def size_in_words(degrees: int, joints: int) -> str:
-    """How large a robot is: "6 joints", or "9 degrees of freedom, 4 joints" where these are not as many."""
-    counted = f"{joints} joint{'s' * (joints != 1)}"
-    return counted if degrees == joints else f"{degrees} degree{'s' * (degrees != 1)} of freedom, {counted}"
+    """The size of a robot: "6 joints", or "9 degrees of freedom, 4 joints" if these differ."""
+    text = f"{joints} joint{'s' * (joints != 1)}"
+    return text if degrees == joints else f"{degrees} degree{'s' * (degrees != 1)} of freedom, {text}"
 
 
 class LinkCoordinates:
     """The coordinates of a robot's links, from those of its joints."""
 
     def __init__(self, robot: Any) -> None:
-        self.robot, self.links = robot, robot.uncoupled  # the algorithms run on links that all move on their own
+        self.robot, self.links = robot, robot.uncoupled
 
     def positions(self, q: Scalars) -> list[Any]:
         pairs = zip(self.robot.links, self.robot.slots, strict=True)
@@ -121,7 +121,7 @@ class LinkCoordinates:
         return [sub(a, g) for a, g in zip(accelerations, self.recentring(self.rates(v)), strict=True)]
 
     def joint_accelerations(self, v: Scalars, accelerations: Scalars) -> list[Scalar]:
-        """The accelerations of the coordinates from θ̈; for robots without coupled joints."""
+        """v̇ from θ̈; for robots without coupled joints."""
         if not self.robot.balls:
             return list(accelerations)
         return [add(a, g) for a, g in zip(accelerations, self.recentring(v), strict=True)]
@@ -142,18 +142,18 @@ class LinkCoordinates:
         return inward(self.links, lambda link, inner, spins: link.joint.recentring(spins, inner), Vector.zero(), spins)
 
     def rotor_torques(self, v: Scalars) -> list[Scalar]:
-        """Rotors in ball joints resist ω̇, not θ̈ alone: what the algorithms leave out."""
+        """The torques of rotors in ball joints that algorithms neglect: rotors resist ω̇, not θ̈."""
         extra = self.recentring(self.rates(v))
         return [mul(link.joint.rotor_inertia, g) for link, g in zip(self.robot.links, extra, strict=True)]
 
     def torques(self, torques: Scalars) -> list[Scalar]:
-        """Of the joints, from those of the links: Gᵀ τ."""
+        """Gᵀ τ: the torques of the joints from those of the links."""
         if not self.robot.couplings:
             return list(torques)
-        own: list[Scalar] = [0.0] * self.robot.n
+        result: list[Scalar] = [0.0] * self.robot.n
         for slot, torque in zip(self.robot.slots, torques, strict=True):
-            own[slot.v] = add(own[slot.v], mul(slot.ratio, torque))
-        return own
+            result[slot.v] = add(result[slot.v], mul(slot.ratio, torque))
+        return result
 
     def matrix(self, rows: Sequence[Scalars]) -> list[list[Scalar]]:
         """Gᵀ M G."""
@@ -163,16 +163,16 @@ class LinkCoordinates:
 
 
 class Axis(NamedTuple):
-    """How one velocity moves a link against its parent, in the link's frame; the joint's rotor, as that sees it."""
+    """The twist of a link relative to its parent per unit of one velocity, in the link's frame; the rotor inertia."""
 
     v: int
     twist: Twist
     rotor: Scalar
-    turned_by: tuple[int, ...] = ()  # the links of the joint that turn the axis itself, from the base outward
+    turned_by: tuple[int, ...] = ()  # links of the joint that rotate the axis, from the base outward
 
 
 def axes_of(robot: Any) -> tuple[tuple[Axis, ...], ...]:
-    """For each link."""
+    """The axes of each link."""
     axes: list[tuple[Axis, ...]] = []
     for link, slot in zip(robot.links, robot.slots, strict=True):
         rotor = mul(mul(slot.ratio, slot.ratio), link.joint.rotor_inertia)

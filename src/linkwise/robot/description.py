@@ -1,4 +1,4 @@
-"""A robot as a table that a person can read."""
+"""A robot as readable tables."""
 
 from __future__ import annotations
 
@@ -22,17 +22,26 @@ WIDEST = 100  # letters of a line of prose
 
 
 def describe(robot: Robot) -> Description:
-    """The robot's table with its convention, units and gravity.
+    """The robot's tables as text: joints, bodies, drives, with convention, units and gravity.
 
-    It is text that shows itself at the prompt and in a notebook; a script prints it: `print(lw.describe(robot))`.
+    Parameters
+    ----------
+    robot : Robot
 
+    Returns
+    -------
+    Description
+        A str that shows itself at the prompt and in notebooks; in a script use print().
+
+    Examples
+    --------
     >>> from linkwise import load
     >>> describe(load("gantry")).splitlines()[0]
     'gantry: 3 joints (PPP), a chain'
     """
     require_robot(robot)
     shape = "a chain" if all(link.parent == link.index - 1 for link in robot.links) else "a tree"
-    g = ", ".join(plain(x) for x in robot.gravity)
+    g = ", ".join(format_number(x) for x in robot.gravity)
     head, cells = geometry(robot, shape == "a tree")
     starred = any(cell.endswith("*") for row in cells for cell in row[-4:])
     star = ", * is the joint's variable at q = 0" if starred and "theta (deg)" in head else ""
@@ -49,7 +58,7 @@ def describe(robot: Robot) -> Description:
 
 
 def size_of(robot: Robot) -> str:
-    """How many joints of which kinds: "6 joints (RRPRRR)"; of long robots the kinds of the first ones."""
+    """The number of joints and their kinds: "6 joints (RRPRRR)"; long robots are abbreviated."""
     kinds = robot.joints if len(robot.joints) <= MOST_LETTERS else f"{robot.joints[:MOST_LETTERS]}..."
     return f"{size_in_words(robot.n, len(robot.names))} ({kinds})"
 
@@ -58,7 +67,7 @@ Cells = tuple[list[str], list[list[str]]]  # the names of columns, and rows
 
 
 def tables(robot: Robot) -> dict[str, Cells]:
-    """What a description consists of, by heading."""
+    """The tables of a description, by heading."""
     tree = any(link.parent != link.index - 1 for link in robot.links)
     every = {
         "joints: where each link sits in its parent": geometry(robot, tree),
@@ -74,13 +83,13 @@ def drives(robot: Robot) -> Cells:
     driven = [row for row in robot.rows if any(key in row for key in (*DRIVE, *RATINGS))]
     keys = [key for key in (*DRIVE, *RATINGS) if any(key in row for row in driven)]
     head = ["joint", *(ENTRIES[key].title for key in keys)]
-    return head, [[row.get("joint_name", row["name"]), *(shown(row, key) for key in keys)] for row in driven]
+    return head, [[row.get("joint_name", row["name"]), *(format_entry(row, key) for key in keys)] for row in driven]
 
 
 def masses(robot: Robot) -> list[str]:
-    """The mass that moves, where it is a number."""
+    """The total mass of the links, if it is a number."""
     moving = [link.mass for link in robot.links]
-    return [] if any(map(is_symbol, moving)) else [f"moving mass: {plain(sum(map(float, moving)))} kg"]
+    return [] if any(map(is_symbol, moving)) else [f"moving mass: {format_number(sum(map(float, moving)))} kg"]
 
 
 def geometry(robot: Robot, tree: bool) -> Cells:
@@ -95,35 +104,35 @@ def geometry(robot: Robot, tree: bool) -> Cells:
         varies = KINDS[row["joint"]].dh_variables if row["joint"] in KINDS else ()
         cells = [row["name"], row["joint"], *([row.get("joint_name", row["name"])] if named else [])]
         cells += [row["parent"]] if tree else []
-        body.append([*cells, *(shown(row, key) + "*" * (key in varies) for key in titles)])
+        body.append([*cells, *(format_entry(row, key) + "*" * (key in varies) for key in titles)])
     head = ["link", *(["kind", "joint"] if named else ["joint"]), *(["parent"] if tree else [])]
     return [*head, *titles.values()], body
 
 
 def coordinates(robot: Robot) -> Cells:
-    """What the numbers of q and qd are, if some joint has several, or none of its own."""
+    """The places of the joints in q and qd; empty if each joint has one coordinate."""
     needed = bool(robot.couplings) or any(joint.kind.degrees > 1 for joint in robot.moving)
-    own = robot.driving_joints if needed else ()
-    body = [[joint.joint, indices(joint.q), indices(joint.v), joint.kind.meaning] for joint in own]
+    joints = robot.driving_joints if needed else ()
+    body = [[joint.joint, indices(joint.q), indices(joint.v), joint.kind.meaning] for joint in joints]
     return ["joint", "q", "qd", "what they are"], body
 
 
 def indices(part: slice) -> str:
-    """The first and the last: `6`, `0..3`."""
+    """First and last index: `6`, `0..3`."""
     return str(part.start) if part.stop == part.start + 1 else f"{part.start}..{part.stop - 1}"
 
 
 def couplings(robot: Robot) -> Cells:
     rows = [row for row in robot.rows if "coupled_to" in row]
-    body = [[row["name"], moves_as(row["coupled_to"], row["ratio"], row.get("offset", 0.0))] for row in rows]
+    body = [[row["name"], format_coupling(row["coupled_to"], row["ratio"], row.get("offset", 0.0))] for row in rows]
     return ["link", "its q"], body
 
 
-def moves_as(leader: str, ratio: Any, offset: Any) -> str:
+def format_coupling(leader: str, ratio: Any, offset: Any) -> str:
     """`2 q(link1) + 0.5`, in radians and metres."""
-    shift = f" {'-' if plain(offset).startswith('-') else '+'} {plain(offset).removeprefix('-')}"
-    times = {"1": "", "-1": "-"}.get(plain(ratio), f"{plain(ratio)} ")
-    return f"{times}q({leader})" + ("" if plain(offset) == "0" else shift)
+    shift = f" {'-' if format_number(offset).startswith('-') else '+'} {format_number(offset).removeprefix('-')}"
+    times = {"1": "", "-1": "-"}.get(format_number(ratio), f"{format_number(ratio)} ")
+    return f"{times}q({leader})" + ("" if format_number(offset) == "0" else shift)
 
 
 def bodies(robot: Robot) -> Cells:
@@ -134,7 +143,7 @@ def bodies(robot: Robot) -> Cells:
             continue
         i = row["inertia"]
         entries = (i[0][0], i[1][1], i[2][2], i[0][1], i[0][2], i[1][2])
-        body.append([row["name"], plain(row["mass"]), triple(row["com"]), *map(plain, entries)])
+        body.append([row["name"], format_number(row["mass"]), format_vector(row["com"]), *map(format_number, entries)])
     return head, body
 
 
@@ -143,32 +152,32 @@ def grid(head: list[str], body: list[list[str]], right: Collection[int] = ()) ->
     return [rows[0], "-" * max(map(len, rows)), *rows[1:]]
 
 
-def plain(x: Any) -> str:
+def format_number(x: Any) -> str:
     return str(x) if is_symbol(x) else f"{float(x) + 0.0:.6g}"
 
 
-def degrees(x: Any) -> str:
+def format_degrees(x: Any) -> str:
     return str(x) if is_symbol(x) else f"{math.degrees(float(x)) + 0.0:.6g}"
 
 
-def triple(v: Any) -> str:
-    return "(" + ", ".join(map(plain, v)) + ")"
+def format_vector(v: Any) -> str:
+    return "(" + ", ".join(map(format_number, v)) + ")"
 
 
-def shown(row: Mapping[str, Any], key: str) -> str:
+def format_entry(row: Mapping[str, Any], key: str) -> str:
     if key not in row:
         return "-"
     x, kind = row[key], KINDS.get(row["joint"])
     if key == "rotation":
-        return "none" if x == Rotation.identity().rows else " ".join(map(triple, x))
+        return "none" if x == Rotation.identity().rows else " ".join(map(format_vector, x))
     if key == "limits" and kind is not None:
-        return ", ".join(map(travel, kind.links, x if kind.degrees > 1 else [x]))
+        return ", ".join(map(format_limits, kind.links, x if kind.degrees > 1 else [x]))
     if isinstance(x, tuple):
-        return triple(x)
+        return format_vector(x)
     turning = key == "rest" and kind is not None and kind.links[0].angular
-    return (degrees if turning or key in ("alpha", "theta") else plain)(x)
+    return (format_degrees if turning or key in ("alpha", "theta") else format_number)(x)
 
 
-def travel(joint: type[Joint], pair: Any) -> str:
-    """The ends of an angle in degrees, of a displacement in metres."""
-    return "({}, {})".format(*map(degrees if joint.angular else plain, pair))
+def format_limits(joint: type[Joint], pair: Any) -> str:
+    """Limits of an angle in degrees, of a displacement in metres."""
+    return "({}, {})".format(*map(format_degrees if joint.angular else format_number, pair))

@@ -1,12 +1,12 @@
-"""Checks of the values in a table: each function returns numbers or raises an error that names the entry `key`.
+"""Checks of the entries of a table: each function returns numbers or raises an error that names the entry `key`.
 
-A matrix that is a rotation up to a few digits stands for the nearest one:
+A matrix that is almost a rotation is replaced by the nearest rotation:
 
-    A = R S      polar decomposition: of all rotations, R is nearest to A
-    R ← R + ½ R (1 - RᵀR)      converges to it from nearby, the error squared in each step
+    A = R S                    polar decomposition: R is the nearest rotation to A
+    R ← R + ½ R (1 - RᵀR)      Newton-Schulz iteration; converges quadratically from nearby
 
-Zeros are kept: they are put back after each step, which then halves the error. The result is the nearest rotation that
-has them.
+Zeros are preserved: they are restored after each step, which then halves the error. The result is the nearest rotation
+with these zeros.
 """
 
 from __future__ import annotations
@@ -27,30 +27,30 @@ from .named_arrays import is_tracer, labels_of, reprs
 LENGTH = "a length in m"
 ANGLE_IN_WORDS = 'an angle in radians, or text such as "90 deg"'
 ANGLE = re.compile(r"\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s*(deg|rad)\s*")
-TURNS = 4.0 * math.pi  # a larger angle in a DH row must have been meant in degrees
-UNIT = 1e-6  # how far from 1 the length of an axis, or from 0 the defect of a rotation, may be
-ROUNDING = 1e-15  # an axis this close to unit length is one already
-TENSOR = 1e-9  # relative slack for symmetry, definiteness and the triangle inequality
-ORTHOGONAL = 1e-15  # a defect of this size is rounding
-SLOWEST = 0.95  # what a step leaves of the defect at most, as long as it is not rounding
-RESIDUE = 1e-14  # relative to the masses and lengths of the table: rounding residue of a zero
+TURNS = 4.0 * math.pi  # larger angles in a DH row are taken for degrees
+UNIT = 1e-6  # tolerance of the length of an axis and of the defect of a rotation
+ROUNDING = 1e-15  # axes this close to unit length are not normalized
+TENSOR = 1e-9  # relative tolerance for symmetry, definiteness and the triangle inequality
+ORTHOGONAL = 1e-15  # a defect of this size is rounding error
+SLOWEST = 0.95  # the iteration stops if a step leaves more than this share of the defect
+RESIDUE = 1e-14  # rounding residue of a zero, relative to the masses and lengths of the table
 Rows = tuple[tuple[Scalar, ...], ...]  # of a matrix
 
 
 class EntryError(ErrorWithFields, RobotError):
-    """An entry of a row is wrong. Callers add the robot, the file and the line."""
+    """A wrong entry of a row. Callers add robot, file and line."""
 
     def __init__(self, key: str, problem: str) -> None:
         super().__init__(f"{key} {problem}")
         self.key = key
 
 
-def number(value: Any, key: str, expected: str = "a number") -> Scalar:
-    """A Python float, or a symbol or a number of many digits left as it is.
+def check_number(value: Any, key: str, expected: str = "a number") -> Scalar:
+    """A Python float; symbols and multiprecision numbers are returned unchanged.
 
-    Tensors may change and may carry a gradient, which what is kept of a robot would not: they become floats.
+    Tensors become floats: they are mutable, and a robot would not carry their gradient.
     """
-    if type(value) is float and math.isfinite(value):  # most are
+    if type(value) is float and math.isfinite(value):  # the common case
         return value
     if is_tracer(value) or getattr(value, "requires_grad", False) is True:
         what = "is traced by JAX" if is_tracer(value) else "requires a gradient"
@@ -71,19 +71,19 @@ def number(value: Any, key: str, expected: str = "a number") -> Scalar:
             value = float(value)
         except OverflowError:
             raise EntryError(key, f"is too large (expected {expected}, below 1.8e308)") from None
-    if not finite(value):
+    if not is_finite(value):
         raise EntryError(key, f"is {value} (expected a finite number)")
     return value
 
 
 def shape_of(value: Any) -> tuple[int, ...]:
-    """() of a number of any library."""
+    """The shape of an array; () of numbers of any library."""
     shape = getattr(value, "shape", ())
     return tuple(shape) if isinstance(shape, tuple) else ()
 
 
 def is_symbol(value: Scalar) -> bool:
-    """Whether the value is a symbol, such as a graph node, which cannot become a float."""
+    """Whether the value cannot become a float, such as a graph node."""
     try:
         float(value)
     except TypeError:
@@ -91,44 +91,44 @@ def is_symbol(value: Scalar) -> bool:
     return False
 
 
-def finite(value: Scalar) -> bool:
+def is_finite(value: Scalar) -> bool:
     return is_symbol(value) or math.isfinite(float(value))
 
 
-def length(value: Any, key: str) -> Scalar:
-    return number(value, key, LENGTH)
+def check_length(value: Any, key: str) -> Scalar:
+    return check_number(value, key, LENGTH)
 
 
-def angle(value: Any, key: str) -> Scalar:
+def check_angle(value: Any, key: str) -> Scalar:
     if isinstance(value, str):
         match = ANGLE.fullmatch(value)
         if match is None:
             raise EntryError(key, f"is {value!r} (expected {ANGLE_IN_WORDS})")
         amount = float(match[1])
-        return number(math.radians(amount) if match[2] == "deg" else amount, key, ANGLE_IN_WORDS)
-    radians = number(value, key, ANGLE_IN_WORDS)
+        return check_number(math.radians(amount) if match[2] == "deg" else amount, key, ANGLE_IN_WORDS)
+    radians = check_number(value, key, ANGLE_IN_WORDS)
     if key in ("alpha", "theta") and not is_symbol(radians) and abs(radians) > TURNS:
         question = f'did you mean "{radians:g} deg"? (expected {ANGLE_IN_WORDS})'
         raise EntryError(key, f"is {radians:g} radians, over two turns; {question}")
     return radians
 
 
-def not_negative(value: Any, key: str, slack: float = 0.0) -> Scalar:
-    """A number that is at least -slack."""
-    value = number(value, key)
+def check_not_negative(value: Any, key: str, slack: float = 0.0) -> Scalar:
+    """A number of at least -slack."""
+    value = check_number(value, key)
     if not is_symbol(value) and value < -slack:
         raise EntryError(key, f"is {value} (expected a number that is not negative)")
     return value
 
 
 def positive_part(value: Scalar) -> Scalar:
-    """The value, with 0 for a negative rounding residue."""
+    """max(value, 0) for floats; other numbers unchanged."""
     return 0.0 if type(value) is float and value < 0.0 else value
 
 
-def sequence(value: Any, count: int, key: str = "") -> list[Any] | None:
-    """So many items, in order; None of anything else. Items with names are an error about the entry `key`."""
-    if type(value) in (tuple, list):  # most are
+def items_of(value: Any, count: int, key: str = "") -> list[Any] | None:
+    """The `count` items of an ordered collection, otherwise None. Items with names are an error about `key`."""
+    if type(value) in (tuple, list):  # the common case
         return list(value) if len(value) == count else None
     unordered = isinstance(value, (str, bytes, Mapping, Set))
     if unordered or not isinstance(value, Iterable) or getattr(value, "ndim", 1) == 0:
@@ -137,23 +137,23 @@ def sequence(value: Any, count: int, key: str = "") -> list[Any] | None:
     if labels is not None and not key:
         return None
     if labels is not None:
-        without = "numbers without names, in order: tuple() or .to_numpy()"
-        raise EntryError(key, f"has names: {reprs(labels)} (expected {without})")
+        expected = "(expected numbers without names, in order: tuple() or .to_numpy())"
+        raise EntryError(key, f"has names: {reprs(labels)} {expected}")
     items = list(value)
     return items if len(items) == count else None
 
 
-def vector3(value: Any, key: str) -> tuple[Scalar, Scalar, Scalar]:
-    items = sequence(value, 3, key)
+def check_vector(value: Any, key: str) -> tuple[Scalar, Scalar, Scalar]:
+    items = items_of(value, 3, key)
     if items is None:
         raise EntryError(key, f"is {value!r} (expected three numbers)")
-    x, y, z = (number(item, f"{key}[{i}]") for i, item in enumerate(items))
+    x, y, z = (check_number(item, f"{key}[{i}]") for i, item in enumerate(items))
     return x, y, z
 
 
-def unit_vector(value: Any, key: str) -> tuple[tuple[Scalar, ...], float]:
-    """A unit vector, and how far the length of the given vector is from 1."""
-    direction = vector3(value, key)
+def check_unit_vector(value: Any, key: str) -> tuple[tuple[Scalar, ...], float]:
+    """A unit vector, and the distance of its original length from 1."""
+    direction = check_vector(value, key)
     size = math.hypot(*map(float, direction))
     if abs(size - 1.0) > UNIT:
         raise EntryError(key, f"is {list(direction)}, of length {size:.6g} (expected a unit vector)")
@@ -161,21 +161,21 @@ def unit_vector(value: Any, key: str) -> tuple[tuple[Scalar, ...], float]:
     return unit, abs(size - 1.0)
 
 
-def square(value: Any, key: str) -> Rows:
+def check_matrix(value: Any, key: str) -> Rows:
     """A 3 x 3 matrix."""
-    rows = sequence(value, 3, key)
-    if rows is None or any(sequence(r, 3, key) is None for r in rows):
+    rows = items_of(value, 3, key)
+    if rows is None or any(items_of(r, 3, key) is None for r in rows):
         raise EntryError(key, f"is {value!r} (expected a 3 x 3 matrix, as three rows of three numbers)")
-    return tuple(tuple(number(x, f"{key}[{i}][{j}]") for j, x in enumerate(r)) for i, r in enumerate(rows))
+    return tuple(tuple(check_number(x, f"{key}[{i}][{j}]") for j, x in enumerate(r)) for i, r in enumerate(rows))
 
 
 def array_of(rows: Rows) -> np.ndarray:
     return np.array([[float(x) for x in r] for r in rows])
 
 
-def orthogonal(value: Any, key: str) -> Rows:
-    """A matrix that is a rotation within 1e-6, as given."""
-    rows = square(value, key)
+def check_rotation(value: Any, key: str) -> Rows:
+    """A matrix that is a rotation within 1e-6, unchanged."""
+    rows = check_matrix(value, key)
     m = array_of(rows)
     expected = "(expected a rotation: orthogonal, with determinant 1)"
     off = np.abs(m @ m.T - np.eye(3)).max() if np.abs(m).max() < 2.0 else math.inf
@@ -188,20 +188,20 @@ def orthogonal(value: Any, key: str) -> Rows:
 
 
 def nearest_rotation(matrix: Rotation) -> Rotation:
-    """A rotation, orthogonal to rounding; entries that are 0, 1 or -1 within 1e-12 become so where that is possible."""
+    """A rotation, orthogonal to rounding; entries within 1e-12 of 0, 1 or -1 become exact if possible."""
     snapped = matrix.snapped()
     if all(type(x) is float and x in (0.0, 1.0, -1.0) for row in snapped.rows for x in row):  # quarter turns
         return snapped
-    rotation = polar(snapped, [[not is_zero(x) for x in row] for row in snapped.rows])
-    if defect(rotation) > 2.0 * ORTHOGONAL:  # no rotation near by has these zeros
-        rotation = polar(matrix, [[True] * 3] * 3)
+    rotation = polar_factor(snapped, [[not is_zero(x) for x in row] for row in snapped.rows])
+    if defect(rotation) > 2.0 * ORTHOGONAL:  # no nearby rotation has these zeros
+        rotation = polar_factor(matrix, [[True] * 3] * 3)
     return rotation
 
 
-def polar(matrix: Rotation, free: list[list[bool]]) -> Rotation:
-    """The nearest rotation that is 0 where it is not free."""
-    turn, left = matrix, defect(matrix)
-    while left > ORTHOGONAL:
+def polar_factor(matrix: Rotation, free: list[list[bool]]) -> Rotation:
+    """The nearest rotation with zeros where `free` is False."""
+    turn, error = matrix, defect(matrix)
+    while error > ORTHOGONAL:
         step = turn @ (Rotation.identity() - turn.T @ turn)
         closer = Rotation(
             [
@@ -209,8 +209,8 @@ def polar(matrix: Rotation, free: list[list[bool]]) -> Rotation:
                 for lines in zip(turn.rows, step.rows, free, strict=True)
             ]
         )
-        before, left = left, defect(closer)
-        if not left < SLOWEST * before:
+        before, error = error, defect(closer)
+        if not error < SLOWEST * before:
             break
         turn = closer
     return turn
@@ -223,17 +223,14 @@ def defect(turn: Matrix) -> float:
 
 
 def distance(a: Rotation, b: Rotation) -> float:
-    """The largest difference of two entries."""
+    """The largest difference of entries."""
     pairs = zip(a.rows, b.rows, strict=True)
     return max(abs(float(x) - float(y)) for rows in pairs for x, y in zip(*rows, strict=True))
 
 
-def tensor(value: Any, key: str, residue: float) -> Rows:
-    """A symmetric tensor of finite numbers, or of symbols.
-
-    `residue` is the rounding error of a zero entry, in kg m2, for a body of this mass and these lengths.
-    """
-    rows = square(value, key)
+def check_tensor(value: Any, key: str, residue: float) -> Rows:
+    """A symmetric tensor of finite numbers, or of symbols; `residue` is the rounding error of a zero entry in kg m2."""
+    rows = check_matrix(value, key)
     if not any(is_symbol(x) for r in rows for x in r):
         m = array_of(rows)
         if np.abs(m - m.T).max() > TENSOR * np.abs(m).max() + residue:
@@ -241,14 +238,14 @@ def tensor(value: Any, key: str, residue: float) -> Rows:
     return rows
 
 
-IMPOSSIBLE = (
+INERTIA_HINT = (
     "it must be about the centre of mass: was it given about the joint, or with the signs of the products reversed?"
     ' With unphysical="warn" it is used as it is'
 )
 
 
-def impossible_body(rows: Rows, residue: float) -> str:
-    """Why no body has this inertia about its centre of mass; otherwise nothing."""
+def inconsistency_of_inertia(rows: Rows, residue: float) -> str:
+    """Why this inertia about the centre of mass is not physically consistent; "" if it is."""
     if any(is_symbol(x) for r in rows for x in r):
         return ""
     m = array_of(rows)
@@ -262,17 +259,17 @@ def impossible_body(rows: Rows, residue: float) -> str:
     if small + middle < large - slack:
         less = f"{c} by {large - small - middle:.2g}" if float(a) + float(b) >= float(c) else c
         moments = f"{a}, {b} and {c} kg m2, since {a} + {b} < {less}"
-        return f"breaks the triangle inequality: no body has the principal moments {moments}"
+        return f"breaks the triangle inequality: principal moments {moments}"
     return ""
 
 
-def limits(value: Any, key: str) -> tuple[float, float]:
-    """The ends of travel of one coordinate."""
-    pair = sequence(value, 2, key)
+def check_limits(value: Any, key: str) -> tuple[float, float]:
+    """The limits of travel of one coordinate."""
+    pair = items_of(value, 2, key)
     expected = "[lower, upper] in radians or m"
     if pair is None:
         raise EntryError(key, f"is {value!r} (expected {expected})")
-    lower, upper = (float(angle(x, key)) for x in pair)
+    lower, upper = (float(check_angle(x, key)) for x in pair)
     if lower > upper:
         raise EntryError(key, f"is [{lower}, {upper}] (expected {expected}, lower first)")
     return lower, upper

@@ -1,10 +1,10 @@
-"""Friction of the joints: the one law, over generic scalars, that all functions with `friction=` take.
+"""Joint friction over generic scalars: the law of all functions with `friction=`.
 
     τ = b q̇ + (c + (s - c) / (1 + (q̇/w)²)) S(q̇)       viscous, Coulomb and Stribeck
 
-S is q̇ / √(q̇² + ε²), which is regularised: a joint that should stick under a load f below c creeps on, at
-ε (f/c) / √(1 - (f/c)²) where b = 0 and s = c. Or, with ε = 0, S is the sign of q̇, which is 0 at rest; in a simulation a
-joint at rest then sticks as long as less than s (or c) is needed to hold it: see `simulate.sticking`.
+With ε > 0, S = q̇ / √(q̇² + ε²) is regularised. A joint under a load f < c then creeps instead of sticking: for b = 0 and
+s = c, at the rate ε (f/c) / √(1 - (f/c)²). With ε = 0, S is the sign of q̇, 0 at rest. In a simulation a joint at rest
+then sticks while the torque needed to hold it is below s (or c): see `simulation.sticking`.
 """
 
 from __future__ import annotations
@@ -25,10 +25,21 @@ PerJoint = float | tuple[float, ...] | None
 
 @dataclass(frozen=True)
 class Friction:
-    """Coefficients: a number for all joints, one for each, or None for those of the robot itself.
+    """Coefficients of joint friction: τ = b q̇ + (c + (s - c) / (1 + (q̇/w)²)) S(q̇).
 
-    `stribeck` is the friction on breaking loose, which falls to the Coulomb friction with the rate `stribeck_rate`.
+    Parameters
+    ----------
+    viscous, coulomb : float or sequence, optional
+        b in N m s/rad (N s/m) and c in N m (N): one number, or (n,). None: those of the robot's table.
+    stribeck : float or sequence, optional
+        s, the breakaway friction in N m (N). None: as Coulomb friction.
+    stribeck_rate : float, optional
+        w in rad/s or m/s.
+    smooth : float, optional
+        ε of S = q̇ / √(q̇² + ε²) in rad/s or m/s. 0: S is the sign, and joints stick.
 
+    Examples
+    --------
     >>> import numpy as np
     >>> import linkwise as lw
     >>> lw.Friction(viscous=0, coulomb=[0.5, 0.4, 0.3]).torque(lw.load("planar3"), np.array([1.0, 0.001, 0.0])).round(4)
@@ -37,9 +48,9 @@ class Friction:
 
     viscous: PerJoint = None
     coulomb: PerJoint = None
-    stribeck: PerJoint = None  # otherwise as Coulomb friction
+    stribeck: PerJoint = None
     stribeck_rate: float = 0.01
-    smooth: float = 1e-3  # ε in rad/s or m/s; 0: the sign, and joints stick
+    smooth: float = 1e-3
 
     def __post_init__(self) -> None:
         for name in ("viscous", "coulomb", "stribeck"):
@@ -64,7 +75,7 @@ class Friction:
 
     @staticmethod
     def of(friction: bool | Friction) -> Friction | None:
-        """What `friction=` means: True is the robot's own coefficients, False no friction."""
+        """The friction of a `friction=` argument. True: the robot's coefficients; False: None."""
         if isinstance(friction, bool):
             return Friction() if friction else None
         if not isinstance(friction, Friction):
@@ -73,13 +84,13 @@ class Friction:
 
     @property
     def uniform(self) -> bool:
-        """Whether each coefficient is one number for all joints, or the robot's own."""
+        """Whether no coefficient is given per joint."""
         return not any(isinstance(value, tuple) for value in (self.viscous, self.coulomb, self.stribeck))
 
     def torques(self, robot: Robot, rates: Scalars, directions: Scalars | None = None) -> list[Scalar]:
-        """The friction torque of each joint.
+        """The friction torque of each joint, a list over generic scalars.
 
-        `directions` are those in which joints slide (1 or -1), otherwise as their rates say.
+        `directions` (1 or -1) are the directions of sliding; by default the signs of the rates.
         """
         coordinates = robot.coordinates
         rates = coordinates.rates(rates)
@@ -90,11 +101,9 @@ class Friction:
         return coordinates.torques([self._law(*row) for row in rows])
 
     def torque(self, robot: Robot, qd: Any, direction: Any = None) -> np.ndarray:
-        """The same for arrays (..., n)."""
+        """Friction torques (..., n) for rates qd (..., n)."""
         qd = np.asarray(qd)
-        if (
-            qd.dtype == object or robot.non_floats or robot.couplings
-        ):  # nodes, symbols, numbers of many digits: one by one
+        if qd.dtype == object or robot.non_floats or robot.couplings:  # joint by joint: nodes, symbols, mpmath
             rates = [qd[..., i] for i in range(robot.n)]
             directions = None if direction is None else [direction[..., i] for i in range(robot.n)]
             plain = qd.dtype != object and not robot.non_floats
@@ -119,16 +128,16 @@ class Friction:
 
     @property
     def parts(self) -> tuple[Friction, Friction]:
-        """Viscous friction alone, and what is not viscous alone: together they are this."""
+        """The viscous part and the rest; their sum is this friction."""
         return replace(self, coulomb=0.0, stribeck=None), replace(self, viscous=0.0)
 
     @property
     def coefficients(self) -> tuple[str, ...]:
-        """The names of its coefficients, in which the torques are linear."""
+        """The names of the coefficients, in which torques are linear."""
         return ("viscous", "coulomb") if self.stribeck is None else ("viscous", "coulomb", "stribeck")
 
     def unit_torques(self, rate: Scalar) -> list[Scalar]:
-        """What a unit of each coefficient exerts alone at this rate."""
+        """The torque of each coefficient alone, at the value 1, at this rate."""
         units = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
         return [self._law(*unit, rate, None) for unit in units[: len(self.coefficients)]]
 
@@ -137,7 +146,7 @@ class Friction:
         return dict(zip(self.coefficients, self._coefficients(robot), strict=False))
 
     def slopes(self, robot: Robot, rates: Scalars) -> list[Scalar]:
-        """The derivative of each joint's friction torque by its rate; of the sign itself (ε = 0) that is 0."""
+        """∂τ/∂q̇ of each joint; the derivative of the sign (ε = 0) is taken as 0."""
         coordinates = robot.coordinates
         rows = zip(*self._coefficients(robot), coordinates.rates(rates), strict=True)
         of_links = [mul(slot.ratio, self._slope(*row)) for slot, row in zip(robot.slots, rows, strict=True)]
@@ -158,24 +167,24 @@ class Friction:
         return add(viscous, add(mul(level, direction_slope), mul(level_slope, direction)))
 
     def _coefficients(self, robot: Robot) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
-        """Of each link: viscous and Coulomb friction, and that on breaking loose."""
+        """Viscous, Coulomb and breakaway friction of each link."""
         coulomb = self._per_joint(robot, self.coulomb, "coulomb_friction")
         stribeck = coulomb if self.stribeck is None else self._per_joint(robot, self.stribeck, "")
         return self._per_joint(robot, self.viscous, "viscous_friction"), coulomb, stribeck
 
     def at_rest(self, robot: Robot) -> np.ndarray:
-        """The breakaway torque of each joint, with those coupled to it: the most that friction holds at rest."""
+        """The breakaway torque of each joint, its coupled joints included."""
         return self._at_joints(robot, self._coefficients(robot)[2])
 
     def dry(self, robot: Robot) -> tuple[int, ...]:
-        """The joints with dry friction (ε = 0), which can stick."""
+        """The joints that can stick: those with dry friction (ε = 0)."""
         if self.smooth > 0.0:
             return ()
-        either = self._at_joints(robot, self._per_joint(robot, self.coulomb, "coulomb_friction")) + self.at_rest(robot)
-        return tuple(np.flatnonzero(either > 0.0).tolist())
+        total = self._at_joints(robot, self._per_joint(robot, self.coulomb, "coulomb_friction")) + self.at_rest(robot)
+        return tuple(np.flatnonzero(total > 0.0).tolist())
 
     def _at_joints(self, robot: Robot, levels: list[Scalar]) -> np.ndarray:
-        """Friction levels of the links at the joints that they follow: Σ |ratio| level."""
+        """Friction levels of the links at the joints that drive them: Σ |ratio| level."""
         if not robot.couplings:
             return np.array(levels)
         at_joints = np.zeros(robot.n)
@@ -183,10 +192,10 @@ class Friction:
             at_joints[slot.v] += abs(slot.ratio) * level
         return at_joints
 
-    def _per_joint(self, robot: Robot, value: PerJoint, own: str) -> list[Scalar]:
-        """A coefficient for each link; of those that are given for each joint, coupled links have none."""
+    def _per_joint(self, robot: Robot, value: PerJoint, field: str) -> list[Scalar]:
+        """A coefficient for each link. Coupled links have 0 if it is given per joint; None is the table's `field`."""
         if value is None:
-            return [getattr(link.joint, own) for link in robot.links]
+            return [getattr(link.joint, field) for link in robot.links]
         numbers = np.asarray(value, dtype=float)
         if numbers.shape == ():
             return [float(numbers)] * len(robot.links)

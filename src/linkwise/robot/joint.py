@@ -1,7 +1,7 @@
 """Joints of one degree of freedom. Each moves its link about and along the z axis of the joint frame.
 
-A kind of joint is one class here and one entry in `robot.kinds.KINDS`. Algorithms never ask which kind a joint is;
-tables, files, pictures and comparisons ask its class.
+A kind of joint is a class here and an entry in `robot.kinds.KINDS`. Algorithms never ask for the kind of a joint;
+tables, files, pictures and comparisons ask the class.
 """
 
 from __future__ import annotations
@@ -33,15 +33,14 @@ from ..spatial import (
 
 
 class LinkMobility(NamedTuple):
-    """The motions that a link's own joint and the joints before it allow.
+    """The motions that a link's joint and the joints before it allow.
 
-    `turns` is 0 for a link that only slides, 1 for one that turns about a single direction, 2 for any other. `swings`
-    says whether torques depend on a first moment across the joint's axis: gravity acts on it, or the axis does not go
-    through a fixed point. `direction` is the single direction, in the link's frame, and `along` says which of its
-    components are not zero. `lever` is how far along its axis the link's origin is from the fixed point. They are used
-    only where there is such a direction or such a point. `climbs` says, of a screw's link that turns about a single
-    direction, whether torques depend on its mass for itself: gravity acts along the axis, or the link is not lifted in
-    proportion to its turning alone.
+    `turns`: 0 if the link only slides, 1 if it turns about a single direction, 2 otherwise. `direction`: that single
+    direction in the link's frame; `along`: which of its components are not zero. `swings`: whether torques depend on
+    a first moment across the joint's axis, because gravity acts on it or the axis does not pass through a fixed point.
+    `lever`: the distance along the axis from that fixed point to the link's origin. `climbs`: for a screw's link with
+    a single direction, whether torques depend on its mass alone, because gravity acts along the axis or the link's
+    lift is not proportional to its own turning.
     """
 
     turns: int
@@ -53,19 +52,19 @@ class LinkMobility(NamedTuple):
 
 
 def in_unit(unit: str, in_words: str, *, lengths: int) -> dict[str, Any]:
-    """The metadata of a number that the joints of one kind have: its unit, as "m/rad" and as "metres per radian".
+    """Metadata for a field of a joint class that is also an entry of its rows: the unit, in symbols and in words.
 
-    `lengths` is the power of length in the unit. Such a number is a field of the class and an entry of its rows.
+    `lengths` is the power of length in the unit.
     """
     return {"unit": unit, "in_words": in_words, "lengths": lengths}
 
 
 @dataclass(frozen=True)
 class Joint:
-    """The data of a joint: the rotor's inertia as seen at the joint, friction, and limits of travel.
+    """The data of a joint: rotor inertia as seen at the joint, friction, limits of travel.
 
-    The class variables from `letter` on say how tables, files and pictures show a kind. A subclass of another kind has
-    its own `letter`, `colour`, `urdf` and `libraries`: a kind does not get them from the class that it is made from.
+    The class variables from `letter` on are for tables, files and pictures. A subclass of another kind does not
+    inherit `letter`, `colour`, `urdf` and `libraries`.
     """
 
     rotor_inertia: Scalar = 0.0
@@ -74,19 +73,19 @@ class Joint:
     limits: tuple[float, float] | None = None
 
     kind: ClassVar[str]
-    width: ClassVar[int] = 1  # how many numbers of q are the joint's
+    width: ClassVar[int] = 1  # its numbers in q
     axis: ClassVar[Twist]
-    angular: ClassVar[bool] = True  # whether the coordinate is an angle, in rad; otherwise it is a length, in m
+    angular: ClassVar[bool] = True  # whether the coordinate is an angle in rad, not a length in m
     letter: ClassVar[str]  # in texts such as "RRP"
     meaning: ClassVar[str] = "angle"  # of the coordinate
     dh_variables: ClassVar[tuple[str, ...]] = ()  # which of a DH row's entries the joint moves
     colour: ClassVar[str] = "#8c8c8c"  # in pictures
-    symbol: ClassVar[str] = ""  # "revolute", "prismatic" or "screw"; without one, what suits the axis
+    symbol: ClassVar[str] = ""  # "revolute", "prismatic" or "screw"; by default from the axis
     urdf: ClassVar[str] = ""  # the type of such joints in URDF; files with others are refused
     libraries: ClassVar[tuple[str, ...]] = ()  # in which such joints exist: "pinocchio", "mujoco", "drake"
 
     def coordinate(self, values: Scalars) -> Scalar:
-        """What `motion` takes, from the joint's own numbers of q."""
+        """The argument of `motion`, from the joint's numbers in q."""
         return values[0]
 
     def motion(self, q: Scalar) -> Placement:
@@ -103,12 +102,12 @@ class Joint:
         raise no_kind(self)
 
     def release(self, inertia: ArticulatedInertia, column: Wrench, share: Wrench) -> ArticulatedInertia:
-        """The inertia less the dyad column shareᵀ: what the parent sees of it when the joint is free."""
+        """The inertia minus the dyad column shareᵀ: what the parent sees of it if the joint is free."""
         left = inertia.less(column, share)
         return left if self.has_rotor else self.without_axis(left)
 
     def without_axis(self, left: ArticulatedInertia) -> ArticulatedInertia:
-        """Zeros, known to be exact, for what the released inertia has along the joint's axis."""
+        """The released inertia with exact zeros along the joint's axis."""
         raise no_kind(self)
 
     @property
@@ -116,20 +115,20 @@ class Joint:
         return not (type(self.rotor_inertia) is float and self.rotor_inertia == 0.0)
 
     def split(self, body: RigidInertia) -> tuple[RigidInertia, RigidInertia]:
-        """A body as two: what the joint moves, and what can be moved to the parent without changing any torque."""
+        """A body as two: the part to keep, and the part that can move to the parent without changing any torque."""
         raise no_kind(self)
 
     def identifiable(self, body: RigidInertia, mobility: LinkMobility) -> tuple[dict[str, Scalar], RigidInertia]:
-        """The parameters of a body that torques depend on, by name, and the rest of the body, for the parent."""
+        """The parameters of a body that torques depend on, by name, and the rest, which moves to the parent."""
         raise no_kind(self)
 
     def turn(self, rate: Scalar) -> Vector:
-        """The part of the joint's motion that turns the link."""
+        """The angular part of the joint's twist."""
         part: Vector = self.axis.angular * rate
         return part
 
     def constraint(self, axis: Vector) -> tuple[Matrix, Matrix, Matrix]:
-        """What the joint forbids: A, L, B such that A times the relative rotation ω vanishes, and L v + B ω too."""
+        """The constraint of the joint on the relative velocity: A ω = 0 and L v + B ω = 0. Returns A, L, B."""
         raise no_kind(self)
 
     @property
@@ -143,25 +142,25 @@ class Joint:
         return not is_zero(self.axis.linear.z)
 
     def slide(self, rate: Scalar) -> Vector:
-        """The part of the joint's motion that slides the link."""
+        """The linear part of the joint's twist."""
         part: Vector = self.axis.linear * rate
         return part
 
     def drive(self, torque: Scalar) -> Wrench:
-        """What the joint's drive exerts on the link, at the joint: of all wrenches of this power, along the axis."""
+        """The wrench of the joint's drive on the link, at the joint; its power is torque times rate."""
         return Wrench(self.axis.angular * torque, self.axis.linear * torque)
 
     def spins(self, parent: Vector, rate: Scalar) -> Vector:
-        """Inside a ball joint: the components of its angular velocity so far, x and y before z; see `robot.ball`."""
+        """In a ball joint: the components of its angular velocity up to this axis; see `robot.ball`."""
         return Vector.zero()
 
     def recentring(self, spins: Vector, inner: Vector) -> tuple[Scalar, Vector]:
-        """Inside a ball joint: what ω̇ has besides θ̈, and the components of ω for the joint before."""
+        """In a ball joint: ω̇ - θ̈ along this axis, and the components of ω for the axis before."""
         return 0.0, Vector.zero()
 
 
 EVERYWHERE = ("pinocchio", "mujoco", "drake")
-no_further_data = dataclass(frozen=True, init=False, repr=False, eq=False)  # inherits these: import is faster
+no_further_data = dataclass(frozen=True, init=False, repr=False, eq=False)  # inherits methods: faster import
 
 
 def no_kind(joint: Joint) -> TypeError:
@@ -193,10 +192,9 @@ class Revolute(Joint):
         return ArticulatedInertia(Symmetric(J.xx, J.xy, 0.0, J.yy, 0.0, 0.0), Matrix((x, y, (0.0,) * 3)), left.linear)
 
     def split(self, body: RigidInertia) -> tuple[RigidInertia, RigidInertia]:
-        """A body of revolution without inertia about the axis looks the same from the parent however the joint turns.
+        """The parent gets a body that is invariant under the joint's rotation, without inertia about the axis.
 
-        It takes the mass, the first moment along z, and as much of diag(1, 1, 0) as makes J_zz = J_xx + J_yy in the
-        rest.
+        It has the mass, the first moment along z, and the multiple of diag(1, 1, 0) that leaves J_zz = J_xx + J_yy.
         """
         h, J = body.moment, body.tensor
         k = mul(0.5, sub(add(J.xx, J.yy), J.zz))
@@ -205,9 +203,9 @@ class Revolute(Joint):
         return kept, RigidInertia(body.mass, Vector(0.0, 0.0, h.z), Symmetric(k, 0.0, 0.0, k, 0.0, 0.0))
 
     def identifiable(self, body: RigidInertia, mobility: LinkMobility) -> tuple[dict[str, Scalar], RigidInertia]:
-        """As `split`; for a link that turns about the joint's direction alone, only J_zz of the tensor.
+        """As `split`; of a link that turns about the joint's direction alone, only J_zz of the tensor.
 
-        A first moment that does not swing enters torques only through the tensor about the fixed point.
+        If the first moment does not swing, it enters torques only through the tensor about the fixed point.
         """
         kept, passed = self.split(body)
         h, J = kept.moment, kept.tensor
@@ -246,14 +244,14 @@ class Prismatic(Joint):
         return ArticulatedInertia(left.angular, coupling, Symmetric(M.xx, M.xy, 0.0, M.yy, 0.0, 0.0))
 
     def split(self, body: RigidInertia) -> tuple[RigidInertia, RigidInertia]:
-        """The link turns as its parent does, so its whole tensor may belong to the parent."""
+        """The link turns with its parent, so the parent gets the whole tensor."""
         kept = RigidInertia(body.mass, body.moment, Symmetric.zero())
         return kept, RigidInertia(0.0, Vector.zero(), body.tensor)
 
     def identifiable(self, body: RigidInertia, mobility: LinkMobility) -> tuple[dict[str, Scalar], RigidInertia]:
-        """As `split`, without first moments that do not turn, and without that along a single direction of turning.
+        """As `split`, without first moments if the link does not turn, or without the one along a single direction.
 
-        If that direction is the joint's, the first moment across it goes to the parent.
+        If that direction is the joint's, the first moment across it moves to the parent.
         """
         kept, passed = self.split(body)
         mass, h = {"m": kept.mass}, kept.moment
@@ -295,17 +293,17 @@ class Screw(Joint):
         return cross_matrix(axis), Rotation.identity(), slide
 
     def drive(self, torque: Scalar) -> Wrench:
-        """The drive turns the screw; what slides it is the thread."""
+        """The drive turns the screw; the thread slides it."""
         return Wrench(Vector(0.0, 0.0, torque), Vector.zero())
 
     def with_unit(self, share: Wrench) -> Wrench:
-        return share  # moment and force along the axis make 1 together: neither is known
+        return share  # only a combination of moment and force along the axis is 1
 
     def without_axis(self, left: ArticulatedInertia) -> ArticulatedInertia:
         return left
 
     def split(self, body: RigidInertia) -> tuple[RigidInertia, RigidInertia]:
-        """Of what a revolute joint passes on, only the tensor stays the same as the link slides."""
+        """As for a revolute joint, but only the tensor moves to the parent: the rest changes as the link slides."""
         J = body.tensor
         k = mul(0.5, sub(add(J.xx, J.yy), J.zz))
         kept = Symmetric(sub(J.xx, k), J.xy, J.xz, sub(J.yy, k), J.yz, J.zz)
@@ -313,10 +311,10 @@ class Screw(Joint):
         return RigidInertia(body.mass, body.moment, kept), passed
 
     def identifiable(self, body: RigidInertia, mobility: LinkMobility) -> tuple[dict[str, Scalar], RigidInertia]:
-        """As `split`; for a link that turns about the joint's direction alone, J_zz and the mass.
+        """As `split`; of a link that turns about the joint's direction alone, J_zz and the mass.
 
-        If such a link rises by its turning alone and has no weight along the axis, the mass counts as pitch² m in J_zz;
-        where the parent is a screw of the same pitch, it has that part already.
+        If such a link does not climb (`LinkMobility`), its mass counts as pitch² m in J_zz; a parent that is a screw of
+        the same pitch already has that part.
         """
         if type(self.pitch) is float and self.pitch == 0.0:
             return Revolute().identifiable(body, mobility)

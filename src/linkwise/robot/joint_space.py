@@ -1,4 +1,4 @@
-"""The joints of a robot and their coordinates: how many, what they are called, and where in q and qd each one is."""
+"""The joints of a robot and their coordinates: number, names, and places in q and qd."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from .link import Link
 
 QUATERNION = 4  # numbers
 CONFIGURATIONS = ("q", "q0", "q1")
-BESIDES_BASE = ("qdd_joints",)  # of all joints except the free joint on the base
+BESIDES_BASE = ("qdd_joints",)  # arguments without the free joint on the base
 
 
 class JointSpace:
-    """What a robot knows of its coordinates."""
+    """The coordinates of a robot."""
 
     name: str
     links: tuple[Link, ...]
@@ -25,7 +25,7 @@ class JointSpace:
 
     @property
     def n(self) -> int:
-        """The degrees of freedom: how many numbers qd, qdd and tau have."""
+        """Degrees of freedom: the length of qd, qdd and tau."""
         return len(self.links) - len(self.couplings)
 
     @property
@@ -35,25 +35,22 @@ class JointSpace:
 
     @cached_property
     def nq(self) -> int:
-        """How many numbers q has: as many as qd, and one more for each ball or free joint."""
+        """Length of q: n, plus one for each ball or free joint."""
         return sum(link.joint.width for link, _ in self.driving)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The links that carry a body, one for each joint of the table that is not fixed."""
+        """The links with a body, one for each joint of the table that is not fixed."""
         return tuple(joint.name for joint in self.moving)
 
     @property
     def joint_names(self) -> tuple[str, ...]:
-        """The joints that have coordinates, those that are not coupled to others.
-
-        A joint is called as its link, unless the table gives it a `joint_name`.
-        """
+        """The joints with coordinates, i.e. not coupled to others; by default named as their links."""
         return tuple(joint.joint for joint in self.driving_joints)
 
     @property
     def joints(self) -> str:
-        """The kinds of the joints, a letter each: "RRPRRR".
+        """A letter for each joint, such as "RRPRRR".
 
         R revolute, P prismatic, H screw, C cylindrical, U universal, E planar, S ball, F free.
         """
@@ -61,7 +58,7 @@ class JointSpace:
 
     @cached_property
     def slots(self) -> tuple[Slot, ...]:
-        """Where the coordinate of each link is."""
+        """The place of each link's coordinate."""
         return slots_of(self.links, self.couplings)
 
     @cached_property
@@ -71,18 +68,18 @@ class JointSpace:
 
     @cached_property
     def driving(self) -> tuple[tuple[Link, Slot], ...]:
-        """The links of joints that are not coupled to others, each with where its coordinate is."""
+        """The links of joints that are not coupled to others, with the place of their coordinate."""
         pairs = enumerate(zip(self.links, self.slots, strict=True))
         return tuple(pair for index, pair in pairs if index not in self.coupled)
 
     @cached_property
     def moving(self) -> tuple[MovingJoint, ...]:
-        """The joints of the table that are not fixed, in order: `moving[k]` carries the link `names[k]`."""
+        """The joints of the table that are not fixed; `moving[k]` carries the link `names[k]`."""
         return moving_joints(self.links, self.slots, self.couplings)
 
     @cached_property
     def driving_joints(self) -> tuple[MovingJoint, ...]:
-        """The joints that are not coupled to others, which have coordinates of their own."""
+        """The joints that are not coupled to others; only these have coordinates."""
         return tuple(joint for joint in self.moving if joint.coupling is None)
 
     @cached_property
@@ -92,12 +89,12 @@ class JointSpace:
 
     @cached_property
     def balls(self) -> tuple[int, ...]:
-        """The first of the three links of each ball, also of those in free joints."""
+        """The index of the first of the three links of each ball joint, free joints included."""
         return tuple(index for index, link in enumerate(self.links) if link.joint.width == QUATERNION)
 
     @cached_property
     def axes(self) -> tuple[tuple[Axis, ...], ...]:
-        """For each link the axes that move with it, one for each of its velocities."""
+        """The axes of each link's joint, one for each velocity."""
         return axes_of(self)
 
     @cached_property
@@ -107,7 +104,7 @@ class JointSpace:
 
     @cached_property
     def quaternions(self) -> tuple[int, ...]:
-        """Where the quaternions in q begin."""
+        """The first index in q of each quaternion."""
         return tuple(self.slots[index].q for index in self.balls)
 
     @cached_property
@@ -115,10 +112,7 @@ class JointSpace:
         return LinkCoordinates(self)
 
     def size_of(self, argument: str) -> int:
-        """How many numbers an argument of this name has for one state: q, q0 and q1 are configurations.
-
-        qdd_joints has none for the free joint on the base.
-        """
+        """The size of an argument of this name for one state. qdd_joints leaves out the free joint on the base."""
         if argument in BESIDES_BASE:
             return len(self.labels_of(argument))
         return self.nq if argument in CONFIGURATIONS else self.n
@@ -133,8 +127,15 @@ class JointSpace:
         return self.v_names
 
     def q_slice(self, name: str) -> slice:
-        """Where the coordinates of a joint are in q; the joint by its own name or by that of its link.
+        """The slice of a joint's coordinates in q.
 
+        Parameters
+        ----------
+        name : str
+            Of the joint or of its link.
+
+        Examples
+        --------
         >>> import linkwise as lw
         >>> arm = lw.load("planar3").with_free_base()
         >>> arm.joint_names[0], arm.q_slice(arm.joint_names[0]), arm.v_slice(arm.joint_names[0])
@@ -143,7 +144,7 @@ class JointSpace:
         return self._joint(name).q
 
     def v_slice(self, name: str) -> slice:
-        """Where the velocities of a joint are in qd, its accelerations in qdd and its torques in tau."""
+        """The slice of a joint in qd, qdd and tau; see `q_slice`."""
         return self._joint(name).v
 
     def _joint(self, name: str) -> MovingJoint:
@@ -163,7 +164,7 @@ class JointSpace:
 
     @property
     def limits(self) -> tuple[tuple[float, float], ...]:
-        """Lower and upper end of travel, a pair for each number of q; infinite where there is none."""
+        """Lower and upper limit of each number of q; infinite without limits."""
         pairs: list[tuple[float, float]] = []
         for link, _ in self.driving:
             ends = link.joint.limits or (-math.inf, math.inf)
@@ -172,12 +173,12 @@ class JointSpace:
 
     @property
     def velocity_limits(self) -> tuple[float, ...]:
-        """The `velocity_limit` of each degree of freedom, one for each number of qd; infinite where there is none."""
+        """The `velocity_limit` of each number of qd; infinite without one."""
         return self._ratings("velocity_limit")
 
     @property
     def effort_limits(self) -> tuple[float, ...]:
-        """The `effort_limit` of each degree of freedom, one for each number of tau; infinite where there is none."""
+        """The `effort_limit` of each number of tau; infinite without one."""
         return self._ratings("effort_limit")
 
     @property

@@ -1,8 +1,7 @@
-"""Where the numbers of a configuration and of a velocity are, and the columns of tables that hold them.
+"""The order of coordinates in q and qd, and the names of their columns in tables.
 
-A column belongs to a joint by its number from 1 (q1, qd1, tau1), or by the name of the joint or of its link (link1,
-q_link1, q.link1). All columns of a table do so by number or all by name; half of each is refused. In arrays
-whose columns have the names of joints, names decide, not their order.
+A column names a joint by its number from 1 (q1, qd1, tau1), or by the name of the joint or its link (link1, q_link1,
+q.link1). A table may not mix numbers and names. In arrays with named columns the names decide, not the order.
 """
 
 from __future__ import annotations
@@ -29,18 +28,18 @@ NUMBER = re.compile(r"(?:qdd|qd|q|tau)?0*(\d+)")  # a column by number, or a num
 WORDS = {"qd0": "qd", "v": "qd", "torque": "tau", "start": "q", "end": "q", "points": "q"}  # in names of columns
 DIGITS = re.compile(r"0|[1-9]\d*")
 OF_NO_JOINT = ("energy", "work", "heat")  # columns of recordings
-RESERVED = ("t", "time", "trajectory", *OF_NO_JOINT)  # of no joint, whatever joints are called
+RESERVED = ("t", "time", "trajectory", *OF_NO_JOINT)  # never names of joints
 
 
-def no_orientation(robot: Robot, where: str, start: int) -> str:
-    """What is wrong with a quaternion of zeros, `where` in an argument and at `start` in q."""
+def zero_quaternion_message(robot: Robot, where: str, start: int) -> str:
+    """The error message for a zero quaternion, `where` in an argument and at `start` in q."""
     joint = next(joint.joint for joint in robot.moving if joint.q.start <= start < joint.q.stop)
     expected = "(expected for example (1, 0, 0, 0), as in lw.neutral(robot))"
     return f"{where}, joint {joint!r}, begins a quaternion of length zero {expected}"
 
 
-def angles(robot: Robot, word: str) -> list[bool]:
-    """Which numbers of q, or of qd and qdd, are angles: those of joints that turn; quaternions are none."""
+def angle_mask(robot: Robot, word: str) -> list[bool]:
+    """Which numbers of q, or of qd and qdd, are angles; quaternions are not."""
     turning = [False] * (robot.nq if word == "q" else robot.n)
     for link, slot in robot.driving:
         if link.joint.angular and (word != "q" or link.joint.width == 1):
@@ -48,45 +47,45 @@ def angles(robot: Robot, word: str) -> list[bool]:
     return turning
 
 
-def places(robot: Robot, word: str) -> dict[str, int]:
-    """Where each number of q, or of qd, qdd and tau, is: by its label, or that with the link's name for the joint's.
+def coordinate_indices(robot: Robot, word: str) -> dict[str, int]:
+    """The index of each number of q, or of qd, qdd and tau, by its label with the joint's or the link's name.
 
-    A name that is a joint's and another one's link is the joint's, as in `robot.q_slice`.
+    The name of a joint takes precedence over the same name of another link, as in `robot.q_slice`.
     """
-    found: dict[str, int] = {}
+    by_link: dict[str, int] = {}
     for joint in robot.driving_joints:
         start, parts = (joint.q, joint.kind.q_labels) if word == "q" else (joint.v, joint.kind.v_labels)
-        found |= {label(joint.name, part): k for k, part in enumerate(parts, start.start)}
-    own = robot.q_names if word == "q" else robot.v_names
-    return {**found, **{name: k for k, name in enumerate(own)}}
+        by_link |= {label(joint.name, part): k for k, part in enumerate(parts, start.start)}
+    names = robot.q_names if word == "q" else robot.v_names
+    return {**by_link, **{name: k for k, name in enumerate(names)}}
 
 
-def named_like_others(robot: Robot) -> bool:
-    """Whether a joint or link has the name of another one's column: q1, or 1, in second place."""
-    found = ((NUMBER.fullmatch(name), k) for name, k in places(robot, "qd").items())
-    return any(match is not None and int(match[1]) != k + 1 for match, k in found)
+def has_ambiguous_numbers(robot: Robot) -> bool:
+    """Whether a joint or link has the name of another one's column, such as q1 or 1 for the second joint."""
+    matches = ((NUMBER.fullmatch(name), k) for name, k in coordinate_indices(robot, "qd").items())
+    return any(match is not None and int(match[1]) != k + 1 for match, k in matches)
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The coordinates of a robot: those that are plain numbers, and its quaternions, by where they are in q and qd."""
+    """The indices in q and qd of a robot's plain coordinates and quaternions."""
 
     q_names: tuple[str, ...]
     v_names: tuple[str, ...]
     plain: tuple[tuple[int, int], ...]  # in q and in qd
-    quaternions: tuple[tuple[int, int], ...]  # where they begin in q, and their angular velocities in qd
-    labelled: bool  # whether columns have the names of coordinates, since numbers alone would not tell them apart
+    quaternions: tuple[tuple[int, int], ...]  # first indices in q, and of the angular velocities in qd
+    labelled: bool  # whether columns have names, because numbers would be ambiguous
 
     @staticmethod
     def of(robot: Robot) -> Layout:
         plain = tuple((slot.q, slot.v) for link, slot in robot.driving if link.joint.width == 1)
         turning = tuple((slot.q, slot.v) for link, slot in robot.driving if link.joint.width == QUATERNION)
-        labelled = any(joint.kind.degrees > 1 for joint in robot.moving) or named_like_others(robot)
+        labelled = any(joint.kind.degrees > 1 for joint in robot.moving) or has_ambiguous_numbers(robot)
         return Layout(robot.q_names, robot.v_names, plain, turning, labelled)
 
     @staticmethod
     def numbered(n: int) -> Layout:
-        """Of n joints of one degree of freedom whose names are not known."""
+        """The layout of n joints of one degree of freedom without names."""
         names = tuple(str(k + 1) for k in range(n))
         return Layout(names, names, tuple((k, k) for k in range(n)), (), False)
 
@@ -99,7 +98,7 @@ class Layout:
         return len(self.v_names)
 
     def columns(self, word: str) -> list[str]:
-        """The columns of q, qd, qdd or tau in a table: q1, q2, ...; or q.base.x, ... where numbers do not tell."""
+        """The columns of q, qd, qdd or tau in a table: q1, q2, ...; or q.base.x, ... if `labelled`."""
         names = self.q_names if word in (*CONFIGURATIONS, "q_end") else self.v_names
         return [f"{word}.{name}" if self.labelled else f"{word}{k}" for k, name in enumerate(names, 1)]
 
@@ -112,9 +111,9 @@ class Layout:
 
 
 def canonical_names(where: str, names: Sequence[str], robot: Robot | None, bare: str = "q") -> list[str]:
-    """The header of a table in our own names: t for time, and those of `Layout.columns` for the robot's joints.
+    """The header of a table in canonical names: t, and those of `Layout.columns` for the robot's joints.
 
-    `bare`: what a column holds that is named after a joint alone.
+    `bare`: the quantity in a column that is named after a joint alone.
     """
     known = {"time": "t"}
     joints: dict[str, tuple[str, int]] = {}
@@ -122,7 +121,7 @@ def canonical_names(where: str, names: Sequence[str], robot: Robot | None, bare:
         layout = Layout.of(robot)
         for word in (*MOTION, "tau"):
             columns = layout.columns(word)
-            for joint, k in places(robot, word).items():
+            for joint, k in coordinate_indices(robot, word).items():
                 alone = [joint.strip()] if word == bare and joint.strip() not in RESERVED else []
                 forms = [f"{word}_{joint}".strip(), f"{word}.{joint}".strip(), *alone]
                 known |= dict.fromkeys(forms, columns[k])
@@ -139,7 +138,7 @@ def canonical_names(where: str, names: Sequence[str], robot: Robot | None, bare:
 
 
 def is_canonical(name: str) -> bool:
-    """Whether a column has one of our own names, those of recordings and loads among them."""
+    """Whether a column has a canonical name; those of recordings and loads count."""
     return name in ("t", "trajectory", *OF_NO_JOINT) or bool(COLUMN.fullmatch(name) or LABELLED.fullmatch(name))
 
 
@@ -153,20 +152,21 @@ def refuse_half(
 ) -> None:
     """Raise an error for a table whose columns belong to joints partly by name and partly by number.
 
-    `named`: columns and the places of their joints. Names that end with these places, counted from `first`, are both;
-    not within one quantity, where `first` is None.
+    `named`: columns and the indices of their joints. Names that end with these indices, counted from `first`, count as
+    numbers too; with `first` None, for the columns of one quantity, they do not.
     """
     both = first is not None and all(DIGITS.findall(name)[-1:] == [str(k + first)] for name, k in named.items())
     if not named or not numbered or both or robot.n == 1:
         return
     raise error(
-        f"{where}: columns {listed(map(repr, named))} are of joints by name, but {listed(map(repr, numbered))} by"
-        f" number (expected all by name, or all by number in the robot's order {listed(map(repr, robot.v_names))})"
+        f"{where}: columns {join_names(map(repr, named))} are of joints by name, but"
+        f" {join_names(map(repr, numbered))} by number (expected all by name, or all by number in the robot's order"
+        f" {join_names(map(repr, robot.v_names))})"
     )
 
 
 def refuse_degrees(where: object, names: Sequence[str]) -> None:
-    """Tables of motions with torques, recordings among them, are what Linkwise writes, in radians."""
+    """Raise an error for a table with torques: Linkwise wrote it, in radians."""
     torque = next((name for name in names if re.fullmatch(r"tau(\d+|\..+)", name)), None)
     if torque is not None:
         raise FileError(
@@ -175,13 +175,13 @@ def refuse_degrees(where: object, names: Sequence[str]) -> None:
         )
 
 
-def listed(names: Iterable[str], most: int = 12) -> str:
+def join_names(names: Iterable[str], most: int = 12) -> str:
     names = list(map(str, names))
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def in_order(robot: Robot, name: str, value: Any) -> Any:
-    """The value of an argument with its columns in the robot's order; as it is where they have no names."""
+def reorder_columns(robot: Robot, name: str, value: Any) -> Any:
+    """The value of an argument with named columns in the robot's order; unchanged if they have no names."""
     labels = labels_of(value)
     if labels is None:
         refuse_mark(name, value)
@@ -193,29 +193,29 @@ def in_order(robot: Robot, name: str, value: Any) -> Any:
         refuse_labels(name, value)
     word = "q" if name in CONFIGURATIONS else WORDS.get(name, name)
     own = robot.labels_of(word if word == "q" else name)
-    bare = {label: own.index(theirs) for label, theirs in names_of(robot, word).items() if theirs in own}
+    bare = {label: own.index(theirs) for label, theirs in labels_by_name(robot, word).items() if theirs in own}
     forms = [bare, *({f"{word}{sign}{label}": k for label, k in bare.items()} for sign in "._")]
     numbered = Layout.of(robot).columns(word)
     forms += [{label: k for k, label in enumerate(numbered)}] if len(numbered) == len(own) else []
     for form in forms:
-        found = [form[label] for label in labels if isinstance(label, str) and label in form]
-        if len(found) == len(labels) == len(own) and set(found) == set(range(len(own))):
-            refuse_guess(robot, name, word, labels, found)
-            order: list[int] = np.argsort(found).tolist()
-            return columns(value, labels)[..., order]
+        indices = [form[label] for label in labels if isinstance(label, str) and label in form]
+        if len(indices) == len(labels) == len(own) and set(indices) == set(range(len(own))):
+            refuse_guess(robot, name, word, labels, indices)
+            order: list[int] = np.argsort(indices).tolist()
+            return labelled_columns(value, labels)[..., order]
     raise TypeError(
-        f"{name} has names: {reprs(labels)}{unmatched(forms, labels, own)} (expected those of robot {robot.name!r} in"
-        f" any order, {reprs(own)}; or {name}.to_numpy(), in that order)"
+        f"{name} has names: {reprs(labels)}{name_mismatch(forms, labels, own)} (expected those of robot"
+        f" {robot.name!r} in any order, {reprs(own)}; or {name}.to_numpy(), in that order)"
     )
 
 
-def unmatched(forms: Sequence[Mapping[str, int]], labels: Sequence[Any], own: Sequence[str]) -> str:
-    """Which names are of no joint, and which joints have none, where some fit: by the form that fits best."""
+def name_mismatch(forms: Sequence[Mapping[str, int]], labels: Sequence[Any], own: Sequence[str]) -> str:
+    """The unknown names and the joints without a name, if some names fit, by the form that fits best."""
     best = max(forms, key=lambda form: sum(label in form for label in labels))
-    found = {best[label] for label in labels if label in best}
+    matched = {best[label] for label in labels if label in best}
     unknown = [label for label in labels if label not in best]
-    missing = [label for k, label in enumerate(own) if k not in found]
-    if not found or not (unknown or missing):
+    missing = [label for k, label in enumerate(own) if k not in matched]
+    if not matched or not (unknown or missing):
         return ""
     of_none = [f"{reprs(unknown)} {'is' if len(unknown) == 1 else 'are'} none of them"] if unknown else []
     without = [f"{reprs(missing)} {'is' if len(missing) == 1 else 'are'} missing"] if missing else []
@@ -223,7 +223,7 @@ def unmatched(forms: Sequence[Mapping[str, int]], labels: Sequence[Any], own: Se
 
 
 def refuse_guess(robot: Robot, name: str, word: str, labels: Sequence[str], joints: Sequence[int]) -> None:
-    """Raise an error for columns that could be of other joints by number: of joints called q2, q1, q3, or 2, 1, 3."""
+    """Raise an error for columns that name other joints if read as numbers, such as joints called q2, q1, q3."""
     numbers = [label.removeprefix(word) for label in labels]
     if all(map(str.isdecimal, numbers)) and [int(number) - 1 for number in numbers] != list(joints):
         example = f"{word}.{robot.labels_of(word if word == 'q' else name)[0]}"
@@ -234,7 +234,7 @@ def refuse_guess(robot: Robot, name: str, word: str, labels: Sequence[str], join
 
 
 def refuse_rows_by_joint(robot: Robot, name: str, value: Any) -> None:
-    """Raise an error for a table whose rows, not its columns, have the names of joints."""
+    """Raise an error for a table whose rows instead of columns have the names of joints."""
     if hasattr(value, "to_numpy") and getattr(value, "ndim", 1) == 2 and hasattr(value, "index"):
         rows, names = list(value.index), {*robot.q_names, *robot.v_names, *robot.names}
         forms = {f"{word}{sign}{name}" for word in ("q", "qd", "qdd", "tau") for sign in "._" for name in names}
@@ -243,13 +243,13 @@ def refuse_rows_by_joint(robot: Robot, name: str, value: Any) -> None:
             raise TypeError(f"{name} has rows named {reprs(rows)} (expected these as columns: {name}.T)")
 
 
-def names_of(robot: Robot, word: str) -> dict[str, str]:
-    """The label of each number of q, or of rates and torques, by itself and by the name of its link."""
+def labels_by_name(robot: Robot, word: str) -> dict[str, str]:
+    """The label of each number of q, or of rates and torques, by that label and by the link's name."""
     labels = robot.q_names if word == "q" else robot.v_names
-    return {name: labels[k] for name, k in places(robot, word).items()}
+    return {name: labels[k] for name, k in coordinate_indices(robot, word).items()}
 
 
-def columns(value: Any, labels: list[Any]) -> np.ndarray:
+def labelled_columns(value: Any, labels: list[Any]) -> np.ndarray:
     """The numbers of a labelled array, one column for each label."""
     if hasattr(value, "to_numpy"):
         return np.asarray(value.to_numpy())

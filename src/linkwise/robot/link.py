@@ -1,4 +1,4 @@
-"""One link with the joint that carries it, named frames fixed to links, and all their numbers, visited or replaced."""
+"""A link with its joint, frames fixed to links; functions that visit or replace all their numbers."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from .joint import Joint
 class Link:
     """A rigid body and the joint between it and its parent.
 
-    Everything here is in the link's *joint-aligned* frame: it moves with the link, its z is the joint's axis, and at q
-    = 0 it is the joint frame. `frame` says where the frame of the user's table sits in it: there lie the numbers of
-    `Robot.rows`.
+    All numbers are in the link's *joint-aligned* frame, which moves with the link, has z along the joint's axis, and
+    equals the joint frame at q = 0. `frame` is the pose of the link's table frame in it; the numbers of `Robot.rows`
+    are in the table frame.
     """
 
     name: str
@@ -36,38 +36,45 @@ class Link:
     joint_name: str = ""  # of the whole joint, where it is not the name of the link
 
     def pose(self, q: Scalar) -> Placement:
-        """Where the link is, in its parent, when its joint is at q."""
+        """The pose of the link in its parent at q."""
         return self.placement.moved(self.joint.motion(q))
 
     @cached_property
     def rigid(self) -> RigidInertia:
-        """The link's inertia about the origin of its joint-aligned frame."""
+        """The inertia about the origin of the joint-aligned frame."""
         return RigidInertia.of_body(self.mass, self.com, self.inertia)
 
     @property
     def body(self) -> RigidInertia:
-        """The inertia to calculate torques and accelerations with: the link's own, or what regrouping made of it."""
+        """The inertia for torques and accelerations: `grouped` if the robot was regrouped, otherwise `rigid`."""
         return self.rigid if self.grouped is None else self.grouped
 
 
 def empty_link(joint: Joint) -> Link:
-    """A link on the base without mass, whose frames are all the same."""
+    """A link on the base without mass; its frames coincide."""
     still, nothing = Placement.identity(), Symmetric.zero()
     return Link("link", 0, -1, joint, still, 0.0, Vector.zero(), nothing, still, RigidInertia.zero())
 
 
 @dataclass(frozen=True)
 class Frame:
-    """A named frame fixed to a link, or to the base: the frames of merged fixed joints live on here.
+    """A named frame fixed to a link or to the base, such as that of a merged fixed joint.
 
-    Links are counted as in `Robot.names`, and `placement` is in the table frame of the link, that of `lw.poses`. So
-    `link` and `point` are what the functions take: `wrench[frame.link]`, `point[frame.link] = frame.point`,
+    Pass `link` and `point` to functions: `wrench[frame.link]`, `point[frame.link] = frame.point`,
     `lw.jacobian(robot, q, link=frame.link, point=frame.point)`.
+
+    Attributes
+    ----------
+    name : str
+    carrier : int
+        Index in `Robot.names` of the link; -1: the base.
+    placement : Placement
+        Pose in the link's table frame (that of `lw.poses`), or in the base frame.
     """
 
     name: str
-    carrier: int  # which of `Robot.names`; -1: the base
-    placement: Placement  # in the link's table frame, or in the base frame
+    carrier: int
+    placement: Placement
 
     @property
     def on_base(self) -> bool:
@@ -76,7 +83,7 @@ class Frame:
 
     @property
     def link(self) -> int:
-        """Which of `Robot.names` carries the frame; an error if that is the base, which no row of a wrench is for."""
+        """The index in `Robot.names` of the link; an error if the frame is fixed to the base."""
         if self.on_base:
             raise RobotError(
                 f"the frame {self.name!r} is fixed to the base, which does not move (expected one on a link)"
@@ -91,7 +98,7 @@ class Frame:
 
 
 class NumberMap:
-    """Replaces numbers one by one; `orthonormal` makes rotations orthogonal again to all digits of the new numbers."""
+    """Applies `convert` to every number; with `orthonormal`, rotations are made orthogonal to all new digits."""
 
     def __init__(self, convert: Callable[[Scalar], Scalar], orthonormal: bool = False) -> None:
         self.convert, self.orthonormal = convert, orthonormal
@@ -110,7 +117,7 @@ class NumberMap:
         return RigidInertia(self.convert(b.mass), self.vector(b.moment), self.symmetric(b.tensor))
 
     def entry(self, x: Any) -> Any:
-        """An entry of a table: texts and truth values stay, numbers and nests of them are converted."""
+        """Convert an entry of a table: texts and bools stay, numbers and nested numbers are converted."""
         if isinstance(x, (tuple, list)):
             return tuple(map(self.entry, x))
         return x if isinstance(x, (str, bool)) else self.convert(x)
@@ -130,11 +137,11 @@ class NumberMap:
         )
 
 
-NUMBER_FIELDS: dict[type[Joint], tuple[str, ...]] = {}  # of the classes that were asked for
+NUMBER_FIELDS: dict[type[Joint], tuple[str, ...]] = {}  # cache of `number_fields`
 
 
 def number_fields(kind: type[Joint]) -> tuple[str, ...]:
-    """The names of a joint's numbers: all its fields, except the limits of travel, which no algorithm reads."""
+    """The names of a joint's numbers: all fields except the limits of travel, which no algorithm reads."""
     if kind in NUMBER_FIELDS:
         return NUMBER_FIELDS[kind]
     numbers = [entry for entry in fields(kind) if entry.name != "limits"]
@@ -152,7 +159,7 @@ DRIVE = number_fields(Joint)
 
 
 class NumberUnit(NamedTuple):
-    """As `joint.in_unit` states it."""
+    """The metadata of `joint.in_unit`."""
 
     unit: str
     in_words: str
@@ -160,7 +167,7 @@ class NumberUnit(NamedTuple):
 
 
 def own_numbers(kind: type[Joint]) -> dict[str, NumberUnit]:
-    """The numbers that joints of this kind have and others need not have, such as the pitch of a screw."""
+    """The numbers of this kind of joint that are not in `Joint`, such as the pitch of a screw."""
     units = {entry.name: entry.metadata for entry in fields(kind) if entry.name not in (*DRIVE, "limits")}
     for name, unit in units.items():
         if not unit:

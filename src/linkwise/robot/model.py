@@ -1,39 +1,39 @@
-"""The robot: frozen data, a tree of links."""
+"""The robot: a tree of links, as frozen data."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from ..errors import RobotError, is_real, one_of
+from ..errors import RobotError, one_of
 from ..lazy import cached_property
 from ..printing import notebook_html, warn
 from ..spatial import Placement, Scalar, is_zero
-from .build import assemble, checked_gravity
-from .changes import changed_rows, locked, on_fixed_base, on_free_base
-from .contraction import Round, rounds
+from .build import assemble, check_gravity
+from .changes import add_free_base, changed_rows, fix_base, lock_joints, payload_parent, values_by_link
 from .coordinates import Coupling, size_in_words
 from .entries import is_symbol
 from .fingerprint import NoFingerprintError, robot_fingerprint
 from .joint_space import JointSpace
-from .kinds import of_one_degree
 from .link import Frame, Link, NumberMap, numbers_of
 from .regroup import regrouped_bodies
-from .tables import CONVENTIONS, DH_CONVENTIONS, NO_TENSOR, REFUSE, free_name
-from .walk import UNROLLED, Walk
+from .tables import CONVENTIONS, DH_CONVENTIONS, NO_TENSOR, REFUSE, Unphysical, free_name
+from .walk import UNROLLED, Round, Walk, rounds
+
+if TYPE_CHECKING:
+    from .friction import Friction
 
 Row = Mapping[str, Any]
+Numbers = Iterable[Scalar]
+Tensor = Iterable[Iterable[Scalar]]
 EARTH = (0.0, 0.0, -9.81)
-
-
 Entry = Callable[..., Any]
 
 
 class WithEntries:
-    """Makes `Robot.entries` a slot: every call reads it, and any other attribute takes tens of nanoseconds longer."""
+    """Makes `Robot.entries` a slot, which each call reads faster than a `__dict__` entry."""
 
     __slots__ = ("entries",)
     entries: dict[str, Entry]
@@ -41,22 +41,21 @@ class WithEntries:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Robot(JointSpace, WithEntries):
-    """A tree of links on the ground. Links stand in an order in which each parent comes before its children.
+    """A tree of links on a base, as frozen data. Parents come before their children.
 
-    A joint of several degrees of freedom is several links, of which all but the last have no body (`robot.kinds`).
-
-    Make one with `Robot.from_dh`, `Robot.from_frames`, `lw.load`, `lw.chain` or `lw.random_tree`. Two robots are equal
-    when their links, frames and gravity are.
+    Make robots with `Robot.from_dh`, `Robot.from_frames`, `lw.load`, `lw.chain` or `lw.random_tree`. Robots are equal
+    if their links, frames, gravity and couplings are. A joint of several degrees of freedom is several links; only the
+    last of them has a body (`robot.kinds`).
     """
 
     name: str = field(compare=False)
     links: tuple[Link, ...]
     frames: tuple[Frame, ...]
     gravity: tuple[Scalar, Scalar, Scalar]
-    table: tuple[tuple[tuple[str, Any], ...], ...] = field(compare=False)  # rows as pairs, which nobody can change
+    table: tuple[tuple[tuple[str, Any], ...], ...] = field(compare=False)  # rows as immutable pairs
     convention: str = field(compare=False)
     about: str = field(default="", compare=False)  # where the numbers come from
-    couplings: tuple[Coupling, ...] = ()  # joints that move as others do
+    couplings: tuple[Coupling, ...] = ()  # joints that follow others
 
     walk: Walk = field(default=UNROLLED, compare=False, repr=False)  # runs the recursions over the links
     entries: dict[str, Entry] = field(default_factory=dict, init=False, compare=False, repr=False)  # compiled functions
@@ -69,33 +68,46 @@ class Robot(JointSpace, WithEntries):
     def from_dh(
         rows: Iterable[Row],
         *,
-        convention: str,
-        gravity: Iterable[Scalar] = EARTH,
+        convention: Literal["standard", "modified"],
+        gravity: Numbers = EARTH,
         name: str = "robot",
-        unphysical: str = REFUSE,
+        unphysical: Unphysical = REFUSE,
     ) -> Robot:
-        """A robot from a Denavit-Hartenberg table.
+        """Make a robot from a Denavit-Hartenberg table.
 
-        `convention` must be given:
+        Parameters
+        ----------
+        rows : iterable of mapping
+            One row per joint. Required: `joint` ("revolute", "prismatic", "screw", "cylindrical", "universal",
+            "planar", "ball", "free" or "fixed"); `a`, `b` (or `d`) in m; `alpha`, `theta` in rad or as "90 deg" (the
+            joint's variable: its value at q = 0); `mass` in kg; `com`, the centre of mass in the link's DH frame;
+            `inertia` (3 × 3) about it, along the axes of that frame. Optional: `name`; `parent` (an earlier row, "base"
+            or None; by default the row before); `joint_name`; `rotor_inertia` (seen at the joint),
+            `viscous_friction`, `coulomb_friction`, `limits`; `pitch` of a screw in m/rad; `coupled_to`, `ratio` and
+            `offset` of a joint with q = ratio · q_other + offset. Without effect on the dynamics: `velocity_limit`,
+            `effort_limit`, and `stiffness` and `rest` of a spring for `lw.control.springs(robot)`.
+        convention : {"standard", "modified"}
+            "standard" (Saha, Angeles, Paul, Corke): frame i+1 is on link i, reached from frame i by
+            RotZ(theta) TransZ(b) TransX(a) RotX(alpha). "modified" (Craig, Khalil, Kozlowski): frame i is on link i,
+            reached from frame i-1 by RotX(alpha) TransX(a) RotZ(theta) TransZ(b); row i has the a and alpha before
+            joint i.
+        gravity : iterable of float, optional
+            Acceleration of gravity in m/s², in the base frame.
+        name : str, optional
+        unphysical : {"refuse", "warn"}, optional
+            Whether an inertia that is not physically consistent is an error or a warning.
 
-        - "standard" (Saha, Angeles, Paul, Corke): frame i+1 sits on link i, reached from frame i by
-          RotZ(theta) TransZ(b) TransX(a) RotX(alpha);
-        - "modified" (Craig, Khalil, Kozlowski): frame i sits on link i, reached from frame i-1 by
-          RotX(alpha) TransX(a) RotZ(theta) TransZ(b), with row i holding the a and alpha that come before joint i.
+        Returns
+        -------
+        Robot
 
-        A row is a mapping with `joint` ("revolute", "prismatic", "screw", "cylindrical", "universal", "planar", "ball",
-        "free" or "fixed"; docs/robots.md says what moves and what its coordinates are), `a`, `b` (or `d`), `alpha`,
-        `theta` (for one that varies, the entry is its value at q = 0), `mass`, `com` (centre of mass in the link's own
-        DH frame) and `inertia` (3 × 3, about the centre of mass, in that frame); and, if wanted, `name`, `parent` (the
-        name of an earlier row, or "base"; otherwise the row before. A link may be called "base": rows after it then
-        mean the link, and None or "" is the base), `rotor_inertia` (as seen at the joint), `viscous_friction`,
-        `coulomb_friction`, `limits`; `pitch` of a screw, in metres per radian; `coupled_to`, `ratio` and `offset` of a
-        joint that moves as another does, q = ratio · q_other + offset, and has no coordinate of its own; `joint_name`
-        of a joint that is not called as its link; and what has no effect by itself: `velocity_limit`, `effort_limit`,
-        `stiffness` and `rest` of a spring, for `lw.control.springs(robot)`. An inertia that no body has is an error, or
-        with unphysical="warn" a warning. Lengths in m, masses in kg, angles in radians or as "90 deg". Gravity is the
-        vector of its acceleration in the base frame.
+        Raises
+        ------
+        RobotError
+            An entry is missing, unknown or wrong; the message names robot, link and entry.
 
+        Examples
+        --------
         >>> rod = {"joint": "revolute", "a": 1.0, "b": 0.0, "alpha": 0.0, "mass": 3.0, "com": (-0.5, 0, 0),
         ...        "inertia": [[0, 0, 0], [0, 0.25, 0], [0, 0, 0.25]]}
         >>> pendulum = Robot.from_dh([rod], convention="standard", gravity=(0, -9.81, 0), name="pendulum")
@@ -109,27 +121,36 @@ class Robot(JointSpace, WithEntries):
     def from_frames(
         rows: Iterable[Row],
         *,
-        gravity: Iterable[Scalar] = EARTH,
+        gravity: Numbers = EARTH,
         name: str = "robot",
-        unphysical: str = REFUSE,
+        unphysical: Unphysical = REFUSE,
     ) -> Robot:
-        """A robot from frames: each row places its joint frame in the link of its parent and gives the axis there.
+        """Make a robot from joint frames: each row places its joint frame in the link of its parent.
 
-        Instead of DH parameters a row has `translation` (3 numbers) and, if wanted, `rotation` (3 × 3, columns are the
-        axes of the joint frame in the parent link's frame), `axis` (a unit vector in the joint frame; otherwise z; not
-        for universal, ball and free joints, which move about all axes of that frame) and `anchor` (a point of the
-        joint frame that the axis passes through; otherwise its origin).
-        The link's table frame is the joint frame, moved by the joint; `com` and `inertia` are given in it. The other
-        keys are those of `from_dh`. A rotation or an axis that is one within 1e-6 is used as the nearest one, with a
-        warning if it is off by more than 1e-12; farther off, it is an error.
+        The link's table frame is the joint frame, moved by the joint; `com` and `inertia` are in it.
+
+        Parameters
+        ----------
+        rows : iterable of mapping
+            As for `from_dh`, with these entries instead of DH parameters: `translation` (3,) in m; optional `rotation`
+            (3 × 3), whose columns are the axes of the joint frame in the parent's frame; `axis`, a unit vector in the
+            joint frame (default z; not for universal, ball and free joints); `anchor`, a point on the axis in the joint
+            frame (default its origin). Rotations and axes within 1e-6 are replaced by the nearest exact one, with
+            a warning above 1e-12.
+        gravity, name, unphysical : optional
+            As for `from_dh`.
+
+        Returns
+        -------
+        Robot
         """
         return from_table(rows, "frames", gravity, name, unphysical)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Robot):
             return NotImplemented
-        if self.symbolic or other.symbolic:  # expressions of symbols refuse to be compared
-            with suppress(NoFingerprintError):  # those of another library do not
+        if self.symbolic or other.symbolic:  # our expressions cannot be compared
+            with suppress(NoFingerprintError):  # symbols of another library can
                 return self.fingerprint == other.fingerprint
         return self._compared == other._compared
 
@@ -146,11 +167,12 @@ class Robot(JointSpace, WithEntries):
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash, 64 hexadecimal digits, of all that results depend on: every number, to its last bit, and the tree.
+        """SHA-256 of everything that results depend on: links, joints, frames, gravity, every bit of every number.
 
-        Links, joints, frames and gravity are in it; the robot's name and table are not. It is the same in every
-        process. Symbols count by the expressions that they form, for every order in which these were made.
+        Name and table do not count. Symbols count by their expressions. It is the same in every process.
 
+        Examples
+        --------
         >>> import linkwise as lw
         >>> arm = lw.load("planar3")
         >>> arm.fingerprint == lw.load("planar3").fingerprint
@@ -169,12 +191,12 @@ class Robot(JointSpace, WithEntries):
 
     @cached_property
     def uncoupled(self) -> Robot:
-        """The robot whose joints all move on their own."""
+        """The robot without couplings."""
         return replace(self, couplings=()) if self.couplings else self
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """A copy of the table the robot was made from, with the keys of its convention."""
+        """A copy of the table that the robot was made from."""
         return [dict(row) for row in self.table]
 
     @property
@@ -183,17 +205,17 @@ class Robot(JointSpace, WithEntries):
 
     @cached_property
     def leaves(self) -> tuple[int, ...]:
-        """Which of `links` carry no other: the tips."""
+        """The indices of links without children."""
         parents = {link.parent for link in self.links}
         return tuple(i for i in range(len(self.links)) if i not in parents)
 
     @cached_property
     def contraction(self) -> tuple[Round, ...]:
-        """The rounds in which links become one element; see `robot.contraction`."""
+        """The rounds that contract the tree to one element; see `robot.walk`."""
         return tuple(rounds([link.parent for link in self.links]))
 
     def ancestors(self, index: int) -> tuple[int, ...]:
-        """The link `links[index]` itself, its parent, and so on to the link on the base, as numbers of `links`."""
+        """The indices of a link, its parent, and so on to the link on the base."""
         path = []
         while index >= 0:
             path.append(index)
@@ -201,7 +223,7 @@ class Robot(JointSpace, WithEntries):
         return tuple(path)
 
     def subtree(self, index: int) -> tuple[int, ...]:
-        """The link `links[index]` itself and all that it carries, in order, as numbers of `links`."""
+        """The indices of a link and all its descendants, in order."""
         indices = {index}
         for link in self.links[index + 1 :]:
             if link.parent in indices:
@@ -209,7 +231,7 @@ class Robot(JointSpace, WithEntries):
         return tuple(sorted(indices))
 
     def frame(self, name: str) -> Frame:
-        """A frame by name: a link's own frame or that of a merged fixed joint."""
+        """The frame of this name: of a link, or of a merged fixed joint."""
         if name not in self._frames:
             one_of(name, self._frames, f"robot {self.name!r}: frame", RobotError)
         return self._frames[name]
@@ -220,23 +242,39 @@ class Robot(JointSpace, WithEntries):
         return {**named, **{frame.name: frame for frame in self.frames}}
 
     def seat(self, frame: Frame) -> tuple[int, Placement]:
-        """Which of `links` carries a frame, -1 for the base, and where it is in the link's joint-aligned frame."""
+        """The index of the link that carries a frame, -1 for the base, and the pose in its joint-aligned frame."""
         if frame.on_base:
             return -1, frame.placement
         link = self.links[self.moving[frame.link].link]
         return link.index, link.frame.then(frame.placement)
 
     def with_payload(
-        self, mass: Scalar, com: Any = (0.0, 0.0, 0.0), inertia: Any = NO_TENSOR, *, link: str | int | None = None
+        self,
+        mass: Scalar,
+        com: Numbers = (0.0, 0.0, 0.0),
+        inertia: Tensor = NO_TENSOR,
+        *,
+        link: str | int | None = None,
     ) -> Robot:
-        """The same robot with a body held by its last moving link: merged into the link as a fixed joint is.
+        """The robot with a payload fixed to a link; it becomes a row of the table.
 
-        `com` is the payload's centre of mass in the table frame of the link (that of `lw.poses`; a tool is usually some
-        way beyond it), `inertia` its tensor (3 × 3) about its own centre of mass in the same frame, by default that of
-        a point mass. `link` is another link, or the frame of a merged fixed joint such as a flange, by name or by
-        number; it is needed where a robot has several tips. The payload becomes a row of the table, so saved files and
-        `lw.describe` show it.
+        Parameters
+        ----------
+        mass : float
+            In kg.
+        com : array_like, optional
+            Centre of mass in m, in the table frame of the link (that of `lw.poses`).
+        inertia : array_like, optional
+            Tensor (3 × 3) in kg m² about `com`, along the same axes; by default that of a point mass.
+        link : str or int, optional
+            Link, or frame of a merged fixed joint such as a flange. Required if the robot has several tips.
 
+        Returns
+        -------
+        Robot
+
+        Examples
+        --------
         >>> import linkwise as lw
         >>> arm = lw.load("planar3")
         >>> cup = arm.with_payload(0.5, com=(0.1, 0, 0))
@@ -245,7 +283,7 @@ class Robot(JointSpace, WithEntries):
         """
         row: dict[str, Any] = {
             "name": free_name("payload", self._row_names),
-            "parent": self._held_by(link),
+            "parent": payload_parent(self, link),
             "joint": "fixed",
         }
         row |= {"mass": mass, "com": com, "inertia": inertia}
@@ -253,7 +291,7 @@ class Robot(JointSpace, WithEntries):
         return self._from_rows([*self.rows, row], "the payload on the robot")
 
     def _from_rows(self, rows: Iterable[Row], expected: str) -> Robot:
-        """The robot of these rows, otherwise as this one is; refused where the table does not have its numbers."""
+        """This robot with other rows. An error if its numbers are not those of its table."""
         convention = CONVENTIONS[self.convention]
         again, changed = (assemble(table, convention, self.gravity, self.name)[0] for table in (self.rows, rows))
         plain = replace(self, links=tuple(replace(link, grouped=None) for link in self.links))
@@ -265,42 +303,28 @@ class Robot(JointSpace, WithEntries):
         robot = replace(self, **changed)
         return robot if self.links[0].grouped is None else robot.regrouped()
 
-    def _held_by(self, link: str | int | None) -> str:
-        """The name of the link or frame that a payload is fixed to."""
-        if link is None:
-            if len(self.leaves) > 1:
-                tips = ", ".join(repr(self.links[i].name) for i in self.leaves)
-                raise RobotError(
-                    f"robot {self.name!r} has several tips: {tips} (expected link=... to choose one{self._hand()})"
-                )
-            link = self.links[self.leaves[0]].name
-        if isinstance(link, str):
-            if self.frame(link).on_base:
-                raise RobotError(f"the frame {link!r} of robot {self.name!r} is fixed to the base, which does not move")
-            return link
-        if isinstance(link, bool) or not hasattr(link, "__index__") or not -len(self.names) <= link < len(self.names):
-            raise RobotError(f"link is {link!r} (expected a name, or a whole number below {len(self.names)})")
-        return self.names[link]
-
-    def _hand(self) -> str:
-        """For a message: what carries all tips, as a hand its fingers, if that is one link."""
-        carriers = {self.links[tip].parent for tip in self.leaves}
-        if len(carriers) > 1 or carriers == {-1}:
-            return ""
-        (link,) = carriers
-        fixed = (frame.name for frame in self.frames if self.seat(frame)[0] == link)
-        names = [self.links[link].name, *fixed]
-        return f", or what carries them: {', '.join(map(repr, names))}"
-
     def with_free_base(
-        self, mass: Scalar = 0.0, com: Any = (0.0, 0.0, 0.0), inertia: Any = None, *, name: str = "base"
+        self, mass: Scalar = 0.0, com: Numbers = (0.0, 0.0, 0.0), inertia: Tensor | None = None, *, name: str = "base"
     ) -> Robot:
-        """The same robot on a base that floats: a free joint between the world and all that stood on the base.
+        """The robot on a floating base: a free joint between the world and everything on the base.
 
-        Mass, centre of mass and inertia (3 × 3, about it) are those of the base, in the frame in which the robot stood;
-        without a mass the base is a frame alone. Bodies fixed to the base come along. q begins with the position and
-        the quaternion of the base.
+        q begins with the position and the quaternion of the base. Bodies fixed to the base move with it.
 
+        Parameters
+        ----------
+        mass : float, optional
+            Of the base in kg. Without it the base is a frame without a body.
+        com, inertia : array_like, optional
+            Centre of mass, and tensor (3 × 3) about it, in the former base frame. A mass needs an inertia.
+        name : str, optional
+            Of the base.
+
+        Returns
+        -------
+        Robot
+
+        Examples
+        --------
         >>> import linkwise as lw
         >>> arm = lw.load("planar3").with_free_base(mass=10.0, inertia=[[1, 0, 0], [0, 1, 0], [0, 0, 1]])
         >>> arm.joints, arm.nq, arm.nv
@@ -312,58 +336,65 @@ class Robot(JointSpace, WithEntries):
         if inertia is None and not is_zero(mass):
             raise RobotError(f"robot {self.name!r}: the base has mass {mass!r} and no inertia (expected inertia=...)")
         body = {"mass": mass, "com": com, "inertia": NO_TENSOR if inertia is None else inertia}
-        rows = on_free_base(self.rows, free_name(name, self._row_names), body, self.convention)
+        rows = add_free_base(self.rows, free_name(name, self._row_names), body, self.convention)
         return self._from_rows(rows, "the base of the robot")
 
     def with_fixed_base(self) -> Robot:
-        """The same robot with every free joint on the base fixed, where it is at q = (0, 0, 0, 1, 0, 0, 0).
+        """The robot with every free joint on the base fixed at q = (0, 0, 0, 1, 0, 0, 0).
 
-        What `with_free_base` added is taken away again, if it has no mass.
+        This undoes `with_free_base`; rows without mass disappear.
         """
         floating = {joint.name for joint in self.free_joints}
         if not floating:
             raise RobotError(f"robot {self.name!r} has no free joint on its base (expected one, to be fixed)")
-        return self._from_rows(on_fixed_base(self.rows, floating), "the base of the robot")
+        return self._from_rows(fix_base(self.rows, floating), "the base of the robot")
 
     def with_locked(self, joints: str | Mapping[str, float], value: float = 0.0) -> Robot:
-        """The same robot with a joint, or several, locked: the link becomes part of the one before it.
+        """The robot with joints locked: each link becomes part of its parent and remains as a frame.
 
-        A joint is named by itself or by its link, and locked at `value` (rad or m); several by a mapping of names and
-        values. Joints that are coupled to it are locked where they follow. The link's name stays one of a frame, for
-        `frames=` and `lw.poses`.
+        Parameters
+        ----------
+        joints : str or mapping
+            A joint, named by itself or by its link; or names and values. Joints coupled to them are locked too.
+        value : float, optional
+            Position of a single joint in rad or m.
 
+        Returns
+        -------
+        Robot
+
+        Examples
+        --------
         >>> import linkwise as lw
         >>> panda = lw.load("panda").with_locked("panda_finger_joint1", 0.02)
         >>> panda.n, "panda_leftfinger" in [frame.name for frame in panda.frames]
         (7, True)
         """
-        values = {joints: value} if isinstance(joints, str) else dict(joints)
-        by_link: dict[str, float] = {}
-        for name, x in values.items():
-            joint = self._joint(name)
-            if joint.coupling is not None:
-                leader = self.links[joint.coupling.to].name
-                raise RobotError(f"robot {self.name!r}: joint {name!r} follows {leader!r} (expected that to be locked)")
-            if joint.kind.degrees > 1:
-                lockable = ", ".join(of_one_degree())
-                raise RobotError(
-                    f"robot {self.name!r}: joint {name!r} is {joint.kind.name} (expected {lockable}; a free joint of a"
-                    " base is fixed by robot.with_fixed_base())"
-                )
-            if not is_real(x) or not math.isfinite(x):
-                raise RobotError(
-                    f"robot {self.name!r}: joint {name!r} is locked at {x!r} (expected a number, rad or m)"
-                )
-            by_link[joint.name] = float(x)
-        return self._from_rows(locked(self.rows, by_link, self.convention), "the robot, with joints to be locked,")
+        values = values_by_link(self, {joints: value} if isinstance(joints, str) else joints)
+        return self._from_rows(lock_joints(self.rows, values, self.convention), "the robot, with joints to be locked,")
 
-    def with_parameters(self, parameters: Any, friction: Any = False, *, unphysical: str = REFUSE) -> Robot:
-        """The same robot with other bodies, rotors and friction: the numbers of `lw.parameters`, in their order.
+    def with_parameters(
+        self, parameters: Numbers, friction: bool | Friction = False, *, unphysical: Unphysical = REFUSE
+    ) -> Robot:
+        """The robot with other parameters of bodies, rotors and friction.
 
-        `friction=True` where the coefficients of friction are among them; otherwise these stay as they are. A body that
-        cannot exist is an error, or with unphysical="warn" a warning. The body of a link is the whole of what is fixed
-        to it: rows of fixed joints on a link that gets another body become frames alone.
+        The body of a link includes all rows of fixed joints on it; if it changes, these rows become frames.
 
+        Parameters
+        ----------
+        parameters : array_like
+            The numbers of `lw.parameters`, in their order.
+        friction : bool or Friction, optional
+            Whether friction coefficients are among them, as in `lw.parameters`.
+        unphysical : {"refuse", "warn"}, optional
+            Whether a body that is not physically consistent is an error or a warning.
+
+        Returns
+        -------
+        Robot
+
+        Examples
+        --------
         >>> import linkwise as lw
         >>> arm = lw.load("planar3")
         >>> heavier = arm.with_parameters(1.1 * lw.parameters(arm))
@@ -378,14 +409,15 @@ class Robot(JointSpace, WithEntries):
             warn(message)
         return robot
 
-    def with_gravity(self, gravity: Iterable[Scalar]) -> Robot:
-        return replace(self, gravity=checked_gravity(gravity, self.name))
+    def with_gravity(self, gravity: Numbers) -> Robot:
+        """The robot with this acceleration of gravity, in m/s² in the base frame."""
+        return replace(self, gravity=check_gravity(gravity, self.name))
 
     def regrouped(self) -> Robot:
-        """The equivalent robot with base inertial parameters: the same torques and inertia matrix from fewer numbers.
+        """The robot with base inertial parameters: equal torques and inertia matrix from fewer numbers.
 
-        Only `link.body` changes, from which torques and accelerations are computed. Masses, mass centres and tensors
-        stay the same, for loads and potential energies.
+        Only `link.body` changes, which torques and accelerations use. Masses, mass centres and tensors stay, for loads
+        and potential energies.
         """
         return self._regrouped
 
@@ -396,11 +428,11 @@ class Robot(JointSpace, WithEntries):
 
     @property
     def known_links(self) -> tuple[Link, ...] | None:
-        """The links with base parameters that were found before, in other numbers than its own (`StandIn`)."""
+        """The links with base parameters that a `StandIn` was made with."""
         return None
 
     def refuse_rotors(self, what: str) -> None:
-        """Raise an error that names the link if a joint has a rotor inertia: some formulations have none."""
+        """Raise an error that names the link if a joint has a rotor inertia."""
         for link in self.links:
             if link.joint.has_rotor:
                 raise RobotError(
@@ -409,29 +441,29 @@ class Robot(JointSpace, WithEntries):
                 )
 
     def without_rotors(self) -> Robot:
-        """The same robot with drives that have no inertia of their own."""
+        """The robot without rotor inertias."""
         links = tuple(replace(k, joint=replace(k.joint, rotor_inertia=0.0)) for k in self.links)
         table = tuple(tuple((key, x) for key, x in row if key != "rotor_inertia") for row in self.table)
         return replace(self, links=links, table=table)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Made again of its fields: copies and other processes compute cached results and compiled functions again."""
+        """Copy the fields alone, without cached results and compiled functions."""
         return type(self), tuple(getattr(self, entry.name) for entry in fields(self) if entry.init)
 
     @cached_property
     def non_floats(self) -> tuple[Scalar, ...]:
-        """Those of its numbers that are not floats: symbols, numbers of many digits."""
+        """Its numbers that are not floats: symbols, multiprecision numbers."""
         numbers = (x for link in self.links for x in numbers_of(link))
         coupled = (x for coupling in self.couplings for x in (coupling.ratio, coupling.offset))
         return tuple(x for x in (*self.gravity, *numbers, *coupled) if type(x) is not float)
 
     @cached_property
     def symbolic(self) -> bool:
-        """Whether some of its numbers are symbols."""
+        """Whether some numbers are symbols."""
         return any(map(is_symbol, self.non_floats))
 
     def mapped(self, convert: Callable[[Scalar], Scalar], *, orthonormal: bool = False) -> Robot:
-        """The robot with every number replaced by what `convert` makes of it."""
+        """The robot with `convert` applied to every number."""
         mapping = NumberMap(convert, orthonormal)
         x, y, z = map(convert, self.gravity)
         frames = tuple(replace(f, placement=mapping.placement(f.placement)) for f in self.frames)
@@ -441,7 +473,7 @@ class Robot(JointSpace, WithEntries):
         return replace(self, links=links, frames=frames, gravity=(x, y, z), table=table, couplings=couplings)
 
     def cast(self, number: Callable[[float], Scalar]) -> Robot:
-        """The same robot in other numbers, such as `mpmath.mpf`; its rotations are orthogonal to all their digits."""
+        """The robot in other numbers, such as `mpmath.mpf`; rotations are orthogonal to all their digits."""
 
         def convert(x: Scalar) -> Scalar:
             return x if type(x) is not float or x in (0.0, 1.0, -1.0) else number(x)
@@ -449,10 +481,8 @@ class Robot(JointSpace, WithEntries):
         return self.mapped(convert, orthonormal=True)
 
 
-def from_table(
-    rows: Iterable[Row], convention: str, gravity: Iterable[Scalar], name: str, unphysical: str = REFUSE
-) -> Robot:
-    """The robot of a table, DH or frames."""
+def from_table(rows: Iterable[Row], convention: str, gravity: Numbers, name: str, unphysical: str = REFUSE) -> Robot:
+    """Make a robot from a table, DH or frames, with warnings."""
     parts, warnings = assemble(rows, CONVENTIONS[convention], gravity, name, unphysical)
     for message in warnings:
         warn(message)
@@ -460,7 +490,7 @@ def from_table(
 
 
 def require_robot(robot: object, what: str = "the first argument", role: str = "") -> None:
-    """Raise a TypeError where something else is given; a name is taken for one of the library or of a file."""
+    """Raise a TypeError unless it is a Robot; the message suggests `linkwise.load` for a name."""
     if not isinstance(robot, Robot):
         hint = f"; did you mean linkwise.load({robot!r})?" if isinstance(robot, str) else ""
         raise TypeError(f"{what} is {robot!r} (expected a Robot{role}{hint})")

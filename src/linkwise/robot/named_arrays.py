@@ -1,4 +1,4 @@
-"""Arrays that say more than numbers: named columns or elements, the mark `lw.per_trajectory`, gradients."""
+"""Arrays with more than numbers: names of columns or elements, the mark `lw.per_trajectory`, gradients."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-SHOWN = 8
+MAX_SHOWN = 8
 OF_LINKS = ("wrench", "point")  # arrays that have a row for each link
 GRADIENTS = "; lw.inverse_dynamics(robot, ...) and the other functions of dynamics give gradients and can be traced"
 
 
 @dataclass(frozen=True, eq=False)
 class PerTrajectory:
-    """An array whose first axes are those of the batch: see `lw.per_trajectory`.
+    """An array whose first axes are those of the batch; see `lw.per_trajectory`.
 
-    It is no array itself: its values are taken only where the mark is looked at.
+    It is not an array itself: functions that do not know the mark refuse it.
     """
 
     values: Any
@@ -27,43 +27,43 @@ class PerTrajectory:
 
 
 def labels_of(value: Any) -> list[Any] | None:
-    """The names of an array's columns, or of its elements if it has one axis; None where they have none.
+    """The names of an array's columns, or of its elements if it has one axis; None without names.
 
-    0, 1, 2, ... are no names. Of a list, those of the first row that has names.
+    0, 1, 2, ... are not names. Of a list, the names of the first row that has any.
     """
     if type(value) is np.ndarray and value.dtype.names is None:
         return None
     if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
         rows = (labels_of(row) for row in value if not isinstance(row, (float, int)))
         return next((labels for labels in rows if labels is not None), None)
-    found = getattr(getattr(value, "dtype", None), "names", None)  # of structured arrays
-    if found is None and isinstance(value, tuple):
-        found = getattr(value, "_fields", None)  # of named tuples
-    if found is None:
-        found = getattr(value, "column_names", None)  # of pyarrow
-    if found is None and hasattr(value, "struct"):  # of polars
-        found = value.struct.fields if str(value.dtype).startswith("Struct(") else None
-    if found is None and hasattr(value, "to_numpy"):  # of pandas, polars, xarray, ...
-        found = getattr(value, "columns", None)
-        if found is None and getattr(value, "dims", None):
-            found = dict(value.coords).get(value.dims[-1])
-        elif found is None:
-            found = getattr(value, "index", None)
-    if found is None or callable(found):
+    names = getattr(getattr(value, "dtype", None), "names", None)  # structured arrays
+    if names is None and isinstance(value, tuple):
+        names = getattr(value, "_fields", None)  # named tuples
+    if names is None:
+        names = getattr(value, "column_names", None)  # pyarrow
+    if names is None and hasattr(value, "struct"):  # polars
+        names = value.struct.fields if str(value.dtype).startswith("Struct(") else None
+    if names is None and hasattr(value, "to_numpy"):  # pandas, polars, xarray, ...
+        names = getattr(value, "columns", None)
+        if names is None and getattr(value, "dims", None):
+            names = dict(value.coords).get(value.dims[-1])
+        elif names is None:
+            names = getattr(value, "index", None)
+    if names is None or callable(names):
         return None
-    labels = [label.item() if isinstance(label, np.generic) else label for label in np.asarray(found, dtype=object)]
+    labels = [label.item() if isinstance(label, np.generic) else label for label in np.asarray(names, dtype=object)]
     return None if labels == list(range(len(labels))) else labels
 
 
 def row_labels_of(value: Any) -> list[str]:
-    """The names of a table's rows; none where they are numbers or times."""
+    """The names of a table's rows; empty if they are numbers or times."""
     rows = getattr(value, "index", ()) if hasattr(value, "to_numpy") and getattr(value, "ndim", 1) == 2 else ()
     labels = [] if callable(rows) else list(rows)
     return labels if all(isinstance(label, str) for label in labels) else []
 
 
 def refuse_labels(name: str, value: Any, hint: str = "") -> None:
-    """Raise an error for an array with named columns or rows where no robot tells their order, and for a marked one."""
+    """Raise an error for an array with named columns or rows, or with a mark."""
     refuse_mark(name, value)
     labels = labels_of(value)
     if labels is None and (rows := row_labels_of(value)):
@@ -81,7 +81,7 @@ def refuse_labels(name: str, value: Any, hint: str = "") -> None:
 
 
 def refuse_mark(name: str, value: Any) -> None:
-    """Raise an error for an array that is marked where there is one for all trajectories."""
+    """Raise an error for an array with the mark `lw.per_trajectory`."""
     if isinstance(value, PerTrajectory):
         raise TypeError(
             f"{name} is marked lw.per_trajectory, which is not looked at here (expected an array without the mark; the"
@@ -91,12 +91,12 @@ def refuse_mark(name: str, value: Any) -> None:
 
 def reprs(labels: Any) -> str:
     labels = list(labels)
-    shown = [*labels[: SHOWN - 1], labels[-1]] if len(labels) > SHOWN else labels
-    return ", ".join(map(repr, shown)) + (f" ({len(labels)} in all)" if len(labels) > SHOWN else "")
+    shown = [*labels[: MAX_SHOWN - 1], labels[-1]] if len(labels) > MAX_SHOWN else labels
+    return ", ".join(map(repr, shown)) + (f" ({len(labels)} in all)" if len(labels) > MAX_SHOWN else "")
 
 
 def refuse_gradients(name: str, value: Any) -> None:
-    """Raise an error for numbers that JAX traces, or whose gradient torch is to compute."""
+    """Raise an error for numbers traced by JAX, and for torch tensors that require a gradient."""
     for x in value if isinstance(value, (list, tuple)) else (value,):
         if is_tracer(x):
             raise TypeError(
@@ -108,17 +108,17 @@ def refuse_gradients(name: str, value: Any) -> None:
 
 
 def gradient_error(error: Exception, name: str) -> TypeError | None:
-    """What torch or JAX says of a function that computes with their gradients and our arrays, in our words."""
+    """Our error for an error of torch or JAX from a function that mixes their gradients with NumPy; else None."""
     of_jax = type(error).__module__.startswith("jax")
     if not of_jax and "requires grad" not in str(error):
         return None
     what = "what JAX traces (jit, grad or vmap)" if of_jax else "a tensor that requires a gradient"
-    told = TypeError(f"the function {name!r} computes with {what} (expected numbers: x.detach(){GRADIENTS})")
-    return told.with_traceback(error.__traceback__)
+    result = TypeError(f"the function {name!r} computes with {what} (expected numbers: x.detach(){GRADIENTS})")
+    return result.with_traceback(error.__traceback__)
 
 
 def plain_numbers(name: str, value: Any, expected: str, hint: str = "") -> np.ndarray:
-    """An array of floats, without named columns and gradients."""
+    """An array of floats; names and gradients are refused."""
     refuse_labels(name, value, hint)
     refuse_gradients(name, value)
     try:
@@ -128,6 +128,6 @@ def plain_numbers(name: str, value: Any, expected: str, hint: str = "") -> np.nd
 
 
 def is_tracer(value: Any) -> bool:
-    """Whether a number or an array is one that JAX traces."""
+    """Whether a value is a tracer of JAX."""
     kind = getattr(getattr(sys.modules.get("jax"), "core", None), "Tracer", None)
     return kind is not None and isinstance(value, kind)

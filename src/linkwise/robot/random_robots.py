@@ -1,4 +1,4 @@
-"""Robots for studies: random, general, physically possible, and the same for the same seed."""
+"""Random robots for studies: generic, physically consistent, reproducible by their seed."""
 
 from __future__ import annotations
 
@@ -12,11 +12,23 @@ from .model import Robot
 
 
 def chain(n: int, *, seed: int = 0, joints: str = "R") -> Robot:
-    """A serial arm of n links with nothing special about it: every a, b, alpha, mass centre and inertia is non-zero.
+    """A random serial arm; every DH parameter, mass centre and inertia is non-zero.
 
-    `joints` is a text of letters, repeated until it is long enough: "R" is all revolute, "RRP" every third joint
-    prismatic. H is a screw, C cylindrical, U universal, E planar, S a ball, F a free joint.
+    Parameters
+    ----------
+    n : int
+        Number of joints.
+    seed : int, optional
+    joints : str, optional
+        Kinds of joints, repeated as needed: R revolute, P prismatic, H screw, C cylindrical, U universal, E planar,
+        S ball, F free. "RRP": every third joint is prismatic.
 
+    Returns
+    -------
+    Robot
+
+    Examples
+    --------
     >>> chain(7, seed=1, joints="RRP").joints
     'RRPRRPR'
     """
@@ -32,16 +44,28 @@ def chain(n: int, *, seed: int = 0, joints: str = "R") -> Robot:
 
 
 def random_tree(n: int, *, seed: int = 0, joints: str | None = None) -> Robot:
-    """A tree of n links, each on an earlier link or on the base, with joints placed at random.
+    """A random tree: each link is on a random earlier link or the base, with random joint frames.
 
-    `joints` as for `chain`; without it the joints are revolute or prismatic, drawn as well.
+    Parameters
+    ----------
+    n : int
+        Number of joints.
+    seed : int, optional
+    joints : str, optional
+        As for `chain`; by default random revolute and prismatic joints.
 
+    Returns
+    -------
+    Robot
+
+    Examples
+    --------
     >>> random_tree(5, seed=3).n
     5
     """
     rng = np.random.default_rng(seed)
     if joints is None:
-        joints = "".join(rng.choice(list("RP"), size=checked_count(n)))
+        joints = "".join(rng.choice(list("RP"), size=check_count(n)))
     rows: list[dict[str, Any]] = []
     for index, kind in enumerate(joint_kinds(n, joints)):
         parent = int(rng.integers(-1, index)) if index else -1
@@ -60,7 +84,7 @@ def random_tree(n: int, *, seed: int = 0, joints: str | None = None) -> Robot:
     return Robot.from_frames(rows, name=f"tree-{n}-{seed}")
 
 
-def checked_count(n: int) -> int:
+def check_count(n: int) -> int:
     if not is_integer(n) or n < 1:
         raise RobotError(f"n is {n!r} (expected a whole number of links, at least 1)")
     return n
@@ -71,16 +95,16 @@ def joint_kinds(n: int, joints: str) -> list[str]:
     if not isinstance(joints, str) or not joints or set(joints) - set(names):
         letters = ", ".join(f"{letter} {name}" for letter, name in names.items())
         raise RobotError(f"joints is {joints!r} (expected a text such as 'RRP', of the letters {letters})")
-    return [names[joints[i % len(joints)]] for i in range(checked_count(n))]
+    return [names[joints[i % len(joints)]] for i in range(check_count(n))]
 
 
 def joint_numbers(kind: str, rng: np.random.Generator) -> dict[str, float]:
-    """Entries that only some kinds have, such as the pitch of a screw."""
+    """Entries of some kinds alone, such as the pitch of a screw."""
     return {name: float(rng.uniform(0.05, 0.3)) for name in KINDS[kind].numbers}
 
 
 def random_body(rng: np.random.Generator) -> dict[str, Any]:
-    """A mass, its centre, and the tensor of an ellipsoid turned at random."""
+    """A mass, its centre, and the tensor of a randomly rotated ellipsoid."""
     mass = float(rng.uniform(0.5, 3.0))
     semi_axes = rng.uniform(0.05, 0.2, 3) ** 2
     turn = random_rotation(rng)

@@ -1,16 +1,16 @@
-"""Base inertial parameters: fewer numbers, the same torques and the same inertia matrix.
+"""Base inertial parameters: fewer numbers for the same torques and the same inertia matrix.
 
-From the tips to the base, each joint splits the body it carries in two (`Joint.split`): what it moves, and what can be
-moved to the parent without changing any torque. The second part is added to the parent, where it is split again; what
-arrives at the base is dropped. A revolute joint keeps seven numbers of ten (h_x, h_y and five of the tensor, J_zz
-= J_xx + J_yy), a prismatic joint four (mass and first moment). The set is that of Gautier and Khalil (1990), with
-another choice of what to eliminate from the tensor: theirs makes J_yy zero, ours leaves fewer products.
+From the tips to the base, each joint splits its body in two (`Joint.split`): a part to keep, and a part that can move
+to the parent without changing any torque. The second part is added to the parent's body, which is split in turn; at the
+base it is dropped. A revolute joint keeps seven of ten numbers (h_x, h_y and five of the tensor, J_zz = J_xx + J_yy), a
+prismatic joint four (mass and first moment). The set is that of Gautier and Khalil (1990) with a different choice in
+the tensor: they make J_yy zero; ours needs fewer products.
 
-Parameters that no torque depends on (such as the tensor of a first link except about its axis) are left as they are:
-they cost nothing, since nodes that no result needs are not computed.
+Parameters without effect on torques (such as the tensor of a first link except about its axis) stay: they cost nothing,
+because unused nodes are not computed.
 
-A kept tensor is a difference of the large terms of Steiner: (J_xx - J_yy + J_zz) / 2 and the like. Robots made of
-floats are therefore regrouped in decimals of 80 digits and rounded at the end.
+The tensor that is kept is a difference of large Steiner terms, such as (J_xx - J_yy + J_zz) / 2. Robots made of floats
+are therefore regrouped with 80 decimal digits and rounded at the end.
 """
 
 from __future__ import annotations
@@ -24,10 +24,12 @@ from .joint import LinkMobility, Revolute
 from .link import Link, NumberMap, numbers_of
 
 TEN = ("m", "hx", "hy", "hz", "Jxx", "Jxy", "Jxz", "Jyy", "Jyz", "Jzz")  # about the joint's origin
-DIGITS = Context(prec=80, traps=[])  # a sum of two floats has up to 60; what overflows becomes infinite, as floats do
+DIGITS = Context(prec=80, traps=[])  # a sum of two floats has up to 60 digits; overflow gives infinity, as with floats
 
 
-def operation(function: Callable[[Decimal, Decimal], Decimal], swapped: bool = False) -> Callable[..., LongDecimal]:
+def decimal_operation(
+    function: Callable[[Decimal, Decimal], Decimal], swapped: bool = False
+) -> Callable[..., LongDecimal]:
     def method(self: LongDecimal, other: LongDecimal | float) -> LongDecimal:
         x = other.value if isinstance(other, LongDecimal) else Decimal(other)
         return LongDecimal(function(x, self.value) if swapped else function(self.value, x))
@@ -36,7 +38,7 @@ def operation(function: Callable[[Decimal, Decimal], Decimal], swapped: bool = F
 
 
 class LongDecimal:
-    """A decimal of 80 digits that also computes with floats, as every scalar of a robot must."""
+    """A decimal of 80 digits that mixes with floats, as every scalar of a robot must."""
 
     __slots__ = ("value",)
 
@@ -52,27 +54,27 @@ class LongDecimal:
     def sqrt(self) -> LongDecimal:
         return LongDecimal(DIGITS.sqrt(self.value))
 
-    __add__ = __radd__ = operation(DIGITS.add)
-    __mul__ = __rmul__ = operation(DIGITS.multiply)
-    __sub__, __rsub__ = operation(DIGITS.subtract), operation(DIGITS.subtract, swapped=True)
-    __truediv__, __rtruediv__ = operation(DIGITS.divide), operation(DIGITS.divide, swapped=True)
+    __add__ = __radd__ = decimal_operation(DIGITS.add)
+    __mul__ = __rmul__ = decimal_operation(DIGITS.multiply)
+    __sub__, __rsub__ = decimal_operation(DIGITS.subtract), decimal_operation(DIGITS.subtract, swapped=True)
+    __truediv__, __rtruediv__ = decimal_operation(DIGITS.divide), decimal_operation(DIGITS.divide, swapped=True)
 
 
 def regrouped_bodies(links: Sequence[Link]) -> list[RigidInertia]:
     """The inertia of each link after regrouping."""
-    bodies = with_parts_moved_to_parents(links)
+    bodies = move_to_parents(links)
     if not all(type(x) is float for link in links for x in numbers_of(link)):
         return bodies
-    finer = with_parts_moved_to_parents(list(map(NumberMap(long_decimal, orthonormal=True).link, links)))
-    return list(map(rounded, links, bodies, finer))
+    finer = move_to_parents(list(map(NumberMap(long_decimal, orthonormal=True).link, links)))
+    return list(map(round_body, links, bodies, finer))
 
 
 def long_decimal(x: float) -> Scalar:
-    return x if x in (0.0, 1.0, -1.0) else LongDecimal(Decimal(x))  # these fold, as everywhere
+    return x if x in (0.0, 1.0, -1.0) else LongDecimal(Decimal(x))  # 0 and ±1 fold
 
 
-def rounded(link: Link, plain: RigidInertia, fine: RigidInertia) -> RigidInertia:
-    """The numbers of `fine` as floats. Where `plain` is 0, the parameter is exactly 0 and stays so."""
+def round_body(link: Link, plain: RigidInertia, fine: RigidInertia) -> RigidInertia:
+    """The numbers of `fine` as floats; those that are 0 in `plain` are exactly 0."""
 
     def number(rough: Scalar, better: Scalar) -> float:
         x = float(better)
@@ -86,7 +88,7 @@ def rounded(link: Link, plain: RigidInertia, fine: RigidInertia) -> RigidInertia
     return RigidInertia(mass, moment, Symmetric(xx, xy, xz, yy, yz, zz))
 
 
-def with_parts_moved_to_parents(links: Sequence[Link]) -> list[RigidInertia]:
+def move_to_parents(links: Sequence[Link]) -> list[RigidInertia]:
     bodies = [link.rigid for link in links]
     for link in reversed(links):
         bodies[link.index], passed = link.joint.split(bodies[link.index])
@@ -98,7 +100,7 @@ def with_parts_moved_to_parents(links: Sequence[Link]) -> list[RigidInertia]:
 def identifiable_parameters(
     links: Sequence[Link], mobilities: Sequence[LinkMobility], bodies: Sequence[RigidInertia]
 ) -> list[dict[str, Scalar]]:
-    """The parameters of these bodies that torques depend on, for each link by name: the least set of numbers."""
+    """The minimal set of parameters that torques depend on, for each link by name."""
     bodies = list(bodies)
     parameters: list[dict[str, Scalar]] = [{} for _ in links]
     for link, mobility in zip(reversed(links), reversed(mobilities), strict=True):

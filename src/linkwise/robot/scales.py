@@ -23,9 +23,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..spatial import Placement, Symmetric, Vector, mul
+from .fingerprint import PerRobot
 from .link import Link, own_numbers
 from .model import Robot
-from .per_robot import PerRobot
 from .walk import inward, outward
 
 

@@ -1,7 +1,7 @@
-"""The table of a robot: what a row may hold, where each convention puts its joint, and the check of every entry.
+"""The table of a robot: the entries of rows, their checks, and the geometry of each convention.
 
-An entry is declared once, in `ENTRIES`: its check, its default, what other formats call it, and its title in
-descriptions. The numbers of some joints alone are declared in their classes.
+An entry is declared once, in `ENTRIES`: check, default, names in other formats, title in descriptions. Numbers of
+single kinds of joints are declared in their classes.
 """
 
 from __future__ import annotations
@@ -10,14 +10,34 @@ import itertools
 import math
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 
 from ..errors import near_miss
 from ..spatial import Placement, Rotation, Scalar, Symmetric, Vector, is_zero, turn_x, turn_z
-from . import entries as check
-from .entries import RESIDUE, TURNS, EntryError, sequence
+from .entries import (
+    ANGLE_IN_WORDS,
+    LENGTH,
+    RESIDUE,
+    TURNS,
+    EntryError,
+    Rows,
+    check_angle,
+    check_length,
+    check_limits,
+    check_not_negative,
+    check_number,
+    check_rotation,
+    check_tensor,
+    check_unit_vector,
+    check_vector,
+    distance,
+    inconsistency_of_inertia,
+    items_of,
+    nearest_rotation,
+    positive_part,
+)
 from .joint import Joint
 from .kinds import KINDS, JointKind, joint_numbers, link_joints, of_one_degree
 from .link import own_numbers
@@ -32,14 +52,14 @@ BODY = tuple(NO_BODY)
 
 
 class Entry(NamedTuple):
-    """An entry of rows: `read` checks a value, which texts and what depends on other entries have not."""
+    """An entry of rows: `read` checks a value. Texts, and entries that depend on others, are checked elsewhere."""
 
     key: str
-    read: Callable[..., Any] = check.number
+    read: Callable[..., Any] = check_number
     expected: str = "a number"
     default: Any = NOTHING
-    title: str = ""  # in descriptions, with the units for joints that turn and for those that slide
-    elsewhere: tuple[str, ...] = ()  # what URDF, MJCF and SDF call it
+    title: str = ""  # in descriptions, with the units for rotation and sliding
+    elsewhere: tuple[str, ...] = ()  # names in URDF, MJCF and SDF
 
     def of(self, row: Row, *options: float) -> Any:
         """Its value in a row, checked."""
@@ -51,51 +71,53 @@ class Entry(NamedTuple):
 ENTRIES: dict[str, Entry] = {}
 
 
-def keys(*entries: Entry) -> tuple[str, ...]:
-    """Adds entries to the list of all, and returns their keys."""
+def declare(*entries: Entry) -> tuple[str, ...]:
+    """Add entries to `ENTRIES`; returns their keys."""
     ENTRIES.update((entry.key, entry) for entry in entries)
     return tuple(entry.key for entry in entries)
 
 
-COMMON = keys(
+COMMON = declare(
     Entry("name"), Entry("parent"), Entry("joint", elsewhere=("type",)), Entry("joint_name"),
-    Entry("mass", check.not_negative, elsewhere=("weight", "m")),
-    Entry("com", check.vector3, "three numbers", elsewhere=("center_of_mass", "centre_of_mass", "cog")),
-    Entry("inertia", check.tensor, "a 3 x 3 matrix", elsewhere=("I",)), Entry("unphysical"),
+    Entry("mass", check_not_negative, elsewhere=("weight", "m")),
+    Entry("com", check_vector, "three numbers", elsewhere=("center_of_mass", "centre_of_mass", "cog")),
+    Entry("inertia", check_tensor, "a 3 x 3 matrix", elsewhere=("I",)), Entry("unphysical"),
 )  # fmt: skip
-DRIVE = keys(
-    Entry("rotor_inertia", check.not_negative, "", 0.0, "rotor inertia (kg m2, kg)", ("armature",)),
-    Entry("viscous_friction", check.not_negative, "", 0.0, "viscous (N m s/rad, N s/m)", ("damping",)),
-    Entry("coulomb_friction", check.not_negative, "", 0.0, "Coulomb (N m, N)", ("friction", "frictionloss")),
-    Entry("limits", check.limits, title="limits (deg, m)"),
+DRIVE = declare(
+    Entry("rotor_inertia", check_not_negative, "", 0.0, "rotor inertia (kg m2, kg)", ("armature",)),
+    Entry("viscous_friction", check_not_negative, "", 0.0, "viscous (N m s/rad, N s/m)", ("damping",)),
+    Entry("coulomb_friction", check_not_negative, "", 0.0, "Coulomb (N m, N)", ("friction", "frictionloss")),
+    Entry("limits", check_limits, title="limits (deg, m)"),
 )
-RATINGS = keys(  # kept, without effect on the dynamics
-    Entry("velocity_limit", check.not_negative, title="velocity limit (rad/s, m/s)", elsewhere=("velocity",)),
-    Entry("effort_limit", check.not_negative, title="effort limit (N m, N)", elsewhere=("effort",)),
-    Entry("stiffness", check.not_negative, title="stiffness (N m/rad, N/m)"),
-    Entry("rest", check.angle, title="rest (deg, m)", elsewhere=("springref",)),
+RATINGS = declare(  # without effect on the dynamics
+    Entry("velocity_limit", check_not_negative, title="velocity limit (rad/s, m/s)", elsewhere=("velocity",)),
+    Entry("effort_limit", check_not_negative, title="effort limit (N m, N)", elsewhere=("effort",)),
+    Entry("stiffness", check_not_negative, title="stiffness (N m/rad, N/m)"),
+    Entry("rest", check_angle, title="rest (deg, m)", elsewhere=("springref",)),
 )
-COUPLING = keys(
+COUPLING = declare(
     Entry("coupled_to", elsewhere=("mimic",)), Entry("ratio", default=1.0, elsewhere=("multiplier",)),
-    Entry("offset", check.angle, default=0.0),
+    Entry("offset", check_angle, default=0.0),
 )  # fmt: skip
-DH = keys(
-    Entry("a", check.length, check.LENGTH, title="a (m)"), Entry("b", check.length, check.LENGTH, title="b (m)"),
-    *(Entry(key, check.angle, check.ANGLE_IN_WORDS, title=f"{key} (deg)") for key in ("alpha", "theta")),
+DH = declare(
+    Entry("a", check_length, LENGTH, title="a (m)"), Entry("b", check_length, LENGTH, title="b (m)"),
+    *(Entry(key, check_angle, ANGLE_IN_WORDS, title=f"{key} (deg)") for key in ("alpha", "theta")),
 )  # fmt: skip
-FRAMES = keys(
-    Entry("translation", check.vector3, "three numbers", title="translation (m)", elsewhere=("origin", "xyz", "pos")),
-    Entry("rotation", check.orthogonal, title="rotation (rows)", elsewhere=("rpy",)),
-    Entry("axis", check.unit_vector, default=Z, title="axis"),
-    Entry("anchor", check.vector3, default=ORIGIN, title="anchor (m)"),
+FRAMES = declare(
+    Entry("translation", check_vector, "three numbers", title="translation (m)", elsewhere=("origin", "xyz", "pos")),
+    Entry("rotation", check_rotation, title="rotation (rows)", elsewhere=("rpy",)),
+    Entry("axis", check_unit_vector, default=Z, title="axis"),
+    Entry("anchor", check_vector, default=ORIGIN, title="anchor (m)"),
 )
 LENGTHS = ("com", "a", "b", "d", "translation", "anchor")
-LARGEST = 1e100  # larger masses and lengths are not taken as the size of a robot
-OTHER_NAMES = {"hinge": "revolute", "continuous": "revolute", "slide": "prismatic", "helical": "screw"} | {
+LARGEST = 1e100  # larger masses and lengths are ignored in the size of a robot
+JOINT_SYNONYMS = {"hinge": "revolute", "continuous": "revolute", "slide": "prismatic", "helical": "screw"} | {
     "spherical": "ball", "floating": "free", "freeflyer": "free", "cardan": "universal"
 }  # fmt: skip
 LARGEST_IN_DEGREES = 720.0
-REFUSE, WARN = "refuse", "warn"  # what is done with bodies that cannot exist
+Unphysical = Literal["refuse", "warn"]  # treatment of bodies that are not physically consistent
+REFUSE: Final = "refuse"
+WARN: Final = "warn"
 
 
 def refuse_taken_names(joints: Iterable[type[Joint]]) -> None:
@@ -110,24 +132,24 @@ refuse_taken_names(link_joints())
 
 
 def joint_keys() -> tuple[str, ...]:
-    """The entries of a row that only a joint that moves has."""
+    """The entries of joints that are not fixed."""
     return (*DRIVE, *RATINGS, *COUPLING, *joint_numbers())
 
 
 def as_fixed(row: Row) -> dict[str, Any]:
-    """A row with a fixed joint in place of its own."""
-    gone = (*joint_keys(), "joint_name", "axis", "anchor")
-    return {key: entry for key, entry in row.items() if key not in gone} | {"joint": "fixed"}
+    """The row with its joint fixed."""
+    removed = (*joint_keys(), "joint_name", "axis", "anchor")
+    return {key: entry for key, entry in row.items() if key not in removed} | {"joint": "fixed"}
 
 
 def free_name(name: str, taken: Container[str]) -> str:
-    """The name, or the first of name2, name3, ... that is not taken."""
+    """The first of name, name2, name3, ... that is not taken."""
     names = (name if count == 1 else f"{name}{count}" for count in itertools.count(1))
     return next(candidate for candidate in names if candidate not in taken)
 
 
 def new_name(name: str, taken: set[str], suffix: str = "_") -> str:
-    """The name, with as many suffixes as it takes to be a new one, which is then taken."""
+    """The name with as many suffixes as needed to be unique; it is added to `taken`."""
     while name in taken:
         name += suffix
     taken.add(name)
@@ -136,12 +158,12 @@ def new_name(name: str, taken: set[str], suffix: str = "_") -> str:
 
 @dataclass(frozen=True)
 class Geometry:
-    """Where a row puts its joint frame in the parent's frame, and its own frame in the moving joint frame."""
+    """The joint frame in the parent's frame, and the row's own frame in the moving joint frame."""
 
     before: Placement
     after: Placement
-    entries: dict[str, Any]  # the row's geometry, normalised: what is written back to a file
-    moved: Mapping[str, float] = field(default_factory=dict)  # how far entries were from a rotation or a unit vector
+    entries: dict[str, Any]  # normalised entries, as written to files
+    corrections: Mapping[str, float] = field(default_factory=dict)  # distance of entries from a rotation or unit vector
 
 
 @dataclass(frozen=True)
@@ -153,7 +175,7 @@ class Convention:
 
     @property
     def at_parent(self) -> dict[str, Any]:
-        """The entries of a row whose frame is that of its parent."""
+        """The geometry of a row whose frame is that of its parent."""
         return {"translation": ORIGIN} if "translation" in self.keys else dict.fromkeys(DH, 0.0)
 
 
@@ -171,13 +193,13 @@ def screw_x(a: Scalar, alpha: Scalar) -> Placement:
 
 
 def dh_entries(row: Row, kind: JointKind | None) -> dict[str, Scalar]:
-    """a, b, alpha, theta; those that vary may be left out and are then 0."""
+    """a, b, alpha, theta; variables of the joint default to 0."""
     varies = kind.dh_variables if kind else ()
     return {key: 0.0 if key not in row and key in varies else ENTRIES[key].of(row) for key in DH}
 
 
-def standard(row: Row, kind: JointKind | None) -> Geometry:
-    """RotZ(theta) TransZ(b) TransX(a) RotX(alpha), cut where the joint moves: in front, if it moves none of them."""
+def standard_geometry(row: Row, kind: JointKind | None) -> Geometry:
+    """RotZ(theta) TransZ(b) TransX(a) RotX(alpha), split at the joint; if the joint moves none of them, in front."""
     w = dh_entries(row, kind)
     turn, rise, reach = about_z(w["theta"]), along_z(w["b"]), screw_x(w["a"], w["alpha"])
     varies = kind.dh_variables if kind else ("theta",)
@@ -190,15 +212,15 @@ def standard(row: Row, kind: JointKind | None) -> Geometry:
     return Geometry(Placement.identity(), turn.then(rise).then(reach), w)
 
 
-def modified(row: Row, kind: JointKind | None) -> Geometry:
+def modified_geometry(row: Row, kind: JointKind | None) -> Geometry:
     """RotX(alpha) TransX(a) RotZ(theta) TransZ(b): the joint moves last, so the row's frame is the joint frame."""
     w = dh_entries(row, kind)
     before = screw_x(w["a"], w["alpha"]).then(about_z(w["theta"])).then(along_z(w["b"]))
     return Geometry(before, Placement.identity(), w)
 
 
-def frames(row: Row, kind: JointKind | None) -> Geometry:
-    """The link's frame as given, its rotation orthogonal; moved to the anchor, its z along the axis, and back."""
+def frames_geometry(row: Row, kind: JointKind | None) -> Geometry:
+    """The link's frame with an orthogonal rotation; the joint frame is at the anchor, with z along the axis."""
     if kind and not kind.axis and "axis" in row:
         about = "which turns about any axis" if not kind.bounded else "whose axes are those of its frame"
         raise EntryError("axis", f"is given for a {kind.name} joint, {about} (expected none)")
@@ -206,7 +228,7 @@ def frames(row: Row, kind: JointKind | None) -> Geometry:
     turn = given = Rotation.identity()
     if "rotation" in row:
         given = Rotation(ENTRIES["rotation"].of(row))
-        turn = check.nearest_rotation(given)
+        turn = nearest_rotation(given)
     axis, stretched = ENTRIES["axis"].of(row)
     link_frame = Placement(turn, Vector(*translation))
     align = Placement(z_to(Vector(*axis)), Vector.zero())
@@ -219,20 +241,18 @@ def frames(row: Row, kind: JointKind | None) -> Geometry:
             raise EntryError("anchor", "is given for a fixed joint, which does not move")
         entries["anchor"] = anchor
         align = Placement(align.axes, Vector(*anchor))
-    moved = {"rotation": check.distance(turn, given), "axis": stretched}
-    return Geometry(link_frame.then(align), align.inverse(), entries, moved)
+    corrections = {"rotation": distance(turn, given), "axis": stretched}
+    return Geometry(link_frame.then(align), align.inverse(), entries, corrections)
 
 
 def z_to(direction: Vector) -> Rotation:
-    """The shortest rotation that takes z to a unit vector."""
+    """The shortest rotation from z to a unit vector."""
     x, y, z = direction
     off_axis = x * x + y * y
-    if z < 0.0 and off_axis < 1e-24:  # less than is snapped
+    if z < 0.0 and off_axis < 1e-24:
         return Rotation(((1.0, 0.0, 0.0), (0.0, -1.0, 0.0), (0.0, 0.0, -1.0)))
-    k = 1.0 / (1.0 + z) if z >= 0.0 else (1.0 - z) / off_axis  # equal; each where it does not cancel
-    return check.nearest_rotation(
-        Rotation(((1.0 - k * x * x, -k * x * y, x), (-k * x * y, 1.0 - k * y * y, y), (-x, -y, z)))
-    )
+    k = 1.0 / (1.0 + z) if z >= 0.0 else (1.0 - z) / off_axis  # equal, without cancellation
+    return nearest_rotation(Rotation(((1.0 - k * x * x, -k * x * y, x), (-k * x * y, 1.0 - k * y * y, y), (-x, -y, z))))
 
 
 CONVENTIONS = {
@@ -240,23 +260,26 @@ CONVENTIONS = {
         "standard",
         DH,
         "standard DH (Saha, Angeles): frame i+1 on link i, RotZ(theta) TransZ(b) TransX(a) RotX(alpha)",
-        standard,
+        standard_geometry,
     ),
     "modified": Convention(
         "modified",
         DH,
         "modified DH (Craig, Kozlowski): frame i on link i, RotX(alpha) TransX(a) RotZ(theta) TransZ(b)",
-        modified,
+        modified_geometry,
     ),
     "frames": Convention(
-        "frames", FRAMES, "frames: each joint frame placed in its parent link, joint along or about `axis`", frames
+        "frames",
+        FRAMES,
+        "frames: each joint frame placed in its parent link, joint along or about `axis`",
+        frames_geometry,
     ),
 }
 DH_CONVENTIONS = ("standard", "modified")
 
 
 def key_hint(key: Any, keys: Sequence[str]) -> str:
-    """What may have been meant by a key that rows of this convention do not have."""
+    """A hint for a key that rows of this convention do not have."""
     owners = [repr(c.name) for c in CONVENTIONS.values() if key in c.keys or (key == "d" and "b" in c.keys)]
     if owners:
         return f", but of {' and '.join(owners)} rows"
@@ -267,27 +290,27 @@ def key_hint(key: Any, keys: Sequence[str]) -> str:
 
 
 class Size(NamedTuple):
-    """The largest mass and length of a table. Values that are tiny beside them may be rounding residue."""
+    """The largest mass and length of a table; tiny values relative to them may be rounding residue."""
 
     mass: float
     length: float
 
 
 class CheckedRow(NamedTuple):
-    """What a row says."""
+    """The contents of a row, checked."""
 
     kind: JointKind | None  # None: a fixed joint
     geometry: Geometry
     mass: Scalar
     com: Vector
     inertia: Symmetric
-    of_joint: dict[str, Any]  # drive, own numbers, coupling and ratings of a joint that moves
-    entries: dict[str, Any]  # the row without name and parent as a file would have it, in one fixed order of keys
-    problem: str  # of a body that cannot exist and was not said to be so
+    of_joint: dict[str, Any]  # drive, numbers of the kind, coupling and ratings; empty for a fixed joint
+    entries: dict[str, Any]  # the row without name and parent, as in a file, in a fixed order of keys
+    problem: str  # of a body that is not physically consistent, without `unphysical`
 
     @property
     def in_degrees(self) -> bool:
-        """Whether ends of travel of an angle are whole numbers of over two turns and up to 720."""
+        """Whether limits of an angle are whole numbers from two turns to 720: probably degrees."""
         pairs = self.of_joint.get("limits")
         if pairs is None or self.kind is None:
             return False
@@ -296,15 +319,15 @@ class CheckedRow(NamedTuple):
         return any(TURNS < abs(x) <= LARGEST_IN_DEGREES and x == int(x) for x in ends)
 
 
-def size_of(table: list[dict[str, Any]]) -> Size:
-    """From the entries that are numbers. Wrong entries are reported where they are read."""
-    masses = [plain_size(row.get("mass")) for row in table]
+def table_size(table: list[dict[str, Any]]) -> Size:
+    """The size of a table, from the entries that are numbers; wrong entries are reported elsewhere."""
+    masses = [magnitude(row.get("mass")) for row in table]
     entries = [row.get(key) for row in table for key in LENGTHS]
-    lengths = [plain_size(x) for entry in entries for x in (sequence(entry, 3) or [entry])]
+    lengths = [magnitude(x) for entry in entries for x in (items_of(entry, 3) or [entry])]
     return Size(max(masses, default=0.0), max(lengths, default=0.0))
 
 
-def plain_size(value: Any) -> float:
+def magnitude(value: Any) -> float:
     """The magnitude of a number; 0 for symbols, other objects and numbers above LARGEST."""
     if not isinstance(value, (int, float, np.integer, np.floating)):
         return 0.0
@@ -315,18 +338,18 @@ def plain_size(value: Any) -> float:
     return size if size < LARGEST else 0.0
 
 
-def checked_row(row: Row, convention: Convention, size: Size) -> CheckedRow:
-    row = with_known_keys(row, convention)
+def check_row(row: Row, convention: Convention, size: Size) -> CheckedRow:
+    row = check_keys(row, convention)
     kind = kind_of(row)
     geometry = convention.read(row, kind)
     has_body = kind is not None or any(key in row for key in BODY)
     if kind is None:
         row = {**NO_BODY, **row}
-    any_sign = row.get("unphysical") is True  # as identification may find numbers
+    any_sign = row.get("unphysical") is True  # such as identified parameters
     stated = ENTRIES["mass"].of(row, math.inf if any_sign else RESIDUE * size.mass)
-    mass = stated if any_sign else check.positive_part(stated)
+    mass = stated if any_sign else positive_part(stated)
     com = ENTRIES["com"].of(row)
-    residue = RESIDUE * size.length**2 * plain_size(mass)
+    residue = RESIDUE * size.length**2 * magnitude(mass)
     rows = ENTRIES["inertia"].of(row, residue)
     inertia, accepted, problem = inertia_of(row, rows, residue)
     of_joint = {key: ENTRIES[key].of(row, math.inf if any_sign else 0.0) for key in DRIVE[:3]}
@@ -338,16 +361,16 @@ def checked_row(row: Row, convention: Convention, size: Size) -> CheckedRow:
     else:
         of_joint["limits"] = limits_of(row, kind)
         of_joint |= numbers_of_kind(row, kind) | coupling_of(row, kind) | ratings_of(row, kind)
-    kept = (*joint_numbers(), "ratio", *RATINGS)
+    always = (*joint_numbers(), "ratio", *RATINGS)  # written even if 0
     entries = {"joint": kind.name if kind else "fixed", **joint_name_of(row), **geometry.entries}
     entries |= {"mass": stated, "com": com, "inertia": rows} if has_body else {}
     entries |= {"unphysical": True} if accepted else {}
-    entries |= {key: x for key, x in of_joint.items() if key in kept or not (x is None or is_zero(x))}
+    entries |= {key: x for key, x in of_joint.items() if key in always or not (x is None or is_zero(x))}
     return CheckedRow(kind, geometry, mass, Vector(*com), inertia, of_joint, entries, problem)
 
 
-def with_known_keys(row: Row, convention: Convention) -> dict[str, Any]:
-    """The row, with `b` for `d`; a key that rows of this convention do not have is an error."""
+def check_keys(row: Row, convention: Convention) -> dict[str, Any]:
+    """The row with `b` for `d`; an unknown key is an error."""
     keys = (*COMMON, *convention.keys, *joint_keys())
     row = dict(row)
     if "d" in row and "b" in convention.keys:
@@ -362,38 +385,38 @@ def with_known_keys(row: Row, convention: Convention) -> dict[str, Any]:
 
 
 def kind_of(row: Row) -> JointKind | None:
-    """None of a fixed joint."""
+    """The kind of a row's joint; None for a fixed joint."""
     joint = row.get("joint")
     if isinstance(joint, str) and (joint in KINDS or joint == "fixed"):
         return KINDS.get(joint)
     known = ", ".join(map(repr, KINDS))
     letters = {kind.letter: name for name, kind in KINDS.items()}
-    meant = {**letters, **OTHER_NAMES}.get(joint) if isinstance(joint, str) else None
+    meant = {**letters, **JOINT_SYNONYMS}.get(joint) if isinstance(joint, str) else None
     close = f", did you mean {meant!r}?" if meant else near_miss(joint, (*KINDS, "fixed"))
     raise EntryError("joint", f"is {joint!r}{close} (expected {known} or 'fixed')")
 
 
 def joint_name_of(row: Row) -> dict[str, str]:
-    """The joint's own name, where it is not that of the link."""
+    """The joint's name, if it is not that of the link."""
     name = row.get("joint_name", "")
     if not isinstance(name, str) or ("joint_name" in row and not name.strip()) or not name.isprintable():
         raise EntryError("joint_name", f"is {name!r} (expected one printable line)")
     return {"joint_name": name} if name and name != row.get("name") else {}
 
 
-def inertia_of(row: Row, rows: check.Rows, residue: float) -> tuple[Symmetric, bool, str]:
-    """The tensor; whether it is taken though no body has it; and what is wrong with it, if that is new."""
+def inertia_of(row: Row, rows: Rows, residue: float) -> tuple[Symmetric, bool, str]:
+    """The tensor, whether it is accepted although not physically consistent, and a problem not marked as such."""
     accepted = row.get("unphysical", False)
     if not isinstance(accepted, bool):
-        raise EntryError("unphysical", f"is {accepted!r} (expected true where no body has such an inertia)")
-    problem = "" if accepted else check.impossible_body(rows, residue)
-    zero = check.positive_part if not (accepted or problem) else lambda x: x
+        raise EntryError("unphysical", f"is {accepted!r} (expected true for a physically inconsistent inertia)")
+    problem = "" if accepted else inconsistency_of_inertia(rows, residue)
+    zero = positive_part if not (accepted or problem) else lambda x: x
     symmetric = Symmetric.from_upper(lambda i, j: zero(rows[i][i]) if i == j else rows[i][j])
     return symmetric, accepted or bool(problem), problem
 
 
 def ratings_of(row: Row, kind: JointKind) -> dict[str, Scalar]:
-    """`velocity_limit`, `effort_limit`, `stiffness` and `rest`, of each degree of freedom."""
+    """`velocity_limit`, `effort_limit`, `stiffness` and `rest`."""
     ratings = {key: ENTRIES[key].of(row) for key in RATINGS[:3] if row.get(key) is not None}
     if row.get("rest") is None:
         return ratings
@@ -405,28 +428,28 @@ def ratings_of(row: Row, kind: JointKind) -> dict[str, Scalar]:
 
 
 def limits_of(row: Row, kind: JointKind) -> Any:
-    """A pair, or one pair for each coordinate of a joint of several degrees of freedom; None without limits."""
+    """A pair, or a pair for each degree of freedom; None without limits."""
     value = row.get("limits")
     if value is None or kind.degrees == 1:
-        return None if value is None else check.limits(value, "limits")
+        return None if value is None else check_limits(value, "limits")
     if not kind.bounded:
         problem = f"is given for a {kind.name} joint, whose coordinates are not angles (expected none)"
         raise EntryError("limits", problem)
-    pairs = sequence(value, kind.degrees, "limits")
-    if pairs is None or any(sequence(pair, 2, "limits") is None for pair in pairs):
+    pairs = items_of(value, kind.degrees, "limits")
+    if pairs is None or any(items_of(pair, 2, "limits") is None for pair in pairs):
         labels = ", ".join(kind.q_labels)
         raise EntryError("limits", f"is {value!r} (expected a pair [lower, upper] for each of {labels})")
-    return tuple(check.limits(pair, "limits") for pair in pairs)
+    return tuple(check_limits(pair, "limits") for pair in pairs)
 
 
 def numbers_of_kind(row: Row, kind: JointKind) -> dict[str, Scalar]:
-    """The numbers that only some kinds of joints have: `pitch`."""
+    """The numbers of this kind of joint, such as `pitch`."""
     for key in joint_numbers():
         if key in row and key not in kind.numbers:
             having = " or ".join(other.name for other in KINDS.values() if key in other.numbers)
             raise EntryError(key, f"is given for a {kind.name} joint (expected a {having} joint)")
     units = {key: unit.in_words for link in kind.links for key, unit in own_numbers(link).items()}
-    return {key: Entry(key, check.number, f"a number, in {words}").of(row) for key, words in units.items()}
+    return {key: Entry(key, check_number, f"a number, in {words}").of(row) for key, words in units.items()}
 
 
 def coupling_of(row: Row, kind: JointKind) -> dict[str, Any]:

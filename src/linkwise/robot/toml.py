@@ -13,8 +13,8 @@
     com = [-0.5, 0.0, 0.0]
     inertia = [[0.0, 0.0, 0.0], [0.0, 0.25, 0.0], [0.0, 0.0, 0.25]]
 
-`about` (text: where the numbers come from) may stand beside the name. `parent` is a link's name or "base"; where a link
-is called "base", the base is `parent = ""`. Errors begin with file:line.
+Optional: `about`, the source of the numbers. `parent` is a link's name or "base"; if a link is called "base", the base
+is `parent = ""`. Errors begin with file:line.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ TEXTS = re.compile(r"""(\"{3}(?:\\.|[^\\])*?\"{3,5}|'{3}.*?'{3,5})|"(?:\\.|[^"\\
 
 
 def from_text(text: str, path: Path, *, unphysical: str = REFUSE, coupled: bool = True) -> Robot:
-    """The robot of a text; errors name it by the path. `coupled`: whether joints that follow others do so."""
+    """The robot of a text; errors name `path`. `coupled`: False ignores the couplings of joints."""
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:
@@ -53,12 +53,12 @@ def from_text(text: str, path: Path, *, unphysical: str = REFUSE, coupled: bool 
 
 
 def without_long_texts(text: str) -> str:
-    """The same lines, with texts of several lines blank, so that no word in them is taken for an entry."""
+    """The same lines with multi-line texts blanked, so that no word in them looks like an entry."""
     return TEXTS.sub(lambda match: "\n" * match[0].count("\n") if match[1] else match[0], text)
 
 
 class Reader:
-    """One file: its lines are kept, to say on which of them a wrong entry stands."""
+    """Reads one file; its lines locate wrong entries."""
 
     def __init__(self, path: Path, lines: list[str]) -> None:
         self.path, self.lines = path, lines
@@ -102,13 +102,13 @@ class Reader:
         raise FileError(f"{self.path}:{self.line(key, None)}: {message}")
 
     def line(self, key: str | None, row: int | None) -> int:
-        """The line, counted from 1, on which the entry of that row stands; otherwise that of the row's header."""
+        """The line, from 1, of an entry of a row; otherwise of the row's header."""
         ends = [*self.headers, len(self.lines)]
         if row is None:
             start, end = 0, ends[0]
         elif row < len(self.headers):
             start, end = ends[row], ends[row + 1]
-        else:  # no headers: all rows stand in one list
+        else:  # no headers: all rows are in one list
             return self.line("link", None)
         pattern = "[bd]" if key == "b" else re.escape(INDICES.sub("", key or ""))
         entry = re.compile(rf"\s*[\"']?{pattern}[\"']?\s*[=.]")
@@ -139,11 +139,11 @@ def table_text(name: str, about: str, convention: str, gravity: Any, rows: Itera
 
 
 def angle(x: Any) -> str:
-    """Whole degrees as such where that is exactly the number, otherwise radians."""
+    """Degrees if a whole number of degrees is exactly x, otherwise radians."""
     if type(x) is float and x != 0.0:
-        whole = round(math.degrees(x))
-        if abs(whole) <= 360 and math.radians(whole) == x:
-            return f'"{whole} deg"'
+        degrees = round(math.degrees(x))
+        if abs(degrees) <= 360 and math.radians(degrees) == x:
+            return f'"{degrees} deg"'
     return value(x)
 
 

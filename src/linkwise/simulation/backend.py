@@ -98,7 +98,7 @@ def plain_backend(problem: Problem, integrator: Integrator, loops: LoopDynamics 
         rhs = problem.batch_rhs(parameters, loops) if loops else problem.plain_rhs(parameters)
         return Functions(rhs, problem.plain_event_values(parameters) if problem.crossings else None)
 
-    return Backend(problem, integrator.plain(bind, problem.crossings), loops is not None and problem.frozen)
+    return Backend(problem, integrator.array_solver(bind, problem.crossings), loops is not None and problem.frozen)
 
 
 def freshly_traced(problem: Problem, start: np.ndarray, parameters: np.ndarray, compiled: bool | None) -> Problem:

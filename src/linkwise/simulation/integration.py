@@ -10,10 +10,9 @@ import numpy as np
 from ..control.sampled_laws import Sampled
 from ..kernels.dispatch import current_mode, use_kernels
 from ..kernels.target import Target, target_named, this_machine
-from ..ode.chattering import Chattering
 from ..ode.interface import Integrator, Task
 from ..ode.registry import integrator
-from ..ode.trajectories import Trajectories
+from ..ode.trajectories import Chattering, Trajectories
 from ..progress import ProgressDisplay
 from .backend import backend_for
 from .breaks import breaks_of, with_breaks

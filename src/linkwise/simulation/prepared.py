@@ -14,8 +14,8 @@ from ..control.events import events_of
 from ..control.sampled_laws import Sampled
 from ..errors import is_integer, is_real, near_miss
 from ..kernels.interface import described, host_array
-from ..ode.chattering import TOO_FAR
 from ..ode.interface import Integrator
+from ..ode.trajectories import TOO_FAR
 from ..robot import Friction, Robot
 from ..robot.named_arrays import refuse_mark
 from ..robot.symbols import refuse_symbols

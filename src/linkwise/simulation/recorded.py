@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from ..api.functions import forward_dynamics
-from ..ode.chattering import WINDOW
 from ..ode.driver import SHORTEST_AT_0
 from ..ode.interface import Integrator
 from ..ode.trajectories import (
@@ -19,6 +18,7 @@ from ..ode.trajectories import (
     STEP_TOO_SMALL,
     STOPPED,
     TOO_MANY_STEPS,
+    WINDOW,
     Trajectories,
 )
 from ..recording.recording import STATUS, End, EventRecord, Recording

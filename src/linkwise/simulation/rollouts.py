@@ -19,7 +19,7 @@ from ..kernels.interface import described
 from ..kernels.target import Target, target_named
 from ..ode.rollout import RolloutCode, Settings, fixed_step_integrators, rollout_of
 from ..robot import Friction, Robot
-from ..robot.layout import in_order
+from ..robot.layout import reorder_columns
 from .equations import RolloutMotion
 from .friction_steps import warn_of_long_steps
 from .prepared import checked, refuse_others
@@ -155,7 +155,7 @@ def rolled_out(
     settings = Settings(steps, *sampled(options.every, steps), length, whole("hold", options.hold))
     if settings.hold > 1 and options.table is None:
         raise ValueError(f"hold is {options.hold}, and there is no table (expected table=..., whose rows are held)")
-    q0, qd0 = in_order(robot, "q0", q0), in_order(robot, "qd0", qd0)
+    q0, qd0 = reorder_columns(robot, "q0", q0), reorder_columns(robot, "qd0", qd0)
     if options.dtype is not None:
         one_of(options.dtype, DTYPES, "dtype")
     arrays = target.arrays(q0, options.dtype, options.stream)

@@ -15,9 +15,9 @@ import numpy as np
 
 from ..graph import Program, evaluate
 from ..robot import PerRobot, Robot
-from ..robot.entries import RESIDUE, TENSOR, impossible_body, is_symbol
+from ..robot.entries import RESIDUE, TENSOR, inconsistency_of_inertia, is_symbol
 from ..robot.symbols import symbols_of
-from ..robot.tables import DRIVE, size_of
+from ..robot.tables import DRIVE, table_size
 from ..tracing import trace
 
 NOT_NEGATIVE = ("mass", *DRIVE[:3])
@@ -56,7 +56,7 @@ def last_values(robot: Robot) -> list[dict[str, np.ndarray]]:
 
 def refuse_negative(robot: Robot, places: list[Place], entries: np.ndarray) -> None:
     for k, (row, key) in enumerate(places):
-        slack = RESIDUE * size_of(robot.rows).mass if key == "mass" else 0.0
+        slack = RESIDUE * table_size(robot.rows).mass if key == "mass" else 0.0
         negative = np.argwhere(entries[..., k] < -slack)
         if len(negative):
             where = negative[0].tolist()
@@ -69,7 +69,7 @@ def refuse_negative(robot: Robot, places: list[Place], entries: np.ndarray) -> N
 def refuse_tensors(robot: Robot, places: list[Place], values: Mapping[str, np.ndarray], suspects: np.ndarray) -> None:
     batch = np.broadcast_shapes(*(array.shape for array in values.values()))
     own = {name: np.broadcast_to(array, batch)[tuple(suspects.T)].ravel() for name, array in values.items()}
-    tensors, size = evaluated(program_of_tensors(robot), own), size_of(robot.rows)
+    tensors, size = evaluated(program_of_tensors(robot), own), table_size(robot.rows)
     tensors = tensors.reshape(-1, len(places), 3, 3)
     tensors = np.where(np.isfinite(tensors).all(axis=(2, 3), keepdims=True), tensors, 0.0)
     for k, (row, key) in enumerate(places):
@@ -79,7 +79,7 @@ def refuse_tensors(robot: Robot, places: list[Place], values: Mapping[str, np.nd
             problem = (
                 "is not symmetric"
                 if asymmetric
-                else impossible_body(tuple(map(tuple, numbers.tolist())), RESIDUE * size.length**2 * size.mass)
+                else inconsistency_of_inertia(tuple(map(tuple, numbers.tolist())), RESIDUE * size.length**2 * size.mass)
             )
             if problem:
                 where = which(suspects[m].tolist())

@@ -12,9 +12,8 @@ import numpy as np
 
 from ..errors import one_of
 from ..kernels.lock import LOCK
+from ..ode.registry import RungeKutta, members
 from ..ode.registry import integrator as integrator_of
-from ..ode.registry import members
-from ..ode.runge_kutta import RungeKutta
 from ..ode.trajectories import CODES, RECORD, Trajectories
 from ..robot import Robot
 from ..robot.configurations import neutral

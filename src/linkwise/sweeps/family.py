@@ -24,7 +24,7 @@ from ..graph import Graph, Node, Port, Program, check, evaluate
 from ..lazy import cached_property
 from ..robot import Friction, Robot, before_regrouping
 from ..robot.entries import TENSOR, TURNS
-from ..robot.layout import no_orientation
+from ..robot.layout import zero_quaternion_message
 from ..robot.tables import DRIVE
 from ..simulation.parameters import checked_parameters
 from ..simulation.problem import Problem
@@ -254,7 +254,7 @@ def check_motion(robot: Robot, rows: Samples, vary: Vary | None, errors: Errors)
             errors.setdefault(k, f"{name} is {rows[name][k].tolist()} (expected finite numbers)")
     for p in robot.quaternions:
         for k in np.flatnonzero(~rows["q0"][:, p : p + 4].any(axis=1)).tolist():
-            errors.setdefault(k, no_orientation(robot, f"q0[{p}]", p))
+            errors.setdefault(k, zero_quaternion_message(robot, f"q0[{p}]", p))
     for k in np.flatnonzero(rows["duration"] <= 0.0).tolist() if "duration" in rows else ():
         errors.setdefault(k, f"duration is {rows['duration'][k]} (expected a number above 0)")
 

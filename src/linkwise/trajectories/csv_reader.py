@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import FileError, near_miss, printable
 from ..printing import warn
 from ..robot import Robot
-from ..robot.layout import COLUMN, LABELLED, MOTION, OF_NO_JOINT, Layout, angles, canonical_names, refuse_degrees
+from ..robot.layout import COLUMN, LABELLED, MOTION, OF_NO_JOINT, Layout, angle_mask, canonical_names, refuse_degrees
 from ..tables import Table, read_table, refuse_separator
 from .checks import Floats, joint_count_text
 from .pieces import check_configurations, coordinate_derivatives, hermite, layout_of
@@ -58,7 +58,7 @@ def read_csv(
     if degrees and robot is not None:
         refuse_degrees(file, names)
         motion = [
-            np.where(angles(robot, word), np.radians(values), values)
+            np.where(angle_mask(robot, word), np.radians(values), values)
             for word, values in zip(words, motion, strict=True)
         ]
     q, *rates = motion

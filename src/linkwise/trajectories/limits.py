@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import one_of
 from ..robot import Robot
 from ..robot.description import grid
-from ..robot.layout import Layout, angles, places
+from ..robot.layout import Layout, angle_mask, coordinate_indices
 from ..robot.named_arrays import plain_numbers
 from .checks import Floats as Floats
 
@@ -144,7 +144,7 @@ def per_joint(robot: Robot, value: Any, kind: str, default: Floats) -> Floats:
         return default
     name, width = f"limits[{kind!r}]", default.shape[1]
     if isinstance(value, Mapping):
-        index_of, table = places(robot, "qd"), np.array(default)
+        index_of, table = coordinate_indices(robot, "qd"), np.array(default)
         for joint, x in value.items():
             one_of(joint, index_of, f"a joint of {name}")
             table[index_of[joint]] = limit_rows(x, f"{name}[{joint!r}]", width, 1)[0]
@@ -160,7 +160,7 @@ def per_joint(robot: Robot, value: Any, kind: str, default: Floats) -> Floats:
 def given_joints(robot: Robot, value: Any) -> list[bool]:
     """The joints for which limits of a kind were given."""
     if isinstance(value, Mapping):
-        where = places(robot, "qd")
+        where = coordinate_indices(robot, "qd")
         return [k in {where[joint] for joint in value} for k in range(robot.n)]
     return [value is not None] * robot.n
 
@@ -266,7 +266,7 @@ def passed_limits(robot: Robot, q: Any, qd: Any, tau: Any) -> Iterator[PassedLim
     """The limits that samples exceed: q (samples, nq), qd and tau (samples, n), joint by joint."""
     slides, names = {}, {}
     for what, word in zip(WORDS, ("qd", "qd", "q"), strict=True):
-        slides[what] = [not turns for turns in angles(robot, word)]
+        slides[what] = [not turns for turns in angle_mask(robot, word)]
         names[what] = robot.q_names if word == "q" else robot.v_names
     values = dict(zip(WORDS, (tau, qd, q), strict=True))
     for what, (low, high) in limit_ends(robot).items():

@@ -32,7 +32,7 @@ from ..api.integration import difference
 from ..equality import ComparesArrays
 from ..graph import rules
 from ..robot import Robot, require_robot
-from ..robot.layout import Layout, in_order, no_orientation
+from ..robot.layout import Layout, reorder_columns, zero_quaternion_message
 from ..spatial import cos, dot_product, quaternion_product, quaternion_rate, sin, sqrt
 from .checks import Floats, end_points, frozen_array, joint_numbers
 
@@ -183,7 +183,7 @@ class StraightLine(NamedTuple):
     @staticmethod
     def between(start: Any, end: Any, robot: Robot | None) -> StraightLine:
         if robot is not None:
-            start, end = in_order(robot, "start", start), in_order(robot, "end", end)
+            start, end = reorder_columns(robot, "start", start), reorder_columns(robot, "end", end)
         first, last = end_points(start, end)
         if robot is None:
             return StraightLine(first, last, last - first)
@@ -295,7 +295,7 @@ def layout_of(robot: Any) -> Layout:
 
 def check_configurations(values: Any, name: str, robot: Robot, dims: int = 1) -> Floats:
     """Check configurations (nq,) or (m, nq); quaternions get unit length and the sign nearest to the previous row."""
-    array = np.array(joint_numbers(in_order(robot, name, values), name, dims))
+    array = np.array(joint_numbers(reorder_columns(robot, name, values), name, dims))
     if array.shape[-1] != robot.nq:
         expected = f"{robot.nq} for robot {robot.name!r}: {', '.join(robot.q_names)}"
         raise ValueError(f"{name} has {array.shape[-1]} numbers (expected {expected})")
@@ -304,7 +304,7 @@ def check_configurations(values: Any, name: str, robot: Robot, dims: int = 1) ->
         length = np.sqrt((part * part).sum(axis=-1, keepdims=True))
         if not (length > 0.0).all():
             at = [*map(int, np.argwhere(length[..., 0] == 0.0)[0]), p]
-            raise ValueError(no_orientation(robot, f"{name}{at}", p))
+            raise ValueError(zero_quaternion_message(robot, f"{name}{at}", p))
         part /= length
         if dims == 2:
             part[1:] *= np.cumprod(np.where((part[1:] * part[:-1]).sum(axis=-1) < 0.0, -1.0, 1.0))[:, None]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..robot import Friction, Robot
-from ..robot.layout import Layout, angles
+from ..robot.layout import Layout, angle_mask
 from ..robot.named_arrays import refuse_gradients
 from ..tables import save_table
 from .checks import even_times, joint_count_text
@@ -199,7 +199,7 @@ class Trajectory:
         for word in JointMotion._fields:
             labels = layout.columns(word)
             if degrees:
-                turning = angles(self._known_arm("degrees=True"), word)
+                turning = angle_mask(self._known_arm("degrees=True"), word)
                 columns |= {
                     name: np.degrees(columns[name]) for name, turns in zip(labels, turning, strict=True) if turns
                 }

@@ -12,7 +12,7 @@ import numpy as np
 import linkwise as lw
 
 from ...errors import one_of
-from ...robot.layout import places
+from ...robot.layout import coordinate_indices
 from ..declare import MOTION, OUTPUT, command, flag, opt
 from ..inputs import named_columns
 from ..limits import OF_LIMIT
@@ -143,7 +143,7 @@ def number_of(robot: lw.Robot, joint: str) -> int:
         if not 1 <= int(joint) <= robot.n:
             raise ValueError(f"--joint is {joint} (expected a name, or a number from 1 to {robot.n})")
         return int(joint) - 1
-    known = places(robot, "qd")
+    known = coordinate_indices(robot, "qd")
     one_of(joint, {**dict.fromkeys(robot.v_names), **known}, "--joint")
     return known[joint]
 

@@ -10,7 +10,7 @@ from typing import Any
 from ...errors import FileError, RobotError, RowError, near_miss
 from ...printing import warn
 from ...robot import Robot, from_table
-from ...robot.layout import listed
+from ...robot.layout import join_names
 from ...robot.tables import new_name
 from .. import xml
 from ..files import Options
@@ -84,7 +84,7 @@ def robot_of(root: Element, options: Options) -> Robot:
 
 def warn_of_roots(root: Element, roots: list[Branch]) -> None:
     if len(roots) > 1:
-        names = listed((f'"{shorten(branch.name)}" (line {branch.link.line})' for branch in roots), MOST_ROOTS)
+        names = join_names((f'"{shorten(branch.name)}" (line {branch.link.line})' for branch in roots), MOST_ROOTS)
         warn(f"{root.path}: {len(roots)} links are moved by no joint: {names}; each stands on the base, at its origin")
 
 
@@ -225,4 +225,4 @@ def warn_of_skipped(root: Element, skipped: dict[str, list[int]]) -> None:
 
 
 def line_numbers_text(lines: list[int]) -> str:
-    return f"{'line' if len(lines) == 1 else 'lines'} {listed(map(str, sorted(lines)), LINES)}"
+    return f"{'line' if len(lines) == 1 else 'lines'} {join_names(map(str, sorted(lines)), LINES)}"
