@@ -1,4 +1,4 @@
-"""Identification: exact from clean data, within σ from noisy data, bodies that can exist."""
+"""Identification: exact from clean data, within σ from noisy data, physically consistent bodies."""
 
 import warnings
 from dataclasses import replace
@@ -48,7 +48,7 @@ def test_noisy_positions_and_torques_give_parameters_within_three_sigma(arms: li
     for seed, arm in enumerate(arms):
         data = measured(arm, noise=0.02, angle=1e-4, seed=seed, duration=12.0, rate=200.0)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # least squares may find bodies that cannot exist
+            warnings.simplefilter("ignore")  # least squares may find bodies that are not physically consistent
             fit = lw.identify(nominal(arm, seed), data, physical=seed % 2 == 0)
         far.append(np.abs(fit.base.values - base_of(arm)) / fit.base.sigma)
     every = np.concatenate(far)
@@ -88,12 +88,12 @@ def test_least_squares_finds_bodies_that_cannot_exist_and_the_physical_fit_does_
     assert np.linalg.eigvalsh(lw.inertia_matrix(fit.robot, q)).min() > 0.0
     truth = lw.inertia_matrix(arm, q)
     assert relative(lw.inertia_matrix(fit.robot, q), truth) < relative(lw.inertia_matrix(plain.robot, q), truth)
-    assert "CANNOT EXIST" in plain.report()
-    assert "CANNOT EXIST" not in fit.report()
+    assert "NOT CONSISTENT" in plain.report()
+    assert "NOT CONSISTENT" not in fit.report()
 
 
 def problem(seed: int, rows: int = 25, links: int = 3, scalars: int = 4, free: int = 2) -> PhysicalProblem:
-    """Data of bodies of which some cannot exist; fewer rows than unknowns."""
+    """Data of bodies of which some are not physically consistent; fewer rows than unknowns."""
     rng = np.random.default_rng(seed)
     factors = rng.normal(size=(links, 4, 4))
     true = np.concatenate([rng.normal(size=10 * links), rng.normal(size=scalars + free)])

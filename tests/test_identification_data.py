@@ -254,7 +254,7 @@ def test_pictures_and_words(tmp_path: Path) -> None:
     of_bodies = [name for name in fitted().base.names if not name.endswith(("rotor", "viscous", "coulomb"))]
     for name in (*of_bodies, *ARM.names):
         assert name in text
-    assert "can exist" in text
+    assert "consistent" in text
     assert repr(fitted()).startswith("<Identification of 'chain-2-4-R': ")
     assert fitted().base["link2.hx"] == fitted().base.values[fitted().base.names.index("link2.hx")]
     with pytest.raises(KeyError, match="is not a parameter"):

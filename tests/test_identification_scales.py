@@ -68,7 +68,7 @@ CASES = [
 ]
 
 
-@pytest.mark.filterwarnings("ignore:.*cannot exist")
+@pytest.mark.filterwarnings("ignore:.*not physically consistent")
 @pytest.mark.parametrize("scale", [MICRO, pytest.param(GIANT, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("arm", "data", "how"), CASES)
 def test_fits_are_the_same_at_every_scale(arm: lw.Robot, data: Any, how: Any, scale: Any) -> None:
@@ -95,7 +95,7 @@ def test_nominal_robots_without_bodies_are_drawn_to_some_of_the_same_scale(body:
     assert plain(other.parameters, MICRO)[0] == pytest.approx(plain(usual.parameters, (1.0, 1.0))[0], rel=1e-6)
 
 
-@pytest.mark.filterwarnings("ignore:.*cannot exist")
+@pytest.mark.filterwarnings("ignore:.*not physically consistent")
 @pytest.mark.parametrize("scale", [(1.0, 1.0), MICRO])
 def test_whether_a_slide_hardly_moves_is_told_by_the_size_of_the_robot(scale: tuple[float, float]) -> None:
     for travel, hardly in ((1e-3, True), (1.0, False)):

@@ -97,7 +97,7 @@ def written_mimics(text: str) -> Written:
 
 @over_files
 def test_files_are_refused_for_listed_reasons_only(name: str) -> None:
-    """By default, with coupled joints and bodies that can exist."""
+    """By default, with coupled joints and physically consistent bodies."""
     reason = {**EMPTY, **STILL, **WRONG_MIMIC}.get(name)
     if reason is None and name in UNPHYSICAL:
         link, problem = UNPHYSICAL[name]

@@ -11,7 +11,7 @@ FAILED = "Clarabel did not solve the problem (expected solver='newton', which do
 
 
 def solve_with_clarabel(problem: PhysicalProblem) -> PhysicalFit:
-    """The minimum of (2) of `physical`, or with weight 0 of the residuals alone over bodies that can exist."""
+    """The minimum of (2) of `physical`, or with weight 0 of the residuals alone over physically consistent bodies."""
     import_optional("clarabel")
     cvxpy = import_optional("cvxpy")
     links, scalars, free = problem.sizes

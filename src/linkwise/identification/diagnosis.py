@@ -54,20 +54,20 @@ def has_friction(robot: Robot) -> bool:
 def on_bodies(result: Identification) -> Iterator[str]:
     impossible = [name for name, certificate in result.certificates.items() if not certificate.possible]
     if impossible:
-        yield f"{', '.join(impossible)}: no body has these numbers; physical=True finds the nearest that can exist"
+        yield f"{', '.join(impossible)}: not physically consistent; physical=True finds the nearest consistent bodies"
     if result.cost is not None:
         squares = sum(len(part.t) for part in result.torques) * result.nominal.n
         unknowns = len(result.base)
         chance = unknowns + 3.0 * np.sqrt(2.0 * unknowns)  # of χ², which right models come to, however few the rows
         if result.cost > max(EXPENSIVE * squares, chance):
             yield (
-                f"bodies that can exist, close to the nominal robot, fit worse: the weighted sum of squares is"
+                f"physically consistent bodies, close to the nominal robot, fit worse: the weighted sum of squares is"
                 f" {percent(result.cost / squares)} larger than without (a smaller regularization=... draws less;"
                 " or the model lacks something: geometry, friction, gear ratios)"
             )
         yield from on_bounds(result)
     if not result.settled:
-        yield "the fit of bodies that can exist did not settle: these bodies are the best that were reached"
+        yield "the fit of physically consistent bodies did not settle: these bodies are the best that were reached"
     base = result.base
     vague = int(np.sum(np.isfinite(base.sigma) & (np.abs(base.values) < ZERO * base.sigma)))
     if vague > VAGUE * len(base):

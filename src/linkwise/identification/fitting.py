@@ -105,7 +105,7 @@ def identify(
     what the law says. Without it, and with friction, those below a tenth of the joint's usual rate are left out where
     their residuals are twice those of the others or more, and the report says so; 0 keeps all.
 
-    `physical=True`: every link is a body that can exist and no coefficient is negative, at the least weighted residual
+    `physical=True`: every link is physically consistent and no coefficient is negative, at the least weighted residual
     plus `regularization` times the entropic distance to the nominal robot; otherwise least squares alone. `weighted`:
     each joint counts by its noise, found by iteration. `solver` is "newton", our own method, or "clarabel", a conic
     solver for comparison. `validation` is other data to judge the result by; without it blocks of time are left out in

@@ -103,7 +103,7 @@ class Payload(Tabular):
             if np.all(np.abs(self.inertia) <= ZERO * self.inertia_sigma):
                 lines.append(f"the inertia is zero within {ZERO:g} σ: with_payload(mass, com) is a point mass")
             else:
-                lines.append("no body has just this inertia: one within its σ may, as a point mass does")
+                lines.append("not physically consistent; a value within its σ may be, as for a point mass")
         return lines
 
 

@@ -1,4 +1,4 @@
-"""The nearest fit whose links are bodies that can exist: a barrier method of our own.
+"""The nearest fit whose links are physically consistent bodies: a barrier method of our own.
 
 A body exists if its pseudo-inertia P, the matrix of the second moments of its mass, is positive semidefinite
 (Wensing, Kim, Slotine: Linear matrix inequalities for physically consistent inertial parameter identification, 2018):

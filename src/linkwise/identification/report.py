@@ -94,7 +94,7 @@ def heading(result: Identification) -> Section:
     robot = result.nominal
     method = "weighted least squares" if result.weighted else "ordinary least squares"
     if result.physical:
-        method += " over bodies that can exist, drawn to the nominal robot"
+        method += " over physically consistent bodies, drawn to the nominal robot"
     facts = [("data", result.filtering.text), ("fit", f"{method}; {result.rows} rows a joint")]
     if result.model.chosen:
         facts.append(("free", f"{', '.join(result.model.chosen)}; all else is that of the nominal robot"))
@@ -184,10 +184,10 @@ def bodies(result: Identification) -> Section:
     for name in names:
         k = every.names.index(f"{name}.m")
         mass = within(every.values[k], every.sigma[k])
-        verdict = ["can exist" if result.certificates[name].possible else "CANNOT EXIST"] if impossible else []
+        verdict = ["consistent" if result.certificates[name].possible else "NOT CONSISTENT"] if impossible else []
         rows.append([name, mass, digits(every.nominal[k], 4), centre(result, name), *verdict])
     head = ["link", "mass (kg)", "nominal", "centre of mass (m)", *([""] if impossible else [])]
-    each = "" if impossible else " that can exist"
+    each = "" if impossible else ", physically consistent"
     sentences = [f"{MARK} not identifiable by itself: nearest to the nominal robot"]
     if model.chosen:
         sentences = [f"{MARK} not identifiable by itself"] if any(MARK in row[1] + row[3] for row in rows) else []

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Certificate(NamedTuple):
-    """Of a link: the eigenvalues of its pseudo-inertia, which are not negative if the body can exist."""
+    """Of a link: the eigenvalues of its pseudo-inertia, which are not negative if it is physically consistent."""
 
     eigenvalues: np.ndarray
     possible: bool
@@ -51,13 +51,13 @@ def root_mean_square(values: np.ndarray) -> float:
 class Identification:
     """A robot identified from measured data.
 
-    `robot` has the identified bodies, rotors and friction, and `certificates` say of each link that its body can exist.
-    `parameters` are all its parameters (those of `lw.parameters`), `base` the combinations that torques depend on, with
-    torque offsets if asked for: `Estimates` with `names`, `values`, `sigma` and `relative_sigma`. `rank` and
-    `condition` are those of the base regressor (columns scaled to one size), `not_identifiable` says why a parameter is
-    not known by itself. `residuals` and `validation` (of data that the fit has not seen: blocks of time that were left
-    out) are `JointErrors`. `notes` are sentences on what is odd. `noise` is the standard deviation of each joint's
-    residuals.
+    `robot` has the identified bodies, rotors and friction, and `certificates` say of each link that it is physically
+    consistent. `parameters` are all its parameters (those of `lw.parameters`), `base` the combinations that torques
+    depend on, with torque offsets if asked for: `Estimates` with `names`, `values`, `sigma` and `relative_sigma`.
+    `rank` and `condition` are those of the base regressor (columns scaled to one size), `not_identifiable` says why a
+    parameter is not known by itself. `residuals` and `validation` (of data that the fit has not seen: blocks of time
+    that were left out) are `JointErrors`. `notes` are sentences on what is odd. `noise` is the standard deviation of
+    each joint's residuals.
     """
 
     robot: Robot

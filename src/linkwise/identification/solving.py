@@ -1,4 +1,4 @@
-"""Fits to reduced rows: least squares and bodies that can exist, their estimates, errors and cross-validation."""
+"""Fits to reduced rows: least squares, physically consistent bodies, their estimates, errors and cross-validation."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Fitted:
     solution: Solution
     spread: Spread
     prior: Prior
-    problem: PhysicalProblem | None = None  # of bodies that can exist
+    problem: PhysicalProblem | None = None  # of physically consistent bodies
     found: PhysicalFit | None = None
 
 
@@ -55,7 +55,7 @@ def fitted(
 def weighted_fit(
     factors: Factors, model: TorqueModel, solution: Solution, regularization: float, solver: str
 ) -> Fitted:
-    """Bodies that can exist, joints weighted by the noise that these leave."""
+    """physically consistent bodies, joints weighted by the noise that these leave."""
     fit = fitted(factors, model, solution, True, regularization, solver)
     for _ in range(ROUNDS):
         again = reweighted(factors, fit.solution, fit.x)
@@ -69,7 +69,7 @@ def reweighted(factors: Factors, solution: Solution, x: np.ndarray) -> Solution 
     """Least squares with the noise that joints have beside x, if some have more than they were weighted by.
 
     A joint that no possible bodies fit (its sign, its gain) would otherwise drag all others along: its noise was taken
-    from least squares, which fits it with bodies that cannot exist.
+    from least squares, which fits it with bodies that are not physically consistent.
     """
     joints = [factors.of_joint(j) for j in range(factors.joints)]
     noise = noise_of(factors, joints, replace(solution, x=x), solution.noise)
@@ -103,7 +103,7 @@ def matrix_of(model: TorqueModel, system: np.ndarray) -> np.ndarray:
 
 
 def split(model: TorqueModel, solution: Solution, prior: Prior) -> np.ndarray:
-    """Unknowns with exactly the base parameters that were found: bodies that can exist, if any have these.
+    """Unknowns with exactly the base parameters that were found: physically consistent bodies, if any have these.
 
     From the fit of possible bodies to the base parameters, the rest of the way is the shortest one, each parameter
     measured by its size: if possible bodies have the base parameters, it is nothing but rounding.

@@ -1,4 +1,4 @@
-"""Values of a robot's symbols in a batch: those that no body has are refused, as `lw.bind` refuses them one by one.
+"""Values of a robot's symbols in a batch: physically inconsistent ones are refused, as `lw.bind` refuses them.
 
 What is looked at are entries of the table that may not be negative, and tensors of inertia, I about the mass centre: a
 body has it if J = ½ tr(I) 1 - I, the second moments of its mass, is positive semidefinite. Whether that may be wrong is
@@ -25,7 +25,7 @@ Place = tuple[int, str]  # of an entry: row and key
 
 
 def refuse_impossible(robot: Robot, values: Mapping[str, np.ndarray]) -> None:
-    """Raise an error if no body has the entries of one of the trajectories.
+    """Raise an error if the entries of a trajectory are not physically consistent.
 
     `values` are those of the symbols that are known; entries that depend on others are NaN, and not looked at. Values
     that were looked at last are known by a copy of them: runs in a loop have the same ones.
@@ -87,7 +87,7 @@ def refuse_tensors(robot: Robot, places: list[Place], values: Mapping[str, np.nd
 
 
 def invalid(tensors: np.ndarray) -> np.ndarray:
-    """Tensors (count, 3, 3) that no body has, by their principal moments, and perhaps some on the border."""
+    """Tensors (count, 3, 3) that are not physically consistent, by their principal moments, and perhaps some on the border."""
     slack = 0.5 * TENSOR * np.abs(tensors).max(axis=(1, 2))
     small, middle, large = np.linalg.eigvalsh(tensors).T
     asymmetric = (tensors != np.swapaxes(tensors, 1, 2)).any(axis=(1, 2))
