@@ -87,7 +87,7 @@ def refuse_tensors(robot: Robot, places: list[Place], values: Mapping[str, np.nd
 
 
 def invalid(tensors: np.ndarray) -> np.ndarray:
-    """Tensors (count, 3, 3) that are not physically consistent, by their principal moments, and perhaps some on the border."""
+    """Tensors (count, 3, 3) that are not physically consistent, by their principal moments; borderline ones too."""
     slack = 0.5 * TENSOR * np.abs(tensors).max(axis=(1, 2))
     small, middle, large = np.linalg.eigvalsh(tensors).T
     asymmetric = (tensors != np.swapaxes(tensors, 1, 2)).any(axis=(1, 2))
