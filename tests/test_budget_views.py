@@ -108,7 +108,7 @@ def test_words_and_equations_at_the_prompt() -> None:
 def test_the_payload_at_the_prompt() -> None:
     share = lw.budget(ARM.with_payload(5.0, (0, 0, 0.1), link="tool0"), Q, QD, QDD) - lw.budget(ARM, Q, QD, QDD)
     line = f"{LINE} --joint 2 --payload 5,0,0,0.1@tool0".replace("1,0,0,0 ", "1,0,0.1,0 ")
-    shown = re.search(r"(\S+) +\S+ +\S+ +in this, the payload", linkwise(line).out)
+    shown = re.search(r"(\S+) +\S+ +\S+ +part due to the payload", linkwise(line).out)
     assert shown is not None
     assert float(shown[1]) == pytest.approx(float(share.tau[1]), rel=1e-3)
     assert "expected --payload 5,0,0,0.1@tool0" in linkwise(f"{LINE} --payload 5@tool0,0,0,0.1").err
@@ -129,6 +129,6 @@ def test_a_recording_as_the_motion(tmp_path: Path) -> None:
     head = "t,q1,q2,q3,tau1,tau2,tau3"
     np.savetxt(tmp_path / "run.csv", table, delimiter=",", header=head, comments="")
     line = f"budget planar3 --measured {tmp_path / 'run.csv'}"
-    assert "measured there" in linkwise(f"{line} --joint 1").out
+    assert "measured torque" in linkwise(f"{line} --joint 1").out
     assert "expected no --q" in linkwise(f"{line} --q 0,0,0").err
     assert "expected --measured FILE" in linkwise("budget planar3 --cutoff 5").err

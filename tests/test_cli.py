@@ -48,7 +48,7 @@ def test_help_of_a_command(name: str) -> None:
     shown = linkwise(f"{name} --help")
     assert (shown.code, shown.err) == (0, "")
     assert shown.out.startswith(f"Usage: linkwise {name}")
-    examples = app.command(name).examples
+    examples = app.load_command(name).examples
     assert examples
     for line, about in examples:
         assert line.startswith(f"linkwise {name}") or name in ("budget", "compare", "identify")  # of what another wrote
@@ -56,6 +56,9 @@ def test_help_of_a_command(name: str) -> None:
         assert about in " ".join(shown.out.split())
     assert max(map(len, shown.out.splitlines())) <= 80
     assert shown.out.isprintable() or shown.out.replace("\n", "").isprintable()
+    for param in app.load_command(name).params:
+        if param.param_type_name == "option":
+            assert re.fullmatch(r"[A-Z](?!f |ith ).*\.", param.help), param.name  # a sentence
     for narrow in linkwise(f"{name} --help", {"COLUMNS": "60"}).out.splitlines():
         assert len(narrow) <= 60 or "linkwise" in narrow or narrow.startswith(("  0 done", "Usage"))
 
@@ -67,7 +70,7 @@ OTHER_MEANING = ("duration", "ignore", "samples", "target")  # at the prompt
 @pytest.mark.parametrize(("name", "function"), [*OF_FUNCTIONS.items(), ("simulate", lw.simulate)])
 def test_defaults_are_those_of_the_functions(name: str, function: Callable[..., object]) -> None:
     taken = inspect.signature(function).parameters
-    params = [p for p in app.command(name).params if p.name in taken and p.name not in OTHER_MEANING]
+    params = [p for p in app.load_command(name).params if p.name in taken and p.name not in OTHER_MEANING]
     assert len(params) >= 3
     for param in params:
         default = taken[param.name].default
@@ -235,7 +238,7 @@ def test_encodings(name: str) -> None:
 
 
 def test_spelling() -> None:
-    assert "".join(map(screen.spelled, "ψ̂ θ̇ D^½ U⁻¹ – é ł 漢")) == "psi^ theta' D^1/2 U^-1 - e l ?"
+    assert "".join(map(screen.ascii_spelling, "ψ̂ θ̇ D^½ U⁻¹ – é ł 漢")) == "psi^ theta' D^1/2 U^-1 - e l ?"
 
 
 def test_colours() -> None:

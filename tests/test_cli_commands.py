@@ -17,7 +17,7 @@ from linkwise.cli import COMMANDS, app
 
 PICTURES = ("--plot", "linkwise draw", "linkwise demo")
 LONG = (*PICTURES, "linkwise bench", "simulate puma560", "--follow", "loads puma560", "excite ur5e")
-EXAMPLES = {name: [line for line, _ in app.command(name).examples] for name in COMMANDS}
+EXAMPLES = {name: [line for line, _ in app.load_command(name).examples] for name in COMMANDS}
 
 
 @pytest.fixture(autouse=True)
@@ -331,10 +331,10 @@ def test_equations_give_the_numbers(robot: str, function: str) -> None:
 @pytest.mark.parametrize("robot", ["planar3", "stanford", "puma560"])
 def test_equations_in_symbols(robot: str) -> None:
     """With the robot's own numbers for the symbols they are its torques."""
-    from linkwise.cli.commands.equations import with_symbols
+    from linkwise.cli.commands.equations import symbolic_robot
 
     arm = lw.load(robot)
-    symbolic = with_symbols(arm)
+    symbolic = symbolic_robot(arm)
     values = {}
     for k, row in enumerate(arm.rows, 1):
         entries = {"m": row["mass"], "a": row["a"], "b": row["b"], "J": row.get("rotor_inertia", 0.0)}

@@ -13,7 +13,7 @@ import pytest
 import linkwise as lw
 from command_line import linkwise
 from effort import in_turn, rest_slow
-from linkwise.cli.inputs import limits_of
+from linkwise.cli.inputs import parse_limits
 from linkwise.identification.excitation.minimise import Barrier, minimise, newton_direction
 from linkwise.identification.excitation.optimization import compiled_regressor, default_harmonics
 from linkwise.identification.excitation.peaks import MotionPeaks
@@ -258,12 +258,12 @@ def test_the_command_line_does_the_same(tmp_path: Path) -> None:
 
 def test_limits_as_they_are_typed() -> None:
     typed = {"position": "-90:90,-1:1,pi/2:inf", "velocity": "link2=30", "effort": "5"}
-    assert limits_of(ARMS[0], typed, degrees=True) == {
+    assert parse_limits(ARMS[0], typed, degrees=True) == {
         "position": [(-np.pi / 2, np.pi / 2), (np.radians(-1), np.radians(1)), (np.pi / 2, np.inf)],
         "velocity": {"link2": np.radians(30)},
         "effort": [5.0, 5.0, 5.0],
     }
-    assert limits_of(lw.load("stanford"), {"velocity": "2", "effort": None}, degrees=True)["velocity"][1:3] == [
+    assert parse_limits(lw.load("stanford"), {"velocity": "2", "effort": None}, degrees=True)["velocity"][1:3] == [
         np.radians(2),
         2.0,
     ]

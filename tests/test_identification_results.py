@@ -11,7 +11,7 @@ import pytest
 import linkwise as lw
 from command_line import linkwise
 from effort import rest_slow
-from linkwise.cli.wording import at_the_prompt
+from linkwise.cli.screen import to_command_line
 from linkwise.identification.diagnosis import lag_of
 from linkwise.identification.estimates import parameter_units
 from linkwise.identification.reading import recordings_of
@@ -233,4 +233,4 @@ def test_notes_name_options_at_the_prompt() -> None:
         ("a smaller regularization=... draws", "a smaller --regularization draws"),
         ("and physical=False may give", "and --no-physical may give"),
     ):
-        assert at_the_prompt(text) == words
+        assert to_command_line(text) == words

@@ -16,7 +16,7 @@ from linkwise.api import functions, references
 from linkwise.api.call import PublicFunction
 from linkwise.api.method_table import METHODS
 from linkwise.api.states import States
-from linkwise.cli.options import robot_names
+from linkwise.cli.options import complete_robots
 from linkwise.dynamics import ALL_INVERSE_DYNAMICS, ANY_LENGTH, composite, newton_euler
 from linkwise.errors import FileError, RobotError, RowError
 from linkwise.formats import files
@@ -111,7 +111,7 @@ def test_a_format_is_read_everywhere(file: Path) -> None:
     robot = lw.load(file)
     assert robot.joints == "RP"
     assert "RP" in linkwise(f"describe {file}").out
-    assert str(file) in robot_names(str(file)[:-2])
+    assert str(file) in complete_robots(str(file)[:-2])
     lw.save(robot, file.with_suffix(".toml"))
     assert lw.compare(str(file), str(file.with_suffix(".toml"))).same
     assert lw.load(file, base="free").n == 8

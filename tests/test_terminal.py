@@ -195,7 +195,7 @@ def test_commands_print_by_one_function():
     ]
     assert sorted(direct) == [
         "print(context.get_help())",
-        "print(styled(printable(text), look, stream), file=stream, end=end)",
+        "print(style(printable(text), look, stream), file=stream, end=end)",
     ]
 
 

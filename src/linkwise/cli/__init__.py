@@ -1,6 +1,6 @@
 """The command line, `linkwise`: its commands are functions in `commands/`, imported when one is used.
 
-How a command is declared is in `declare`. It returns its exit code.
+`declare` says how a command is declared. Each returns its exit code.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ MODULE_OF = {command: module for module, commands in MODULES.items() for command
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code is one of `app.EXIT_CODES`."""
-    own = arguments is None  # a process of our own, which mostly imports: collecting garbage would find none
-    if own:
+    is_process = arguments is None  # it mostly imports, and makes no garbage to collect
+    if is_process:
         gc.set_threshold(200_000, 20, 20)
     try:
         from .app import run  # typer is imported for the command line only
@@ -66,5 +66,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:  # before or after the command
         return 130
     finally:
-        if own:
-            gc.freeze()  # the process ends: without this it looks for garbage in every module, for 0.1 s
+        if is_process:
+            gc.freeze()  # otherwise the collection at exit takes 0.1 s

@@ -1,4 +1,4 @@
-"""Running a command line: commands are found by name, errors become one message and an exit code."""
+"""Run a command line: find the command by name, turn errors into one message and an exit code."""
 
 from __future__ import annotations
 
@@ -18,23 +18,22 @@ import linkwise as lw
 
 from ..errors import RobotError, SingularError, near_miss
 from . import COMMANDS, MODULE_OF, screen
-from .declare import WithHelp, arguments_of, made, usage_of
-from .screen import complain, emit, gap, never_fail, silence_stdout, warn
-from .wording import at_the_prompt
+from .declare import HelpPage, arguments_of, build_command, usage_of
+from .screen import complain, emit, gap, install_spelling, silence_stdout, to_command_line, warn
 
 PROGRAM = "linkwise"
 DONE, FAILED, NOT_UNDERSTOOD, BAD_FILE, INTERRUPTED = 0, 1, 2, 3, 130
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # of the click that typer itself uses
 ClickError: type[Exception] = typer.BadParameter.__mro__[2]
-CODES: tuple[tuple[Any, int], ...] = (  # of errors, by the first kind that they are
+CODES: tuple[tuple[Any, int], ...] = (  # of errors; the first match counts
     (KeyboardInterrupt, INTERRUPTED),
     (ClickError, NOT_UNDERSTOOD),
     (RobotError, BAD_FILE),
     ((SingularError, ImportError, OSError, MemoryError), FAILED),
     (ValueError, NOT_UNDERSTOOD),
 )
-EVERYWHERE = {"--debug": "debug", "--no-color": "no_color", "--no-colour": "no_color"}
-SETTINGS = {"help_option_names": ["-h", "--help"], "color": True}  # styled where colours are wanted, and nowhere else
+GLOBAL_OPTIONS = {"--debug": "debug", "--no-color": "no_color", "--no-colour": "no_color"}
+SETTINGS = {"help_option_names": ["-h", "--help"], "color": True}  # `style` decides about colours
 EXAMPLES = (
     ("linkwise demo", "the main jobs in a minute"),
     ("linkwise torque stanford --plot torque.png", "torques along a trajectory"),
@@ -45,8 +44,8 @@ EXAMPLES = (
 )
 
 
-class Group(WithHelp, TyperGroup):
-    """`linkwise`: a command's module is imported when the command is asked for."""
+class Group(HelpPage, TyperGroup):
+    """`linkwise`. The module of a command is imported when the command is used."""
 
     examples = EXAMPLES
 
@@ -55,8 +54,8 @@ class Group(WithHelp, TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         try:
-            return command(cmd_name) if cmd_name in COMMANDS else None
-        except KeyboardInterrupt:  # while modules are imported: nothing was begun
+            return load_command(cmd_name) if cmd_name in COMMANDS else None
+        except KeyboardInterrupt:  # while modules are imported
             raise typer.Exit(INTERRUPTED) from None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -65,14 +64,14 @@ class Group(WithHelp, TyperGroup):
         return super().resolve_command(ctx, args)
 
 
-def command(name: str) -> Any:
-    """The command of this name; its module is imported."""
+def load_command(name: str) -> Any:
+    """Import the command of this name."""
     module = import_module(f".commands.{MODULE_OF[name]}", __package__)
-    return made(getattr(module, name), name, COMMANDS[name])
+    return build_command(getattr(module, name), name, COMMANDS[name])
 
 
-def show_version(asked: bool) -> None:
-    if asked:
+def show_version(show: bool) -> None:
+    if show:
         emit(f"{PROGRAM} {lw.__version__}")
         raise typer.Exit
 
@@ -91,14 +90,14 @@ def start(
     return DONE
 
 
-def group() -> Any:
+def build_group() -> Any:
     app = typer.Typer(cls=Group, rich_markup_mode=None, context_settings=SETTINGS)
     app.callback(invoke_without_command=True)(start)
     return typer.main.get_command(app)
 
 
 def run(arguments: list[str]) -> int:
-    """Run one command line; the exit code. What goes to a stream that the process was started without is lost."""
+    """Run one command line; returns the exit code. The process may lack stdout or stderr."""
     with ExitStack() as stack:
         for name, redirected in (("stdout", redirect_stdout), ("stderr", redirect_stderr)):
             if getattr(sys, name) is None:
@@ -108,10 +107,10 @@ def run(arguments: list[str]) -> int:
 
 
 def run_with_streams(arguments: list[str]) -> int:
-    never_fail()
+    install_spelling()
     gap.due = False
-    arguments, asked = without_everywhere(arguments)
-    screen.colourless = "no_color" in asked
+    arguments, options = split_global_options(arguments)
+    screen.no_colours = "no_color" in options
     try:
         with quiet_warnings():
             code = DONE if (done := invoke(arguments)) is None else int(done)
@@ -120,22 +119,22 @@ def run_with_streams(arguments: list[str]) -> int:
         silence_stdout()
         return DONE
     except (Exception, KeyboardInterrupt) as error:
-        code = reported(error, "debug" in asked)
+        code = report_error(error, "debug" in options)
         if isinstance(error, OSError) and error.filename is None:
-            silence_stdout()  # which may be what could not be written
+            silence_stdout()  # it may be the stream that failed
     return code
 
 
-def without_everywhere(arguments: list[str]) -> tuple[list[str], set[str]]:
-    """The arguments without options that every command has, wherever they stand; and those options."""
+def split_global_options(arguments: list[str]) -> tuple[list[str], set[str]]:
+    """The arguments without the options that every command has; and these options."""
     end = arguments.index("--") if "--" in arguments else len(arguments)
-    asked = {EVERYWHERE[word] for word in arguments[:end] if word in EVERYWHERE}
-    return [word for word in arguments[:end] if word not in EVERYWHERE] + arguments[end:], asked
+    options = {GLOBAL_OPTIONS[word] for word in arguments[:end] if word in GLOBAL_OPTIONS}
+    return [word for word in arguments[:end] if word not in GLOBAL_OPTIONS] + arguments[end:], options
 
 
 def invoke(arguments: list[str]) -> Any:
-    linkwise = group()
-    if f"_{PROGRAM.upper()}_COMPLETE" in os.environ:  # a shell asks for its script, or for words
+    linkwise = build_group()
+    if f"_{PROGRAM.upper()}_COMPLETE" in os.environ:  # completion: a shell asks for its script or for words
         try:
             return linkwise.main(arguments, prog_name=PROGRAM, standalone_mode=False)
         except SystemExit as ended:
@@ -147,8 +146,8 @@ def invoke(arguments: list[str]) -> Any:
         return ended.exit_code
 
 
-def reported(error: BaseException, debug: bool) -> int:
-    """Say on stderr what went wrong; the exit code. An error that was not expected keeps its traceback."""
+def report_error(error: BaseException, debug: bool) -> int:
+    """Print an error on stderr; returns the exit code. An unexpected error keeps its traceback."""
     code = exit_code(error)
     if debug or code is None:
         emit("".join(traceback.format_exception(error)), error=True, end="")
@@ -158,25 +157,25 @@ def reported(error: BaseException, debug: bool) -> int:
     if isinstance(error, KeyboardInterrupt):
         emit(f"\n{str(error) or 'interrupted'}", error=True)
     elif not debug:
-        complain(message(error))
+        complain(error_message(error))
     if isinstance(error, UsageError) and (context := getattr(error, "ctx", None)) is not None:
         emit(f"help:  {context.command_path} --help", error=True)
     return code
 
 
 def exit_code(error: BaseException) -> int | None:
-    """What an expected error means; None: it was not expected."""
+    """The exit code of an expected error; None for others."""
     expected = next((code for kinds, code in CODES if isinstance(error, kinds)), None)
     return FAILED if expected is None and isinstance(error, lw.errors.SimulationError) else expected
 
 
-def message(error: BaseException) -> str:
+def error_message(error: BaseException) -> str:
     if isinstance(error, MemoryError):
         return f"there is not enough memory{f' ({error})' if str(error) else ''}; fewer samples or states need less"
     if isinstance(error, OSError) and error.strerror:
         return f"{'stdout' if error.filename is None else error.filename}: {error.strerror}"
     if not isinstance(error, ClickError):
-        return at_the_prompt(str(error)) or type(error).__name__
+        return to_command_line(str(error)) or type(error).__name__
     option, close = getattr(error, "option_name", None), getattr(error, "possibilities", None)
     if option is not None and not isinstance(error, typer.BadParameter):
         context: Any = getattr(error, "ctx", None)
@@ -194,10 +193,10 @@ def message(error: BaseException) -> str:
 
 @contextmanager
 def quiet_warnings() -> Iterator[None]:
-    """Warnings of Linkwise are lines on stderr, without a place in the source; deprecations are not shown."""
+    """Show warnings as lines on stderr, without a place in the source, and hide deprecations."""
 
     def show(message: Warning | str, category: type[Warning], *_: Any) -> None:
-        if not issubclass(category, DeprecationWarning):  # which a package may allow itself when it is imported
+        if not issubclass(category, DeprecationWarning):  # packages may raise these when imported
             warn(str(message))
 
     with warnings.catch_warnings():

@@ -1,8 +1,8 @@
 """How a command is declared, and its help.
 
-A command is a function whose annotations are its arguments and options (typer) and whose docstring is its help. Options
-that several commands share are a dataclass: a parameter that is annotated with it stands for its fields, and one that
-is a `Robot` for the name of a robot with the options of `lw.load`.
+A command is a function: its annotations are its arguments and options (typer), its docstring is its help. A dataclass
+holds options that several commands share; a parameter with this annotation stands for its fields. A parameter that is
+a `Robot` stands for the name of a robot and the options of `lw.load`.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ import linkwise as lw
 from ..errors import is_real
 from ..tables import is_number
 from . import SECTIONS
-from .screen import encodable, styled
+from .screen import as_stdout_shows, style
 
 Completion = Callable[[str], list[str]]
 Function = TypeVar("Function", bound=Callable[..., int])
-ROBOT, STATE, MOTION, OUTPUT = "Robot", "State", "Trajectory", "Output"  # subjects of options
+ROBOT, STATE, MOTION, OUTPUT = "Robot", "State", "Trajectory", "Output"  # headings of options in the help
 NUMBERS = ("float", "int", "integer")  # types of options, also with a range
 EXIT_CODES = "0 done   1 failed, or different   2 not understood   3 bad file   130 Ctrl-C"
-BESIDE, COLUMN = 44, 24  # columns of examples, and of names of options, that leave room for a text beside them
-HYPHEN = "\N{NON-BREAKING HYPHEN}"  # in place of others while lines are broken: options stay whole
+BESIDE, COLUMN = 44, 24  # width of examples and of option names, with a text to the right
+HYPHEN = "\N{NON-BREAKING HYPHEN}"  # keeps options on one line while text is wrapped
 
 
 def opt(
     metavar: str, about: str, panel: str | None = None, *names: str, known: Sequence[str] | Completion = (), **more: Any
 ) -> Any:
-    """An option with a value; its name is that of the parameter. `known` are words for shells to complete."""
+    """An option with a value, named after its parameter. Shells complete the words of `known`."""
     return typer.Option(
         *names, metavar=metavar, help=about, rich_help_panel=panel, autocompletion=completion(known), **more
     )
@@ -54,61 +54,61 @@ def completion(known: Sequence[str] | Completion) -> Completion | None:
     return lambda incomplete: [word for word in known if word.startswith(incomplete)]
 
 
-def files(incomplete: str, *endings: str) -> list[str]:
-    """A completion of folders and of files with these endings."""
+def complete_files(incomplete: str, *endings: str) -> list[str]:
+    """Completions: folders, and files with these endings."""
     head, _, start = incomplete.rpartition("/")
     folder = Path(head or ("/" if incomplete.startswith("/") else "."))
-    found = sorted(folder.glob(f"{start}*")) if folder.is_dir() else []
-    return [f"{path}{'/' * path.is_dir()}" for path in found if path.is_dir() or path.suffix in endings]
+    paths = sorted(folder.glob(f"{start}*")) if folder.is_dir() else []
+    return [f"{path}{'/' * path.is_dir()}" for path in paths if path.is_dir() or path.suffix in endings]
 
 
 def command(*examples: tuple[str, str]) -> Callable[[Function], Function]:
-    """A function is a command; `examples` are command lines, which a test runs as they stand, and what they show."""
+    """Mark a function as a command. `examples` are command lines, which a test runs, and what they show."""
 
-    def marked(function: Function) -> Function:
+    def attach_examples(function: Function) -> Function:
         function.examples = examples  # type: ignore[attr-defined]
         return function
 
-    return marked
+    return attach_examples
 
 
-def made(function: Callable[..., int], name: str, about: str) -> Any:
-    """The command as typer runs it."""
+def build_command(function: Callable[..., int], name: str, about: str) -> Any:
+    """The command for typer."""
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
-    app.command(name, cls=Command, short_help=about)(ungrouped(function))
-    found = typer.main.get_command(app)
-    found.examples = function.examples  # type: ignore[attr-defined]
-    return found
+    app.command(name, cls=Command, short_help=about)(expand_groups(function))
+    built = typer.main.get_command(app)
+    built.examples = function.examples  # type: ignore[attr-defined]
+    return built
 
 
-def ungrouped(function: Callable[..., int]) -> Callable[..., int]:
-    """The function as typer reads it: with the fields of its groups in place of the groups."""
-    from .options import Source  # late: it is declared by what stands here
+def expand_groups(function: Callable[..., int]) -> Callable[..., int]:
+    """The function with the fields of its groups of options as parameters, for typer."""
+    from .options import RobotSource  # late: options.py imports this module
 
     groups: dict[str, tuple[list[str], Callable[..., Any]]] = {}
-    own: list[Parameter] = []
+    parameters: list[Parameter] = []
     for name, parameter in signature(function, eval_str=True).parameters.items():
-        group = Source if parameter.annotation is lw.Robot else parameter.annotation
+        group = RobotSource if parameter.annotation is lw.Robot else parameter.annotation
         if not (isinstance(group, type) and hasattr(group, "__dataclass_fields__")):
-            own.append(parameter.replace(kind=Parameter.KEYWORD_ONLY))
+            parameters.append(parameter.replace(kind=Parameter.KEYWORD_ONLY))
             continue
         hints, fields = get_type_hints(group, include_extras=True), list(signature(group).parameters.values())
-        own += [p.replace(annotation=hints[p.name], kind=Parameter.KEYWORD_ONLY) for p in fields]
-        make = Source.loaded if parameter.annotation is lw.Robot else group
+        parameters += [p.replace(annotation=hints[p.name], kind=Parameter.KEYWORD_ONLY) for p in fields]
+        make = RobotSource.loaded if parameter.annotation is lw.Robot else group
         groups[name] = [p.name for p in fields], make
 
     def run(**given: Any) -> int:
         grouped = {name: make(**{field: given.pop(field) for field in taken}) for name, (taken, make) in groups.items()}
         return function(**grouped, **given)
 
-    run.__signature__ = Signature(own, return_annotation=int)  # type: ignore[attr-defined]
-    run.__annotations__ = {p.name: p.annotation for p in own}
+    run.__signature__ = Signature(parameters, return_annotation=int)  # type: ignore[attr-defined]
+    run.__annotations__ = {p.name: p.annotation for p in parameters}
     run.__doc__, run.__name__ = function.__doc__, function.__name__
     return run
 
 
-class WithHelp:
-    """A command or group with examples; its options stand under their subjects."""
+class HelpPage:
+    """The help of a command or group: examples, and options under headings."""
 
     examples: tuple[tuple[str, str], ...] = ()
     help: Any
@@ -117,18 +117,20 @@ class WithHelp:
         group = hasattr(self, "list_commands")
         formatter.write_usage(ctx.command_path, f"{'COMMAND' if group else usage_of(ctx)} [OPTIONS]".strip())
         formatter.write_paragraph()
-        formatter.write_text(unbroken(self.help))
+        formatter.write_text(protect_hyphens(self.help))
         with formatter.section(heading("Examples")):
             if max(len(line) for line, _ in self.examples) <= BESIDE:
-                formatter.write_dl([(styled(line, "cyan"), unbroken(about)) for line, about in self.examples], BESIDE)
+                formatter.write_dl(
+                    [(style(line, "cyan"), protect_hyphens(about)) for line, about in self.examples], BESIDE
+                )
             else:
                 for line, about in self.examples:
-                    formatter.write(f"  {styled(line, 'cyan')}\n")
+                    formatter.write(f"  {style(line, 'cyan')}\n")
                     with formatter.indentation():
-                        formatter.write_text(unbroken(about))
+                        formatter.write_text(protect_hyphens(about))
         commands = {title: list(entries.items()) for title, entries in SECTIONS.items()} if group else {}
-        for title, entries in (commands | by_subject(ctx)).items():
-            rows = [(styled(unbroken(name), "cyan"), unbroken(about)) for name, about in entries]
+        for title, entries in (commands | options_by_subject(ctx)).items():
+            rows = [(style(protect_hyphens(name), "cyan"), protect_hyphens(about)) for name, about in entries]
             with formatter.section(heading(title)):
                 formatter.write_dl(rows, COLUMN)
         with formatter.section(heading("Exit codes")):
@@ -136,11 +138,11 @@ class WithHelp:
 
     def get_help(self, ctx: Any) -> str:
         text: str = super().get_help(ctx)  # type: ignore[misc]
-        return encodable(text.replace(HYPHEN, "-"))
+        return as_stdout_shows(text.replace(HYPHEN, "-"))
 
 
-class Command(WithHelp, TyperCommand):
-    """One command. An option that has one value cannot be given twice, as the last would win silently."""
+class Command(HelpPage, TyperCommand):
+    """One command. An option with one value is refused where it is given twice: the last would win silently."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if not ctx.resilient_parsing:
@@ -149,7 +151,7 @@ class Command(WithHelp, TyperCommand):
                 if param.type.name.split()[0] in NUMBERS:
                     values = given[str(param.name)]
                     for value in values if isinstance(values, list) else [values]:
-                        if not is_number(value, finite=False):  # to other programs, though Python may read it: 1_0
+                        if not is_number(value, finite=False):  # Python would read 1_0, other programs do not
                             ctx.fail(f"{param.opts[0]} is {value!r} (expected a number)")
                 single = param.param_type_name == "option" and not (param.is_flag or param.multiple)  # type: ignore[attr-defined]
                 if single and order.count(param) > 1:
@@ -158,15 +160,15 @@ class Command(WithHelp, TyperCommand):
 
 
 def heading(text: str) -> str:
-    return styled(text, "bold green")
+    return style(text, "bold green")
 
 
-def unbroken(text: str) -> str:
+def protect_hyphens(text: str) -> str:
     return text.replace("-", HYPHEN)
 
 
 def usage_of(ctx: Any) -> str:
-    """The arguments of a command."""
+    """The arguments of a command, for the line of its usage."""
     names = {param: param.human_readable_name.upper() + "..." * (param.nargs == -1) for param in arguments_of(ctx)}
     return " ".join(name if param.required else f"[{name}]" for param, name in names.items())
 
@@ -175,16 +177,16 @@ def arguments_of(ctx: Any) -> list[Any]:
     return [param for param in ctx.command.params if param.param_type_name == "argument"]
 
 
-def with_default(param: Any) -> str:
-    """What is said of an option, with its default where that is a number and the text has none."""
+def help_with_default(param: Any) -> str:
+    """The help of an option, with its default where that is a number and the text has none."""
     about: str = param.help
     if not is_real(param.default) or "default" in about:
         return about
     return f"{about.removesuffix('.')}; default: {param.default:g}."
 
 
-def by_subject(ctx: Any) -> dict[str, list[tuple[str, str]]]:
-    """Arguments, options, and further options by their subject: what is written and of which robot come last."""
+def options_by_subject(ctx: Any) -> dict[str, list[tuple[str, str]]]:
+    """Arguments and options with their help, by heading; output and robot come last."""
     subjects: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
     for param in ctx.command.get_params(ctx):
         if param.param_type_name == "argument":
@@ -193,6 +195,6 @@ def by_subject(ctx: Any) -> dict[str, list[tuple[str, str]]]:
             names = ", ".join(sorted(param.opts, key=len)) + "".join(f" / {name}" for name in param.secondary_opts)
             subject = getattr(param, "rich_help_panel", None) or "Options"
             name = names if param.is_flag else f"{names} {param.metavar}"
-            subjects.setdefault(subject, []).append((name, with_default(param)))
+            subjects.setdefault(subject, []).append((name, help_with_default(param)))
     last = {title: subjects.pop(title, []) for title in (OUTPUT, ROBOT)}
     return {title: entries for title, entries in (subjects | last).items() if entries}

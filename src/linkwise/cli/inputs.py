@@ -22,66 +22,67 @@ PLAIN = re.compile(rf"([+-]?)({NUMBER})\s*(deg|°)?")
 PI = re.compile(rf"([+-]?)(?:({NUMBER})\s*\*?\s*)?pi(?:\s*/\s*({NUMBER}))?")
 
 EXPECTED = {"q": "metres", "qd": "metres per second", "qdd": "m/s²"}
-KINDS = {"position": "q", "velocity": "qd", "acceleration": "qdd", "effort": "tau"}  # of limits; what has their units
+KINDS = {"position": "q", "velocity": "qd", "acceleration": "qdd", "effort": "tau"}  # of limits, with their units
 ENDLESS = {"inf": math.inf, "+inf": math.inf, "-inf": -math.inf}
 
 
 class Typed(NamedTuple):
-    """A number; `own` where it says of itself that it is in degrees or a multiple of pi, so in radians."""
+    """A number. `in_radians`: it was typed in degrees or as a multiple of pi, and is in radians here."""
 
     value: float
-    own: bool = False
+    in_radians: bool = False
     degrees: bool = False
 
 
-def number(text: str, what: str) -> Typed:
+def parse_number(text: str, what: str) -> Typed:
     text = text.strip()
     if match := PLAIN.fullmatch(text):
         sign, digits, degrees = match.groups()
         value = float(digits)
-        found = Typed(math.radians(value), True, True) if degrees else Typed(value)
+        typed = Typed(math.radians(value), True, True) if degrees else Typed(value)
     elif (match := PI.fullmatch(text)) and float(match[3] or 1.0):
         sign, factor, divisor = match.groups()
-        found = Typed(float(factor or 1.0) * math.pi / float(divisor or 1.0), True)
+        typed = Typed(float(factor or 1.0) * math.pi / float(divisor or 1.0), True)
     else:
         raise ValueError(f"{what}: {text!r} is not a number (expected such as 0.5, -1e-3, pi/2 or 30deg)")
-    if not math.isfinite(found.value):
+    if not math.isfinite(typed.value):
         raise ValueError(f"{what}: {text!r} is too large (expected a finite number)")
-    return found._replace(value=-found.value) if sign == "-" else found
+    return typed._replace(value=-typed.value) if sign == "-" else typed
 
 
-def numbers(text: str, what: str) -> list[float]:
-    """Numbers between commas or spaces, none of them an angle."""
-    found = [number(part, what) for part in split(text)]
-    for part, typed in zip(split(text), found, strict=True):
+def parse_numbers(text: str, what: str) -> list[float]:
+    """Numbers between commas or spaces, none of them in degrees."""
+    values = [parse_number(part, what) for part in split_numbers(text)]
+    for part, typed in zip(split_numbers(text), values, strict=True):
         if typed.degrees:
             raise ValueError(f"{what}: {part!r} is no angle here (expected a number without deg)")
-    return [typed.value for typed in found]
+    return [typed.value for typed in values]
 
 
-def split(text: str) -> list[str]:
+def split_numbers(text: str) -> list[str]:
     return [part for part in re.split(r"[,\s]+", text.strip().strip("[]()")) if part]
 
 
-def listed(names: Sequence[str]) -> str:
+def shorten_list(names: Sequence[str]) -> str:
     return ", ".join(names) if len(names) <= 12 else f"{', '.join(names[:10])}, ... {names[-1]}"
 
 
-def states(robot: lw.Robot, given: Mapping[str, tuple[str, str | None]], degrees: bool) -> list[Any]:
-    """What was typed for each option, with the word that it reads: (nq,), (n,), or (rows, ...) from a table.
+def parse_states(robot: lw.Robot, given: Mapping[str, tuple[str, str | None]], degrees: bool) -> list[Any]:
+    """The arrays of each option: (nq,), (n,), or (rows, ...) from a table; None where it is not given.
 
-    Columns that none of the options reads are warned of.
+    `given` maps an option to its quantity ("q", "qd", "qdd" or "tau") and its text. Columns that no option reads give a
+    warning.
     """
-    found = [
+    values = [
         None if text is None else Quantity(robot, word, option, degrees and word != "tau").state(text)
         for option, (word, text) in given.items()
     ]
-    warn_of_unread(robot, given)
-    return found
+    warn_of_unread_columns(robot, given)
+    return values
 
 
 class Quantity(NamedTuple):
-    """What the text of an option stands for: q, qd, qdd or tau of a robot, its angles in radians or in degrees."""
+    """The quantity of an option: q, qd, qdd or tau of a robot, its angles in radians or in degrees."""
 
     robot: lw.Robot
     word: str
@@ -94,33 +95,33 @@ class Quantity(NamedTuple):
 
     @property
     def places(self) -> dict[str, int]:
-        """Where the number of each joint is, or of its link."""
+        """Positions of the numbers, by name of the joint or its link."""
         return coordinate_indices(self.robot, self.word)
 
     @property
     def every(self) -> str:
-        """The names of joints, and those of links where they are others."""
+        """The names of joints, and of links where these differ."""
         links = [name for name in self.places if name not in self.names]
-        return listed(self.names) + (f", or their links {listed(links)}" if links else "")
+        return shorten_list(self.names) + (f", or their links {shorten_list(links)}" if links else "")
 
     def state(self, text: str) -> Any:
         names, option = self.names, self.option
         if text.startswith("@"):
             values = self.rows(Path(text[1:]))
             return np.where(angle_mask(self.robot, self.word), np.radians(values), values) if self.degrees else values
-        parts = split(text)
+        parts = split_numbers(text)
         if any("=" in part for part in parts):
             return self.by_name(parts)
-        typed = [number(part, option) for part in parts]
+        typed = [parse_number(part, option) for part in parts]
         if len(typed) != len(names):
             raise ValueError(
                 f"{option} has {len(typed)} numbers (expected {len(names)} for robot {self.robot.name!r}:"
-                f" {listed(names)}; or some by name, as in {option} {names[-1]}=0.1)"
+                f" {shorten_list(names)}; or some by name, as in {option} {names[-1]}=0.1)"
             )
         return np.array([self.value(k, x) for k, x in enumerate(typed)])
 
     def by_name(self, parts: Sequence[str]) -> Any:
-        """Some numbers by name; the others are as in the neutral configuration, or zero."""
+        """Numbers by name. The others are those of the neutral configuration, or zero."""
         values = np.array(lw.neutral(self.robot), dtype=float) if self.word == "q" else np.zeros(self.robot.n)
         known, given = self.places, dict[int, str]()
         for part in parts:
@@ -136,7 +137,7 @@ class Quantity(NamedTuple):
                 before = f", by its link {name!r} too" if given[k] != name else ""
                 raise ValueError(f"{self.option}: {self.names[k]!r} is given twice{before} (expected once)")
             given[k] = name
-            values[k] = self.value(k, number(text, f"{self.option} {name}"))
+            values[k] = self.value(k, parse_number(text, f"{self.option} {name}"))
         return values
 
     def value(self, k: int, typed: Typed) -> float:
@@ -150,7 +151,7 @@ class Quantity(NamedTuple):
             elif k in lengths:
                 what, wanted = "slides", EXPECTED[self.word]
             raise ValueError(f"{self.option}: {self.names[k]!r} {what} (expected {wanted}, without deg)")
-        return math.radians(typed.value) if self.degrees and turns and not typed.own else typed.value
+        return math.radians(typed.value) if self.degrees and turns and not typed.in_radians else typed.value
 
     def rows(self, file: Path) -> Any:
         """Rows of a table: columns q1, q2, ... (or names of joints or links, or no header and just the numbers)."""
@@ -169,7 +170,7 @@ class Quantity(NamedTuple):
         return np.array(rows[0] if len(rows) == 1 else rows)
 
     def refuse_hidden_header(self, file: Path) -> None:
-        """Raise an error for names of columns in a comment, where np.savetxt writes them."""
+        """Raise where column names stand in a comment: np.savetxt writes them there."""
         for line, names in comments_of(read_text(file)):
             cells = [cell.strip() for cell in names.split(",")]
             if any(map(is_canonical, canonical_names(f"{file}:{line}", cells, self.robot, self.word))):
@@ -179,35 +180,35 @@ class Quantity(NamedTuple):
                 )
 
     def columns(self, where: str, head: list[str]) -> list[int]:
-        """Where the numbers stand in a table with this header."""
+        """The columns of the numbers in a table with this header."""
         refuse_separator(where, head)
         wanted = Layout.of(self.robot).columns(self.word)
-        own = own_names(self.robot, where, head, self.word)
+        names = canonical_header(self.robot, where, head, self.word)
         expected = f"{', '.join(wanted)}, or the names {self.every}"
-        if "t" in own and self.option != f"--{self.word}":  # which is computed at every row
+        if "t" in names and self.option != f"--{self.word}":  # states are computed at every row
             raise FileError(
-                f"{where}: column {head[own.index('t')]!r} shows that the rows are a motion in time (expected states"
+                f"{where}: column {head[names.index('t')]!r} shows that the rows are a motion in time (expected states"
                 f" for {self.option}, a row for each, without times: {expected})"
             )
-        for k, name in enumerate(own):
+        for k, name in enumerate(names):
             if not is_canonical(name):
                 close = near_miss(name, (*wanted, *self.places))
                 raise FileError(f"{where}: column {name!r} is of no joint{close} (expected {expected})")
-            if name in own[:k]:
+            if name in names[:k]:
                 also = "" if head[k] == name else f", as {head[k]!r} too"
-                raise FileError(f"{where}: column {head[own.index(name)]!r} occurs twice{also}")
-        if set(wanted) <= set(own):
-            return [own.index(name) for name in wanted]
+                raise FileError(f"{where}: column {head[names.index(name)]!r} occurs twice{also}")
+        if set(wanted) <= set(names):
+            return [names.index(name) for name in wanted]
         raise FileError(f"{where}: the columns are {', '.join(head)} (expected {expected})")
 
 
-def own_names(robot: lw.Robot, where: str, head: list[str], word: str) -> list[str]:
-    """The header in our own names; joints alone are columns of this word, unless others have names of ours."""
+def canonical_header(robot: lw.Robot, where: str, head: list[str], word: str) -> list[str]:
+    """The header in canonical names. Bare names of joints mean `word`, or q where another name is canonical."""
     return canonical_names(where, head, robot, bare="q" if any(map(is_canonical, head)) else word)
 
 
-def warn_of_unread(robot: lw.Robot, given: Mapping[str, tuple[str, str | None]]) -> None:
-    """Say which columns of tables are not read."""
+def warn_of_unread_columns(robot: lw.Robot, given: Mapping[str, tuple[str, str | None]]) -> None:
+    """Warn of columns of tables that no option reads."""
     files: dict[str, list[str]] = {}
     for option, (_, text) in given.items():
         if text is not None and text.startswith("@"):
@@ -218,58 +219,58 @@ def warn_of_unread(robot: lw.Robot, given: Mapping[str, tuple[str, str | None]])
         if all(map(is_number, table.names)):
             continue
         read = {"t", "trajectory", *(name for word in words for name in layout.columns(word))}
-        own = own_names(robot, table.where, table.names, words[0])
-        left = [head for head, name in zip(table.names, own, strict=True) if name not in read]
-        if left:
-            free = [name for name, (word, x) in given.items() if x is None and {*layout.columns(word)} <= {*own}]
-            would = f"; {' and '.join(f'{option} @{file}' for option in free)} would" if free else ""
+        names = canonical_header(robot, table.where, table.names, words[0])
+        unread = [head for head, name in zip(table.names, names, strict=True) if name not in read]
+        if unread:
+            unused = [name for name, (word, x) in given.items() if x is None and {*layout.columns(word)} <= {*names}]
+            would = f"; {' and '.join(f'{option} @{file}' for option in unused)} would" if unused else ""
             verb = "do" if options[1:] else "does"
-            warn(f"{file}: {' and '.join(options)} {verb} not read {listed(list(map(repr, left)))}{would}")
+            warn(f"{file}: {' and '.join(options)} {verb} not read {shorten_list(list(map(repr, unread)))}{would}")
 
 
-def named_columns(texts: list[str] | None) -> dict[str, list[str]] | None:
-    """Of q=left,right and t=stamp."""
-    found: dict[str, list[str]] = {}
+def parse_columns(texts: list[str] | None) -> dict[str, list[str]] | None:
+    """Columns by quantity, from texts such as q=left,right and t=stamp."""
+    columns: dict[str, list[str]] = {}
     for text in texts or []:
         quantity, equals, names = text.partition("=")
         quantity = quantity.strip()
-        if not equals or not names.strip() or quantity in found:
-            twice = " again" if quantity in found else ""
+        if not equals or not names.strip() or quantity in columns:
+            twice = " again" if quantity in columns else ""
             raise ValueError(f"--columns: {text!r}{twice} (expected q=NAME,NAME,..., and likewise t, qd, qdd or tau)")
-        found[quantity] = [name.strip() for name in names.split(",")]
-    return found or None
+        columns[quantity] = [name.strip() for name in names.split(",")]
+    return columns or None
 
 
-def noise_of(robot: lw.Robot, text: str | None) -> list[float] | None:
-    """One for each joint of what was typed for all, or for each."""
+def parse_noise(robot: lw.Robot, text: str | None) -> list[float] | None:
+    """The noise of each joint, from one number for all or one for each."""
     if text is None:
         return None
-    values = [number(part, "--noise") for part in split(text)]
+    values = [parse_number(part, "--noise") for part in split_numbers(text)]
     if len(values) not in (1, robot.n):
         raise ValueError(f"--noise has {len(values)} numbers (expected one, or {robot.n}: {', '.join(robot.v_names)})")
     torques = Quantity(robot, "tau", "--noise", False)
     return [torques.value(k, values[k % len(values)]) for k in range(robot.n)]
 
 
-def limits_of(robot: lw.Robot, typed: Mapping[str, str | None], degrees: bool) -> dict[str, Any]:
-    """For `limits=`, what was typed for each kind."""
+def parse_limits(robot: lw.Robot, typed: Mapping[str, str | None], degrees: bool) -> dict[str, Any]:
+    """The argument `limits=`, from the texts of each kind."""
     return {
-        kind: limits(Quantity(robot, KINDS[kind], f"--{kind}", degrees and kind != "effort"), text)
+        kind: quantity_limits(Quantity(robot, KINDS[kind], f"--{kind}", degrees and kind != "effort"), text)
         for kind, text in typed.items()
         if text is not None
     }
 
 
-def limits(of: Quantity, text: str) -> Any:
-    """One for each joint of what was typed for all, or for each; or some by name."""
-    robot, option, parts, where = of.robot, of.option, split(text), coordinate_indices(of.robot, "qd")
+def quantity_limits(of: Quantity, text: str) -> Any:
+    """Limits from one text for all joints, one for each, or some by name."""
+    robot, option, parts, where = of.robot, of.option, split_numbers(text), coordinate_indices(of.robot, "qd")
     example = "-1.5:1.5" if of.word == "q" else "1.5"
 
     def limit(text: str, joint: int) -> Any:
         ends = text.split(":")
         if len(ends) != (2 if of.word == "q" else 1):
             raise ValueError(f"{option}: {text!r} is no limit (expected such as {example})")
-        values = [of.value(joint, Typed(ENDLESS[x], True) if x in ENDLESS else number(x, option)) for x in ends]
+        values = [of.value(joint, Typed(ENDLESS[x], True) if x in ENDLESS else parse_number(x, option)) for x in ends]
         return tuple(values) if of.word == "q" else values[0]
 
     if any("=" in part for part in parts):

@@ -1,4 +1,4 @@
-"""Where a robot is: along a trajectory, at a state that is typed, or at the rows of a table."""
+"""Options of motions: a trajectory, a state, or a table of states; torques at states."""
 
 from __future__ import annotations
 
@@ -13,85 +13,91 @@ import linkwise as lw
 
 from ..errors import one_of
 from ..robot.layout import Layout, angle_mask
-from .declare import MOTION, arg, opt
-from .inputs import states
-from .limits import as_json, show_limits
-from .options import PAPER, PROFILES, Degrees, Q, Qd, Qdd, motions
+from .declare import MOTION, STATE, arg, opt
+from .inputs import parse_states
+from .limits import passed_limits_json, print_limits
+from .options import CONFIGURATION, PAPER, PROFILES, Degrees, Qd, Qdd, complete_trajectories
 
 WORDS = ("q", "qd", "qdd")
-NAMES = (PAPER, *PROFILES)
-BY_NAME = f"A .csv file, or by name: {', '.join(PROFILES)}, {PAPER}"
+TRAJECTORIES = (PAPER, *PROFILES)
+BY_NAME = f"A .csv file, or one by name: {', '.join(PROFILES)}, {PAPER}; default: the paper's, or a cycloid"
+ENDS = "End conditions of the spline through a .csv file without rates: clamped (default), natural, ..."
 SECONDS = 10.0
 THIRD = math.pi / 3
 TURN, SLIDE = THIRD, 0.1  # of the default motion: 60 degrees, 0.1 m
-OF_PAPERS = {  # start, end, and where it is from
+PAPER_MOTIONS = {  # start, end, equation in the paper
     "stanford": ((0, math.pi / 2, 0, 0, 0, 0), (THIRD, THIRD, 0.1, THIRD, THIRD, THIRD), "(39)"),
     "planar3": ((0, 0, 0), (math.pi, math.pi, math.pi), "(38)"),
 }
 
 
 @dataclass(frozen=True)
-class Where:
-    """Options of commands that follow a trajectory, or look at states."""
+class MotionOptions:
+    """Options of commands that follow a trajectory or evaluate states."""
 
-    trajectory: Annotated[str | None, arg("trajectory", BY_NAME, motions)] = None
-    start: Annotated[str | None, opt("STATE", "Where it starts; default: zero.", MOTION, "--from")] = None
-    end: Annotated[str | None, opt("STATE", "Where it ends; default: 60 deg, 0.1 m on.", MOTION, "--to")] = None
-    duration: Annotated[float | None, opt("SECONDS", "How long it takes; default: 10.", MOTION)] = None
-    ends: Annotated[
-        str | None, opt("NAME", "Of a .csv file without rates: clamped (default), natural, ...", MOTION)
-    ] = None
-    samples: Annotated[int, opt("COUNT", "Evenly spaced times.", MOTION, min=2)] = 501
-    q: Q = None
+    trajectory: Annotated[str | None, arg("trajectory", BY_NAME, complete_trajectories)] = None
+    start: Annotated[str | None, opt("STATE", "Start configuration; default: the zero position.", MOTION, "--from")] = (
+        None
+    )
+    end: Annotated[str | None, opt("STATE", "End configuration; default: 60 deg or 0.1 m further.", MOTION, "--to")] = (
+        None
+    )
+    duration: Annotated[float | None, opt("SECONDS", "Duration of the trajectory; default: 10.", MOTION)] = None
+    ends: Annotated[str | None, opt("NAME", ENDS, MOTION)] = None
+    samples: Annotated[int, opt("COUNT", "Number of evenly spaced times.", MOTION, min=2)] = 501
+    q: Annotated[str | None, opt("STATE", f"{CONFIGURATION}; default: along the trajectory.", STATE)] = None
     qd: Qd = None
     qdd: Qdd = None
     degrees: Degrees = False
 
     @property
-    def way(self) -> list[str]:
-        """What was given that belongs to a trajectory, by its name at the prompt."""
+    def trajectory_options(self) -> list[str]:
+        """The given options that belong to a trajectory."""
         given: dict[str, object] = {"trajectory": self.trajectory, "--from": self.start, "--to": self.end}
         given |= {"--duration": self.duration, "--ends": self.ends}
         return [name for name, value in given.items() if value is not None]
 
     @property
-    def state(self) -> list[str]:
-        """What was given that belongs to a state."""
+    def state_options(self) -> list[str]:
+        """The given options that belong to a state."""
         return [f"--{word}" for word in WORDS if getattr(self, word) is not None]
 
     def is_state(self, method: str | None = None, plot: str | None = None) -> bool:
-        """Whether the command line is about states; `method` goes with --q alone, and `plot` does not go with it."""
+        """Whether --q is given. `method` requires it and `plot` excludes it."""
         if self.q is None:
-            for name in [*self.state, *(["--method"] if method is not None else [])]:
+            for name in [*self.state_options, *(["--method"] if method is not None else [])]:
                 raise ValueError(f"{name} belongs to a state (expected --q too)")
             return False
-        for name in [*self.way, *(["--plot"] if plot is not None else [])]:
+        for name in [*self.trajectory_options, *(["--plot"] if plot is not None else [])]:
             raise ValueError(f"--q is a state (expected no {name} beside it)")
         return True
 
-    def path(self, robot: lw.Robot) -> tuple[lw.trajectories.Trajectory, str]:
-        """The trajectory, and in words what it is. Without a name it is that of the paper, or a cycloid."""
+    def resolve(self, robot: lw.Robot) -> tuple[lw.trajectories.Trajectory, str]:
+        """The trajectory and its description. The default is the motion of the robot's paper, or a cycloid."""
         name, degrees = self.trajectory, self.degrees
-        if name and name not in NAMES and (Path(name).suffix or Path(name).exists()):
+        if name and name not in TRAJECTORIES and (Path(name).suffix or Path(name).exists()):
             if (self.start, self.end, self.duration) != (None, None, None):
                 wrong = "(expected no --from, --to or --duration)"
                 raise ValueError(f"{name} says where the motion starts and ends {wrong}")
             read = lw.trajectories.read_csv(name, robot=robot, degrees=degrees, ends=cast(Any, self.ends))
-            return read, f"along {name}, {joined(read, name)}{unit(robot, degrees)}, {read.duration:g} s"
+            return (
+                read,
+                f"along {name}, {interpolation_text(read, name)}{angle_unit_text(robot, degrees)}, {read.duration:g} s",
+            )
         if self.ends is not None:
             expected = "(expected such a file)"
             raise ValueError(f"--ends {self.ends} says how a .csv file without rates begins and ends {expected}")
         if name is not None:
-            one_of(name, NAMES, "the trajectory (a .csv file, or one by name)")
-        q0, q1 = states(robot, {"--from": ("q", self.start), "--to": ("q", self.end)}, degrees)
+            one_of(name, TRAJECTORIES, "the trajectory (a .csv file, or one by name)")
+        q0, q1 = parse_states(robot, {"--from": ("q", self.start), "--to": ("q", self.end)}, degrees)
         for q, option in ((q0, "--from"), (q1, "--to")):
             if q is not None and q.ndim != 1:
                 raise ValueError(f"{option} has {len(q)} rows (expected one configuration)")
-        of_paper = motion_of_paper(robot)
+        of_paper = paper_motion(robot)
         seconds = SECONDS if self.duration is None else self.duration
         if name == PAPER and of_paper is None:
             raise ValueError(
-                f"no paper gives a trajectory of robot {robot.name!r} (they do for {', '.join(OF_PAPERS)})"
+                f"no paper gives a trajectory of robot {robot.name!r} (they do for {', '.join(PAPER_MOTIONS)})"
             )
         if name in (None, PAPER) and of_paper is not None and q0 is None and q1 is None:
             first, last, equation = of_paper
@@ -100,14 +106,14 @@ class Where:
             ), f"along the cycloid of Saha (1999), eq. {equation}, {seconds:g} s"
         if name == PAPER:
             raise ValueError("the trajectory 'paper' has its own ends (expected no --from and --to)")
-        first, last, words = ends(robot, q0, q1)
+        first, last, words = default_ends(robot, q0, q1)
         kind = name or "cycloid"
-        typed = "" if q0 is q1 is None else unit(robot, degrees)
-        return profile(robot, kind, first, last, seconds), f"along a {kind} {words}{typed}, {seconds:g} s"
+        typed = "" if q0 is q1 is None else angle_unit_text(robot, degrees)
+        return make_profile(robot, kind, first, last, seconds), f"along a {kind} {words}{typed}, {seconds:g} s"
 
 
-def profile(robot: lw.Robot, name: str, start: Any, end: Any, duration: float) -> lw.trajectories.Trajectory:
-    """A motion between two configurations; a trapezoid cruises for a third of the time of its longest way."""
+def make_profile(robot: lw.Robot, name: str, start: Any, end: Any, duration: float) -> lw.trajectories.Trajectory:
+    """A motion between two configurations. A trapezoid cruises for a third of its duration."""
     if name == "trapezoid":
         longest = float(np.abs(lw.difference(robot, start, end)).max()) or 1.0
         return lw.trajectories.trapezoid(start, end, duration=duration, speed=1.5 * longest / duration, robot=robot)
@@ -117,55 +123,57 @@ def profile(robot: lw.Robot, name: str, start: Any, end: Any, duration: float) -
     return made
 
 
-def joined(read: lw.trajectories.Trajectory, name: str) -> str:
-    """How the rows of a table were joined."""
+def interpolation_text(read: lw.trajectories.Trajectory, name: str) -> str:
+    """How the rows of a table are interpolated."""
     words = read.name.removesuffix(f" of {Path(name).name}")
     return f"a {words.removeprefix('clamped ')}, at rest at both ends" if words.startswith("clamped ") else words
 
 
-def unit(robot: lw.Robot, degrees: bool) -> str:
-    """In what the angles that were given are, if there are angles."""
+def angle_unit_text(robot: lw.Robot, degrees: bool) -> str:
+    """The unit of given angles, if the robot has angles."""
     return f", angles in {'degrees' if degrees else 'radians'}" if any(angle_mask(robot, "q")) else ""
 
 
-def motion_of_paper(robot: lw.Robot) -> tuple[Any, Any, str] | None:
-    """Start, end and equation, for a robot of the library on its own base."""
-    found = OF_PAPERS.get(robot.name) if robot.name in lw.LIBRARY else None
-    return found if found is not None and len(found[0]) == robot.nq else None
+def paper_motion(robot: lw.Robot) -> tuple[Any, Any, str] | None:
+    """Start, end and equation of the motion in the paper of a library robot, on its own base."""
+    motion = PAPER_MOTIONS.get(robot.name) if robot.name in lw.LIBRARY else None
+    return motion if motion is not None and len(motion[0]) == robot.nq else None
 
 
-def ends(robot: lw.Robot, q0: Any, q1: Any) -> tuple[Any, Any, str]:
-    """Where the motion starts and ends, and in words; what is not given is a way of 60 degrees or 0.1 m."""
-    first, start = (zero_within(robot), "the zero position") if q0 is None else (q0, "--from")
+def default_ends(robot: lw.Robot, q0: Any, q1: Any) -> tuple[Any, Any, str]:
+    """Start, end and their description. By default each joint moves by 60 degrees or 0.1 m."""
+    first, start = (zero_configuration(robot), "the zero position") if q0 is None else (q0, "--from")
     if q1 is not None:
         return first, q1, f"from {start} to --to"
     base = {k for joint in robot.free_joints for k in range(joint.v.start, joint.v.stop)}
     turning = angle_mask(robot, "qd")
     way = np.array([0.0 if k in base else TURN if turning[k] else SLIDE for k in range(robot.n)])
     there = np.asarray(lw.integrate(robot, first, way))
-    last = within(robot, there.copy())
+    last = clip_to_limits(robot, there.copy())
     limits = "" if np.allclose(last, there) else ", within the limits"
     return first, last, f"from {start}, each joint by 60 deg or 0.1 m{limits}"
 
 
-def zero_within(robot: lw.Robot) -> Any:
+def zero_configuration(robot: lw.Robot) -> Any:
     """The zero position, within the limits."""
-    return within(robot, np.array(lw.neutral(robot), dtype=float))
+    return clip_to_limits(robot, np.array(lw.neutral(robot), dtype=float))
 
 
-def within(robot: lw.Robot, q: Any) -> Any:
-    """The configuration with joints that are beyond a limit of the table brought back to it."""
+def clip_to_limits(robot: lw.Robot, q: Any) -> Any:
+    """Move joints that are beyond a limit of the table back to the limit."""
     for link, slot in robot.driving:
         if link.joint.limits is not None and link.joint.width == 1:
             q[slot.q] = np.clip(q[slot.q], float(link.joint.limits[0]), float(link.joint.limits[1]))
     return q
 
 
-class AtStates:
-    """The states and the torques there; arrays of one state have no axis of states."""
+class StateTorques:
+    """States and their torques. Arrays of one state have no axis of states."""
 
-    def __init__(self, robot: lw.Robot, where: Where, friction: bool = False, method: str | None = None) -> None:
-        typed = states(robot, {f"--{word}": (word, getattr(where, word)) for word in WORDS}, where.degrees)
+    def __init__(
+        self, robot: lw.Robot, where: MotionOptions, friction: bool = False, method: str | None = None
+    ) -> None:
+        typed = parse_states(robot, {f"--{word}": (word, getattr(where, word)) for word in WORDS}, where.degrees)
         self.robot = robot
         self.motion = [np.zeros(robot.n) if part is None else part for part in typed]
         self.tau = np.asarray(lw.inverse_dynamics(robot, *self.motion, method=method, friction=friction))
@@ -178,19 +186,19 @@ class AtStates:
         self.batch = q, qd, tau
 
     def arrays(self) -> dict[str, Any]:
-        """For JSON."""
+        """The states and torques, for JSON."""
         names = {"robot": self.robot.name, "v_names": self.robot.v_names, "units": self.robot.effort_units}
         return {**names, **dict(zip(WORDS, self.motion, strict=True)), "tau": self.tau}
 
     def passed(self) -> dict[str, Any]:
-        """For JSON: the limits that states pass."""
-        return {"passed": as_json(self.robot, *self.batch, self.rows, "row")}
+        """The limits that are passed, for JSON."""
+        return {"passed": passed_limits_json(self.robot, *self.batch, self.rows, "row")}
 
     def show_limits(self) -> None:
-        show_limits(self.robot, *self.batch, self.rows, "in row")
+        print_limits(self.robot, *self.batch, self.rows, "in row")
 
     def columns(self) -> dict[str, Any]:
-        """For tables, a row for each state."""
+        """Columns of tables, a row for each state."""
         layout, columns = Layout.of(self.robot), dict[str, Any]()
         for word, part in zip((*WORDS, "tau"), (*self.motion, self.tau), strict=True):
             full = np.broadcast_to(part, (*self.tau.shape[:-1], part.shape[-1]))

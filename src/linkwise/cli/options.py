@@ -9,54 +9,58 @@ from typing import Annotated, Any
 import linkwise as lw
 
 from ..errors import RobotError, near_miss
-from ..formats.files import BASES, READERS, ROTORS
-from .declare import OUTPUT, ROBOT, STATE, arg, files, flag, opt
+from ..formats.files import BASES, READERS
+from ..formats.files import ROTORS as ROTOR_CHOICES
+from .declare import OUTPUT, ROBOT, STATE, arg, complete_files, flag, opt
 
 PICTURES = (".png", ".svg", ".pdf")
 PROFILES = ("cycloid", "cubic", "quintic", "septic", "trapezoid")
 PAPER = "paper"
 
 
-def robot_names(incomplete: str) -> list[str]:
-    """For shells: robots of the library, and files."""
+def complete_robots(incomplete: str) -> list[str]:
+    """Completions: robots of the library, and files."""
     names = [name for name in lw.LIBRARY if name.startswith(incomplete)]
-    return names + files(incomplete, *READERS)
+    return names + complete_files(incomplete, *READERS)
 
 
-def motions(incomplete: str) -> list[str]:
-    """For shells: trajectories by name, and tables."""
-    return [name for name in (PAPER, *PROFILES) if name.startswith(incomplete)] + files(incomplete, ".csv")
+def complete_trajectories(incomplete: str) -> list[str]:
+    """Completions: trajectories by name, and tables."""
+    return [name for name in (PAPER, *PROFILES) if name.startswith(incomplete)] + complete_files(incomplete, ".csv")
 
 
 LIBRARY_OR_FILE = f"A robot of the library by name (see: linkwise robots), or a file: {', '.join(READERS)}"
-ROTORS_OF_URDF = "Rotor inertias in a .urdf: refuse (default); transmission, which few programs read; or drop."
-STANDS = "How it stands: fixed or free; default: as the file says."
-COUPLED = "Joints that the file couples to others: coupled (default) or independent."
-NO_BODY = "An inertia that no body has: refuse (default), or warn and use it."
-POINT_MASS = "A point mass held by the tip, or by LINK, at x, y, z of its frame: 5,0,0,0.1@tool0."
-WHERE = "Configuration: numbers (0.1,pi/2,...), joints or links by name (link2=0.5), or a table (@file.csv)."
+ROTORS = "How to write rotor inertias to a .urdf: refuse (default), drop, or transmission (few programs read it)."
+BASE = "Whether the base is fixed or free; default: as in the file."
+MIMIC = "Keep joints that the file couples coupled (default), or make them independent."
+UNPHYSICAL = "Refuse an inertia that is not physically consistent (default), or warn and use it."
+IGNORE = "Leave out this part of the file, as an error names it; can be repeated; default: none."
+PAYLOAD = "Point mass at the tip, or at x, y, z in the frame of LINK (5,0,0,0.1@tool0); default: none."
+CONFIGURATION = "Configuration: numbers (0.1,pi/2,...), joints or links by name (link2=0.5), or a table (@file.csv)"
 
-RobotArgument = Annotated[str, arg("robot", LIBRARY_OR_FILE, robot_names)]
-UrdfRotors = Annotated[str, opt("HOW", ROTORS_OF_URDF, OUTPUT, known=ROTORS)]
-Degrees = Annotated[bool, flag("--degrees", "Angles are given in degrees, not radians.", STATE)]
-Q = Annotated[str | None, opt("STATE", WHERE, STATE)]
-Qd = Annotated[str | None, opt("STATE", "Rates, given likewise; default: at rest.", STATE)]
-Qdd = Annotated[str | None, opt("STATE", "Accelerations; default: none.", STATE)]
-Friction = Annotated[bool, flag("--friction", "With the friction of the joints.")]
-Json = Annotated[bool, flag("--json", "JSON on stdout, all digits, and nothing else there.", OUTPUT)]
-Plot = Annotated[str | None, opt("FILE", "Draw a picture: .png, .svg or .pdf (matplotlib).", OUTPUT)]
+RobotArgument = Annotated[str, arg("robot", LIBRARY_OR_FILE, complete_robots)]
+UrdfRotors = Annotated[str, opt("HOW", ROTORS, OUTPUT, known=ROTOR_CHOICES)]
+Degrees = Annotated[
+    bool, flag("--degrees", "Read angles, rates and accelerations in degrees; default: radians.", STATE)
+]
+Q = Annotated[str | None, opt("STATE", f"{CONFIGURATION}; default: the zero position.", STATE)]
+Qd = Annotated[str | None, opt("STATE", "Rates, given as for --q; default: zero.", STATE)]
+Qdd = Annotated[str | None, opt("STATE", "Accelerations, given as for --q; default: zero.", STATE)]
+Friction = Annotated[bool, flag("--friction", "Include the friction of the joints.")]
+Json = Annotated[bool, flag("--json", "Print JSON with all digits, and nothing else, on stdout.", OUTPUT)]
+Plot = Annotated[str | None, opt("FILE", "Write a picture: .png, .svg or .pdf (needs matplotlib).", OUTPUT)]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
-    """How a robot's file is read: arguments of `lw.load` by their own names."""
+class LoadOptions:
+    """Arguments of `lw.load` by their own names."""
 
-    base: Annotated[str | None, opt("BASE", STANDS, ROBOT, known=BASES)] = None
-    mimic: Annotated[str, opt("HOW", COUPLED, ROBOT, known=("coupled", "independent"))] = "coupled"
-    unphysical: Annotated[str, opt("HOW", NO_BODY, ROBOT, known=("refuse", "warn"))] = "refuse"
+    base: Annotated[str | None, opt("BASE", BASE, ROBOT, known=BASES)] = None
+    mimic: Annotated[str, opt("HOW", MIMIC, ROBOT, known=("coupled", "independent"))] = "coupled"
+    unphysical: Annotated[str, opt("HOW", UNPHYSICAL, ROBOT, known=("refuse", "warn"))] = "refuse"
 
     def robot(self, name: str, ignore: list[str] | None = None) -> lw.Robot:
-        """A name that is not in the library is a typing error; a file that is wrong is a bad file."""
+        """Load a robot. An unknown name is a usage error, a faulty file a bad file: their exit codes differ."""
         if name not in lw.LIBRARY and not (name and (Path(name).suffix or Path(name).exists())):
             known = f"a file, or one of {', '.join(lw.LIBRARY)}"
             raise ValueError(f"there is no robot {name!r}{near_miss(name, lw.LIBRARY)} (expected {known})")
@@ -65,15 +69,15 @@ class Reading:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Source(Reading):
-    """A robot by its name or file, and what is changed of it."""
+class RobotSource(LoadOptions):
+    """A robot by name or file, and changes to it."""
 
-    name: Annotated[str, arg("robot", LIBRARY_OR_FILE, robot_names)]
-    ignore: Annotated[
-        list[str] | None, opt("NAME", "A part of the file to leave out, as an error names it.", ROBOT)
+    name: Annotated[str, arg("robot", LIBRARY_OR_FILE, complete_robots)]
+    ignore: Annotated[list[str] | None, opt("NAME", IGNORE, ROBOT)] = None
+    gravity: Annotated[
+        str | None, opt("X,Y,Z", "Gravity in the base frame, m/s²; default: the robot's own.", ROBOT)
     ] = None
-    gravity: Annotated[str | None, opt("X,Y,Z", "In the base frame, m/s²; default: the robot's own.", ROBOT)] = None
-    payload: Annotated[str | None, opt("KG[,X,Y,Z][@LINK]", POINT_MASS, ROBOT)] = None
+    payload: Annotated[str | None, opt("KG[,X,Y,Z][@LINK]", PAYLOAD, ROBOT)] = None
 
     @classmethod
     def loaded(cls, **options: object) -> lw.Robot:
@@ -83,18 +87,18 @@ class Source(Reading):
         return self.with_payload(self.without_payload())
 
     def without_payload(self) -> lw.Robot:
-        from .inputs import numbers
+        from .inputs import parse_numbers
 
         robot = self.robot(self.name, self.ignore)
         if self.gravity is None:
             return robot
-        components = numbers(self.gravity, "--gravity")
+        components = parse_numbers(self.gravity, "--gravity")
         if len(components) != 3:
             raise ValueError(f"--gravity has {len(components)} numbers (expected three: x, y, z in the base frame)")
         return robot.with_gravity(components)
 
     def with_payload(self, robot: lw.Robot) -> lw.Robot:
-        from .inputs import numbers
+        from .inputs import parse_numbers
 
         payload = self.payload
         if payload is None:
@@ -103,12 +107,12 @@ class Source(Reading):
         if "," in link and "," not in text:
             name, _, place = link.partition(",")
             raise ValueError(f"--payload {payload}: the link comes last (expected --payload {text},{place}@{name})")
-        values = numbers(text, "--payload")
+        values = parse_numbers(text, "--payload")
         if len(values) not in (1, 4):
             raise ValueError(f"--payload has {len(values)} numbers (expected a mass, or a mass and x, y, z)")
         try:
             return robot.with_payload(values[0], values[1:] or (0.0, 0.0, 0.0), [[0.0] * 3] * 3, link=link or None)
         except RobotError as error:
             which = f"expected one of them, as in --payload {text}@{robot.links[robot.leaves[0]].name}"
-            said = str(error).replace("expected link=... to choose one", which)
-            raise ValueError(f"--payload {payload}: {said}") from None
+            message = str(error).replace("expected link=... to choose one", which)
+            raise ValueError(f"--payload {payload}: {message}") from None

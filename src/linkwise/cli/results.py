@@ -21,15 +21,15 @@ from ..files import atomic_write, check_target
 from ..tables import save_table
 from .declare import OUTPUT, opt
 from .options import PICTURES, Json, Plot
-from .screen import emit, note, shown
+from .screen import emit, note, tolerate_closed_pipe
 
 STDOUT = "-"
 NEED_MATPLOTLIB = (".png", ".svg", ".pdf", ".gif", ".mp4")
 
 
 @contextmanager
-def writing() -> Iterator[None]:
-    """A file that cannot be written means that the work failed, not that a file is bad."""
+def file_errors_as_failures() -> Iterator[None]:
+    """Turn errors of written files into OSErrors, whose exit code is that of failed work."""
     try:
         yield
     except RobotError as error:
@@ -37,21 +37,21 @@ def writing() -> Iterator[None]:
 
 
 def print_json(result: Mapping[str, Any]) -> None:
-    """One JSON value, all digits; what is not finite is null, as JSON has no word for it."""
-    text = json.dumps(plain(result), indent=2, allow_nan=False)  # in ASCII: escapes of all but one control character
+    """Print one JSON value with all digits. Numbers that are not finite become null."""
+    text = json.dumps(to_plain(result), indent=2, allow_nan=False)  # ASCII, but DEL is not escaped
     emit(text.replace("\x7f", "\\u007f"))
 
 
-def plain(value: Any) -> Any:
-    """Lists, dictionaries and numbers of Python."""
+def to_plain(value: Any) -> Any:
+    """The value as lists, dictionaries and numbers of Python."""
     if isinstance(value, Mapping):
-        return {str(key): plain(part) for key, part in value.items()}
+        return {str(key): to_plain(part) for key, part in value.items()}
     if isinstance(value, np.ndarray):
-        return plain(value.tolist())
+        return to_plain(value.tolist())
     if isinstance(value, (list, tuple)):
-        return [plain(part) for part in value]
+        return [to_plain(part) for part in value]
     if isinstance(value, np.generic):
-        return plain(value.item())
+        return to_plain(value.item())
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value if value is None or isinstance(value, (str, int, float, bool)) else str(value)
@@ -59,11 +59,11 @@ def plain(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Tables:
-    """JSON, and tables of columns; what is asked for is checked before anything is computed."""
+    """Options for JSON and tables, checked before anything is computed."""
 
     json: Json = False
     csv: Annotated[str | None, opt("FILE", "Write a table of comma-separated numbers; - is stdout.", OUTPUT)] = None
-    parquet: Annotated[str | None, opt("FILE", "Write the same table as Parquet (pyarrow).", OUTPUT)] = None
+    parquet: Annotated[str | None, opt("FILE", "Write the same table as Parquet (needs pyarrow).", OUTPUT)] = None
 
     def __post_init__(self) -> None:
         if self.json and self.csv == STDOUT:
@@ -72,27 +72,27 @@ class Tables:
             check_file(path)
 
     def show(self, as_json: Callable[[], Mapping[str, Any]], on_screen: Callable[[], None]) -> None:
-        """The result on stdout, in one way: JSON, what a person reads, or nothing where the table goes there."""
-        with shown():
+        """Print the result: as JSON, for a person, or not at all where the table goes to stdout."""
+        with tolerate_closed_pipe():
             if self.json:
                 print_json(as_json())
             elif self.csv != STDOUT:
                 on_screen()
 
     def write(self, columns: Callable[[], Mapping[str, Any]]) -> None:
-        """The table, to the files that were asked for; - is stdout."""
+        """Write the table to the requested files; - is stdout."""
         if self.csv is None and self.parquet is None:
             return
         arrays = {name: np.asarray(column) for name, column in columns().items()}
         if self.csv is not None:
-            write_by(lambda path: save_table(path, arrays), self.csv, ".csv")
+            write_file(lambda path: save_table(path, arrays), self.csv, ".csv")
         if self.parquet is not None:
-            write_by(lambda path: save_parquet(path, arrays), self.parquet, "")
+            write_file(lambda path: save_parquet(path, arrays), self.parquet, "")
 
 
 @dataclass(frozen=True)
 class Outputs(Tables):
-    """Also a picture."""
+    """Tables, and a picture."""
 
     plot: Plot = None
 
@@ -102,7 +102,7 @@ class Outputs(Tables):
 
     def draw(self, plot: Callable[[Path], Any]) -> None:
         if self.plot is not None:
-            write_by(plot, self.plot, "")
+            write_file(plot, self.plot, "")
 
 
 def save_parquet(path: Path, columns: Mapping[str, Any]) -> None:
@@ -111,8 +111,8 @@ def save_parquet(path: Path, columns: Mapping[str, Any]) -> None:
         parquet.write_table(pyarrow.table(columns), file)
 
 
-def write_by(save: Callable[[Path], Any], path: str, ending: str) -> None:
-    """A file that `save` writes; - is stdout, for which it writes a temporary one."""
+def write_file(save: Callable[[Path], Any], path: str, ending: str) -> None:
+    """Write a file by `save`; for stdout (-) by way of a temporary file."""
     if path == STDOUT and ending:
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / f"result{ending}"
@@ -123,25 +123,25 @@ def write_by(save: Callable[[Path], Any], path: str, ending: str) -> None:
             emit(file.read_text(encoding="utf-8"), end="")
         return
     try:
-        with writing():
+        with file_errors_as_failures():
             save(Path(path))
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"interrupted while {path} was made, which is not written") from None
-    wrote(path)
+    note_written(path)
 
 
-def wrote(path: str | os.PathLike[str]) -> None:
+def note_written(path: str | os.PathLike[str]) -> None:
     note(f"wrote {os.fspath(path)}")
 
 
 def check_file(path: str | None, option: str = "", *endings: str) -> None:
-    """Before anything is computed: the name must say how it is written; its folder, then the packages must be there."""
+    """Check, before the work begins, that a file can be written: its ending, its folder, the packages."""
     if path is None or path == STDOUT:
         return
     ending = Path(path).suffix.lower()
     if endings and ending not in endings:
         raise ValueError(f"{option} {path}: the name must end with {', '.join(endings)}")
-    with writing():
+    with file_errors_as_failures():
         check_target(Path(path))
     if endings and ending in NEED_MATPLOTLIB:
         require_matplotlib()

@@ -14,9 +14,9 @@ import linkwise as lw
 
 from ..declare import command, opt
 from ..results import Tables
-from ..screen import echo, note, table
+from ..screen import echo, note, print_table
 
-AGREE = 1e-6  # of peers: relative
+AGREE = 1e-6  # relative difference of torques that a peer may have
 GRAVITY = (0.0, 0.0, -9.81)
 
 
@@ -26,8 +26,8 @@ GRAVITY = (0.0, 0.0, -9.81)
 )
 def bench(
     robot: lw.Robot,
-    batch: Annotated[int, opt("COUNT", "States of a batch.", min=1)] = 10_000,
-    seconds: Annotated[float, opt("SECONDS", "For each measurement.", min=0.001)] = 0.2,
+    batch: Annotated[int, opt("COUNT", "Number of states in the batch.", min=1)] = 10_000,
+    seconds: Annotated[float, opt("SECONDS", "Time for each measurement.", min=0.001)] = 0.2,
     *,
     out: Tables,
 ) -> int:
@@ -36,18 +36,18 @@ def bench(
     Pinocchio and MuJoCo stand beside them where they are installed and the robot can be written as URDF for them; their
     results are compared first. Each time is the best of seven rounds.
     """
-    rows = measured(robot, batch, seconds)
+    rows = measure(robot, batch, seconds)
 
     def on_screen() -> None:
         echo(f"{robot.name}, {robot.n} degrees of freedom: microseconds for a state\n")
-        table(["how", "inverse dynamics", "forward dynamics"], [list(row.values()) for row in rows])
+        print_table(["how", "inverse dynamics", "forward dynamics"], [list(row.values()) for row in rows])
 
     out.show(lambda: {"robot": robot.name, "batch": batch, "microseconds_per_state": rows}, on_screen)
     out.write(lambda: {key: [row[key] for row in rows] for key in rows[0]})
     return 0
 
 
-def measured(robot: lw.Robot, batch: int, seconds: float) -> list[dict[str, Any]]:
+def measure(robot: lw.Robot, batch: int, seconds: float) -> list[dict[str, Any]]:
     rng = np.random.default_rng(0)
     q, qd, qdd = lw.random_configuration(robot, rng, batch), *rng.normal(size=(2, batch, robot.n))
     one = q[0], qd[0], qdd[0]
@@ -83,7 +83,7 @@ def measured(robot: lw.Robot, batch: int, seconds: float) -> list[dict[str, Any]
 
 
 def best_time(call: Any, seconds: float, rounds: int = 7) -> float:
-    """Seconds for one call, in rounds that take so long together."""
+    """Seconds for one call: the best of rounds that take `seconds` together."""
     timer = timeit.Timer(call)
     timer.timeit(1)  # the first call may compile
     each = max(1, int(seconds / rounds / max(timer.timeit(1), 1e-9)))
@@ -96,7 +96,7 @@ class Peer(NamedTuple):
 
 
 def peers(robot: lw.Robot) -> Iterator[tuple[str, Peer | str]]:
-    """Each peer that is installed, or why it is left out."""
+    """Each peer, or the reason why it is left out."""
     for name, make in (("Pinocchio", pinocchio), ("MuJoCo", mujoco)):
         try:
             yield name, make(robot)
@@ -111,7 +111,7 @@ def urdf(robot: lw.Robot) -> str:
         raise ValueError("its joints are not all of one degree of freedom")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "robot.urdf"
-        lw.save(robot.without_rotors().with_gravity(GRAVITY), path)  # URDF has no rotors, and one gravity
+        lw.save(robot.without_rotors().with_gravity(GRAVITY), path)  # URDF has neither rotors nor gravity
         text = path.read_text(encoding="utf-8")
     # without limits a joint would have two coordinates in Pinocchio
     limit = '<limit lower="-1000" upper="1000" effort="0" velocity="0"/>'

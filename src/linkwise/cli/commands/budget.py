@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -14,28 +14,37 @@ import linkwise as lw
 from ...errors import one_of
 from ...robot.layout import coordinate_indices
 from ..declare import MOTION, OUTPUT, command, flag, opt
-from ..inputs import named_columns
+from ..inputs import parse_columns
 from ..limits import OF_LIMIT
-from ..motion import AtStates, Where
-from ..options import Friction, Source
+from ..motion import MotionOptions, StateTorques
+from ..options import Friction, RobotSource
 from ..results import Outputs
-from ..screen import Cell, echo, note, number, room, sentence, table, wrapped
+from ..screen import Cell, echo, format_number, note, print_sentence, print_table, terminal_width, wrap
 
-FEW, MANY = 4, 12  # terms of each joint, and of joints that were asked for
-PAYLOAD, MEASURED = "in this, the payload", "measured there"
+if TYPE_CHECKING:
+    from ...api.budgets.text import JointBudget
+
+FEW, MANY = 4, 12  # terms of each joint; with --joint
+PAYLOAD, MEASURED = "part due to the payload", "measured torque"
 KEYS = {PAYLOAD: "payload", MEASURED: "measured"}  # in JSON
 VIEWS = ("joints", "links", "terms", "kinds")
-BY = "Rates by joints (default) or by links; terms: both; kinds: gravity, Coriolis, ..."
-SHOWN = "To show: by name, or 1 for the first; may be given again."
+BY = "Terms of rates by joints (default), by links, by both (terms), or sums (kinds: gravity, Coriolis, ...)."
+SHOWN = "Joint to show, by name or number (1 is the first); can be repeated; default: all."
 
 
 @dataclass(frozen=True)
-class Measured:
-    """A recording in place of a motion."""
+class RecordingOptions:
+    """Options for a recording in place of a motion."""
 
-    measured: Annotated[str | None, opt("FILE", "A recording with torques, as identify reads it.", MOTION)] = None
-    columns: Annotated[list[str] | None, opt("Q=NAMES", "Of --measured: q=a,b, tau=c,d, t=e.", MOTION)] = None
-    cutoff: Annotated[float | None, opt("HZ", "Of --measured; default: by the motion's band.", MOTION)] = None
+    measured: Annotated[
+        str | None, opt("FILE", "Recording with torques, read as by identify, in place of a trajectory.", MOTION)
+    ] = None
+    columns: Annotated[
+        list[str] | None, opt("Q=NAMES", "Columns of --measured: q=a,b, tau=c,d, t=e; default: by their names.", MOTION)
+    ] = None
+    cutoff: Annotated[
+        float | None, opt("HZ", "Cutoff frequency for --measured; default: by the motion's bandwidth.", MOTION)
+    ] = None
 
 
 @command(
@@ -48,61 +57,65 @@ class Measured:
     ("linkwise budget planar3 --q 0,0,0 --qd 1,2,3 --by links", "bias accelerations and forces of the links"),
 )
 def budget(
-    source: Source,
-    where: Where,
-    run: Measured,
+    source: RobotSource,
+    where: MotionOptions,
+    run: RecordingOptions,
     out: Outputs,
     friction: Friction = False,
     joint: Annotated[list[str] | None, opt("JOINT", SHOWN)] = None,
     by: Annotated[str, opt("VIEW", BY, known=VIEWS)] = "joints",
-    most: Annotated[int | None, opt("COUNT", "Terms of each joint to name, the others as one.", OUTPUT, min=1)] = None,
-    why: Annotated[bool, flag("--why", "In words: what drives each torque, what is against it.", OUTPUT)] = False,
-    latex: Annotated[bool, flag("--latex", "As equations, with the terms as the paper writes them.", OUTPUT)] = False,
+    most: Annotated[
+        int | None, opt("COUNT", "Terms to name for each joint; default: 4, or 12 with --joint.", OUTPUT, min=1)
+    ] = None,
+    why: Annotated[bool, flag("--why", "Say in words what drives each torque and what opposes it.", OUTPUT)] = False,
+    latex: Annotated[
+        bool, flag("--latex", "Print LaTeX equations, with the terms as the paper writes them.", OUTPUT)
+    ] = False,
 ) -> int:
     """Where the torque of each drive comes from: accelerations, rates, weights, rotors, friction.
 
-    Along a trajectory, given as for: linkwise torque, each joint is shown where its torque is largest, beside the limit
-    of its drive; --csv has every sample. With --q it is at a state, or at every row of a table; with --measured along a
-    recording, whose torques stand below those of the model.
+    Along a trajectory, given as for linkwise torque, each joint is shown where its torque is largest, beside the limit
+    of its drive; --csv has every sample. --q gives a state, or a table of states. --measured gives a recording, whose
+    torques are shown below those of the model.
     """
     one_of(by, VIEWS, "--by")
     if why + latex + out.json > 1:
         raise ValueError("--why, --latex and --json are three ways to show it (expected one of them)")
     bare = source.without_payload()
     robot = source.with_payload(bare)
-    chosen = [number_of(robot, name) for name in joint] if joint else list(range(robot.n))
+    chosen = [joint_number(robot, name) for name in joint] if joint else list(range(robot.n))
     motion = motion_of(robot, where, run)
-    found = lw.budget(robot, *motion.state, friction=friction, t=motion.t)
+    result = lw.budget(robot, *motion.state, friction=friction, t=motion.t)
     others: dict[str, np.ndarray] = {}
     if source.payload is not None:
-        others |= {PAYLOAD: np.asarray((found - lw.budget(bare, *motion.state, friction=friction, t=motion.t)).tau)}
+        others |= {PAYLOAD: np.asarray((result - lw.budget(bare, *motion.state, friction=friction, t=motion.t)).tau)}
     if motion.tau is not None:
         others[MEASURED] = motion.tau
     each = most or (MANY if joint else FEW)
 
     def on_screen() -> None:
         if latex:
-            echo("\n".join(found.peak(k).latex(k, by=by, most=each) for k in chosen))
+            echo("\n".join(result.peak(k).latex(k, by=by, most=each) for k in chosen))
             return
-        largest = "; each joint where its torque is largest" if found.batch else ""
-        sentence(f"{robot.name} {motion.about}{', with friction' if friction else ''}{largest}")
+        largest = "; each joint where its torque is largest" if result.batch else ""
+        print_sentence(f"{robot.name} {motion.about}{', with friction' if friction else ''}{largest}")
         echo()
         for k in chosen:
-            own = found.joint(k, by=by)
-            beside = [(label, float(tau[(*found.place(k), k)])) for label, tau in others.items()]
+            terms = result.joint(k, by=by)
+            beside = [(label, float(tau[(*result.place(k), k)])) for label, tau in others.items()]
             if why:
-                say(own, beside, most or FEW)
+                explain_joint(terms, beside, most or FEW)
             else:
-                show(own, beside, each)
+                show_joint(terms, beside, each)
 
-    out.show(lambda: as_json(found, others, chosen, by), on_screen)
-    out.write(lambda: found.columns(by))
-    out.draw(lambda path: found.plot(path, joints=chosen, by=by, **({} if most is None else {"most": most})))
+    out.show(lambda: as_json(result, others, chosen, by), on_screen)
+    out.write(lambda: result.columns(by))
+    out.draw(lambda path: result.plot(path, joints=chosen, by=by, **({} if most is None else {"most": most})))
     return 0
 
 
 class Motion(NamedTuple):
-    """What the budget is of: q, qd and qdd; in words; the times and the measured torques, if there are."""
+    """q, qd and qdd of the budget; their description; times and measured torques, if there are."""
 
     state: Sequence[Any]
     about: str
@@ -110,35 +123,35 @@ class Motion(NamedTuple):
     tau: np.ndarray | None = None
 
 
-def motion_of(robot: lw.Robot, where: Where, run: Measured) -> Motion:
+def motion_of(robot: lw.Robot, where: MotionOptions, run: RecordingOptions) -> Motion:
     if run.measured is not None:
-        return recorded(robot, run, where)
+        return recorded_motion(robot, run, where)
     if run.columns or run.cutoff is not None:
         raise ValueError("--columns and --cutoff belong to a recording (expected --measured FILE)")
     if where.is_state():
-        at = AtStates(robot, where)
+        at = StateTorques(robot, where)
         return Motion(at.motion, f"at {at.count}")
-    path, about = where.path(robot)
+    path, about = where.resolve(robot)
     along = lw.torque_along(robot, path, where.samples, loads=False)
     return Motion((along.q, along.qd, along.qdd), f"{about}, {where.samples} samples", along.t)
 
 
-def recorded(robot: lw.Robot, asked: Measured, where: Where) -> Motion:
-    for name in [*where.way, *where.state]:
+def recorded_motion(robot: lw.Robot, options: RecordingOptions, where: MotionOptions) -> Motion:
+    for name in [*where.trajectory_options, *where.state_options]:
         raise ValueError(f"--measured says how the robot moves (expected no {name})")
-    columns = named_columns(asked.columns)
+    columns = parse_columns(options.columns)
     run = lw.identification.measured_motion(
-        robot, asked.measured, columns=columns, degrees=where.degrees, cutoff=asked.cutoff
+        robot, options.measured, columns=columns, degrees=where.degrees, cutoff=options.cutoff
     )
     for text in run.notes:
         note(text)
     filtered = "as recorded" if run.cutoff is None else f"below {run.cutoff:.3g} Hz"
-    about = f"along {asked.measured}, {len(run.t)} rows, motion and torques {filtered}"
+    about = f"along {options.measured}, {len(run.t)} rows, motion and torques {filtered}"
     return Motion((run.q, run.qd, run.qdd), about, run.t, run.tau)
 
 
-def number_of(robot: lw.Robot, joint: str) -> int:
-    """Where a joint is in tau; the first one is 1 at the prompt."""
+def joint_number(robot: lw.Robot, joint: str) -> int:
+    """The position of a joint in tau, from its name or its number (1 is the first)."""
     if joint.isdecimal() and joint not in robot.v_names:
         if not 1 <= int(joint) <= robot.n:
             raise ValueError(f"--joint is {joint} (expected a name, or a number from 1 to {robot.n})")
@@ -148,56 +161,60 @@ def number_of(robot: lw.Robot, joint: str) -> int:
     return known[joint]
 
 
-def say(own: Any, beside: list[tuple[str, float]], most: int) -> None:
-    """Why the torque of one joint is as it is, in words."""
-    lines = own.why(most).splitlines()
+def explain_joint(terms: JointBudget, beside: list[tuple[str, float]], most: int) -> None:
+    """Print in words why the torque of a joint is as it is."""
+    lines = terms.why(most).splitlines()
     for label, x in beside:
-        towards = math.copysign(1.0, own.total) * x
-        of = f", {100.0 * towards / own.limit:.3g} % of the limit" if math.isfinite(own.limit) else ""
-        lines.append(f"  {label}: {x:.4g} {own.unit}{of}")
+        towards = math.copysign(1.0, terms.total) * x
+        of = f", {100.0 * towards / terms.limit:.3g} % of the limit" if math.isfinite(terms.limit) else ""
+        lines.append(f"  {label}: {x:.4g} {terms.unit}{of}")
     for line in lines:
         unbroken = line.replace(" %", "\N{NO-BREAK SPACE}%").replace(" N", "\N{NO-BREAK SPACE}N")
-        folded = wrapped(unbroken.lstrip(), "  " if line.startswith("  ") else "", "    ")
+        folded = wrap(unbroken.lstrip(), "  " if line.startswith("  ") else "", "    ")
         echo("\n".join(folded).replace("\N{NO-BREAK SPACE}", " "))
     echo()
 
 
-def show(own: Any, beside: list[tuple[str, float]], most: int) -> None:
-    """The terms of one joint as a table; what a term is comes last, where it may be broken."""
-    if not own.largest:
-        echo(f"{own.name}: nothing acts on it\n")
+def show_joint(terms: JointBudget, beside: list[tuple[str, float]], most: int) -> None:
+    """Print the terms of a joint. Their names are the last column, which wraps."""
+    if not terms.largest:
+        echo(f"{terms.name}: nothing acts on it\n")
         return
-    limited = math.isfinite(own.limit)
-    head = [own.unit, "of torque (%)", *([OF_LIMIT] if limited else []), "term"]
+    limited = math.isfinite(terms.limit)
+    head = [terms.unit, "of torque (%)", *([OF_LIMIT] if limited else []), "term"]
     rows = []
-    lines = [*own.shortened(most), ("torque", own.total), *beside]
-    texts = [f"{label}{own.passed(label)}" for label, _ in lines]
-    width = room()
+    lines = [*terms.shortened(most), ("torque", terms.total), *beside]
+    texts = [f"{label}{terms.passed(label)}" for label, _ in lines]
+    width = terminal_width()
     if width is not None and max(map(len, texts)) > width - sum(map(len, head)) - 2 * len(head):
-        texts = [label for label, _ in lines]  # without the bodies that pass them on
+        texts = [label for label, _ in lines]  # without the bodies that transmit them
     for text, (_, x) in zip(texts, lines, strict=True):
-        row: list[Cell] = [number(x, size=own.scale), share(x, own.whole), *([share(x, own.limit)] if limited else [])]
+        row: list[Cell] = [
+            format_number(x, size=terms.scale),
+            percentage(x, terms.whole),
+            *([percentage(x, terms.limit)] if limited else []),
+        ]
         rows.append([*row, text])
-    when = f", {own.when}" if own.when else ""
-    passed = f", which it passes for {own.beyond}" if own.beyond else ""
-    bound = f", its limit is {own.limit:g} {own.unit}{passed}" if limited else ""
-    table(head, rows, heading=f"{own.name}{when}{bound}")
+    when = f", {terms.when}" if terms.when else ""
+    passed = f", which it passes for {terms.beyond}" if terms.beyond else ""
+    bound = f", its limit is {terms.limit:g} {terms.unit}{passed}" if limited else ""
+    print_table(head, rows, heading=f"{terms.name}{when}{bound}")
 
 
-def share(x: float, whole: float) -> float | None:
+def percentage(x: float, whole: float) -> float | None:
     return 100.0 * x / whole if whole else None
 
 
-def as_json(found: lw.results.Budget, others: Mapping[str, np.ndarray], chosen: list[int], by: str) -> dict[str, Any]:
-    labels, values = found.view(by)
-    robot, names = found.robot, [found.robot.v_names[k] for k in chosen]
+def as_json(result: lw.results.Budget, others: Mapping[str, np.ndarray], chosen: list[int], by: str) -> dict[str, Any]:
+    labels, values = result.view(by)
+    robot, names = result.robot, [result.robot.v_names[k] for k in chosen]
     return {
         "robot": robot.name,
         "joints": names,
         "units": [robot.effort_units[k] for k in chosen],
-        "limits": [found.limits()[k] for k in chosen],
-        **({} if found.t is None else {"t": found.t}),
-        "tau": np.asarray(found.tau)[..., chosen],
+        "limits": [result.limits()[k] for k in chosen],
+        **({} if result.t is None else {"t": result.t}),
+        "tau": np.asarray(result.tau)[..., chosen],
         **{key: others[label][..., chosen] for label, key in KEYS.items() if label in others},
         "terms": {label: values[..., chosen, i] for i, label in enumerate(labels) if values[..., chosen, i].any()},
     }

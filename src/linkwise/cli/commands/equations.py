@@ -17,13 +17,13 @@ from ...errors import is_real, one_of
 from ...robot.layout import Layout
 from ...symbolic.expressions import Expressions
 from ..declare import OUTPUT, arg, command, flag, opt
-from ..inputs import states
-from ..options import Degrees, Json, Q, Qd, Qdd, Source
+from ..inputs import parse_states
+from ..options import Degrees, Json, Q, Qd, Qdd, RobotSource
 from ..results import print_json
-from ..screen import echo, room, sentence, table
-from .export import FUNCTION, function_of, known
+from ..screen import echo, print_sentence, print_table, terminal_width
+from .export import BY_NAME, complete_function, function_name, function_of
 
-NOISE = 1e-13  # of the largest coefficient: what rounding leaves of terms that cancel
+NOISE = 1e-13  # relative to the largest coefficient: terms below are rounding errors
 FORMATS = ("text", "latex", "python", "sympy")
 LETTERS = {
     "inverse_dynamics": "tau", "forward_dynamics": "qdd", "inertia_matrix": "I", "inverse_inertia_matrix": "I^-1",
@@ -33,7 +33,7 @@ LETTERS = {
 }  # fmt: skip
 SYMBOLS = {"mass": "m", "a": "a", "b": "b", "rotor_inertia": "J", "viscous_friction": "v", "coulomb_friction": "c"}
 AXES = "xyz"
-SPACE = "\N{NO-BREAK SPACE}"  # within what stays on one line
+SPACE = "\N{NO-BREAK SPACE}"  # within a term, which stays on one line
 
 
 @command(
@@ -44,30 +44,39 @@ SPACE = "\N{NO-BREAK SPACE}"  # within what stays on one line
 )
 def equations(
     robot: lw.Robot,
-    function: Annotated[str, FUNCTION] = "inertia_matrix",
-    symbols: Annotated[bool, flag("--symbols", "Symbols for masses, lengths, inertias and g, not numbers.")] = False,
+    function: Annotated[
+        str, arg("function", f"{BY_NAME}; default: inertia_matrix", complete_function)
+    ] = "inertia_matrix",
+    symbols: Annotated[bool, flag("--symbols", "Use symbols for masses, lengths, inertias and g.")] = False,
     form: Annotated[
-        str, opt("FORMAT", "text (default), latex, python or sympy.", OUTPUT, "--format", known=FORMATS)
+        str,
+        opt(
+            "FORMAT",
+            "Language of the formulas: text (default), latex, python or sympy.",
+            OUTPUT,
+            "--format",
+            known=FORMATS,
+        ),
     ] = "text",
-    digits: Annotated[int, opt("COUNT", "Of numbers.", min=1, max=17)] = 6,
+    digits: Annotated[int, opt("COUNT", "Significant digits of numbers.", min=1, max=17)] = 6,
     json: Json = False,
 ) -> int:
     """Formulas of a robot: the inertia matrix, gravity, torques, Jacobian and others.
 
-    Products are multiplied out and sines and cosines of sums collected, where that is short; otherwise intermediates
-    have names. Zeros are left out, and terms below 1e-13 of the largest, which are rounding.
+    Short expressions are multiplied out, with sines and cosines of sums collected; long ones have named intermediates.
+    Zeros and rounding errors (terms below 1e-13 of the largest) are left out.
     """
     one_of(form, FORMATS, "--format")
-    function = known(function)
+    function = function_name(function)
     traced = function_of(function)
-    shown = with_symbols(robot) if symbols else robot
+    shown = symbolic_robot(robot) if symbols else robot
     if json:
         written = dict(formulas(shown, traced, function, digits))
         print_json({"robot": robot.name, "function": function, "equations": written})
         return 0
     if form == "text":
-        echo(f"{function} of {robot.name}{meaning(robot, function)}\n")
-        lines = [folded(f"{left} = {right}") for left, right in formulas(shown, traced, function, digits)]
+        echo(f"{function} of {robot.name}{coordinates_text(robot, function)}\n")
+        lines = [fold_sum(f"{left} = {right}") for left, right in formulas(shown, traced, function, digits)]
         echo("\n".join(lines) or "zero, whatever the state")
         return 0
     if form == "sympy":
@@ -80,25 +89,25 @@ def equations(
     return 0
 
 
-def meaning(robot: lw.Robot, function: str) -> str:
-    """What the letters are, where they are not plainly the joints' numbers."""
+def coordinates_text(robot: lw.Robot, function: str) -> str:
+    """What q1, q2, ... mean, where joints have one coordinate each."""
     several = any(joint.kind.degrees > 1 for joint in robot.moving)
     return "" if several or function == "potential_energy" else "; q1, q2, ... are the joints' coordinates"
 
 
 def formulas(robot: lw.Robot, traced: Any, name: str, digits: int) -> Iterator[tuple[str, str]]:
-    """What stands left and right of =, intermediates first; without zeros, rounding, and doubles below a diagonal."""
+    """Left and right sides of equations, intermediates first; without zeros, rounding errors and symmetric copies."""
     required = [p for p in inspect.signature(traced).parameters.values() if p.default is p.empty][1:]
     arrays = [np.atleast_1d(np.array(lw.symbols(" ".join(letters(robot, p.name))))) for p in required]
-    found = traced(robot, *arrays)
-    results = found if isinstance(found, tuple) else (found,)
+    output = traced(robot, *arrays)
+    results = output if isinstance(output, tuple) else (output,)
     letter = LETTERS.get(name, "out")
-    named = list(entries(results, letter))
-    nodes = [value for _, value in named if not is_real(value)]
+    elements = list(entries(results, letter))
+    nodes = [value for _, value in elements if not is_real(value)]
     shared, texts = Expressions(nodes, digits, NOISE).texts() if nodes else ([], [])
     yield from shared
     written = iter(texts)
-    for left, value in named:
+    for left, value in elements:
         text = f"{value + 0.0:.{digits}g}" if is_real(value) else next(written)
         if text != "0":
             yield left, text
@@ -114,17 +123,17 @@ def letters(robot: lw.Robot, word: str) -> list[str]:
 def entries(results: Any, letter: str) -> Iterator[tuple[str, Any]]:
     fields = getattr(results, "_fields", letter if letter == "UD" else [f"{letter}{k}" for k in range(1, 99)])
     for k, result in enumerate(map(np.asarray, results)):
-        own = letter if len(results) == 1 else fields[k]
+        name = letter if len(results) == 1 else fields[k]
         symmetric = letter in ("I", "I^-1")
         for index in np.ndindex(result.shape):
             if symmetric and index[0] > index[1]:
                 continue
-            yield f"{own}[{','.join(str(i + 1) for i in index)}]" if index else own, result[index]
+            yield f"{name}[{','.join(str(i + 1) for i in index)}]" if index else name, result[index]
 
 
-def folded(line: str) -> str:
-    """A long sum continues on further lines, before a sign."""
-    width = (room() or 100) - 1
+def fold_sum(line: str) -> str:
+    """Wrap a long sum before its signs."""
+    width = (terminal_width() or 100) - 1
     if len(line) <= width:
         return line
     indent = " " * (line.index("=") + 2)
@@ -134,7 +143,7 @@ def folded(line: str) -> str:
     return "\n".join(lines).replace(SPACE, " ")
 
 
-def with_symbols(robot: lw.Robot) -> lw.Robot:
+def symbolic_robot(robot: lw.Robot) -> lw.Robot:
     """Symbols in place of masses (m1), lengths (a1, b1, lx1), mass centres (cx1), inertias (Ixx1) and gravity (g).
 
     Angles stay numbers, zeros stay zero, and so the formulas stay short.
@@ -176,14 +185,16 @@ def gravity(robot: lw.Robot) -> tuple[Any, ...]:
     ("linkwise explain planar3 I --latex", "as LaTeX"),
 )
 def explain(
-    source: Source,
-    names: Annotated[list[str] | None, arg("names", "Quantities by name, such as M_hat, U, I; all: all.")] = None,
+    source: RobotSource,
+    names: Annotated[
+        list[str] | None, arg("names", "Quantities by name (M_hat, U, I, ...), or all; default: list the names")
+    ] = None,
     q: Q = None,
     qd: Qd = None,
     qdd: Qdd = None,
     degrees: Degrees = False,
-    latex: Annotated[bool, flag("--latex", "As LaTeX display equations.", OUTPUT)] = False,
-    digits: Annotated[int, opt("COUNT", "Of numbers.", min=1, max=17)] = 5,
+    latex: Annotated[bool, flag("--latex", "Print LaTeX display equations.", OUTPUT)] = False,
+    digits: Annotated[int, opt("COUNT", "Significant digits of numbers.", min=1, max=17)] = 5,
     json: Json = False,
 ) -> int:
     """Every intermediate of the formulations at one state, by link, with the equation of the paper it is from.
@@ -192,28 +203,30 @@ def explain(
     also tau. Without names it is a list of them. The state is the zero position unless --q says otherwise.
     """
     robot = source.load()
-    at, rates, accelerations = states(robot, {"--q": ("q", q), "--qd": ("qd", qd), "--qdd": ("qdd", qdd)}, degrees)
+    at, rates, accelerations = parse_states(
+        robot, {"--q": ("q", q), "--qd": ("qd", qd), "--qdd": ("qdd", qdd)}, degrees
+    )
     at, rest = lw.neutral(robot) if at is None else at, np.zeros(robot.n)
     moving = rest if rates is None else rates
-    found = every = lw.explain(robot, at, moving, rest if accelerations is None else accelerations)
+    result = everything = lw.explain(robot, at, moving, rest if accelerations is None else accelerations)
     if names:
-        found = lw.explain(robot, at, rates if accelerations is None else moving, accelerations)
+        result = lw.explain(robot, at, rates if accelerations is None else moving, accelerations)
     for name in names or ():
-        if name in every and name not in found:
+        if name in everything and name not in result:
             what = "accelerations" if name == "tau" else "rates"
             raise ValueError(f"{name} depends on {what} (expected --qd, --qdd)")
-    chosen = tuple(found) if names == ["all"] else tuple(names or ())
+    chosen = tuple(result) if names == ["all"] else tuple(names or ())
     if json:
-        found._select(chosen)
-        print_json({"robot": robot.name, "q": at, "quantities": {name: found[name] for name in chosen or found}})
+        result._select(chosen)
+        print_json({"robot": robot.name, "q": at, "quantities": {name: result[name] for name in chosen or result}})
     elif not chosen:
         rows = [
-            [x.name, x.symbol, f"{x.source} {x.equation}", x.meaning.split(";")[0]] for x in found.quantities.values()
+            [x.name, x.symbol, f"{x.source} {x.equation}", x.meaning.split(";")[0]] for x in result.quantities.values()
         ]
         line = f"linkwise explain {shlex.quote(source.name)} NAME ..."
-        sentence(f"{robot.name}: {len(rows)} quantities at a state; their values: {line}")
+        print_sentence(f"{robot.name}: {len(rows)} quantities at a state; their values: {line}")
         echo()
-        table(["name", "symbol", "paper, equation", "what it is"], rows)
+        print_table(["name", "symbol", "paper, equation", "what it is"], rows)
     else:
-        echo(found.latex(*chosen, digits=digits) if latex else found.text(*chosen, digits=digits))
+        echo(result.latex(*chosen, digits=digits) if latex else result.text(*chosen, digits=digits))
     return 0

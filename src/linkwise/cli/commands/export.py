@@ -14,8 +14,8 @@ from ...errors import one_of
 from ...files import atomic_write
 from ..declare import OUTPUT, arg, command, flag, opt
 from ..options import Friction, UrdfRotors
-from ..results import STDOUT, Tables, check_file, write_by, writing, wrote
-from ..screen import echo, note, sentence, table
+from ..results import STDOUT, Tables, check_file, file_errors_as_failures, note_written, write_file
+from ..screen import echo, note, print_sentence, print_table
 
 FUNCTIONS = (
     "inverse_dynamics", "budget", "forward_dynamics", "inertia_matrix", "inverse_inertia_matrix",
@@ -29,30 +29,29 @@ FUNCTIONS = (
     "normalize",
 )  # fmt: skip
 CHOSEN = ', by the method "fewest", as in compiled code; linkwise count ROBOT FUNCTION shows every method'
-LONG = 20  # degrees of freedom from which on one row may take seconds
+LONG = 20  # degrees of freedom above which one row may take seconds
 KEYS = ("multiplications", "additions", "divisions", "functions")
 MAIN = ("inverse_dynamics", "forward_dynamics", "inertia_matrix", "gravity_torque", "coriolis_matrix", "jacobian")
 CODE, FILES = ("c", "python", "latex"), ("urdf", "toml")
 FLAGS = {"friction": "--friction", "base": "--base-parameters"}
-SEVERAL = "Of c, python, latex: one or several by their names in Python; default: inverse_dynamics."
+SEVERAL = "Functions by their names in Python, for c, python and latex; default: inverse_dynamics"
 
 
-def completed(incomplete: str) -> list[str]:
-    """For shells."""
+def complete_function(incomplete: str) -> list[str]:
+    """Completions: names of functions."""
     return [name for name in FUNCTIONS if name.startswith(incomplete.replace("-", "_"))]
 
 
-BY_NAME = "By its name in Python: inverse_dynamics, inertia_matrix, gravity_torque, forward_dynamics_derivatives, ..."
-FUNCTION = arg("function", BY_NAME, completed)
+BY_NAME = "A function by its name in Python (inverse_dynamics, gravity_torque, forward_dynamics_derivatives, ...)"
 
 
 def keywords_of(name: str, method: str | None, **flags: bool) -> dict[str, Any]:
-    """What was asked for, as keywords of the function, which must have them."""
-    taken = inspect.signature(function_of(name)).parameters
-    if method is not None and "method" not in taken:
+    """The options as keywords of the function; raises where it has no such keyword."""
+    parameters = inspect.signature(function_of(name)).parameters
+    if method is not None and "method" not in parameters:
         raise ValueError(f"--method {method}: {name} is computed in one way (expected no method)")
     for key, given in flags.items():
-        if given and (key not in taken or taken[key].default is not False):
+        if given and (key not in parameters or parameters[key].default is not False):
             raise ValueError(f"{FLAGS[key]}: {name} has no such option (expected none)")
     return {key: True for key, given in flags.items() if given} | ({} if method is None else {"method": method})
 
@@ -60,12 +59,14 @@ def keywords_of(name: str, method: str | None, **flags: bool) -> dict[str, Any]:
 def function_of(name: str) -> Callable[..., Any]:
     """A public function by its name."""
     places = (lw, lw.formulations, lw.identification)
-    function: Callable[..., Any] = next(getattr(place, known(name)) for place in places if known(name) in place.__all__)
+    function: Callable[..., Any] = next(
+        getattr(place, function_name(name)) for place in places if function_name(name) in place.__all__
+    )
     return function
 
 
-def known(name: str) -> str:
-    """The name of a function; - and _ are the same."""
+def function_name(name: str) -> str:
+    """The name of a function with _ for -; raises if it is unknown."""
     wanted = name.replace("-", "_")
     one_of(wanted, FUNCTIONS, "the function")
     return wanted
@@ -78,8 +79,8 @@ def known(name: str) -> str:
 )
 def count(
     robot: lw.Robot,
-    function: Annotated[str | None, FUNCTION] = None,
-    method: Annotated[str | None, opt("NAME", "One formulation only.")] = None,
+    function: Annotated[str | None, arg("function", f"{BY_NAME}; default: the main ones", complete_function)] = None,
+    method: Annotated[str | None, opt("NAME", "Count this formulation alone; default: all of them.")] = None,
     *,
     out: Tables,
 ) -> int:
@@ -89,20 +90,20 @@ def count(
     """
     if function is None and method is not None:
         raise ValueError("--method belongs to a function (expected its name: linkwise count ROBOT inverse_dynamics)")
-    asked: list[tuple[str, str | None]] = []
-    for name in MAIN if function is None else (known(function),):
+    choices: list[tuple[str, str | None]] = []
+    for name in MAIN if function is None else (function_name(function),):
         offered = methods_on(robot, name)
         methods = [method] if method is not None else offered[-1:] if function is None else offered
-        asked += [(name, each) for each in methods or [None]]
-    rows = counts(robot, asked)
+        choices += [(name, each) for each in methods or [None]]
+    rows = count_rows(robot, choices)
 
     def on_screen() -> None:
-        sentence(
+        print_sentence(
             f"{robot.name}, {robot.n} degrees of freedom: operations of one call{CHOSEN if function is None else ''}"
         )
         echo()
         head = ["function", "method", "multiplications", "additions", "divisions", "sin, cos, sqrt"]
-        table(head, [[row["function"], row["method"], *(row[key] for key in KEYS)] for row in rows])
+        print_table(head, [[row["function"], row["method"], *(row[key] for key in KEYS)] for row in rows])
 
     out.show(lambda: {"robot": robot.name, "counts": rows}, on_screen)
     out.write(lambda: {key: [row[key] for row in rows] for key in ("function", "method", *KEYS)})
@@ -110,28 +111,28 @@ def count(
 
 
 def methods_on(robot: lw.Robot, name: str) -> list[str | None]:
-    """The methods of a function on this robot; none where it is computed in one way."""
+    """The methods of a function on this robot; empty where it has no parameter `method`."""
     from ...api.method_table import methods_of
 
     function = function_of(name)
     return [*methods_of(function).supported_by(robot)] if "method" in inspect.signature(function).parameters else []
 
 
-def counts(robot: lw.Robot, asked: list[tuple[str, str | None]]) -> list[dict[str, Any]]:
-    """Rows of the table; on a terminal a bar says which one is counted."""
+def count_rows(robot: lw.Robot, choices: list[tuple[str, str | None]]) -> list[dict[str, Any]]:
+    """Rows of the table. A bar on the terminal shows the progress."""
     rows = []
     with progress.ProgressDisplay.of_long_work(patience=0.0 if robot.n > LONG else None) as display:
-        for k, (name, method) in enumerate(asked):
+        for k, (name, method) in enumerate(choices):
             label = name if method is None else f"{name}, {method}"
-            display.update(k, len(asked), label, f"counting {label}, {k + 1} of {len(asked)}")
-            rows.append(counted(robot, name, method))
+            display.update(k, len(choices), label, f"counting {label}, {k + 1} of {len(choices)}")
+            rows.append(count_row(robot, name, method))
     return rows
 
 
-def counted(robot: lw.Robot, name: str, method: str | None) -> dict[str, Any]:
+def count_row(robot: lw.Robot, name: str, method: str | None) -> dict[str, Any]:
     """A row of the table."""
-    found = lw.count(function_of(name), robot, **keywords_of(name, method))
-    return {"function": name, "method": method or "-", **{key: getattr(found, key) for key in KEYS}}
+    operations = lw.count(function_of(name), robot, **keywords_of(name, method))
+    return {"function": name, "method": method or "-", **{key: getattr(operations, key) for key in KEYS}}
 
 
 @command(
@@ -150,17 +151,26 @@ def counted(robot: lw.Robot, name: str, method: str | None) -> dict[str, Any]:
 def export(
     robot: lw.Robot,
     form: Annotated[
-        str, arg("format", "c, python or latex: a function of the robot; urdf or toml: the robot", (*CODE, *FILES))
+        str,
+        arg(
+            "format",
+            "c, python or latex for functions of the robot; urdf or toml for the robot itself",
+            (*CODE, *FILES),
+        ),
     ],
-    function: Annotated[list[str] | None, arg("function", SEVERAL, completed)] = None,
-    method: Annotated[str | None, opt("NAME", "The formulation; default: the fewest operations.")] = None,
+    function: Annotated[list[str] | None, arg("function", SEVERAL, complete_function)] = None,
+    method: Annotated[str | None, opt("NAME", "Formulation; default: the one with the fewest operations.")] = None,
     friction: Friction = False,
     base_parameters: Annotated[
-        bool, flag("--base-parameters", "Of regressor: the columns of the base parameters alone.")
+        bool, flag("--base-parameters", "Keep only the regressor's columns of base parameters.")
     ] = False,
-    single: Annotated[bool, flag("--single", "C in float, not double.")] = False,
-    self_test: Annotated[bool, flag("--self-test", "C with a main that compares with Python.")] = False,
-    out: Annotated[str | None, opt("PATH", "A file; of c, a folder. Default: stdout.", OUTPUT, "--out", "-o")] = None,
+    single: Annotated[bool, flag("--single", "Write C in float; default: double.")] = False,
+    self_test: Annotated[
+        bool, flag("--self-test", "Add a main to the C that compares its results with Python's.")
+    ] = False,
+    out: Annotated[
+        str | None, opt("PATH", "File to write, or for c the folder; default: stdout.", OUTPUT, "--out", "-o")
+    ] = None,
     urdf_rotors: UrdfRotors = "refuse",
 ) -> int:
     """C for controllers (C99, no allocation, only math.h), Python, LaTeX, or the robot as a file."""
@@ -178,28 +188,28 @@ def export(
         raise ValueError(f"--single and --self-test belong to C (expected none with {form})")
     if form != "c":
         check_file(out)
-    asked = {
+    calls = {
         name: keywords_of(name, method, friction=friction, base=base_parameters)
-        for name in map(known, function or ["inverse_dynamics"])
+        for name in map(function_name, function or ["inverse_dynamics"])
     }
     if form == "c":
-        return export_c(robot, asked, single, self_test, out)
+        return export_c(robot, calls, single, self_test, out)
     write = lw.latex if form == "latex" else lw.python_source
-    texts = [write(function_of(name), robot, **keywords).rstrip() + "\n" for name, keywords in asked.items()]
-    return written("\n".join(texts), out)
+    texts = [write(function_of(name), robot, **keywords).rstrip() + "\n" for name, keywords in calls.items()]
+    return write_text("\n".join(texts), out)
 
 
 def export_c(
-    robot: lw.Robot, asked: Mapping[str, dict[str, Any]], single: bool, self_test: bool, out: str | None
+    robot: lw.Robot, calls: Mapping[str, dict[str, Any]], single: bool, self_test: bool, out: str | None
 ) -> int:
     dtype: Literal["float32", "float64"] = "float32" if single else "float64"
-    for name, keywords in asked.items():
+    for name, keywords in calls.items():
         source = lw.c_source(function_of(name), robot, dtype=dtype, self_test=self_test, **keywords)
         if out is None:
             echo(source.rstrip())
         else:
             for path in source.save(out):
-                wrote(path)
+                note_written(path)
     if self_test and out is not None:
         note(f"test it: cc {out}/{source.name}.c -lm && ./a.out")
     return 0
@@ -208,15 +218,15 @@ def export_c(
 def export_robot(robot: lw.Robot, form: str, out: str | None, urdf_rotors: str) -> int:
     if out is not None and Path(out).suffix.lower() != f".{form}":
         raise ValueError(f"--out {out} does not end with .{form}")
-    write_by(lambda path: lw.save(robot, path, urdf_rotors=cast(Any, urdf_rotors)), out or STDOUT, f".{form}")
+    write_file(lambda path: lw.save(robot, path, urdf_rotors=cast(Any, urdf_rotors)), out or STDOUT, f".{form}")
     return 0
 
 
-def written(text: str, out: str | None) -> int:
+def write_text(text: str, out: str | None) -> int:
     if out is None:
         echo(text.rstrip())
         return 0
-    with writing(), atomic_write(Path(out)) as file:
+    with file_errors_as_failures(), atomic_write(Path(out)) as file:
         file.write(text.encode())
-    wrote(out)
+    note_written(out)
     return 0

@@ -11,18 +11,33 @@ import linkwise as lw
 from ...errors import one_of
 from ...formats.files import ROTORS
 from ..declare import OUTPUT, arg, command, flag, opt
-from ..inputs import KINDS, limits_of, named_columns, noise_of, numbers
+from ..inputs import KINDS, parse_columns, parse_limits, parse_noise, parse_numbers
 from ..options import PICTURES, Friction, Json, Plot, UrdfRotors
-from ..results import Outputs, check_file, print_json, write_by
-from ..screen import below, complain, echo, facts, gap, number, sentence, shown, table, title
-from ..wording import at_the_prompt
+from ..results import Outputs, check_file, print_json, write_file
+from ..screen import (
+    complain,
+    echo,
+    footnote,
+    format_number,
+    gap,
+    print_facts,
+    print_sentence,
+    print_table,
+    print_title,
+    to_command_line,
+    tolerate_closed_pipe,
+)
 
 LIMITS, SEARCH, DATA, FIT = "Limits", "Search", "Data", "Fit"
-SERIES = "Of the Fourier series; default: 5, in more than 10 s one for every 2 s, at most 15."
-IN_DEGREES = "Limits of angles, rates and accelerations are typed, shown, drawn in degrees; tables have radians."
-DEVIATION = "Standard deviation of measured torques, N m or N: one for all joints, or one for each; default: 1."
-SLOW = "Slower rows are left out; default: by their errors."
-ALONE = "Identify the bodies of these links alone, as of one with a tool; all else, friction and rotors too, is kept."
+SERIES = "Harmonics of the Fourier series; default: 5, above 10 s one for every 2 s, at most 15."
+IN_DEGREES = "Read, show and draw limits in degrees; tables stay in radians."
+DEVIATION = "Standard deviation of measured torques, N m or N, for all joints or for each; default: 1."
+CRITERION = "Criterion: condition (default), or logdet, which is better on average and worse in the worst direction."
+DECIMATE = "Keep one row in this many; default: by the motion's bandwidth."
+SLOW = "Leave out rows of a joint that are slower than this; default: those with large residuals."
+FREE = "Identify only the bodies of these links, such as one with a tool, and keep all else; default: all links."
+GAINS = "Factors from recorded values to torques, one for all joints or one for each; default: 1."
+NAMES = "Names of columns: q=a,b, tau=c,d, t=e; can be repeated; default: recognised."
 
 
 def per_joint(what: str, example: str) -> Any:
@@ -41,22 +56,22 @@ def excite(
     robot: lw.Robot,
     out: Outputs,
     harmonics: Annotated[int | None, opt("COUNT", SERIES, SEARCH)] = None,
-    duration: Annotated[float, opt("SECONDS", "The period.", SEARCH)] = 10.0,
-    position: Annotated[str | None, per_joint("Ends of travel, LOWER:UPPER", "link2=-1:1")] = None,
-    velocity: Annotated[str | None, per_joint("The largest rates", "link2=1.5")] = None,
-    acceleration: Annotated[str | None, opt("LIMITS", "The largest accelerations; default: none.", LIMITS)] = None,
-    effort: Annotated[str | None, per_joint("The largest torques or forces", "link2=40")] = None,
+    duration: Annotated[float, opt("SECONDS", "Period of the motion.", SEARCH)] = 10.0,
+    position: Annotated[str | None, per_joint("Limits of travel, LOWER:UPPER", "link2=-1:1")] = None,
+    velocity: Annotated[str | None, per_joint("Largest rates", "link2=1.5")] = None,
+    acceleration: Annotated[
+        str | None, opt("LIMITS", "Largest accelerations, given likewise; default: none.", LIMITS)
+    ] = None,
+    effort: Annotated[str | None, per_joint("Largest torques or forces", "link2=40")] = None,
     margin: Annotated[float, opt("SHARE", "Fraction of each limit kept in reserve.", LIMITS)] = 0.1,
     degrees: Annotated[bool, flag("--degrees", IN_DEGREES, LIMITS)] = False,
     friction: Friction = False,
-    criterion: Annotated[
-        str, opt("NAME", "condition (default), or logdet: better in the mean, not at worst.", SEARCH)
-    ] = "condition",
+    criterion: Annotated[str, opt("NAME", CRITERION, SEARCH)] = "condition",
     noise: Annotated[str | None, opt("NUMBERS", DEVIATION, SEARCH)] = None,
-    starts: Annotated[int, opt("COUNT", "Random motions to begin with.", SEARCH)] = 8,
+    starts: Annotated[int, opt("COUNT", "Number of random motions to start from.", SEARCH)] = 8,
     seed: Annotated[int, opt("NUMBER", "Seed for the random starts.", SEARCH)] = 0,
-    samples: Annotated[int | None, opt("COUNT", "Rows of the table; default: 501.", OUTPUT, min=2)] = None,
-    rate: Annotated[float | None, opt("HZ", "Rows of the table in a second.", OUTPUT)] = None,
+    samples: Annotated[int | None, opt("COUNT", "Number of rows of the table; default: 501.", OUTPUT, min=2)] = None,
+    rate: Annotated[float | None, opt("HZ", "Rows of the table per second; default: by --samples.", OUTPUT)] = None,
 ) -> int:
     """A motion from rest to rest, within all limits, along which the inertial parameters can be identified well.
 
@@ -70,8 +85,8 @@ def excite(
     code = 0
     try:
         move = lw.excitation(
-            robot, harmonics, duration, limits_of(robot, typed, degrees), margin=margin, criterion=criterion,
-            friction=friction, noise=noise_of(robot, noise), starts=starts, seed=seed,
+            robot, harmonics, duration, parse_limits(robot, typed, degrees), margin=margin, criterion=criterion,
+            friction=friction, noise=parse_noise(robot, noise), starts=starts, seed=seed,
         )  # fmt: skip
     except lw.errors.ExcitationInterrupted as error:
         move, code = error.excitation, 130
@@ -84,7 +99,7 @@ def excite(
 
 
 def show_excitation(move: lw.results.Excitation, degrees: bool) -> None:
-    sentence(
+    print_sentence(
         f"{move.robot.name}: {move.name}, {move.duration:g} s, at rest at both ends; condition number"
         f" {move.condition:.3g} of {len(move.parameters)} base parameters. Standard deviations to expect of them, as"
         f" torques, from 1000 samples: {move.typical_sigma:.2g} of the noise (geometric mean),"
@@ -94,33 +109,33 @@ def show_excitation(move: lw.results.Excitation, degrees: bool) -> None:
     efforts = move.robot.effort_units
     lengths = [word for word, unit in (("deg" if degrees else "rad", "N m"), ("m", "N")) if unit in efforts]
     units = ", ".join([*lengths, "s", *sorted(set(efforts), reverse=True)])
-    table(["joint", *KINDS], limit_rows(move, degrees), f"Limits, in {units}")
+    print_table(["joint", *KINDS], limit_rows(move, degrees), f"Limits, in {units}")
     margins = move.margins
     shares = (100.0 * getattr(margins, kind) for kind in KINDS)
     rows = [[joint, *map(float, row)] for joint, *row in zip(margins.joints, *shares, strict=True)]
-    table(["joint", *KINDS], rows, "What the motion leaves of each, in %")
+    print_table(["joint", *KINDS], rows, "Unused share of each limit (%)")
     if move.left_out:
-        sentence(f"Hidden by others, and left out: {', '.join(move.left_out)}")
+        print_sentence(f"Left out, as not distinguishable from others: {', '.join(move.left_out)}")
 
 
 def limit_rows(move: lw.results.Excitation, degrees: bool) -> list[list[str | float]]:
-    """As they were used, the robot's own or typed; - where there is none."""
+    """The limits of each joint; - where there is none."""
     limits = move.limits
     rows: list[list[str | float]] = []
     for k, joint in enumerate(move.margins.joints):
         scale = math.degrees(1.0) if degrees and move.robot.effort_units[k] == "N m" else 1.0
-        ends = [number(scale * float(end[k])) for end in (limits.lower, limits.upper)]
+        ends = [format_number(scale * float(end[k])) for end in (limits.lower, limits.upper)]
         sizes = [scale * limits.velocity[k], scale * limits.acceleration[k], limits.effort[k]]
         rows.append([joint, ":".join(ends), *(float(x) if math.isfinite(x) else math.nan for x in sizes)])
     return rows
 
 
 def excitation_as_json(move: lw.results.Excitation) -> dict[str, Any]:
-    own = ("condition", "log_det", "criterion", "parameters", "left_out", "sigma", "typical_sigma", "worst_sigma")
+    keys = ("condition", "log_det", "criterion", "parameters", "left_out", "sigma", "typical_sigma", "worst_sigma")
     return {
         "robot": move.robot.name,
         "q_names": move.robot.q_names,
-        **{key: getattr(move, key) for key in own},
+        **{key: getattr(move, key) for key in keys},
         "limits": {kind: getattr(move.limits, kind) for kind in ("lower", "upper", *list(KINDS)[1:])},
         "margins": {kind: getattr(move.margins, kind) for kind in KINDS},
         **move.coefficients,
@@ -133,17 +148,23 @@ def columns_of(move: lw.results.Excitation, samples: int, rate: float | None) ->
 
 
 @dataclass(frozen=True)
-class Recorded:
-    """How recordings are read: arguments of `lw.identify` by their own names."""
+class RecordingOptions:
+    """Arguments of `lw.identify` about recordings, by their own names."""
 
-    dt: Annotated[float | None, opt("SECONDS", "Between rows, if there is no t.", DATA)] = None
-    degrees: Annotated[bool, flag("--degrees", "Angles are in degrees.", DATA)] = False
-    delay: Annotated[float, opt("SECONDS", "Torques lag by this much.", DATA)] = 0.0
-    cutoff: Annotated[float | None, opt("HZ", "Of the motion; default: by its band.", DATA)] = None
-    torque_cutoff: Annotated[float | None, opt("HZ", "Of the torques; default: likewise.", DATA)] = None
-    decimate: Annotated[int | None, opt("ROWS", "One row in so many is kept.", DATA)] = None
+    dt: Annotated[float | None, opt("SECONDS", "Time between rows, for recordings without a column t.", DATA)] = None
+    degrees: Annotated[bool, flag("--degrees", "Read angles without a unit in degrees; default: radians.", DATA)] = (
+        False
+    )
+    delay: Annotated[float, opt("SECONDS", "Time by which torques lag behind positions.", DATA)] = 0.0
+    cutoff: Annotated[float | None, opt("HZ", "Cutoff frequency of the motion; default: by its bandwidth.", DATA)] = (
+        None
+    )
+    torque_cutoff: Annotated[float | None, opt("HZ", "Cutoff frequency of torques; default: likewise.", DATA)] = None
+    decimate: Annotated[int | None, opt("ROWS", DECIMATE, DATA)] = None
     minimum_speed: Annotated[float | None, opt("RATE", SLOW, DATA)] = None
-    validation: Annotated[str | None, opt("FILE", "Another recording to judge by.", DATA)] = None
+    validation: Annotated[
+        str | None, opt("FILE", "Recording to validate the fit by; default: blocks of the data.", DATA)
+    ] = None
 
 
 @command(
@@ -156,63 +177,59 @@ class Recorded:
 )
 def identify(
     robot: lw.Robot,
-    data: Annotated[list[str], arg("data", "Recordings, .csv or .npz: t, q1, ..., tau1, ...")],
-    recorded: Recorded,
-    columns: Annotated[list[str] | None, opt("Q=NAMES", "Names of columns: q=a,b, tau=c,d, t=e.", DATA)] = None,
-    gains: Annotated[str | None, opt("FACTORS", "From what was recorded to torques, one or n.", DATA)] = None,
-    no_rates: Annotated[bool, flag("--no-rates", "Pass over rates and accelerations.", DATA)] = False,
-    no_friction: Annotated[
-        bool, flag("--no-friction", "Torques have none: also the robot's is left out.", FIT)
-    ] = False,
-    no_rotors: Annotated[bool, flag("--no-rotors", "None to identify: the robot's are kept as they are.", FIT)] = False,
-    offset: Annotated[bool, flag("--offset", "Torque offsets of sensors.", FIT)] = False,
-    free: Annotated[list[str] | None, opt("LINKS", ALONE, FIT)] = None,
-    frame: Annotated[
-        str | None, opt("NAME", "In which --free shows the payload; default: the link's own.", FIT)
-    ] = None,
+    data: Annotated[list[str], arg("data", "Recordings (.csv or .npz) with columns t, q1, ..., tau1, ...")],
+    recorded: RecordingOptions,
+    columns: Annotated[list[str] | None, opt("Q=NAMES", NAMES, DATA)] = None,
+    gains: Annotated[str | None, opt("FACTORS", GAINS, DATA)] = None,
+    no_rates: Annotated[bool, flag("--no-rates", "Ignore recorded rates and accelerations.", DATA)] = False,
+    no_friction: Annotated[bool, flag("--no-friction", "Assume no friction, not even the robot's own.", FIT)] = False,
+    no_rotors: Annotated[bool, flag("--no-rotors", "Keep the robot's rotor inertias as they are.", FIT)] = False,
+    offset: Annotated[bool, flag("--offset", "Identify constant offsets of the torque sensors.", FIT)] = False,
+    free: Annotated[list[str] | None, opt("LINKS", FREE, FIT)] = None,
+    frame: Annotated[str | None, opt("NAME", "Frame of the payload of --free; default: the link's own.", FIT)] = None,
     no_physical: Annotated[
-        bool, flag("--no-physical", "Least squares, also if bodies are not physically consistent.", FIT)
+        bool, flag("--no-physical", "Use least squares alone; bodies may be physically inconsistent.", FIT)
     ] = False,
-    regularization: Annotated[float, opt("NUMBER", "Pull to the robot.", FIT)] = 0.1,
-    save: Annotated[str | None, opt("FILE", "Write the robot: .toml or .urdf.", OUTPUT)] = None,
+    regularization: Annotated[float, opt("NUMBER", "Weight of the distance to the nominal robot.", FIT)] = 0.1,
+    save: Annotated[str | None, opt("FILE", "Write the identified robot: .toml or .urdf.", OUTPUT)] = None,
     urdf_rotors: UrdfRotors = "refuse",
     json: Json = False,
     plot: Plot = None,
 ) -> int:
     """Masses, inertias, rotors and friction of a robot, from recorded motions and torques.
 
-    A recording is a table with a column for each joint, q1 or joint1_position, and for its torque, tau1 or effort_1;
-    rates and accelerations are taken if there are columns of them, and found by filtering and differentiation if not.
+    A recording is a table with a column for each joint (q1 or joint1_position) and for its torque (tau1 or effort_1).
+    Rates and accelerations without columns are found by filtering and differentiating the positions.
     """
     check_file(plot, "--plot", *PICTURES)
     check_file(save, "--save", ".toml", ".urdf")
-    chosen = None if free is None else [name.strip() for text in free for name in text.split(",")]
+    free_names = None if free is None else [name.strip() for text in free for name in text.split(",")]
     if frame is not None:
-        check_frame(robot, frame, chosen)
-    kept = no_rotors if chosen is None else not any(name.endswith(".rotor") for name in chosen)
-    check_rotors(robot, save, kept, urdf_rotors)
-    factors: Any = None if gains is None else numbers(gains, "--gains")
+        check_frame(robot, frame, free_names)
+    rotors_kept = no_rotors if free_names is None else not any(name.endswith(".rotor") for name in free_names)
+    check_rotors(robot, save, rotors_kept, urdf_rotors)
+    factors: Any = None if gains is None else parse_numbers(gains, "--gains")
     if factors is not None and len(factors) == 1:
         factors = factors[0]
     fit = lw.identify(
-        robot, list(data), columns=named_columns(columns), gains=factors, recorded_rates=not no_rates, offset=offset,
+        robot, list(data), columns=parse_columns(columns), gains=factors, recorded_rates=not no_rates, offset=offset,
         friction=not no_friction, rotors=not no_rotors, physical=not no_physical, regularization=regularization,
-        free=chosen, **vars(recorded),
+        free=free_names, **vars(recorded),
     )  # fmt: skip
-    with shown():
+    with tolerate_closed_pipe():
         if json:
             print_json(as_json(fit, frame))
         else:
             show(fit, frame)
     if save is not None:
-        write_by(lambda path: lw.save(fit.robot, path, urdf_rotors=cast(Any, urdf_rotors)), save, "")
+        write_file(lambda path: lw.save(fit.robot, path, urdf_rotors=cast(Any, urdf_rotors)), save, "")
     if plot is not None:
-        write_by(fit.plot, plot, "")
+        write_file(fit.plot, plot, "")
     return 0
 
 
 def check_frame(robot: lw.Robot, frame: str, free: list[str] | None) -> None:
-    """Before the fit, which takes its time."""
+    """Check the frame before the fit, which takes time."""
     if free is None:
         raise ValueError(f"--frame {frame}: the frame of a payload (expected --free too: the link that carries it)")
     place = robot.frame(frame)
@@ -222,23 +239,23 @@ def check_frame(robot: lw.Robot, frame: str, free: list[str] | None) -> None:
 
 
 def show(fit: lw.results.Identification, frame: str | None) -> None:
-    """The report, as wide as the terminal."""
+    """Print the report, as wide as the terminal."""
     from ...identification.report import sections
 
     for k, section in enumerate(sections(fit, frame)):
         if k and not gap.due:
             echo()
-        title(section.title)
+        print_title(section.title)
         if section.facts:
-            facts([(name, at_the_prompt(value)) for name, value in section.facts])
+            print_facts([(name, to_command_line(value)) for name, value in section.facts])
         if section.rows:
-            table(section.head, section.rows)
+            print_table(section.head, section.rows)
         for text in section.sentences:
-            below(at_the_prompt(f"{section.bullet}{text}"), "  ")
+            footnote(to_command_line(f"{section.bullet}{text}"), "  ")
 
 
-def check_rotors(robot: lw.Robot, save: str | None, kept: bool, urdf_rotors: str) -> None:
-    """URDF has no inertias of rotors: said before the fit, which takes its time."""
+def check_rotors(robot: lw.Robot, save: str | None, rotors_kept: bool, urdf_rotors: str) -> None:
+    """Refuse to save rotor inertias as URDF, before the fit, which takes time."""
     one_of(urdf_rotors, ROTORS, "--urdf-rotors")
     if save is None or not save.lower().endswith(".urdf"):
         if urdf_rotors != "refuse":
@@ -247,8 +264,8 @@ def check_rotors(robot: lw.Robot, save: str | None, kept: bool, urdf_rotors: str
     if urdf_rotors != "refuse":
         return
     some = any(link.joint.has_rotor for link in robot.links)
-    if some or not kept:
-        why = f"robot {robot.name!r} has some" if kept else "they are identified"
+    if some or not rotors_kept:
+        why = f"robot {robot.name!r} has some" if rotors_kept else "they are identified"
         raise ValueError(
             f"--save {save}: URDF has no place for rotor inertias, and {why} (expected .toml; --urdf-rotors"
             " transmission, where Drake and linkwise read them, and Pinocchio, MuJoCo and ROS do not; or --urdf-rotors"
@@ -276,12 +293,12 @@ def as_json(fit: lw.results.Identification, frame: str | None) -> dict[str, Any]
         "not_identifiable": dict(fit.not_identifiable),
         "bodies": bodies_as_json(fit),
         "payload": payloads_as_json(fit, frame),
-        "notes": [at_the_prompt(note) for note in fit.notes],
+        "notes": [to_command_line(note) for note in fit.notes],
     }
 
 
 def bodies_as_json(fit: lw.results.Identification) -> dict[str, Any]:
-    """Of each link mass, mass centre in its table frame, and whether it can exist."""
+    """Of each link: mass, mass centre in its table frame, whether it is physically consistent."""
     from ...identification.report import centre_of
 
     masses = {name: fit.parameters.names.index(f"{name}.m") for name in fit.certificates}
@@ -298,7 +315,7 @@ def bodies_as_json(fit: lw.results.Identification) -> dict[str, Any]:
 
 
 def payloads_as_json(fit: lw.results.Identification, frame: str | None) -> dict[str, Any]:
-    """What each free link has more than the nominal robot; empty without --free."""
+    """The payloads: each free link minus that of the nominal robot; empty without --free."""
     links = [fit.nominal.names[k] for k in fit.model.links] if fit.model.chosen else []
     loads = [fit.payload(link) for link in links] if frame is None else [fit.payload(frame)]
     keys = ("frame", "mass", "mass_sigma", "com", "com_sigma", "inertia", "inertia_sigma", "possible")

@@ -21,10 +21,10 @@ from ...figures import require_matplotlib
 from ..declare import arg, command, opt
 from ..options import Json
 from ..results import print_json
-from ..screen import echo, emit, facts, gap, note, table, title
+from ..screen import echo, emit, gap, note, print_facts, print_table, print_title
 from .bench import best_time
 
-STEPS = (  # what it is, the command line, and its pictures, which need matplotlib; {0} is the folder
+STEPS = (  # title, command line, its options for pictures, which need matplotlib; {0} is the folder
     ("A robot of the library", "", "linkwise draw stanford --q 0.4,1.2,0.3,0,0.5,0 --out {0}/stanford.png"),
     ("Its torques along the motion of Saha's paper", "linkwise torque stanford", "--plot {0}/torques.png"),
     ("What its bearings carry", "linkwise loads stanford --csv {0}/loads.csv", "--plot {0}/loads.png"),
@@ -42,7 +42,7 @@ STEPS = (  # what it is, the command line, and its pictures, which need matplotl
     ("Operations, by formulation", "linkwise count stanford inverse_dynamics", ""),
     ("C for its controller", "linkwise export stanford c gravity_torque --self-test --out {0}", ""),
 )
-GIVES = {  # what an optional package is for
+GIVES = {  # purpose of each optional package
     "matplotlib": "pictures: --plot, linkwise draw",
     "pyarrow": "--parquet; sweeps in Parquet files",
     "pandas": "tables in Python: recording.to_pandas()",
@@ -58,7 +58,7 @@ GIVES = {  # what an optional package is for
 }
 VARIABLES = ("LINKWISE_CACHE", "LINKWISE_KERNELS", "LINKWISE_THREADS", "NO_COLOR", "MPLBACKEND", "MPLCONFIGDIR")
 SECONDS = 0.05  # for each timing
-WANTED = 1e-12  # how far compiled and plain results may be apart
+TOLERANCE = 1e-12  # largest relative difference between compiled and plain results
 
 
 @command(
@@ -66,7 +66,9 @@ WANTED = 1e-12  # how far compiled and plain results may be apart
     ("linkwise demo --out here", "in another folder"),
 )
 def demo(
-    out: Annotated[str, opt("FOLDER", "Where pictures go.", None, "--out", "-o")] = "linkwise-demo",
+    out: Annotated[
+        str, opt("FOLDER", "Folder for pictures and files; default: linkwise-demo.", None, "--out", "-o")
+    ] = "linkwise-demo",
 ) -> int:
     """The main jobs in less than a minute: every step is a command line, which is shown, run and can be changed."""
     from .. import main
@@ -85,7 +87,7 @@ def demo(
         line = f"{always} {pictures}".strip() if drawn else always
         if not line:
             continue
-        title(heading)
+        print_title(heading)
         emit(f"$ {line.format(out)}", "cyan")
         words = [word.format(out) for word in shlex.split(line)]
         code = main(words[1:])
@@ -108,7 +110,7 @@ def doctor(json: Json = False) -> int:
 
     A kernel is compiled and compared with plain Python; the exit code is 1 where that fails.
     """
-    found: dict[str, Any] = {
+    report: dict[str, Any] = {
         "linkwise": versions(),
         "extras": extras(),
         "processor": processor(),
@@ -118,10 +120,10 @@ def doctor(json: Json = False) -> int:
         "environment": {name: os.environ[name] for name in VARIABLES if name in os.environ},
     }
     if json:
-        print_json(found)
+        print_json(report)
     else:
-        show(found)
-    return 0 if found["compiler"]["works"] else 1
+        show(report)
+    return 0 if report["compiler"]["works"] else 1
 
 
 def versions() -> dict[str, str]:
@@ -130,11 +132,11 @@ def versions() -> dict[str, str]:
         "source": str(Path(__file__).resolve().parents[2]),
         "python": f"{platform.python_version()} ({sys.executable})",
         "system": platform.platform(),
-        **{name: installed(name) or "missing" for name in ("numpy", "llvmlite", "typer", "rich")},
+        **{name: package_version(name) or "missing" for name in ("numpy", "llvmlite", "typer", "rich")},
     }
 
 
-def installed(package: str) -> str | None:
+def package_version(package: str) -> str | None:
     try:
         return version(package)
     except PackageNotFoundError:
@@ -143,7 +145,7 @@ def installed(package: str) -> str | None:
 
 def extras() -> dict[str, dict[str, Any]]:
     return {
-        package: {"version": installed(package), "extra": EXTRAS[package], "gives": gives}
+        package: {"version": package_version(package), "extra": EXTRAS[package], "gives": gives}
         for package, gives in GIVES.items()
     }
 
@@ -153,18 +155,18 @@ def processor() -> dict[str, Any]:
 
     host = host_target()
     known = [word[1:] for word in host.features.split(",") if word.startswith("+")]
-    named = [name for name in ("sse4.2", "avx", "avx2", "fma", "avx512f", "neon", "sve") if name in known]
+    features = [name for name in ("sse4.2", "avx", "avx2", "fma", "avx512f", "neon", "sve") if name in known]
     return {
         "name": host.name,
         "cores": os.cpu_count(),
         "vector_bits": 8 * host.vector_bytes,
         "fused": host.fused,
-        "features": named,
+        "features": features,
     }
 
 
 def gpu() -> dict[str, Any]:
-    """Whether target="cuda" works here: the driver, and the first GPU."""
+    """Whether target="cuda" works: the driver and the first GPU."""
     from ...targets.cuda.driver import device
 
     try:
@@ -174,7 +176,7 @@ def gpu() -> dict[str, Any]:
 
 
 def compiler() -> dict[str, Any]:
-    """Compile the inverse dynamics of an arm, and compare it with plain Python."""
+    """Compile the inverse dynamics of an arm and compare it with plain Python."""
     robot = lw.load("puma560")
     states = np.random.default_rng(0).normal(size=(3, 1000, robot.n))
     begin = time.perf_counter()
@@ -189,7 +191,7 @@ def compiler() -> dict[str, Any]:
     one = best_time(lambda: kernel(*states[:, 0]), SECONDS)
     many = best_time(lambda: kernel(*states), SECONDS) / states.shape[1]
     return {
-        "works": off < WANTED,
+        "works": off < TOLERANCE,
         "kernel": "inverse dynamics of the Puma 560",
         "seconds_to_compile_or_load": seconds,
         "relative_difference_from_python": off,
@@ -209,17 +211,17 @@ def cache_state() -> dict[str, Any]:
     return {"folder": str(folder), "files": files, "bytes": bytes_, "writable": os.access(there, os.W_OK)}
 
 
-def show(found: dict[str, Any]) -> None:
-    title("Linkwise")
-    facts(found["linkwise"].items())
+def show(report: dict[str, Any]) -> None:
+    print_title("Linkwise")
+    print_facts(report["linkwise"].items())
     echo()
-    table(
+    print_table(
         ["package", "version", "gives"],
-        [[name, extra["version"] or "-", extra["gives"]] for name, extra in found["extras"].items()],
+        [[name, extra["version"] or "-", extra["gives"]] for name, extra in report["extras"].items()],
         heading="Optional packages",
     )
-    cpu, code, kept = found["processor"], found["compiler"], found["cache"]
-    title("Compiler")
+    cpu, code, cache = report["processor"], report["compiler"], report["cache"]
+    print_title("Compiler")
     lines = [("processor", f"{cpu['name']}, {cpu['cores']} cores, vectors of {cpu['vector_bits']} bits")]
     lines += [("features", ", ".join(cpu["features"]) or "-")]
     if "error" in code:
@@ -232,14 +234,16 @@ def show(found: dict[str, Any]) -> None:
             ("", f"{code['microseconds_per_call']:.2f} µs for one call from Python"),
             ("", f"{code['nanoseconds_per_state_in_a_batch']:.0f} ns for a state in a batch"),
         ]
-    cuda = found["gpu"]
+    cuda = report["gpu"]
     lines += [("GPU", cuda["name"] if cuda["works"] else f'none for target="cuda": {cuda["error"]}')]
-    where = "off" if kept["folder"] is None else f"{kept['folder']}: {kept['files']} files, {size(kept['bytes'])}"
-    lines += [("cache", where if kept["writable"] or kept["folder"] is None else f"{where}; NOT WRITABLE")]
-    lines += [(name, value) for name, value in found["environment"].items()]
-    facts(lines)
+    where = (
+        "off" if cache["folder"] is None else f"{cache['folder']}: {cache['files']} files, {size_text(cache['bytes'])}"
+    )
+    lines += [("cache", where if cache["writable"] or cache["folder"] is None else f"{where}; NOT WRITABLE")]
+    lines += [(name, value) for name, value in report["environment"].items()]
+    print_facts(lines)
     echo()
-    missing = {extra["extra"] for extra in found["extras"].values() if extra["version"] is None}
+    missing = {extra["extra"] for extra in report["extras"].values() if extra["version"] is None}
     echo(
         f"To install what is missing: pip install 'linkwise[{','.join(sorted(missing))}]'"
         if missing
@@ -252,33 +256,36 @@ def show(found: dict[str, Any]) -> None:
     ("linkwise cache clear", "remove them; code is compiled again when needed"),
 )
 def cache(
-    action: Annotated[str | None, arg("action", "clear: remove the files", ("clear",))] = None, json: Json = False
+    action: Annotated[
+        str | None, arg("action", "clear removes the files; default: show their number and size", ("clear",))
+    ] = None,
+    json: Json = False,
 ) -> int:
     """Compiled code is kept in a folder of yours, so that a second start need not compile.
 
     LINKWISE_CACHE names another folder; LINKWISE_CACHE=off keeps nothing.
     """
-    from ...kernels import cache as kept
+    from ...kernels import cache as kernel_cache
 
     if action is not None:
         one_of(action, ("clear",), "the action")
-    folder = kept.folder()
-    removed = kept.clear() if action == "clear" and folder is not None else 0
-    files, bytes_ = kept.size() if folder is not None else (0, 0)
+    folder = kernel_cache.folder()
+    removed = kernel_cache.clear() if action == "clear" and folder is not None else 0
+    files, bytes_ = kernel_cache.size() if folder is not None else (0, 0)
     if json:
         print_json({"folder": folder, "files": files, "bytes": bytes_, "removed": removed})
     elif folder is None:
         emit("The cache is off.")
     elif action == "clear":
-        emit(f"Removed {counted(removed)} from {folder}{f'; {counted(files)} still there' if files else ''}.")
+        emit(f"Removed {file_count(removed)} from {folder}{f'; {file_count(files)} still there' if files else ''}.")
     else:
-        emit(f"folder  {folder}\nfiles   {files}\nsize    {size(bytes_)}")
+        emit(f"folder  {folder}\nfiles   {files}\nsize    {size_text(bytes_)}")
     return 1 if action == "clear" and files else 0
 
 
-def counted(number: int) -> str:
+def file_count(number: int) -> str:
     return f"{number} file{'' if number == 1 else 's'}"
 
 
-def size(bytes_: int) -> str:
+def size_text(bytes_: int) -> str:
     return f"{bytes_ / 1e6:,.1f} MB" if bytes_ >= 1e6 else f"{bytes_ / 1e3:.1f} kB"

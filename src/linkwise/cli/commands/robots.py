@@ -10,17 +10,23 @@ import linkwise as lw
 
 from ...errors import one_of
 from ..declare import OUTPUT, arg, command, flag, opt
-from ..inputs import numbers, states
-from ..options import PICTURES, Degrees, Json, Q, Reading, RobotArgument, UrdfRotors, robot_names
-from ..results import Tables, check_file, print_json, write_by
-from ..screen import echo, facts, note, room, sentence, table, title
+from ..inputs import parse_numbers, parse_states
+from ..options import PICTURES, Degrees, Json, LoadOptions, Q, RobotArgument, UrdfRotors, complete_robots
+from ..results import Tables, check_file, print_json, write_file
+from ..screen import echo, note, print_facts, print_sentence, print_table, print_title, terminal_width
 
 
 @command(
     ("linkwise robots", "all of them"),
     ("linkwise robots arm --json", "those with a word in their name or description"),
 )
-def robots(word: Annotated[str | None, arg("word", "Only robots with this word.")] = None, *, out: Tables) -> int:
+def robots(
+    word: Annotated[
+        str | None, arg("word", "Show only robots with this word in their name or description; default: all")
+    ] = None,
+    *,
+    out: Tables,
+) -> int:
     """The robots that come with Linkwise: their joints, mass, and where their numbers come from.
 
     Letters of joints, 2R for two of a kind: R revolute, P prismatic, H screw, C cylindrical, U universal, E planar,
@@ -30,31 +36,31 @@ def robots(word: Annotated[str | None, arg("word", "Only robots with this word."
     if word is not None:
         arms = [robot for robot in arms if word.lower() in f"{robot.name} {robot.about}".lower()]
     keys = ("name", "joints", "dof", "mass", "about")
-    found: list[tuple[Any, ...]] = [
+    facts: list[tuple[Any, ...]] = [
         (robot.name, robot.joints, robot.n, float(lw.total_mass(robot)), robot.about) for robot in arms
     ]
 
     def on_screen() -> None:
-        if not found:
+        if not facts:
             echo(f"No robot of the library has the word {word!r}.")
             return
-        rows = [[name, counted(joints), n, mass, first_sentence(about)] for name, joints, n, mass, about in found]
-        table(["name", "joints", "dof", "mass (kg)", "what it is"], rows)
-        sentence("Another robot: the name of a file in place of a name. More on one: linkwise describe NAME")
+        rows = [[name, group_joints(joints), n, mass, first_sentence(about)] for name, joints, n, mass, about in facts]
+        print_table(["name", "joints", "dof", "mass (kg)", "what it is"], rows)
+        print_sentence("Another robot: the name of a file in place of a name. More on one: linkwise describe NAME")
 
-    out.show(lambda: {"robots": [dict(zip(keys, row, strict=True)) for row in found]}, on_screen)
-    out.write(lambda: {key: [row[k] for row in found] for k, key in enumerate(keys)})
-    return 0 if found else 1
+    out.show(lambda: {"robots": [dict(zip(keys, row, strict=True)) for row in facts]}, on_screen)
+    out.write(lambda: {key: [row[k] for row in facts] for k, key in enumerate(keys)})
+    return 0 if facts else 1
 
 
-def counted(joints: str) -> str:
-    """RRPRRR as 2R P 3R."""
+def group_joints(joints: str) -> str:
+    """2R P 3R for RRPRRR."""
     runs = [(letter, len(list(run))) for letter, run in itertools.groupby(joints)]
     return " ".join(letter if count == 1 else f"{count}{letter}" for letter, count in runs)
 
 
 def first_sentence(text: str, most: int = 76) -> str:
-    """To its end, its colon or bracket, or a comma where it is long; or as many words as there is room for."""
+    """The first sentence, up to a colon or bracket; shortened at a comma or between words."""
     for end in (". ", ": ", " ("):
         text = text.split(end)[0]
     text = text if len(text) <= most else text.split(", ")[0]
@@ -70,12 +76,12 @@ def describe(robot: lw.Robot, json: Json = False) -> int:
     """A robot's table: where each joint sits, the bodies, drives, friction and limits, and what q is made of."""
     if json:
         keys = ("name", "about", "convention", "gravity", "joints", "n", "q_names", "v_names")
-        own = {{"n": "dof"}.get(key, key): getattr(robot, key) for key in keys}
-        print_json({**own, "mass": float(lw.total_mass(robot)), "links": [dict(row) for row in robot.rows]})
-    elif room() is None:
+        facts = {{"n": "dof"}.get(key, key): getattr(robot, key) for key in keys}
+        print_json({**facts, "mass": float(lw.total_mass(robot)), "links": [dict(row) for row in robot.rows]})
+    elif terminal_width() is None:
         echo(lw.describe(robot))
     else:
-        on_screen(robot)
+        show_robot(robot)
     return 0
 
 
@@ -83,25 +89,25 @@ OFTEN_EMPTY = ("Ixy", "Ixz", "Iyz", "rotation (rows)")
 EMPTY = ("0", "none")
 
 
-def on_screen(robot: lw.Robot) -> None:
-    """A robot's table in tables that fit the terminal."""
+def show_robot(robot: lw.Robot) -> None:
+    """Print a robot's table as tables that fit the terminal."""
     from ...robot.description import size_of, tables
     from ...robot.tables import CONVENTIONS
 
-    title(f"{robot.name}: {size_of(robot)}, {float(lw.total_mass(robot)):g} kg")
-    sentence(robot.about)
+    print_title(f"{robot.name}: {size_of(robot)}, {float(lw.total_mass(robot)):g} kg")
+    print_sentence(robot.about)
     echo()
     gravity = ", ".join(f"{float(x):g}" for x in robot.gravity)
-    facts([("convention", CONVENTIONS[robot.convention].meaning), ("gravity", f"({gravity}) m/s², base frame")])
+    print_facts([("convention", CONVENTIONS[robot.convention].meaning), ("gravity", f"({gravity}) m/s², base frame")])
     echo()
     for heading, (head, rows) in tables(robot).items():
         kept = [k for k, name in enumerate(head) if name not in OFTEN_EMPTY or any(row[k] not in EMPTY for row in rows)]
         picked = [[row[k] if head[k] not in OFTEN_EMPTY else row[k].replace(", ", ",") for k in kept] for row in rows]
-        table([head[k] for k in kept], picked, heading=heading[0].upper() + heading[1:])
+        print_table([head[k] for k in kept], picked, heading=heading[0].upper() + heading[1:])
 
 
 VIEWS = ("3d", "front", "side", "top", "plane")
-SIDES = "3d, front, side, top, plane, or azimuth,elevation in degrees; can be given several times."
+SIDES = "View: 3d, front, side, top, plane, or azimuth,elevation (degrees); can be repeated; default: plane or 3d."
 
 
 @command(
@@ -115,29 +121,40 @@ def draw(
     q: Q = None,
     degrees: Degrees = False,
     view: Annotated[list[str] | None, opt("VIEW", SIDES, known=VIEWS)] = None,
-    frames: Annotated[bool | None, flag("--frames/--no-frames", "The links' frames.")] = None,
-    labels: Annotated[bool | None, flag("--labels/--no-labels", "The links' names.")] = None,
-    centres: Annotated[bool | None, flag("--centres/--no-centres", "Centres of mass.")] = None,
-    bodies: Annotated[bool | None, flag("--bodies/--no-bodies", "Boxes of the links' inertia.")] = None,
-    out: Annotated[str | None, opt("FILE", "Default: the robot's name and .png", OUTPUT, "--out", "-o")] = None,
+    frames: Annotated[
+        bool | None, flag("--frames/--no-frames", "Draw the links' frames; default: for small robots.")
+    ] = None,
+    labels: Annotated[
+        bool | None, flag("--labels/--no-labels", "Write the links' names; default: for small robots.")
+    ] = None,
+    centres: Annotated[
+        bool | None, flag("--centres/--no-centres", "Draw the centres of mass; default: up to 40 links.")
+    ] = None,
+    bodies: Annotated[
+        bool | None, flag("--bodies/--no-bodies", "Draw boxes with the links' inertias; default: for floating links.")
+    ] = None,
+    out: Annotated[
+        str | None,
+        opt("FILE", "File to write: .png, .svg or .pdf; default: the robot's name and .png.", OUTPUT, "--out", "-o"),
+    ] = None,
 ) -> int:
     """A picture of the robot: links, joint axes, frames, centres of mass.
 
     At the zero position, or at --q; of several rows (@file.csv) the last is drawn in full and the others pale.
     """
-    views: Any = [view_of(each) for each in view or ()] or None
+    views: Any = [parse_view(each) for each in view or ()] or None
     target = f"{robot.name}.png" if out is None else out
     check_file(target, "--out", *PICTURES)
-    (at,) = states(robot, {"--q": ("q", q)}, degrees)
+    (at,) = parse_states(robot, {"--q": ("q", q)}, degrees)
     shown: dict[str, Any] = {"frames": frames, "labels": labels, "centres": centres, "bodies": bodies}
-    write_by(lambda path: lw.draw(robot, at, path, views=views, **shown), target, "")
+    write_file(lambda path: lw.draw(robot, at, path, views=views, **shown), target, "")
     return 0
 
 
-def view_of(text: str) -> str | tuple[float, float]:
-    """One by name, or azimuth and elevation."""
+def parse_view(text: str) -> str | tuple[float, float]:
+    """A view by name, or azimuth and elevation."""
     if "," in text:
-        angles = numbers(text.replace("deg", ""), "--view")
+        angles = parse_numbers(text.replace("deg", ""), "--view")
         if len(angles) != 2:
             raise ValueError(f"--view {text} has {len(angles)} numbers (expected azimuth,elevation in degrees)")
         return angles[0], angles[1]
@@ -155,8 +172,8 @@ NARROW = 80  # columns in a pipe
 )
 def compare(
     a: RobotArgument,
-    b: Annotated[str, arg("other", "The other robot.", robot_names)],
-    reading: Reading,
+    b: Annotated[str, arg("other", "The other robot: a name or a file", complete_robots)],
+    reading: LoadOptions,
     json: Json = False,
 ) -> int:
     """Whether two models of a robot have the same dynamics; if not, why.
@@ -169,15 +186,15 @@ def compare(
     if json:
         keys = ("a", "b", "same", "verdict", "first", "coordinates", "remaining")
         differences = [vars(difference) for difference in result.differences]
-        found = {key: getattr(result, key) for key in keys}
-        print_json({**found, "findings": result.table(), "differences": differences})
+        summary = {key: getattr(result, key) for key in keys}
+        print_json({**summary, "findings": result.table(), "differences": differences})
     else:
-        echo(result.text(room() or NARROW))
+        echo(result.text(terminal_width() or NARROW))
     return 0 if result.same else 1
 
 
 CONVENTIONS = ("standard", "modified", "frames")
-TABLE = "Of a .toml: standard or modified DH, or frames; default: as it is."
+TABLE = "Convention of the .toml: standard or modified (DH), or frames; default: the robot's own."
 
 
 @command(
@@ -188,7 +205,7 @@ TABLE = "Of a .toml: standard or modified DH, or frames; default: as it is."
 )
 def convert(
     robot: lw.Robot,
-    file: Annotated[str, arg("file", "What to write: .toml or .urdf")],
+    file: Annotated[str, arg("file", "File to write: .toml or .urdf")],
     to: Annotated[str | None, opt("CONVENTION", TABLE, known=CONVENTIONS)] = None,
     urdf_rotors: UrdfRotors = "refuse",
 ) -> int:
@@ -200,6 +217,6 @@ def convert(
     if to is not None:
         one_of(to, CONVENTIONS, "--to")
         robot = lw.convert(robot, cast(Any, to))
-    write_by(lambda path: lw.save(robot, path, urdf_rotors=cast(Any, urdf_rotors)), file, "")
+    write_file(lambda path: lw.save(robot, path, urdf_rotors=cast(Any, urdf_rotors)), file, "")
     note(f"{robot.name}: {robot.joints}, {robot.convention} table, {len(robot.rows)} rows")
     return 0

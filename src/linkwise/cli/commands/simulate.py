@@ -13,63 +13,71 @@ import linkwise as lw
 
 from ...trajectories.limits import outside_travel
 from ..declare import OUTPUT, STATE, arg, command, flag, opt
-from ..inputs import states
-from ..limits import shown as in_units
-from ..limits import unit_of, warn_of_start
-from ..motion import NAMES, Where, motion_of_paper, profile, zero_within
-from ..options import PROFILES, Degrees, Json, motions
-from ..results import STDOUT, Outputs, check_file, print_json, write_by, writing
-from ..screen import complain, echo, emit, sentence, table, warn
-from ..wording import at_the_prompt
+from ..inputs import parse_states
+from ..limits import limit_number as in_units
+from ..limits import limit_unit, warn_of_start
+from ..motion import TRAJECTORIES, MotionOptions, make_profile, paper_motion, zero_configuration
+from ..options import PROFILES, Degrees, Json, complete_trajectories
+from ..results import STDOUT, Outputs, check_file, file_errors_as_failures, print_json, write_file
+from ..screen import complain, echo, emit, print_sentence, print_table, to_command_line, warn
 
 CONTROL, INTEGRATION = "Control", "Integration"
 KP, KD = 100.0, 20.0
-START = "Start: numbers (0.1,pi/2,...), joints or links by name (link2=0.5), or @file.csv."
-ALONG = "Computed torque along a .csv file, or a trajectory by name, from the start to --target."
+START = (
+    "Start: numbers (0.1,pi/2,...), joints or links by name (link2=0.5), or a table (@file.csv); default: that of the"
+    " paper's motion, or zero."
+)
+ALONG = "Follow a .csv file, or a trajectory by name (to --target), under computed torque; default: none."
+INTEGRATOR = "Integration method: verner65 (default), dormand54, dop853, rk4, radau, ..."
+STEP = "Length of every step; required by methods with fixed steps (rk4), and by no others."
 
-ADVICE = re.compile(r" If a torque jumps there.*| The recording until then.*", re.DOTALL)  # for who writes Python
-STATES = re.compile(r", q = \[[^\]]*\], qd = \[[^\]]*\]")  # which the table shows, in fewer digits
+ADVICE = re.compile(r" If a torque jumps there.*| The recording until then.*", re.DOTALL)  # advice for Python code
+STATES = re.compile(r", q = \[[^\]]*\], qd = \[[^\]]*\]")  # the table shows them
 
 
 def integrators(incomplete: str) -> list[str]:
-    """For shells to complete; the modules of integrators are imported when one asks."""
+    """Completions; imports the integrators when a shell asks."""
     return [name for name in lw.methods(lw.simulate) if name.startswith(incomplete)]
 
 
 @dataclass(frozen=True)
 class Control:
-    """What acts on the joints."""
+    """Options for what acts on the joints."""
 
-    torque: Annotated[str | None, opt("STATE", "Constant torques, given likewise; default: none.", CONTROL)] = None
-    target: Annotated[str | None, opt("STATE", "Computed torque to a configuration.", CONTROL)] = None
-    follow: Annotated[str | None, opt("TRAJECTORY", ALONG, CONTROL, known=motions)] = None
-    kp: Annotated[float | None, opt("GAIN", "1/s²; default: 100.", CONTROL)] = None
-    kd: Annotated[float | None, opt("GAIN", "1/s; default: 20.", CONTROL)] = None
+    torque: Annotated[str | None, opt("STATE", "Constant torques, given as for --q0; default: none.", CONTROL)] = None
+    target: Annotated[
+        str | None, opt("STATE", "Configuration to reach under computed torque; default: none.", CONTROL)
+    ] = None
+    follow: Annotated[str | None, opt("TRAJECTORY", ALONG, CONTROL, known=complete_trajectories)] = None
+    kp: Annotated[float | None, opt("GAIN", "Position gain of computed torque, 1/s²; default: 100.", CONTROL)] = None
+    kd: Annotated[float | None, opt("GAIN", "Rate gain of computed torque, 1/s; default: 20.", CONTROL)] = None
 
 
 @dataclass(frozen=True)
 class Integration:
     """Arguments of `lw.simulate` by their own names."""
 
-    integrator: Annotated[
-        str, opt("NAME", "verner65 (default), dormand54, dop853, rk4, radau, ...", INTEGRATION, known=integrators)
-    ] = "verner65"
-    rtol: Annotated[float, opt("NUMBER", "Relative error; default: 1e-8.", INTEGRATION)] = 1e-8
-    dt: Annotated[float | None, opt("SECONDS", "Length of every step, where all are alike (rk4).", INTEGRATION)] = None
-    first_step: Annotated[float | None, opt("SECONDS", "Length of the first step, for the others.", INTEGRATION)] = None
-    max_steps: Annotated[int | None, opt("COUNT", "Default: ten million.", INTEGRATION, min=1)] = None
+    integrator: Annotated[str, opt("NAME", INTEGRATOR, INTEGRATION, known=integrators)] = "verner65"
+    rtol: Annotated[float, opt("NUMBER", "Relative error that a step may make; default: 1e-8.", INTEGRATION)] = 1e-8
+    dt: Annotated[float | None, opt("SECONDS", STEP, INTEGRATION)] = None
+    first_step: Annotated[
+        float | None, opt("SECONDS", "Length of the first step, for other methods; default: 1e-3.", INTEGRATION)
+    ] = None
+    max_steps: Annotated[
+        int | None, opt("COUNT", "Largest number of steps; default: ten million.", INTEGRATION, min=1)
+    ] = None
 
 
 @dataclass(frozen=True)
-class Files(Outputs):
-    """A recording and films too."""
+class SimulationOutputs(Outputs):
+    """Tables and pictures, a recording, films."""
 
-    save: Annotated[str | None, opt("FILE", "A recording for lw.load_recording: .npz.", OUTPUT)] = None
-    animate: Annotated[
-        list[str] | None, opt("FILE", "A film: .gif, .mp4 or .html; can be given several times.", OUTPUT)
-    ] = None
-    fps: Annotated[float | None, opt("NUMBER", "Of the film, pictures per second; default: 30.", OUTPUT)] = None
-    speed: Annotated[float | None, opt("FACTOR", "Of the film: 0.1 is slow motion; default: 1.", OUTPUT)] = None
+    save: Annotated[str | None, opt("FILE", "Write a recording for lw.load_recording: .npz.", OUTPUT)] = None
+    animate: Annotated[list[str] | None, opt("FILE", "Write a film: .gif, .mp4 or .html; can be repeated.", OUTPUT)] = (
+        None
+    )
+    fps: Annotated[float | None, opt("NUMBER", "Pictures per second of the film; default: 30.", OUTPUT)] = None
+    speed: Annotated[float | None, opt("FACTOR", "Speed of the film (0.1 is slow motion); default: 1.", OUTPUT)] = None
 
     def __post_init__(self) -> None:
         for name, ending in (("csv", ".csv"), ("parquet", ".parquet"), ("save", ".npz")):
@@ -97,42 +105,42 @@ def simulate(
     robot: lw.Robot,
     control: Control,
     integration: Integration,
-    out: Files,
+    out: SimulationOutputs,
     q0: Annotated[str | None, opt("STATE", START, STATE)] = None,
-    qd0: Annotated[str | None, opt("STATE", "Its rates; default: at rest.", STATE)] = None,
+    qd0: Annotated[str | None, opt("STATE", "Rates at the start, given as for --q0; default: zero.", STATE)] = None,
     degrees: Degrees = False,
-    duration: Annotated[float, opt("SECONDS", "How long.")] = 1.0,
-    friction: Annotated[bool, flag("--friction", "The joints' friction acts, smoothed.")] = False,
-    stick: Annotated[bool, flag("--stick", "The joints' friction acts, and they can stick.")] = False,
+    duration: Annotated[float, opt("SECONDS", "Duration of the simulation.")] = 1.0,
+    friction: Annotated[bool, flag("--friction", "Apply the friction of the joints, smoothed near rest.")] = False,
+    stick: Annotated[bool, flag("--stick", "Apply the friction of the joints, which then can stick.")] = False,
     limits: Annotated[bool, flag("--limits", "Stop where a joint reaches a limit of travel.")] = False,
-    samples: Annotated[int, opt("COUNT", "Of the result.", OUTPUT, min=2)] = 501,
+    samples: Annotated[int, opt("COUNT", "Number of samples of the result.", OUTPUT, min=2)] = 501,
 ) -> int:
     """The motion of a robot in time: let go, pushed by constant torques, or controlled.
 
-    Ctrl-C ends a simulation; what was computed until then is shown and written. The exit code is 1 where the end was
-    not reached, unless --limits stopped it. A table of starts (--q0 @starts.csv) is simulated side by side.
+    Ctrl-C ends a simulation; the results until then are shown and written. The exit code is 1 if the end was not
+    reached, unless --limits stopped it. The rows of a table (--q0 @starts.csv) are simulated side by side.
     """
     from ...recording.one_trajectory import until_end
 
-    film = film_of(out, duration)
+    film = film_options(out, duration)
     typed = {"--q0": ("q", q0), "--qd0": ("qd", qd0), "--torque": ("tau", control.torque)}
-    given, rates, law = states(robot, typed, degrees)
+    given, rates, law = parse_states(robot, typed, degrees)
     start = start_of(robot, given, control.follow, degrees)
-    wanted, said = reference(robot, start, control, duration, degrees)
-    if law is not None and wanted is not None:
+    goal, description = reference(robot, start, control, duration, degrees)
+    if law is not None and goal is not None:
         raise ValueError("--torque, and a controller by --target or --follow (expected one of them)")
-    if wanted is None and (control.kp is not None or control.kd is not None):
+    if goal is None and (control.kp is not None or control.kd is not None):
         raise ValueError("--kp and --kd belong to a controller (expected --target or --follow too)")
-    if wanted is not None:
+    if goal is not None:
         gains = KP if control.kp is None else control.kp, KD if control.kd is None else control.kd
-        law = lw.control.computed_torque(wanted, *gains, passive=[joint.joint for joint in robot.free_joints])
-    said = said if control.torque is None else "with constant torques"
-    brought = [] if given is not None or control.follow is not None else brought_to_limits(robot, start)
-    said += f" from the zero position, {' and '.join(brought)}" if brought else ""
+        law = lw.control.computed_torque(goal, *gains, passive=[joint.joint for joint in robot.free_joints])
+    description = description if control.torque is None else "with constant torques"
+    at_limits = [] if given is not None or control.follow is not None else joints_at_limits(robot, start)
+    description += f" from the zero position, {' and '.join(at_limits)}" if at_limits else ""
     if limits:
         warn_of_start(robot, start)
-        if brought:
-            names = ", ".join(text.partition(" brought")[0] for text in brought)
+        if at_limits:
+            names = ", ".join(text.partition(" brought")[0] for text in at_limits)
             warn(f"{names} starts at its limit: --q0 starts elsewhere")
     code, ended = 0, ""
     try:
@@ -141,66 +149,68 @@ def simulate(
             events=lw.control.joint_limits(robot) if limits else (), **vars(integration),
         )  # fmt: skip
     except lw.errors.SimulationError as error:
-        stiff = friction or stick or wanted is not None
-        run, code, ended = error.recording, 1, failed(str(error), integration.integrator, stiff)
+        stiff = friction or stick or goal is not None
+        run, code, ended = error.recording, 1, failure_text(str(error), integration.integrator, stiff)
     except lw.errors.SimulationInterrupted as error:
         run, code, ended = error.recording, 130, where_interrupted(error.recording, duration)
     run = until_end(run)
-    out.show(lambda: as_json(run, said), lambda: show(run, said))
+    out.show(lambda: as_json(run, description), lambda: show(run, description))
     try:
         write(run, out, film)
     except (ValueError, OSError, ImportError) as error:
         if not ended:
             raise
-        from ..app import message
+        from ..app import error_message
 
-        complain(f"{ended}\n{message(error)}")
+        complain(f"{ended}\n{error_message(error)}")
         return code
     if ended:
-        kept = f"is in {', '.join(out.paths)}" if out.paths else "is shown, and not written"
-        complain(f"{ended}\nWhat was computed {kept}.")
+        place = f"is in {', '.join(out.paths)}" if out.paths else "is shown, and not written"
+        complain(f"{ended}\nWhat was computed {place}.")
         return code
     return 1 if run.batch and not all(status in ("done", "stopped") for status in run.status.flat) else 0
 
 
 def start_of(robot: lw.Robot, given: Any, follow: str | None, degrees: bool) -> Any:
-    """The start that was given; otherwise that of the paper's motion, or the zero position."""
+    """The given start; otherwise that of the paper's motion, or the zero position."""
     if given is not None:
         return given
-    if follow is not None and follow not in NAMES:
-        return Where(follow, degrees=degrees).path(robot)[0](0.0).q
-    if (of_paper := motion_of_paper(robot)) is not None:
+    if follow is not None and follow not in TRAJECTORIES:
+        return MotionOptions(follow, degrees=degrees).resolve(robot)[0](0.0).q
+    if (of_paper := paper_motion(robot)) is not None:
         return np.array(of_paper[0], dtype=float)
-    return zero_within(robot)
+    return zero_configuration(robot)
 
 
-def brought_to_limits(robot: lw.Robot, start: Any) -> list[str]:
-    """Joints that stand at a limit since zero is outside their travel, in words."""
-    if motion_of_paper(robot) is not None:
+def joints_at_limits(robot: lw.Robot, start: Any) -> list[str]:
+    """Descriptions of joints that start at a limit, because zero is outside their travel."""
+    if paper_motion(robot) is not None:
         return []
     at = dict(zip(robot.q_names, start.tolist(), strict=True))
     outside = outside_travel(robot, lw.neutral(robot))
-    return [f"{x.joint} brought to its limit of {in_units(x, at[x.joint])} {unit_of(x)}" for x in outside]
+    return [f"{x.joint} brought to its limit of {in_units(x, at[x.joint])} {limit_unit(x)}" for x in outside]
 
 
 def reference(robot: lw.Robot, start: Any, control: Control, duration: float, degrees: bool) -> tuple[Any, str]:
-    """What the controller follows, and in words; None: nothing."""
+    """The configuration or trajectory to control to, or None; and its description."""
     follow = control.follow
     if follow is None and control.target is None:
         return None, "let go"
-    (goal,) = states(robot, {"--target": ("q", control.target)}, degrees)
+    (goal,) = parse_states(robot, {"--target": ("q", control.target)}, degrees)
     if follow is None:
         return goal, "under computed torque, to --target"
     if goal is None:
-        motion, words = Where(follow, duration=duration if follow in NAMES else None, degrees=degrees).path(robot)
+        motion, words = MotionOptions(
+            follow, duration=duration if follow in TRAJECTORIES else None, degrees=degrees
+        ).resolve(robot)
         return motion, f"under computed torque, {words}"
     if follow not in PROFILES:
         raise ValueError(f"--follow {follow} has an end of its own (expected no --target)")
-    return profile(robot, follow, start, goal, duration), f"under computed torque, along a {follow} to --target"
+    return make_profile(robot, follow, start, goal, duration), f"under computed torque, along a {follow} to --target"
 
 
-def film_of(out: Files, duration: float) -> dict[str, float]:
-    """The options of the films, which are refused before the simulation if they cannot be made."""
+def film_options(out: SimulationOutputs, duration: float) -> dict[str, float]:
+    """Options of the films; raises before the simulation where these cannot be made."""
     if len({Path(path) for path in out.films}) < len(out.films):
         raise ValueError(f"--animate {out.films[-1]}: a film is given twice (expected different files)")
     given = {name: x for name, x in (("fps", out.fps), ("speed", out.speed)) if x is not None}
@@ -211,17 +221,17 @@ def film_of(out: Files, duration: float) -> dict[str, float]:
     from ...drawing.film import check_film
 
     options = {"fps": 30.0, "speed": 1.0} | given
-    with writing():
+    with file_errors_as_failures():
         for path in out.films:
             check_film(Path(path), duration, **options)
     return options
 
 
-def failed(text: str, integrator: str, stiff: bool) -> str:
-    """Why a simulation ended early, and below that which options can help. `stiff`: with friction or a controller."""
+def failure_text(text: str, integrator: str, stiff: bool) -> str:
+    """Why a simulation ended early, and options that can help. `stiff`: with friction or a controller."""
     from ...ode.registry import integrator as integrator_named
 
-    why = STATES.sub("", ADVICE.sub("", at_the_prompt(text)))
+    why = STATES.sub("", ADVICE.sub("", to_command_line(text)))
     options = []
     if "--max-steps allows" in why:
         options.append("a larger --max-steps for a longer run")
@@ -240,26 +250,26 @@ def where_interrupted(run: lw.Recording, duration: float) -> str:
     return f"interrupted at {float(run.reached):.6g} s of {duration:g} s"
 
 
-def write(run: lw.Recording, out: Files, film: dict[str, Any]) -> None:
+def write(run: lw.Recording, out: SimulationOutputs, film: dict[str, Any]) -> None:
     for path in (out.csv, out.parquet, out.save):
         if path is not None:
-            write_by(run.save, path, ".csv" if path == STDOUT else Path(path).suffix)
+            write_file(run.save, path, ".csv" if path == STDOUT else Path(path).suffix)
     out.draw(run.plot)
     for each in out.films:
-        write_by(lambda path: run.animate(path, **film), each, "")
+        write_file(lambda path: run.animate(path, **film), each, "")
 
 
-def as_json(run: lw.Recording, said: str) -> dict[str, Any]:
+def as_json(run: lw.Recording, description: str) -> dict[str, Any]:
     keys = ("status", "reached", "steps", "rejected", "integrator", "rtol", "t", "q", "qd", "qdd", "tau", "energy")
-    names = {"robot": run.robot.name, "motion": said, "q_names": run.robot.q_names, "v_names": run.robot.v_names}
+    names = {"robot": run.robot.name, "motion": description, "q_names": run.robot.q_names, "v_names": run.robot.v_names}
     events = [{"trajectory": index, "t": t, "name": name} for index, t, name in run.event_list]
     return names | {key: getattr(run, key) for key in keys} | {"imbalance": run.imbalance, "events": events}
 
 
-def show(run: lw.Recording, said: str) -> None:
+def show(run: lw.Recording, description: str) -> None:
     summary = str(run.summary())
     head, _, rest = summary.partition("\n")
-    sentence(f"{head}, {said}")
+    print_sentence(f"{head}, {description}")
     echo(f"{rest}\n")
     if run.batch:
         return
@@ -267,9 +277,11 @@ def show(run: lw.Recording, said: str) -> None:
     last = int(sum(run.t <= float(run.reached))) - 1
     if q == v:
         rows = [[q[k], run.q[0, k], run.q[last, k], run.qd[last, k]] for k in range(run.robot.n)]
-        table(["joint", "q at start", f"q at {run.t[last]:g} s", "qd"], [[name, *map(float, x)] for name, *x in rows])
+        print_table(
+            ["joint", "q at start", f"q at {run.t[last]:g} s", "qd"], [[name, *map(float, x)] for name, *x in rows]
+        )
     else:
-        table(
+        print_table(
             ["coordinate", "at start", f"at {run.t[last]:g} s"],
             [[q[k], float(run.q[0, k]), float(run.q[last, k])] for k in range(len(q))],
         )
@@ -293,20 +305,20 @@ def sweep(
     --resume the exit code is 1 where chunks failed.
     """
     try:
-        found = lw.sweeps.open_sweep(folder)
+        state = lw.sweeps.open_sweep(folder)
     except lw.errors.RobotError:
         raise
     except ValueError as problem:
         raise OSError(str(problem)) from None  # the folder holds no sweep, or another version's
     if resume:
         try:
-            found = found.resume()
+            state = state.resume()
         except lw.errors.SweepInterrupted as interrupted:
             progress(folder, interrupted.sweep, errors, json)
             complain(f"interrupted; finished chunks are kept: linkwise sweep {folder} --resume goes on")
             return 130
-    progress(folder, found, errors, json)
-    return 1 if resume and found.failed else 0
+    progress(folder, state, errors, json)
+    return 1 if resume and state.failed else 0
 
 
 def progress(folder: str, sweep: lw.results.Sweep, errors: bool, json: bool) -> None:
