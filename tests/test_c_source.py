@@ -307,7 +307,7 @@ def test_no_name_of_the_standard_libraries_is_taken(compiler: str | None, tmp_pa
     if compiler is None:
         pytest.skip("runs where there is a C++ compiler")
     library = [*KEYWORDS.split(), *LIBRARY.split(), *(word + end for word in MATH.split() for end in ("", "f", "l"))]
-    names = c_names([*library, "M_PI", "NAN", "EOF", "sqrtf128", "FP_ZERO", "lgamma_r", "_Bool", "__x"], taken=())
+    names = c_names([*library, "M_PI", "NAN", "EOF", "sqrtf128", "FP_ZERO", "lgamma_r", "_Bool", "__x"], reserved=())
     assert len(set(names)) == len(names)
     headers = (
         "ctype",

@@ -104,7 +104,7 @@ def test_operations_on_numbers_alone_are_python_floats(op):
 
 
 def test_functions_of_numbers_alone_are_python_floats():
-    numbers = {rules.sin(2.0): math.sin, rules.cos(2.0): math.cos, rules.function("sqrt", 2.0): math.sqrt}
+    numbers = {rules.sin(2.0): math.sin, rules.cos(2.0): math.cos, rules.apply_function("sqrt", 2.0): math.sqrt}
     for found, function in numbers.items():
         assert is_same(found, function(2.0))
     assert is_same(rules.neg(3), -3.0)

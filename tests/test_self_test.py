@@ -16,7 +16,7 @@ import pytest
 import linkwise as lw
 from effort import rest_slow
 from linkwise.export import self_test_states
-from linkwise.export.self_test_states import SelfTest, samples
+from linkwise.export.self_test_states import SelfTest, make_self_test
 from linkwise.graph import MEANING, Node, Program
 from linkwise.graph.sensitivity import Dependence, Sensitivity
 from linkwise.tracing.tracing import prefer_fewest
@@ -295,7 +295,7 @@ def test_every_operand_is_tested_or_listed_as_not_tested(name: str, dtype: str) 
     function, arm, keywords = FUNCTIONS.get(name, (unreachable, PLANAR, {}))
     with prefer_fewest():
         program = lw.trace(function, arm, **keywords)
-        test = samples(function, arm, program, keywords, dtype)
+        test = make_self_test(function, arm, program, keywords, dtype)
     noticed = noticing(program, test)
     listed = test.chosen.operands
     every = {(node.index, k) for node in program.nodes for k in range(len(node.args))}
@@ -324,7 +324,7 @@ def test_every_mistake_in_a_condition_is_noticed(law: Any, arm: str) -> None:
     robot = lw.load(arm)
     with prefer_fewest():
         program = lw.trace(law, robot)
-        test = samples(law, robot, program, {}, "float64")
+        test = make_self_test(law, robot, program, {}, "float64")
     noticed = noticing(program, test)
     choices = [node for node in program.nodes if node.op in ("where_lt", "where_le")]
     assert len(choices) >= 2 * robot.n
@@ -339,7 +339,7 @@ def test_limits_hide_no_threshold_and_no_constant(law: Any, arm: str) -> None:
     """Of each joint, though only some rates let a threshold show; |x| is tested on both sides."""
     robot = lw.load(arm)
     program = lw.trace(law, robot)
-    test = samples(law, robot, program, {}, "float64")
+    test = make_self_test(law, robot, program, {}, "float64")
     noticed = noticing(program, test)
     constants = [(node, k) for node in program.nodes for k, x in enumerate(node.args) if x.op == "const"]
     tried = [(node, k, factor) for node, k in constants if node.args[k].payload for factor in (1.01, 0.99, -1.0)]

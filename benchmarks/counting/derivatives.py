@@ -8,7 +8,7 @@ from typing import Any
 
 import linkwise as lw
 from linkwise.graph import count
-from linkwise.graph.derivative import Moves
+from linkwise.graph.derivative import TangentMap
 from linkwise.graph.derivative import derivative as graph_derivative
 
 DERIVED = {  # the method that is differentiated, and the closed form
@@ -29,7 +29,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 def by_mode(function: str, mode: str, arm: lw.Robot) -> lw.results.Count:
     """Both derivatives, by q and by qd, of the shortest text in one program: what they share counts once."""
     program = lw.trace(getattr(lw, function), arm, method=DERIVED[function][0])
-    moves = {"q": Moves(arm.n, arm.coordinates.configuration_rates)} if arm.quaternions else {}
+    moves = {"q": TangentMap(arm.n, arm.coordinates.configuration_rates)} if arm.quaternions else {}
     return count(graph_derivative(program, ("q", "qd"), mode, moves))
 
 

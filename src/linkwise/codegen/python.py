@@ -9,7 +9,7 @@ from ..graph import Node, Port, Program, count
 from ..graph.assignments import assignments
 from ..graph.rules import COMPARED, NUMPY_NAMES
 from ..graph.text import WORDS as CHOICES
-from ..graph.text import expression
+from ..graph.text import expression_text
 
 IMPORTED = {
     **{op: op for op in ("sin", "cos", "sqrt", "sign")},
@@ -36,7 +36,7 @@ def python_text(program: Program, name: str, about: str) -> str:
     head = [f"from numpy import {', '.join(functions)}", "", ""] if functions else []
     arguments = ", ".join(inputs.values())
     results = [
-        nested_list([expression(n, named, WORDS) for n in flat], port.shape)
+        nested_list([expression_text(n, named, WORDS) for n in flat], port.shape)
         for port, flat in zip(program.outputs, program.results, strict=True)
     ]
     return "\n".join(

@@ -14,7 +14,7 @@ from ..api.singular import all_finite, explain_non_finite, explain_states
 from ..api.states import REAL, as_array, finite_states, library_of, nan_unless, promote_dtypes, reference_array
 from ..errors import one_of
 from ..graph import Count, Port, Program, count, evaluate
-from ..graph.derivative import Moves
+from ..graph.derivative import TangentMap
 from ..kernels import dispatch
 from ..kernels.interface import batch_of
 from ..kernels.lock import LOCK
@@ -166,10 +166,10 @@ class DerivedFunction(Prepared):
         return self.function_inputs
 
     @property
-    def moves(self) -> dict[str, Moves]:
+    def moves(self) -> dict[str, TangentMap]:
         """The directions of configurations with quaternions: along the velocities."""
         rates = self.robot.coordinates.configuration_rates
-        return {port.name: Moves(self.robot.n, rates) for port in self.function_inputs if port.quaternions}
+        return {port.name: TangentMap(self.robot.n, rates) for port in self.function_inputs if port.quaternions}
 
     def of(self, robot: Robot) -> DerivedFunction:
         """The same function for this robot."""

@@ -9,7 +9,7 @@ from ..errors import one_of
 from ..graph import Node, Port, Program, count
 from ..graph import products as of_programs
 from ..graph.derivative import derivative as differentiate
-from ..graph.derivative import own_shape
+from ..graph.derivative import derivative_shape
 from ..kernels.sources import qualified_name
 from ..lazy import cached_property
 from ..robot import Robot
@@ -91,7 +91,7 @@ class Derivative(DerivedFunction):
         modes: tuple[str, ...] = (self._mode,)
         if self._mode == "fewest":
             ports = [port for port in self.function_inputs if port.name in self.names]
-            directions = sum(Port("", own_shape(port, self.moves.get(port.name))).size for port in ports)
+            directions = sum(Port("", derivative_shape(port, self.moves.get(port.name))).size for port in ports)
             few = sum(port.size for port in original.outputs) < directions
             modes = ("forward", "reverse") if few else ("forward",)
         programs = {mode: differentiate(original, self.names, mode, self.moves, self._value) for mode in modes}
@@ -135,7 +135,7 @@ class JacobianVector(Product):
     @cached_property
     def inputs(self) -> tuple[Port, ...]:
         ports = {port.name: port for port in self.function_inputs}
-        more = of_programs.directions([ports[name] for name in self.names], self.moves, self.function_inputs)
+        more = of_programs.tangent_ports([ports[name] for name in self.names], self.moves, self.function_inputs)
         cut = len(ports) - len(self.symbols)
         return (*self.function_inputs[:cut], *more, *self.function_inputs[cut:])
 

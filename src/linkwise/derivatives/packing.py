@@ -10,7 +10,7 @@ import numpy as np
 
 from ..api.states import Array, library_of
 from ..graph import Program
-from ..graph.packing import packed as packed_program
+from ..graph.passes import pack_results as packed_program
 from ..lazy import cached_property
 from ..robot import Robot
 from ..tracing.tracing import function_name, prefer_fewest

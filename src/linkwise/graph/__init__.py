@@ -1,4 +1,4 @@
-"""Expressions as a graph of shared nodes: the rules that make them, their grammar, their meaning, their count."""
+"""Expressions as a graph of shared nodes: folding rules, grammar, interpreter, operation count."""
 
 from .arrays import TracedArray, as_traced
 from .counting import Count, count

@@ -1,7 +1,7 @@
-"""Arrays of nodes on which NumPy's functions do what they do on arrays of numbers: np.tanh(q), np.where(q > 0, a, b).
+"""Arrays of nodes, on which NumPy's functions work as on arrays of numbers: np.tanh(q), np.where(q > 0, a, b).
 
-An object array of nodes takes arithmetic as it is. What NumPy asks of its elements by comparing them (minimum, clip,
-sign, <), and functions that plain numbers among the elements do not carry with them, is done here, element by element.
+Object arrays of nodes support arithmetic. The functions for which NumPy compares elements (minimum, clip, sign, <) or
+calls methods that plain numbers lack are implemented here, element by element.
 """
 
 from __future__ import annotations
@@ -17,43 +17,43 @@ from .conditions import Condition, as_number, comparison, is_truth
 
 
 def clip(x: Any, low: Any, high: Any) -> Any:
-    """In NumPy's order: where the bounds are crossed, the upper one."""
+    """Clip in NumPy's order: where low > high, the result is high."""
     least = x if low is None else rules.extreme("max", x, low)
     return least if high is None else rules.extreme("min", least, high)
 
 
-def of_truths(on_truths: Callable[..., Any], on_others: Callable[..., Any]) -> Callable[..., Any]:
-    """An operation on conditions and truth values, and on whatever else has it."""
+def logical_or_numeric(on_truths: Callable[..., Any], on_others: Callable[..., Any]) -> Callable[..., Any]:
+    """Dispatch: one function for conditions and truth values, another for other operands."""
     return lambda *xs: on_truths(*xs) if all(map(is_truth, xs)) else on_others(*xs)
 
 
-def of_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
-    """An operation on numbers, in which a condition counts as 1 or 0."""
+def numeric(function: Callable[..., Any]) -> Callable[..., Any]:
+    """An operation on numbers, for which a condition counts as 1 or 0."""
     return lambda *xs: function(*map(as_number, xs))
 
 
-def compare(name: str, swapped: bool = False) -> Callable[[Any, Any], Any]:
-    return of_numbers(lambda a, b: comparison(name, b, a) if swapped else comparison(name, a, b))
+def compare_numbers(name: str, swapped: bool = False) -> Callable[[Any, Any], Any]:
+    return numeric(lambda a, b: comparison(name, b, a) if swapped else comparison(name, a, b))
 
 
-def truth(x: Any) -> Any:
-    """A number as a condition: whether it is not zero."""
-    return x if is_truth(x) else conditions.negation(comparison("where_eq", x, 0.0))
+def as_condition(x: Any) -> Any:
+    """A number as a condition: it is not zero."""
+    return x if is_truth(x) else conditions.logical_not(comparison("where_eq", x, 0.0))
 
 
-def plus(a: Any, b: Any) -> Any:
-    """NumPy's sum of two truth values is whether either holds; `Condition` itself refuses it."""
-    return conditions.either(a, b) if is_truth(a) and is_truth(b) else as_number(a) + as_number(b)
+def add(a: Any, b: Any) -> Any:
+    """NumPy's sum, which is the logical or of two truth values; `Condition` itself refuses it."""
+    return conditions.logical_or(a, b) if is_truth(a) and is_truth(b) else as_number(a) + as_number(b)
 
 
-def step(x: Any, at_zero: Any) -> Any:
-    """0 below 0, 1 above; NaN stays NaN."""
+def heaviside(x: Any, at_zero: Any) -> Any:
+    """0 for x < 0, 1 for x > 0, `at_zero` at 0; NaN stays NaN."""
     rest = rules.where("where_eq", x, 0.0, at_zero, x)
     return rules.where("where_lt", x, 0.0, 0.0, rules.where("where_lt", 0.0, x, 1.0, rest))
 
 
-def length(square: Any) -> Any:
-    """The root of a sum of squares; at 0 its slope is 0, as that of |x|, where that of a root would be NaN."""
+def root_of_square(square: Any) -> Any:
+    """The root of a sum of squares. Its slope at 0 is 0, as that of |x|; that of sqrt would be NaN."""
     return rules.where("where_eq", square, 0.0, 0.0, rules.OPERATIONS["sqrt"](square))
 
 
@@ -72,37 +72,37 @@ FUNCTIONS_OF_ONE: dict[str, Callable[[Any], Any]] = {  # by NumPy's names
     **dict.fromkeys(("deg2rad", "radians"), lambda x: rules.mul(x, np.pi / 180.0)),
     **dict.fromkeys(("rad2deg", "degrees"), lambda x: rules.mul(x, 180.0 / np.pi)),
 }
-ELEMENTWISE: dict[str, tuple[int, Callable[..., Any]]] = {  # functions of NumPy, by name, with how many operands
-    **{name: (1, of_numbers(function)) for name, function in FUNCTIONS_OF_ONE.items()},
-    "real": (1, of_numbers(lambda x: x)),  # which np.var asks for
-    "add": (2, plus),
-    "arctan2": (2, of_numbers(rules.atan2)),
-    "hypot": (2, of_numbers(lambda a, b: length(rules.add(rules.mul(a, a), rules.mul(b, b))))),
-    "multiply": (2, of_truths(conditions.both, of_numbers(operator.mul))),
+ELEMENTWISE: dict[str, tuple[int, Callable[..., Any]]] = {  # functions of NumPy, with their number of operands
+    **{name: (1, numeric(function)) for name, function in FUNCTIONS_OF_ONE.items()},
+    "real": (1, numeric(lambda x: x)),  # np.var calls it
+    "add": (2, add),
+    "arctan2": (2, numeric(rules.atan2)),
+    "hypot": (2, numeric(lambda a, b: root_of_square(rules.add(rules.mul(a, a), rules.mul(b, b))))),
+    "multiply": (2, logical_or_numeric(conditions.logical_and, numeric(operator.mul))),
     "subtract": (2, lambda a, b: a - b if is_truth(a) and is_truth(b) else as_number(a) - as_number(b)),
-    "divide": (2, of_numbers(operator.truediv)),
-    "power": (2, of_numbers(operator.pow)),
-    "heaviside": (2, of_numbers(step)),
-    "minimum": (2, of_truths(conditions.both, of_numbers(rules.OPERATIONS["min"]))),
-    "maximum": (2, of_truths(conditions.either, of_numbers(rules.OPERATIONS["max"]))),
-    "clip": (3, of_numbers(clip)),
-    "less": (2, compare("where_lt")),
-    "less_equal": (2, compare("where_le")),
-    "greater": (2, compare("where_lt", swapped=True)),
-    "greater_equal": (2, compare("where_le", swapped=True)),
+    "divide": (2, numeric(operator.truediv)),
+    "power": (2, numeric(operator.pow)),
+    "heaviside": (2, numeric(heaviside)),
+    "minimum": (2, logical_or_numeric(conditions.logical_and, numeric(rules.OPERATIONS["min"]))),
+    "maximum": (2, logical_or_numeric(conditions.logical_or, numeric(rules.OPERATIONS["max"]))),
+    "clip": (3, numeric(clip)),
+    "less": (2, compare_numbers("where_lt")),
+    "less_equal": (2, compare_numbers("where_le")),
+    "greater": (2, compare_numbers("where_lt", swapped=True)),
+    "greater_equal": (2, compare_numbers("where_le", swapped=True)),
     "equal": (2, conditions.equal),
-    "not_equal": (2, lambda a, b: conditions.negation(conditions.equal(a, b))),
-    "logical_and": (2, lambda a, b: conditions.both(truth(a), truth(b))),
-    "logical_or": (2, lambda a, b: conditions.either(truth(a), truth(b))),
-    "logical_xor": (2, lambda a, b: conditions.unequal(truth(a), truth(b))),
-    "logical_not": (1, lambda a: conditions.negation(truth(a))),
-    "bitwise_and": (2, of_truths(conditions.both, operator.and_)),
-    "bitwise_or": (2, of_truths(conditions.either, operator.or_)),
-    "bitwise_xor": (2, of_truths(conditions.unequal, operator.xor)),
-    "invert": (1, of_truths(conditions.negation, operator.invert)),
+    "not_equal": (2, lambda a, b: conditions.logical_not(conditions.equal(a, b))),
+    "logical_and": (2, lambda a, b: conditions.logical_and(as_condition(a), as_condition(b))),
+    "logical_or": (2, lambda a, b: conditions.logical_or(as_condition(a), as_condition(b))),
+    "logical_xor": (2, lambda a, b: conditions.logical_xor(as_condition(a), as_condition(b))),
+    "logical_not": (1, lambda a: conditions.logical_not(as_condition(a))),
+    "bitwise_and": (2, logical_or_numeric(conditions.logical_and, operator.and_)),
+    "bitwise_or": (2, logical_or_numeric(conditions.logical_or, operator.or_)),
+    "bitwise_xor": (2, logical_or_numeric(conditions.logical_xor, operator.xor)),
+    "invert": (1, logical_or_numeric(conditions.logical_not, operator.invert)),
 }
-NOTHING = {np.add: 0.0, np.multiply: 1.0}  # what they give of no numbers
-COMPARING = (np.fmax, np.fmin)  # functions that NumPy would do by comparing
+IDENTITIES = {np.add: 0.0, np.multiply: 1.0}
+COMPARING_UFUNCS = (np.fmax, np.fmin)  # NumPy compares elements in these
 UFUNCS = {name: np.frompyfunc(function, operands, 1) for name, (operands, function) in ELEMENTWISE.items()}
 
 
@@ -110,15 +110,15 @@ class TracedArray(np.ndarray):
     """An object array of nodes and plain numbers, or of conditions."""
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
-        return applied(ufunc, method, *inputs, **keywords)
+        return apply_ufunc(ufunc, method, *inputs, **keywords)
 
     def __array_function__(self, function: Any, types: Any, args: Any, keywords: Any) -> Any:
-        return called(function, args, keywords)
+        return call_function(function, args, keywords)
 
     def astype(self, dtype: Any, *args: Any, **keywords: Any) -> Any:
-        """As floats nodes stay what they are, and conditions become 1 or 0."""
+        """Convert to float: conditions become 1 or 0, nodes stay."""
         if np.dtype(dtype) == np.float64:
-            return traced_result(AS_NUMBERS(boxed(self)))
+            return traced_result(AS_NUMBERS(as_operand(self)))
         if np.dtype(dtype) != object:
             raise TypeError(f"astype({np.dtype(dtype)}) cannot be traced (expected float: no other rounding is known)")
         return super().astype(dtype, *args, **keywords)
@@ -135,10 +135,10 @@ class TracedArray(np.ndarray):
         return super().__getitem__(index)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        """Where the index is a condition, the number is chosen there: x[x > 1] = 1."""
+        """Assign; an index may be a condition: x[x > 1] = 1."""
         if not is_mask(index):
             super().__setitem__(index, value)
-        elif np.ndim(boxed(value)) or np.shape(index) != self.shape:
+        elif np.ndim(as_operand(value)) or np.shape(index) != self.shape:
             raise TypeError(
                 "x[condition] = values can be traced for a condition of the shape of x and one number (expected"
                 " np.where(condition, values, x))"
@@ -151,7 +151,7 @@ class TracedArray(np.ndarray):
 
 
 def as_traced(array: np.ndarray) -> np.ndarray:
-    """The same array; where it has nodes, with NumPy's functions for them."""
+    """The array, as a TracedArray if it has nodes."""
     return array.view(TracedArray) if any(is_traced(x) for x in array.flat) else array
 
 
@@ -160,19 +160,19 @@ def is_traced(x: Any) -> bool:
 
 
 def is_mask(index: Any) -> bool:
-    """Whether an index has conditions, which choose elements that are not known yet."""
+    """Whether an index has conditions."""
     return isinstance(index, Condition) or (
         isinstance(index, np.ndarray) and index.dtype == object and any(map(is_traced, index.flat))
     )
 
 
-def all_truths(x: Any) -> bool:
-    """Whether NumPy would have an array of truth values here."""
+def all_truth_values(x: Any) -> bool:
+    """Whether all elements are conditions or truth values."""
     return all(map(is_truth, np.ravel(x)))
 
 
-def boxed(x: Any) -> Any:
-    """An operand for NumPy's own functions: a plain array, or what it was."""
+def as_operand(x: Any) -> Any:
+    """An operand for NumPy's own functions: TracedArrays as plain arrays, nodes as 0-d arrays."""
     if isinstance(x, TracedArray):
         return x.view(np.ndarray)
     if is_traced(x):
@@ -183,7 +183,7 @@ def boxed(x: Any) -> Any:
 
 
 def traced_result(x: Any) -> Any:
-    """An array on which NumPy's functions are ours; truth values that are all known are NumPy's own."""
+    """An object array as a TracedArray; an array of known truth values with dtype bool."""
     if not isinstance(x, np.ndarray) or x.dtype != object:
         return x
     if x.size and all(isinstance(each, (bool, np.bool_)) for each in x.flat):
@@ -191,38 +191,40 @@ def traced_result(x: Any) -> Any:
     return x.view(TracedArray)
 
 
-def applied(ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
-    """A ufunc on arrays of nodes, or on nodes."""
-    own, operands = UFUNCS.get(ufunc.__name__, ufunc), list(map(boxed, inputs))
+def apply_ufunc(ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
+    """Apply a ufunc to nodes or arrays of nodes."""
+    implementation, operands = UFUNCS.get(ufunc.__name__, ufunc), list(map(as_operand, inputs))
     if "out" in keywords:
-        keywords["out"] = tuple(map(boxed, keywords["out"]))
-    if keywords.get("dtype") is not None and has_numbers(ufunc, np.dtype(keywords.pop("dtype"))):
-        operands = [boxed(AS_NUMBERS(x)) for x in operands]
+        keywords["out"] = tuple(map(as_operand, keywords["out"]))
+    if keywords.get("dtype") is not None and asks_for_numbers(ufunc, np.dtype(keywords.pop("dtype"))):
+        operands = [as_operand(AS_NUMBERS(x)) for x in operands]
     if keywords.get("where") is True:
         del keywords["where"]
     if "where" in keywords:
         check_where(ufunc, method, keywords)
-        if method == "reduce" and ufunc in NOTHING:
-            keywords.setdefault("initial", NOTHING[ufunc])
-    if method != "__call__" and ufunc in (np.add, np.multiply):  # sums and products of truth values are numbers
-        own, operands[0] = ufunc, boxed(AS_NUMBERS(operands[0]))
-    if method != "__call__" and ufunc in (np.logical_and, np.logical_or):  # of one element too
-        operands[0] = boxed(TRUTHS(operands[0]))
+        if method == "reduce" and ufunc in IDENTITIES:
+            keywords.setdefault("initial", IDENTITIES[ufunc])
+    if method != "__call__" and ufunc in (np.add, np.multiply):  # NumPy counts truth values
+        implementation, operands[0] = ufunc, as_operand(AS_NUMBERS(operands[0]))
+    if method != "__call__" and ufunc in (np.logical_and, np.logical_or):  # also of a single element
+        operands[0] = as_operand(AS_CONDITIONS(operands[0]))
     if ufunc is np.matmul and method == "__call__":
-        numbers = traced_result(np.matmul(*(boxed(AS_NUMBERS(x)) for x in operands), **keywords))
-        return traced_result(TRUTHS(boxed(numbers))) if all(map(all_truths, operands)) else numbers
-    if own is ufunc and (all("O" not in types for types in ufunc.types) or ufunc in COMPARING):  # for numbers alone
+        numbers = traced_result(np.matmul(*(as_operand(AS_NUMBERS(x)) for x in operands), **keywords))
+        return traced_result(AS_CONDITIONS(as_operand(numbers))) if all(map(all_truth_values, operands)) else numbers
+    if implementation is ufunc and (
+        all("O" not in types for types in ufunc.types) or ufunc in COMPARING_UFUNCS
+    ):  # it has no loop for objects
         node = next(x for operand in operands for x in np.asarray(operand).flat if is_traced(x))
-        from .node import untraceable  # which imports this file
+        from .node import untraceable_error  # late: it imports this module
 
-        raise untraceable(node, f"np.{ufunc.__name__}")
-    if own is not ufunc and method == "reduce":
-        return traced_result(reduced(own, operands[0], **keywords))
-    return traced_result(getattr(own, method)(*operands, **keywords))
+        raise untraceable_error(node, f"np.{ufunc.__name__}")
+    if implementation is not ufunc and method == "reduce":
+        return traced_result(reduce_axes(implementation, operands[0], **keywords))
+    return traced_result(getattr(implementation, method)(*operands, **keywords))
 
 
-def has_numbers(ufunc: Any, dtype: np.dtype[Any]) -> bool:
-    """Whether a result of this dtype is numbers, in which conditions count as 1 or 0; others than float are refused."""
+def asks_for_numbers(ufunc: Any, dtype: np.dtype[Any]) -> bool:
+    """Whether a result of this dtype has numbers, not truth values. Number types other than float are refused."""
     if dtype.kind == "O" or (dtype.kind == "b" and all(types[-1] in "?O" for types in ufunc.types)):
         return False  # np.any and np.all ask for truth values
     if dtype != np.float64:
@@ -243,32 +245,36 @@ def check_where(ufunc: Any, method: str, keywords: dict[str, Any]) -> None:
         )
 
 
-def reduced(own: Any, x: Any, axis: Any = 0, keepdims: bool = False, **keywords: Any) -> Any:
-    """Over one axis after another: NumPy does not know that our functions allow several."""
+def reduce_axes(ufunc: Any, x: Any, axis: Any = 0, keepdims: bool = False, **keywords: Any) -> Any:
+    """Reduce one axis after another: NumPy refuses several axes for ufuncs made by frompyfunc."""
     x = np.asarray(x)
     axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     if len(axes) < 2 or keywords.keys() & {"out", "where"}:
-        return own.reduce(x, axis=axis, keepdims=keepdims, **keywords)
-    own_axes = sorted({range(x.ndim)[k] for k in axes})
-    for k in own_axes:
-        x = own.reduce(x, axis=k, keepdims=True, **(keywords if k == own_axes[-1] else {}))  # `initial` counts once
-    return x if keepdims else boxed(x.reshape([size for k, size in enumerate(x.shape) if k not in own_axes]))[()]
+        return ufunc.reduce(x, axis=axis, keepdims=keepdims, **keywords)
+    sorted_axes = sorted({range(x.ndim)[k] for k in axes})
+    for k in sorted_axes:
+        x = ufunc.reduce(
+            x, axis=k, keepdims=True, **(keywords if k == sorted_axes[-1] else {})
+        )  # `initial` counts once
+    return (
+        x if keepdims else as_operand(x.reshape([size for k, size in enumerate(x.shape) if k not in sorted_axes]))[()]
+    )
 
 
-def called(function: Any, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
-    """Any other function of NumPy: those that look at conditions here, others as NumPy has them."""
+def call_function(function: Any, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
+    """Call a function of NumPy that is no ufunc: from FUNCTIONS, or NumPy's own."""
     if function in FUNCTIONS:
         return FUNCTIONS[function](*args, **keywords)
     if function.__name__.startswith("nan"):
         raise TypeError(f"np.{function.__name__} cannot be traced (expected np.where(condition, x, 0.0))")
-    args = tuple(traced_result(boxed(x)) if is_traced(x) else x for x in args)
-    return traced_result(AS_NUMPY_DOES(np.empty(0), function, (np.ndarray,), args, keywords))
+    args = tuple(traced_result(as_operand(x)) if is_traced(x) else x for x in args)
+    return traced_result(NUMPY_DISPATCH(np.empty(0), function, (np.ndarray,), args, keywords))
 
 
 def where(condition: Any, *choices: Any) -> Any:
     if len(choices) != 2:
         raise TypeError("np.where of one argument cannot be traced: which elements it gives is not known yet")
-    return traced_result(WHERE(*map(boxed, (condition, *choices))))
+    return traced_result(WHERE(*map(as_operand, (condition, *choices))))
 
 
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
@@ -280,16 +286,16 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     return result
 
 
-def clipped(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, **bounds: Any) -> Any:
+def clip_arrays(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, **bounds: Any) -> Any:
     low, high = bounds.get("min", a_min), bounds.get("max", a_max)
     if out is not None:
         raise TypeError("np.clip with out= cannot be traced")
-    return traced_result(UFUNCS["clip"](*map(boxed, (a, low, high))))
+    return traced_result(UFUNCS["clip"](*map(as_operand, (a, low, high))))
 
 
-def interpolated(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
-    """A table, linear between its points: its first value, and the rise in each interval as far as x is in it."""
-    if period is not None or any(is_traced(entry) for table in (xp, fp) for entry in np.ravel(boxed(table))):
+def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
+    """np.interp: the first value, plus the rise in each interval up to x."""
+    if period is not None or any(is_traced(entry) for table in (xp, fp) for entry in np.ravel(as_operand(table))):
         raise TypeError(
             "np.interp is traced for a table of plain numbers, without period= (expected xp and fp of numbers)"
         )
@@ -298,16 +304,16 @@ def interpolated(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, 
         raise ValueError("np.interp has a table that cannot be traced (expected xp that increases, and as many fp)")
     result = values[0] + 0.0 * x
     for start, step, rise in zip(at, np.diff(at), np.diff(values), strict=False):
-        result = result + (rise / step) * clipped(x - start, 0.0, step)
+        result = result + (rise / step) * clip_arrays(x - start, 0.0, step)
     for beyond, value in ((x < at[0], left), (x > at[-1], right)):
         result = result if value is None else where(beyond, value, result)
     return result
 
 
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:  # noqa: A002  NumPy's name
-    """np.linalg.norm of vectors; of a matrix as if it were one vector, which is NumPy's choice without `ord`."""
-    x = np.asanyarray(boxed(x)).view(TracedArray)
-    if all_truths(x):
+    """np.linalg.norm of vectors; without `ord` also of a matrix, as one vector."""
+    x = np.asanyarray(as_operand(x)).view(TracedArray)
+    if all_truth_values(x):
         raise TypeError("np.linalg.norm of comparisons cannot be traced (expected astype(float))")
     if axis is None and ord is None:
         axis = tuple(range(x.ndim))
@@ -318,19 +324,19 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
         return np.abs(x).sum(axis=axis, keepdims=keepdims)
     if ord in (np.inf, -np.inf):
         return (np.max if ord > 0 else np.min)(np.abs(x), axis=axis, keepdims=keepdims)
-    return traced_result(LENGTH(boxed((x * x).sum(axis=axis, keepdims=keepdims))))
+    return traced_result(ROOT_OF_SQUARE(as_operand((x * x).sum(axis=axis, keepdims=keepdims))))
 
 
 def std(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, **keywords: Any) -> Any:
-    """The root of the variance; where all are equal its slope is 0, as that of a length."""
+    """The root of the variance. Where all elements are equal its slope is 0."""
     if out is not None:
         raise TypeError("np.std with out= cannot be traced")
-    return traced_result(LENGTH(boxed(np.var(x, axis=axis, dtype=dtype, ddof=ddof, **keywords))))
+    return traced_result(ROOT_OF_SQUARE(as_operand(np.var(x, axis=axis, dtype=dtype, ddof=ddof, **keywords))))
 
 
 def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, **keywords: Any) -> Any:
-    """Traced weights too, whose sum NumPy would compare with zero."""
-    traced = any(map(is_traced, np.ravel(boxed(weights))))
+    """np.average, also for traced weights: NumPy compares their sum with zero."""
+    traced = any(map(is_traced, np.ravel(as_operand(weights))))
     if traced and (returned or np.shape(weights) != np.shape(a)):
         raise TypeError(
             "np.average with returned=True, or with weights of another shape, cannot be traced for weights that are not"
@@ -339,37 +345,37 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
     if traced:
         return np.sum(a * weights, axis=axis, **keywords) / np.sum(weights, axis=axis, **keywords)
     keywords |= {"axis": axis, "weights": weights, "returned": returned}
-    return traced_result(AS_NUMPY_DOES(np.empty(0), np.average, (np.ndarray,), (a,), keywords))
+    return traced_result(NUMPY_DISPATCH(np.empty(0), np.average, (np.ndarray,), (a,), keywords))
 
 
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
-    return np.sum(traced_result(TRUTHS(boxed(a))), axis=axis, keepdims=keepdims)
+    return np.sum(traced_result(AS_CONDITIONS(as_operand(a))), axis=axis, keepdims=keepdims)
 
 
-def like(function: Any) -> Callable[..., Any]:
-    """np.zeros_like and others; of comparisons they would have truth values."""
+def like_function(function: Any) -> Callable[..., Any]:
+    """np.zeros_like and others, refused for conditions, of which they would give truth values."""
 
-    def made(a: Any, *args: Any, **keywords: Any) -> Any:
-        if keywords.get("dtype") is None and all_truths(boxed(a)):
+    def create(a: Any, *args: Any, **keywords: Any) -> Any:
+        if keywords.get("dtype") is None and all_truth_values(as_operand(a)):
             raise TypeError(f"np.{function.__name__} of comparisons cannot be traced (expected dtype=float)")
-        return traced_result(AS_NUMPY_DOES(np.empty(0), function, (np.ndarray,), (a, *args), keywords))
+        return traced_result(NUMPY_DISPATCH(np.empty(0), function, (np.ndarray,), (a, *args), keywords))
 
-    return made
+    return create
 
 
-LENGTH = np.frompyfunc(length, 1, 1)
-AS_NUMPY_DOES: Any = np.ndarray.__array_function__
+ROOT_OF_SQUARE = np.frompyfunc(root_of_square, 1, 1)
+NUMPY_DISPATCH: Any = np.ndarray.__array_function__
 WHERE = np.frompyfunc(conditions.where, 3, 1)
 AS_NUMBERS = np.frompyfunc(as_number, 1, 1)
-TRUTHS = np.frompyfunc(truth, 1, 1)
+AS_CONDITIONS = np.frompyfunc(as_condition, 1, 1)
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.where: where,
     np.select: select,
-    np.clip: clipped,
-    np.interp: interpolated,
+    np.clip: clip_arrays,
+    np.interp: interp,
     np.linalg.norm: norm,
     np.count_nonzero: count_nonzero,
     np.std: std,
     np.average: average,
-    **{function: like(function) for function in (np.zeros_like, np.ones_like, np.full_like)},
+    **{function: like_function(function) for function in (np.zeros_like, np.ones_like, np.full_like)},
 }

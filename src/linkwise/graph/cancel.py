@@ -1,7 +1,7 @@
 """Sums in which terms cancel or add up: l1 + (r1 - l1) = r1, l1 - 0.5*l1 = 0.5*l1.
 
-Exact algebra, with coefficients that are added without rounding. But it changes what rounding does to the numbers, so
-it is done only where a robot of symbols is traced, and for equations that are printed.
+Coefficients are added without rounding. The results round differently, so this is done only for robots with symbols and
+for printed equations.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from typing import Any
 
 from . import rules
 from .node import Graph, Node
-from .passes import rebuilt
-from .polynomial import Algebra, Polynomial, power, scaled
+from .passes import rebuild
+from .polynomial import Algebra, Polynomial, power, scale
 from .program import Program
 
-LONGEST = 16  # terms of a sum that is taken apart; a longer one is a term itself
+LONGEST = 16  # terms of a sum that is expanded; a longer one is a term itself
 
 
 class Sums(Algebra):
-    """Adds and subtracts nodes of one graph, term by term where that leaves fewer terms.
+    """Adds and subtracts nodes of one graph, term by term where this leaves fewer terms.
 
-    A sum is a polynomial of degree one; its atoms are the indices of nodes.
+    A sum is a polynomial of degree one, whose atoms are indices of nodes.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -36,17 +36,17 @@ class Sums(Algebra):
         if x.keys() & y.keys():
             total = self.arithmetic(op, x, y)
             if len(total) <= max(len(x), len(y)) and all(Fraction(float(c)) == c for c in total.values()):
-                return self.built(total)
+                return self.build(total)
         return rules.OPERATIONS[op](a, b)
 
     def terms(self, x: Any) -> Polynomial:
         if rules.is_number(x):
             return {(): Fraction(x)} if x else {}
         if x.index not in self._terms:
-            self._terms[x.index] = self._taken_apart(x)
+            self._terms[x.index] = self._expand(x)
         return self._terms[x.index]
 
-    def _taken_apart(self, x: Node) -> Polynomial:
+    def _expand(self, x: Node) -> Polynomial:
         if x.op == "const":
             return self.terms(x.payload)
         terms: Polynomial | None = None
@@ -54,10 +54,10 @@ class Sums(Algebra):
             terms = self.arithmetic(x.op, *map(self.terms, x.args))
         elif x.op == "mul" and any(a.op == "const" for a in x.args):
             constant, other = sorted(x.args, key=lambda a: a.op != "const")
-            terms = scaled(self.terms(other), Fraction(constant.payload))
+            terms = scale(self.terms(other), Fraction(constant.payload))
         return power(x.index) if terms is None or len(terms) > LONGEST else terms
 
-    def built(self, total: Polynomial) -> Any:
+    def build(self, total: Polynomial) -> Any:
         """The sum of the terms, those with a plus sign first."""
         result: Any = 0.0
         for key, factor in sorted(total.items(), key=lambda term: term[1] < 0):
@@ -67,7 +67,7 @@ class Sums(Algebra):
         return result
 
 
-def cancelled(program: Program) -> Program:
+def cancel_terms(program: Program) -> Program:
     """The program without terms that cancel."""
     sums: list[Sums] = []
 
@@ -78,7 +78,7 @@ def cancelled(program: Program) -> Program:
             sums.append(Sums(graph))
         return sums[0](node.op, *(values[a.index] for a in node.args))
 
-    return rebuilt(program, change)
+    return rebuild(program, change)
 
 
 class Transplant:

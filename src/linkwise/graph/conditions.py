@@ -1,14 +1,13 @@
-"""Comparisons of nodes: conditions, which choose between numbers without branching.
+"""Conditions: comparisons of nodes, which choose between numbers without branching.
 
     where(x < y, a, b)        the operation where_lt(x, y, a, b)
     where(~c, a, b)           where(c, b, a)
     where(c & d, a, b)        where(c, where(d, a, b), b)
     where(c | d, a, b)        where(c, a, where(d, a, b))
 
-A condition is no number of the graph, but counts as 1 or 0 beside numbers, as NumPy's truth values do. As there, the
-product of two conditions is whether both hold. For NumPy the sum of two arrays of truth values is whether either holds,
-but np.sum counts them. A condition does not see which of the two asks, so that the sum is an error here;
-`graph/arrays.py` knows, and does both.
+A condition is not a node, but counts as 1 or 0 in arithmetic with numbers, as NumPy's truth values do. The product of
+two conditions is their logical and. NumPy's sum of two arrays of truth values is their logical or, but np.sum counts
+them. A condition cannot distinguish these callers, so its sum is an error; `graph/arrays.py` distinguishes them.
 """
 
 from __future__ import annotations
@@ -22,13 +21,13 @@ from . import rules
 
 
 class Condition:
-    """Whether one number is less than another, and the like. `choose(a, b)` is a where it holds, b elsewhere."""
+    """A comparison of two numbers. `choose(a, b)` is a where it holds, b elsewhere."""
 
     __slots__ = ("_choose", "_node", "_text")
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, choose: Callable[[Any, Any], Any], text: str, node: Any) -> None:
-        self._choose, self._text, self._node = choose, text, node  # one of the nodes that it compares
+        self._choose, self._text, self._node = choose, text, node  # a node that it compares
 
     def choose(self, a: Any, b: Any) -> Any:
         return self._choose(a, b)
@@ -38,18 +37,18 @@ class Condition:
         return self.choose(1.0, 0.0)
 
     def __and__(self, other: Any) -> Any:
-        return both(self, other) if is_truth(other) else NotImplemented
+        return logical_and(self, other) if is_truth(other) else NotImplemented
 
     def __or__(self, other: Any) -> Any:
-        return either(self, other) if is_truth(other) else NotImplemented
+        return logical_or(self, other) if is_truth(other) else NotImplemented
 
     def __xor__(self, other: Any) -> Any:
-        return unequal(self, other) if is_truth(other) else NotImplemented
+        return logical_xor(self, other) if is_truth(other) else NotImplemented
 
     __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
 
     def __invert__(self) -> Any:
-        return negation(self)
+        return logical_not(self)
 
     def __add__(self, other: Any) -> Any:
         if is_truth(other):
@@ -60,7 +59,7 @@ class Condition:
         return self._with(rules.add, other)
 
     def __mul__(self, other: Any) -> Any:
-        return both(self, other) if is_truth(other) else self._with(rules.mul, other)
+        return logical_and(self, other) if is_truth(other) else self._with(rules.mul, other)
 
     __radd__, __rmul__ = __add__, __mul__
 
@@ -68,7 +67,7 @@ class Condition:
         return NotImplemented if is_truth(other) else self._with(rules.sub, other)
 
     def __rsub__(self, other: Any) -> Any:
-        return NotImplemented if is_truth(other) else self._with(lambda own, x: rules.sub(x, own), other)
+        return NotImplemented if is_truth(other) else self._with(lambda number, x: rules.sub(x, number), other)
 
     def __truediv__(self, other: Any) -> Any:
         return self._with(rules.div, as_number(other))
@@ -77,10 +76,10 @@ class Condition:
         return NotImplemented if isinstance(other, np.ndarray) else equal(self, other)
 
     def __ne__(self, other: Any) -> Any:
-        return NotImplemented if isinstance(other, np.ndarray) else negation(equal(self, other))
+        return NotImplemented if isinstance(other, np.ndarray) else logical_not(equal(self, other))
 
     def _with(self, operation: Callable[[Any, Any], Any], other: Any) -> Any:
-        """As a number beside another; an array takes it element by element."""
+        """Arithmetic with a number; arrays apply it to each element."""
         return NotImplemented if isinstance(other, np.ndarray) else operation(self.number(), other)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
@@ -105,14 +104,16 @@ SYMBOLS = {"where_lt": "<", "where_le": "<=", "where_eq": "=="}
 
 
 def comparison(name: str, x: Any, y: Any) -> Any:
-    """The condition of where_lt, where_le or where_eq; of two plain numbers a truth value."""
+    """The condition of where_lt, where_le or where_eq; a truth value of two plain numbers."""
     if rules.is_number(x) and rules.is_number(y):
         return bool(rules.COMPARED[name](x, y))
     node = y if rules.is_number(x) else x
-    return Condition(lambda a, b: rules.where(name, x, y, a, b), f"{shown(x)} {SYMBOLS[name]} {shown(y)}", node)
+    return Condition(
+        lambda a, b: rules.where(name, x, y, a, b), f"{operand_text(x)} {SYMBOLS[name]} {operand_text(y)}", node
+    )
 
 
-def shown(x: Any) -> str:
+def operand_text(x: Any) -> str:
     return f"{x:g}" if rules.is_number(x) else x.infix
 
 
@@ -121,14 +122,14 @@ def is_truth(x: Any) -> bool:
 
 
 def as_number(x: Any) -> Any:
-    """A condition, or a truth value that is known, as 1 or 0."""
+    """A condition or truth value as 1 or 0."""
     if isinstance(x, Condition):
         return x.number()
     return float(x) if isinstance(x, (bool, np.bool_)) else x
 
 
 def where(condition: Any, a: Any, b: Any) -> Any:
-    """a where the condition holds, otherwise b. A number is a condition too: whether it is not zero."""
+    """a where the condition holds, otherwise b. A number counts as a condition: it is not zero."""
     a, b = as_number(a), as_number(b)
     if isinstance(condition, Condition):
         return condition.choose(a, b)
@@ -137,7 +138,7 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     return rules.where("where_eq", condition, 0.0, b, a)
 
 
-def both(c: Any, d: Any) -> Any:
+def logical_and(c: Any, d: Any) -> Any:
     if not isinstance(c, Condition):
         c, d = d, c
     if not isinstance(c, Condition) or not isinstance(d, Condition):
@@ -145,22 +146,22 @@ def both(c: Any, d: Any) -> Any:
     return Condition(lambda a, b: c.choose(d.choose(a, b), b), f"({c._text}) & ({d._text})", c._node)
 
 
-def either(c: Any, d: Any) -> Any:
-    return negation(both(negation(c), negation(d)))
+def logical_or(c: Any, d: Any) -> Any:
+    return logical_not(logical_and(logical_not(c), logical_not(d)))
 
 
 def equal(a: Any, b: Any) -> Any:
-    """Of two conditions, or of numbers."""
+    """Equality of two conditions, or of two numbers."""
     if is_truth(a) and is_truth(b):
-        return negation(unequal(a, b))
+        return logical_not(logical_xor(a, b))
     return comparison("where_eq", as_number(a), as_number(b))
 
 
-def unequal(c: Any, d: Any) -> Any:
-    return either(both(c, negation(d)), both(negation(c), d))
+def logical_xor(c: Any, d: Any) -> Any:
+    return logical_or(logical_and(c, logical_not(d)), logical_and(logical_not(c), d))
 
 
-def negation(c: Any) -> Any:
+def logical_not(c: Any) -> Any:
     if not isinstance(c, Condition):
         return not c
     return Condition(lambda a, b: c.choose(b, a), f"~({c._text})", c._node)

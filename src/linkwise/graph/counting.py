@@ -1,4 +1,4 @@
-"""Counting the operations of a program, as the tables of the literature do."""
+"""Operation counts of programs, as in the tables of the literature."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FUNCTIONS = tuple(op for op in LEGAL if op not in ARITHMETIC)
 
 @dataclass(frozen=True)
 class Count:
-    """How many operations a program takes. As in the literature, changes of sign are not counted in the total."""
+    """The operations of a program. As in the literature, the total excludes changes of sign."""
 
     multiplications: int
     additions: int  # and subtractions

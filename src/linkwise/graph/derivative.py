@@ -3,14 +3,14 @@
     forward   for each input x_k:   ∂(node)/∂x_k = Σ ∂(node)/∂(operand) · ∂(operand)/∂x_k,   from the inputs on
     reverse   for each output y:    ∂y/∂(operand) += ∂y/∂(node) · ∂(node)/∂(operand),        from the output back
 
-Of select(x, a, b) the derivative is select(x, that of a, that of b), and so for all choices. At a kink it is one of the
-slopes beside it or, for sign and |x|, zero: |x|' = sign x, which is 0 at 0, and min and max of two equal numbers have
-the slope of the first; so the slope of clip is 1 from bound to bound, both included.
+The derivative of select(x, a, b) is select(x, a', b'), and so for all choices. At a kink it is one of the slopes beside
+it: |x|' = sign x is 0 at 0, and min and max of equal numbers have the slope of the first. So the slope of clip is 1
+from bound to bound, both included.
 
-Both give the same numbers, also where a branch that is not taken has a slope that is not finite. Reverse mode would
-multiply it by 0, which is NaN. So it also follows whether a node is in use: 1, or 0 if it is in branches alone that are
-not taken; where 0, nothing is passed on to its operands. Zeros add no nodes, and expressions that derivatives share are
-built once.
+Both modes give the same numbers, also where the branch that is not taken has a slope that is not finite. In reverse
+mode 0 times this slope would be NaN. So reverse mode computes a mask of each node: 1, or 0 if only branches that are
+not taken use it. A masked node passes nothing to its operands. Zeros add no nodes, and shared expressions are built
+once.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from .node import Node
 from .program import Port, Program
 
 
-class Moves(NamedTuple):
-    """How an input moves that has constraints: at which rates with `size` speeds, which are free."""
+class TangentMap(NamedTuple):
+    """The rates of a constrained input (a quaternion, for instance) as a function of `size` free speeds."""
 
     size: int
-    rates: Callable[[Sequence[Node], Sequence[Any]], Sequence[Any]]  # of the input's numbers, and the speeds
+    rates: Callable[[Sequence[Node], Sequence[Any]], Sequence[Any]]  # (numbers of the input, speeds) -> rates
 
 
-PARTIAL: dict[str, Callable[..., tuple[Any, ...]]] = {  # of each operation by its operands; `y` is the operation itself
+PARTIAL: dict[str, Callable[..., tuple[Any, ...]]] = {  # derivatives by the operands; `y` is the operation
     "neg": lambda y, a: (-1.0,),
     "add": lambda y, a, b: (1.0, 1.0),
     "sub": lambda y, a, b: (1.0, -1.0),
@@ -42,7 +42,7 @@ PARTIAL: dict[str, Callable[..., tuple[Any, ...]]] = {  # of each operation by i
     "sin": lambda y, a: (a.cos(),),
     "cos": lambda y, a: (-a.sin(),),
     "sqrt": lambda y, a: (0.5 / y,),
-    "sign": lambda y, a: (0.0,),  # wherever it has a derivative
+    "sign": lambda y, a: (0.0,),
     "abs": lambda y, a: (a.sign(),),
     "exp": lambda y, a: (y,),
     "log": lambda y, a: (1.0 / a,),
@@ -53,17 +53,17 @@ PARTIAL: dict[str, Callable[..., tuple[Any, ...]]] = {  # of each operation by i
 }
 
 
-POLES = ("div", "sqrt", "exp", "log", "asin", "acos")  # operations that are not finite everywhere
+POLES = ("div", "sqrt", "exp", "log", "asin", "acos")  # not finite for all finite operands
 
 
-Choice = tuple[Callable[[Any, Any], Any], Node, Node]  # how one of two numbers is chosen, and the two
+Choice = tuple[Callable[[Any, Any], Any], Node, Node]  # a function that chooses, and the two operands
 
 
 def choice(op: str, x: Node, y: Node, a: Node, b: Node) -> Choice:
     return (lambda u, v: rules.where(op, x, y, u, v)), a, b
 
 
-CHOICES: dict[str, Callable[..., Choice]] = {  # operations that are one of their operands
+CHOICES: dict[str, Callable[..., Choice]] = {  # operations that select an operand
     "select": lambda x, a, b: ((lambda u, v: rules.select(x, u, v)), a, b),
     "min": lambda a, b: choice("where_le", a, b, a, b),
     "max": lambda a, b: choice("where_le", b, a, a, b),
@@ -75,21 +75,21 @@ def derivative(
     program: Program,
     wrt: str | Sequence[str],
     mode: str = "forward",
-    moves: Mapping[str, Moves] | None = None,
+    tangent_maps: Mapping[str, TangentMap] | None = None,
     value: bool = False,
 ) -> Program:
     """The program of the derivatives of every output by each input of `wrt`: outputs of shape (*output, *input).
 
-    By an input in `moves` they are by its speeds: of shape (*output, speeds). With `value` the outputs of the program
-    itself come first.
+    For an input in `tangent_maps` they are by its speeds: of shape (*output, speeds). With `value` the program's own
+    outputs come first.
     """
     if mode not in ("forward", "reverse"):
         raise ValueError(f"mode is {mode!r} (expected 'forward' or 'reverse')")
     names = [wrt] if isinstance(wrt, str) else list(wrt)
-    moves = moves or {}
-    found = differentiable(program, names)
-    seeds = [seed for port, inputs in found for seed in unit_seeds(inputs, moves.get(port.name))]
-    shapes = [own_shape(port, moves.get(port.name)) for port, _ in found]
+    tangent_maps = tangent_maps or {}
+    inputs = differentiable(program, names)
+    seeds = [seed for port, inputs in inputs for seed in unit_seeds(inputs, tangent_maps.get(port.name))]
+    shapes = [derivative_shape(port, tangent_maps.get(port.name)) for port, _ in inputs]
     outputs = list(program.outputs) if value else []
     columns: list[Sequence[Any]] = list(program.results) if value else []
     for out, rows in zip(program.outputs, (forward if mode == "forward" else reverse)(program, seeds), strict=True):
@@ -114,17 +114,17 @@ def differentiable(program: Program, names: Sequence[str]) -> list[tuple[Port, l
     return [(ports[name], [graph.input(name, k) for k in range(ports[name].size)]) for name in names]
 
 
-def own_shape(port: Port, move: Moves | None) -> tuple[int, ...]:
-    """Of a derivative by this input."""
-    return port.shape if move is None else (move.size,)
+def derivative_shape(port: Port, tangent_map: TangentMap | None) -> tuple[int, ...]:
+    """The shape of a derivative by this input, without that of the output."""
+    return port.shape if tangent_map is None else (tangent_map.size,)
 
 
-def unit_seeds(inputs: Sequence[Node], move: Moves | None) -> list[dict[int, Any]]:
-    """One for each number of an input, or for each of its speeds alone."""
-    if move is None:
+def unit_seeds(inputs: Sequence[Node], tangent_map: TangentMap | None) -> list[dict[int, Any]]:
+    """Unit vectors: one for each number of an input, or for each of its speeds."""
+    if tangent_map is None:
         return [{node.index: 1.0} for node in inputs]
-    units = ([float(i == k) for i in range(move.size)] for k in range(move.size))
-    return [seed_of(inputs, move.rates(inputs, unit)) for unit in units]
+    units = ([float(i == k) for i in range(tangent_map.size)] for k in range(tangent_map.size))
+    return [seed_of(inputs, tangent_map.rates(inputs, unit)) for unit in units]
 
 
 def seed_of(inputs: Sequence[Node], rates: Sequence[Any]) -> dict[int, Any]:
@@ -157,7 +157,7 @@ def reverse(program: Program, seeds: Sequence[dict[int, Any]]) -> list[list[list
     rows = []
     for result in program.results:
         slopes = (adjoints(program, {output.index: 1.0}) for output in result)
-        rows.append([[along(seed, adjoint) for seed in seeds] for adjoint in slopes])
+        rows.append([[directional_derivative(seed, adjoint) for seed in seeds] for adjoint in slopes])
     return rows
 
 
@@ -166,21 +166,21 @@ def adjoints(program: Program, weights: dict[int, Any]) -> dict[int, Any]:
     adjoint, used = dict(weights), dict.fromkeys(weights, cast(Any, 1.0))
     for node in reversed(program.nodes):
         if node.index in adjoint:
-            for operand, step, use in pulled_back(node, adjoint[node.index], used[node.index]):
+            for operand, step, use in pull_back(node, adjoint[node.index], used[node.index]):
                 if not is_zero(step):
                     adjoint[operand.index] = adjoint.get(operand.index, 0.0) + step
-                    used[operand.index] = either(used.get(operand.index, 0.0), use)
+                    used[operand.index] = use_of_either(used.get(operand.index, 0.0), use)
     return adjoint
 
 
-def either(a: Any, b: Any) -> Any:
-    """Of two that are 0 or 1."""
+def use_of_either(a: Any, b: Any) -> Any:
+    """The logical or of two masks, which are 0 or 1."""
     if isinstance(a, Node) and isinstance(b, Node):
         return rules.extreme("max", a, b)
     return (a or b) if not isinstance(a, Node) else (b or a)
 
 
-def along(seed: dict[int, Any], adjoint: dict[int, Any]) -> Any:
+def directional_derivative(seed: dict[int, Any], adjoint: dict[int, Any]) -> Any:
     """The derivative along a vector, from those by its components."""
     total: Any = 0.0
     for index, x in seed.items():
@@ -188,8 +188,8 @@ def along(seed: dict[int, Any], adjoint: dict[int, Any]) -> Any:
     return total
 
 
-def pulled_back(node: Node, adjoint: Any, used: Any) -> list[tuple[Node, Any, Any]]:
-    """What each operand adds to its derivative, from that of the output by the node; and whether it is in use."""
+def pull_back(node: Node, adjoint: Any, used: Any) -> list[tuple[Node, Any, Any]]:
+    """For each operand: the term of its adjoint, and its mask, from those of the node."""
     if node.op in CHOICES:
         choose, a, b = CHOICES[node.op](*node.args)
         return [(a, choose(adjoint, 0.0), choose(used, 0.0)), (b, choose(0.0, adjoint), choose(0.0, used))]
@@ -200,7 +200,7 @@ def pulled_back(node: Node, adjoint: Any, used: Any) -> list[tuple[Node, Any, An
 
 
 def may_blow_up(slope: Any) -> bool:
-    """Whether a number may be infinite or NaN though those that it is computed from are not."""
+    """Whether a number may be infinite or NaN for finite inputs."""
     waiting, seen = ([slope] if isinstance(slope, Node) else []), set[int]()
     while waiting:
         node = waiting.pop()
@@ -218,7 +218,7 @@ def partials(node: Node) -> list[tuple[Node, Any]]:
 
 
 def slopes(node: Node) -> tuple[Any, ...]:
-    """The derivatives of a node by its operands, constants included; those by what a choice compares are 0."""
+    """The derivatives of a node by all its operands. Those by the compared operands of a choice are 0."""
     if not node.args:
         return ()
     if node.op in CHOICES:

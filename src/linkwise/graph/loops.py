@@ -1,15 +1,15 @@
-"""A program for any number of links: loops over the links, each with a body for every kind of link.
+"""Programs for any number of links: loops over the links, with a body for every kind of link.
 
 A recursion from base to tip (or back) carries values from link to link. Its body is traced once for each kind of link,
-over nodes that stand for what is carried, for the link's own numbers and for its inputs. All loops are traced in one
-graph, so that a node may need what an earlier loop computed for the same link. The schedule decides in which loop each
-node is computed, and which values are stored per link until a later loop needs them:
+over nodes for the carried values, the link's numbers and its inputs. All loops are traced in one graph, so that a node
+may use what an earlier loop computed for the same link. The schedule decides in which loop each node is computed, and
+which values are stored per link for a later loop:
 
-    what depends on carried values     in the last of the loops whose carried values it needs
-    sines and cosines of inputs        in a loop before all others, which carries nothing
-    everything else                    again wherever it is needed, from inputs and numbers of the link only
+    nodes that need carried values     in the last loop whose carried values they need
+    sines and cosines of inputs        in a first loop, which carries nothing
+    other nodes                        in every loop that needs them, from the inputs and numbers of the link
 
-Stored values have slots, per link. A slot is free again after its last use, so that long robots need less memory.
+Stored values have slots, per link. A slot is reused after its last load, so that long robots need less memory.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .program import Port
 
 WAVES = ("sin", "cos")
 UNASSIGNED = -1
-GRAVITY = "gravity"  # the name of an input that all links share: three numbers, where gravity is no constant
+GRAVITY = "gravity"  # input of three numbers that all links share, where gravity is no constant
 
 
 class Recursion(NamedTuple):
@@ -33,15 +33,15 @@ class Recursion(NamedTuple):
 
     outward: bool
     carried: tuple[Node, ...]
-    start: tuple[float | Node | None, ...]  # None: nothing that a loop could start from; nodes: of gravity
+    start: tuple[float | Node | None, ...]  # None: no start value; a node: of gravity
     passed: tuple[tuple[Node | None, ...], ...]
 
 
 @dataclass
 class Body:
-    """What a loop does for a link of one kind: it loads from slots, computes, then stores to slots.
+    """The body of a loop for one kind of link: it loads from slots, computes, then stores to slots.
 
-    Nodes go by their index.
+    Keys are indices of nodes.
     """
 
     nodes: tuple[Node, ...]
@@ -49,7 +49,7 @@ class Body:
     loads: dict[int, int]  # from which slot
     stores: dict[int, int]  # to which slot
     inputs: dict[int, int] = field(default_factory=dict)  # position among the link's inputs
-    numbers: dict[int, int] = field(default_factory=dict)  # of the link's own: in which column of the table
+    numbers: dict[int, int] = field(default_factory=dict)  # column in the table of the link's numbers
     results: tuple[int, ...] = ()
 
 
@@ -74,7 +74,7 @@ class LoopProgram:
     outputs: tuple[Port, ...]
     columns: tuple[tuple[int, ...], ...]
     loops: tuple[Loop, ...]
-    slots: int  # of a link: numbers that are stored at a time
+    slots: int  # numbers of a link that are stored at a time
 
 
 class Schedule:
@@ -84,7 +84,7 @@ class Schedule:
         self.recursions, self.kinds = recursions, range(len(results))
         carriers = {node.index: s for s, r in enumerate(recursions) for node in r.carried}
         nodes = results[0][0].graph.nodes
-        self.level: list[int] = []  # of each node: the last loop whose carried values it needs; -1: none
+        self.level: list[int] = []  # for each node: the last loop whose carried values it needs, or -1
         for node in nodes:
             below = max((self.level[a.index] for a in node.args), default=-1)
             self.level.append(carriers.get(node.index, below))
@@ -94,7 +94,7 @@ class Schedule:
             self.roots[-1][kind] = {node.index: node for node in results[kind]}
 
     def loop_of(self, node: Node) -> int:
-        """The loop that computes a node; -1: whichever needs it."""
+        """The loop that computes a node; -1: every loop that needs it."""
         if node.op in WAVES and self.level[node.index] < 0:
             return 0
         return self.level[node.index]
@@ -105,7 +105,7 @@ class Schedule:
 
     def loop(self, s: int) -> Loop:
         recursion = self.recursions[s]
-        live: dict[int, Node] = {}  # the carried values that matter
+        live: dict[int, Node] = {}  # carried values that are used
         stored = [dict(self.roots[s][kind]) for kind in self.kinds]
         while True:
             reached = [self.reach(s, self.roots[s][kind].values()) for kind in self.kinds]
@@ -123,13 +123,13 @@ class Schedule:
                     self.roots[s][kind][node.index] = node
         carried = dict(sorted(live.items()))
         bodies = tuple(self.body(s, kind, reached[kind], stored[kind], carried) for kind in self.kinds)
-        start = tuple(start_of(recursion.start[j]) for j in carried)
+        start = tuple(start_value(recursion.start[j]) for j in carried)
         return Loop(recursion.outward, tuple(carried.values()), start, bodies)
 
     def body(
         self, s: int, kind: int, reached: dict[int, Node], stored: dict[int, Node], carried: dict[int, Node]
     ) -> Body:
-        """Columns and slots come later."""
+        """A body, still without columns and slots."""
         loads = {i: UNASSIGNED for i, node in reached.items() if 0 <= self.loop_of(node) < s}
         for index in loads:
             self.roots[self.loop_of(reached[index])][kind][index] = reached[index]
@@ -139,7 +139,7 @@ class Schedule:
         return Body(nodes, tuple(node for node in passed if node is not None), loads, stores)
 
     def reach(self, s: int, roots: Iterable[Node]) -> dict[int, Node]:
-        """What the loop computes, loads or takes for these nodes."""
+        """The nodes that the loop computes, loads or carries for these roots."""
         reached: dict[int, Node] = {}
         waiting = list(roots)
         while waiting:
@@ -151,15 +151,15 @@ class Schedule:
         return reached
 
 
-def start_of(x: float | Node | None) -> float | Node:
-    """What a loop starts from, constants as numbers."""
+def start_value(x: float | Node | None) -> float | Node:
+    """The start value of a loop, constants as numbers."""
     if isinstance(x, Node):
         return float(x.payload) if x.op == "const" else x
     return float(x or 0.0)
 
 
 def assign_slots(bodies: Sequence[Body]) -> int:
-    """Assign slots to what the bodies of one kind of link load and store; returns how many it takes."""
+    """Assign slots to the loads and stores of one kind of link; returns their number."""
     last = {index: s for s, body in enumerate(bodies) for index in body.loads}
     slot: dict[int, int] = {}
     free: list[int] = []
@@ -176,9 +176,9 @@ def assign_slots(bodies: Sequence[Body]) -> int:
 
 
 def assign_columns(bodies: Sequence[Body], table: str) -> tuple[int, ...]:
-    """Assign columns to the numbers of one kind of link; returns which columns of the table they are.
+    """Assign columns to the numbers of one kind of link; returns the columns of the table in their new order.
 
-    What the same loops need stands together, so that each reads little of the table.
+    Columns of the same loops are adjacent, so that each loop reads little of the table.
     """
     loops: dict[int, list[int]] = {}
     for s, body in enumerate(bodies):
@@ -192,23 +192,23 @@ def assign_columns(bodies: Sequence[Body], table: str) -> tuple[int, ...]:
     return tuple(order)
 
 
-def scheduled(
+def schedule_loops(
     recursions: Sequence[Recursion],
     inputs: Sequence[Port],
     outputs: Iterable[Port],
     tables: Sequence[str],
     results: Sequence[Sequence[Any]],
 ) -> LoopProgram:
-    """The program of traced recursions, and of a loop before them for sines and cosines."""
+    """The program of traced recursions, with a first loop for sines and cosines."""
     loops = Schedule([Recursion(True, (), (), tuple(() for _ in results)), *recursions], results).loops()
     graph, slots, columns = results[0][0].graph, 0, []
-    for kind, wanted in enumerate(results):
+    for kind, result in enumerate(results):
         bodies = [loop.bodies[kind] for loop in loops]
         elements = [(port.name, kind * port.size + position) for port in inputs for position in range(port.size)]
         positions = {graph.input(*element).index: position for position, element in enumerate(elements)}
         for body in bodies:
             body.inputs = {node.index: positions[node.index] for node in body.nodes if node.index in positions}
-        bodies[-1].results = tuple(node.index for node in wanted)
+        bodies[-1].results = tuple(node.index for node in result)
         columns.append(assign_columns(bodies, tables[kind]))
         slots = max(slots, assign_slots(bodies))
     return LoopProgram(tuple(inputs), tuple(outputs), tuple(columns), tuple(loops), slots)

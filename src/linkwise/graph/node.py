@@ -1,8 +1,8 @@
-"""Nodes: scalars that remember how they were made. Equal expressions are the same node (hash-consing).
+"""Nodes: scalars that record their operations. Equal expressions are the same node (hash-consing).
 
-A node behaves as a number in + - * / and ** with a whole exponent, and NumPy's functions take it: np.tanh(x), see
-`arrays`. It has no value, so it cannot be branched on: a comparison gives a condition, for `np.where`. The folding
-rules are in `rules`, with `select`, the choice between two values.
+A node behaves as a number in + - * / and **. NumPy's functions accept it, as np.tanh(x): see `arrays`. A node has no
+value, so a program cannot branch on it: a comparison gives a condition, for `np.where`. The folding rules are in
+`rules`.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ TRACEABLE = (
 
 
 class UntraceableError(TypeError, AttributeError):
-    """An operation that nodes do not have. It is an AttributeError too, so that `hasattr` says no."""
+    """An operation that nodes lack. It is also an AttributeError, so that `hasattr` returns False."""
 
 
 def untraceable_operation(what: str) -> Callable[..., NoReturn]:
     def method(self: Node, *_: Any) -> NoReturn:
-        raise untraceable(self, what)
+        raise untraceable_error(self, what)
 
     return method
 
 
 class Node:
-    """One operation on earlier nodes; or an input, or a constant."""
+    """An operation on earlier nodes, an input, or a constant."""
 
     __slots__ = ("args", "graph", "index", "op", "payload")
 
@@ -92,16 +92,16 @@ class Node:
         return rules.sign(self)
 
     def sqrt(self) -> Any:
-        return rules.function("sqrt", self)
+        return rules.apply_function("sqrt", self)
 
     def __abs__(self) -> Any:
         return rules.absolute(self)
 
     def exp(self) -> Any:
-        return rules.elementary("exp", self)
+        return rules.apply_elementary("exp", self)
 
     def log(self) -> Any:
-        return rules.elementary("log", self)
+        return rules.apply_elementary("log", self)
 
     def tanh(self) -> Any:
         return rules.OPERATIONS["tanh"](self)
@@ -110,7 +110,7 @@ class Node:
         return rules.OPERATIONS["asin"](self)
 
     def arccos(self) -> Any:
-        return rules.elementary("acos", self)
+        return rules.apply_elementary("acos", self)
 
     def arctan(self) -> Any:
         return rules.atan2(self, 1.0)
@@ -119,17 +119,17 @@ class Node:
         return rules.atan2(self, other)
 
     def conjugate(self) -> Node:
-        """Itself, as a real number; np.var and np.linalg.norm ask for it."""
+        """The node itself, since it is real. np.var and np.linalg.norm call this."""
         return self
 
     def clip(self, low: Any = None, high: Any = None) -> Any:
         return arrays.clip(self, low, high)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
-        return arrays.applied(ufunc, method, *inputs, **keywords)
+        return arrays.apply_ufunc(ufunc, method, *inputs, **keywords)
 
     def __array_function__(self, function: Any, types: Any, args: Any, keywords: Any) -> Any:
-        return arrays.called(function, args, keywords)
+        return arrays.call_function(function, args, keywords)
 
     @property
     def infix(self) -> str:
@@ -138,12 +138,12 @@ class Node:
 
     @property
     def fingerprint(self) -> str:
-        """A hash of the expression alone: the same in every process, in whichever order its parts were made."""
+        """A hash of the expression: the same in every process and for every order in which nodes were made."""
         return self.graph.fingerprint(self)
 
     @property
     def symbol_names(self) -> set[str]:
-        """The names of the inputs that the expression is made of."""
+        """The names of the inputs in the expression."""
         seen, waiting = {self.index}, [self]
         names = set()
         while waiting:
@@ -155,24 +155,24 @@ class Node:
         return names
 
     def __getattr__(self, name: str) -> Any:
-        """`np.cosh` of an array that NumPy made asks for `x.cosh`, `np.hypot(x, y)` for `x.hypot`."""
+        """`np.cosh` of an object array calls `x.cosh`, `np.hypot(x, y)` calls `x.hypot`."""
         if name in arrays.FUNCTIONS_OF_ONE or name == "hypot":
             return partial(arrays.ELEMENTWISE[name][1], self)
         if name.startswith("_"):
             raise AttributeError(f"'Node' object has no attribute {name!r}")
-        raise untraceable(self, f"{name!r} (np.{name}, or .{name} of a number)")
+        raise untraceable_error(self, f"{name!r} (np.{name}, or .{name} of a number)")
 
     def __hash__(self) -> int:
         return id(self)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        return self.graph.reduced(self, protocol)
+        return self.graph.reduce_node(self, protocol)
 
     def __bool__(self) -> NoReturn:
-        raise no_value(self, "be true or false")
+        raise no_value_error(self, "be true or false")
 
     def __float__(self) -> NoReturn:
-        raise no_value(self, "become a float")
+        raise no_value_error(self, "become a float")
 
     __int__ = untraceable_operation("int()")
     __index__ = untraceable_operation("its use as an index")
@@ -185,43 +185,43 @@ class Node:
     __divmod__ = __rdivmod__ = untraceable_operation("divmod()")
 
     def __lt__(self, other: Any) -> Any:
-        return compared("where_lt", self, other)
+        return compare("where_lt", self, other)
 
     def __le__(self, other: Any) -> Any:
-        return compared("where_le", self, other)
+        return compare("where_le", self, other)
 
     def __gt__(self, other: Any) -> Any:
-        return compared("where_lt", other, self)
+        return compare("where_lt", other, self)
 
     def __ge__(self, other: Any) -> Any:
-        return compared("where_le", other, self)
+        return compare("where_le", other, self)
 
     def __eq__(self, other: object) -> Any:
-        return compared("where_eq", self, other)
+        return compare("where_eq", self, other)
 
     def __ne__(self, other: object) -> Any:
-        condition = compared("where_eq", self, other)
-        return condition if condition is NotImplemented else conditions.negation(condition)
+        condition = compare("where_eq", self, other)
+        return condition if condition is NotImplemented else conditions.logical_not(condition)
 
     def __str__(self) -> str:
         return infix(self, PRINTED)
 
     def __repr__(self) -> str:
-        readable = not self.args or self.graph.scalar_inputs  # an expression of symbols is its user's own
+        readable = not self.args or self.graph.scalar_inputs  # users read expressions of their symbols
         return f"<{infix(self)}>" if readable else f"<{self.op} #{self.index}>"
 
 
 class Graph:
-    """Nodes in the order in which they were made, each expression once."""
+    """Nodes in the order of creation, each expression once."""
 
     def __init__(self, *, scalar_inputs: bool = False) -> None:
-        self.scalar_inputs = scalar_inputs  # whether inputs are single numbers, known by their names alone
+        self.scalar_inputs = scalar_inputs  # inputs are single numbers, printed by name without a position
         self.nodes: list[Node] = []
         self._known: dict[tuple[Any, ...], Node] = {}
-        self._fingerprints: list[str] = []  # of the first nodes, as many as were asked for
+        self._fingerprints: list[str] = []  # of the first nodes, computed on demand
 
     def make(self, op: str, *args: Node, payload: Any = None) -> Node:
-        key = (op, payload, *(self.own(a).index for a in args))
+        key = (op, payload, *(self.check_owned(a).index for a in args))
         node = self._known.get(key)
         if node is None:
             node = self._known[key] = Node(self, len(self.nodes), op, args, payload)
@@ -229,7 +229,7 @@ class Graph:
         return node
 
     def find(self, op: str, *args: Node) -> Node | None:
-        """The node of this operation, if it has been made."""
+        """The node of this operation, if it exists."""
         return self._known.get((op, None, *(a.index for a in args)))
 
     def constant(self, value: float) -> Node:
@@ -239,31 +239,31 @@ class Graph:
         return self.make("input", payload=(name, position))
 
     def node(self, value: Any) -> Node:
-        """The value itself, or the constant that it is."""
-        return self.own(value) if isinstance(value, Node) else self.constant(value)
+        """The value as a node: itself, or a constant."""
+        return self.check_owned(value) if isinstance(value, Node) else self.constant(value)
 
     def fingerprint(self, node: Node) -> str:
-        """A hash of the expression alone; see `Node.fingerprint`. Arguments come before what is made of them."""
-        for earlier in self.nodes[len(self._fingerprints) : self.own(node).index + 1]:
+        """A hash of the expression; see `Node.fingerprint`. Arguments come before their operation."""
+        for earlier in self.nodes[len(self._fingerprints) : self.check_owned(node).index + 1]:
             payload = earlier.payload.hex() if earlier.op == "const" else repr(earlier.payload)
             args = [self._fingerprints[a.index] for a in earlier.args]
-            if earlier.op in COMMUTATIVE:  # their order is that in which they were made
+            if earlier.op in COMMUTATIVE:  # operands stand in the order of creation
                 args.sort()
             text = " ".join((earlier.op, payload, *args))
             self._fingerprints.append(sha256(text.encode()).hexdigest())
         return self._fingerprints[node.index]
 
     def substitution(self, values: Mapping[str, float]) -> Callable[[Any], Any]:
-        """What puts values for inputs into expressions of this graph; terms that cancel are left out."""
-        from .cancel import Transplant  # late: it imports this file, and few robots have symbols
+        """A function that puts values for inputs into expressions of this graph and cancels terms."""
+        from .cancel import Transplant  # late: it imports this module
 
         return Transplant(self, values)
 
-    def reduced(self, node: Node, protocol: Any) -> Any:
-        """How a node is pickled and copied: with its graph."""
+    def reduce_node(self, node: Node, protocol: Any) -> Any:
+        """Pickle and copy a node with its graph."""
         return object.__reduce_ex__(node, protocol)
 
-    def own(self, node: Node) -> Node:
+    def check_owned(self, node: Node) -> Node:
         if node.graph is not self:
             raise ValueError(f"{node!r} is a node of another graph: trace the whole function at once")
         return node
@@ -273,24 +273,24 @@ def is_scalar(x: object) -> bool:
     return isinstance(x, (Node, float, int, np.floating, np.integer)) and not isinstance(x, bool)
 
 
-def compared(name: str, x: Any, y: Any) -> Any:
-    """A condition; an array is compared by its own means."""
+def compare(name: str, x: Any, y: Any) -> Any:
+    """A condition; arrays compare their elements themselves."""
     if isinstance(x, np.ndarray) or isinstance(y, np.ndarray):
         return NotImplemented
     for value, other in ((x, y), (y, x)):
         if not is_scalar(value):
-            raise no_value(other, f"be compared with {value!r}")
+            raise no_value_error(other, f"be compared with {value!r}")
     return conditions.comparison(name, x, y)
 
 
-def untraceable(node: Node, what: str) -> UntraceableError:
+def untraceable_error(node: Node, what: str) -> UntraceableError:
     return UntraceableError(
-        f"{what} cannot be traced: it was asked of the node {node!r}, which stands for a number that is not known yet."
+        f"{what} cannot be traced: the node {node!r} stands for a number that is not known yet."
         f" What can be traced: {TRACEABLE}"
     )
 
 
-def no_value(node: Node, action: str) -> TypeError:
+def no_value_error(node: Node, action: str) -> TypeError:
     if action == "become a float":
         instead = (
             "write np.stack([...]) instead of assignments into np.zeros(n), np.sin instead of math.sin, and"

@@ -1,6 +1,6 @@
-"""The order in which nodes are computed, chosen so that few values are kept at a time.
+"""The order of computation, chosen so that few values are live at a time.
 
-Some nodes are absorbed: they are computed together with the nodes that use them, as products with sums are.
+Absorbed nodes are computed together with the nodes that use them, as a product in a fused sum.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from .program import Program
 
 
 def fewest_live(program: Program, absorbed: Collection[int]) -> list[Node]:
-    """The program's own order, or depth first from its results, the first or the last of them first.
+    """The best of five orders: the program's own, and depth first from the first or the last result.
 
-    Depth first suits trees, whose branches are then computed one after another; long chains are best as they come.
+    Depth first suits trees; long chains are best in the program's order.
     """
     results = [node for flat in program.results for node in flat]
     depth: dict[int, int] = {}
@@ -27,7 +27,7 @@ def fewest_live(program: Program, absorbed: Collection[int]) -> list[Node]:
 
 
 def depth_first(results: list[Node], key: Callable[[Node], int] | None = None) -> list[Node]:
-    """Each result, and before it whatever it needs: operands in their order, or in that of a key."""
+    """Each result after all that it needs; operands in their order, or sorted by a key."""
     seen: set[int] = set()
     order = []
     for result in results:
@@ -47,7 +47,7 @@ def depth_first(results: list[Node], key: Callable[[Node], int] | None = None) -
 
 
 def peak_live(order: list[Node], absorbed: Collection[int], results: list[Node]) -> int:
-    """The largest number of values that are computed and still needed, the results up to the end."""
+    """The largest number of live values. Results live to the end."""
     written = [node for node in order if node.index not in absorbed and node.op not in ("const", "input")]
     last = {x.index: k for k, node in enumerate(written) for x in operands(node, absorbed)}
     last |= {node.index: len(written) for node in results}
@@ -66,7 +66,7 @@ def peak_live(order: list[Node], absorbed: Collection[int], results: list[Node])
 
 
 def operands(node: Node, absorbed: Collection[int]) -> Iterator[Node]:
-    """What is read when the node is computed; constants are not."""
+    """The nodes that are read when the node is computed, without constants."""
     for x in node.args:
         if x.index in absorbed:
             yield from operands(x, absorbed)

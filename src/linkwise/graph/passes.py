@@ -1,9 +1,9 @@
-"""Passes: named changes of a program that are made only when asked for. Each gives a legal program of the same meaning.
+"""Passes: optional changes of a program, by name. Each gives a legal program of the same meaning.
 
-common-factors   a·b + a·c = a·(b + c), and with minus, where neither product is needed elsewhere: one product less.
-                 Rounding differs by an ulp or so, which is why it is never done unasked.
-push-signs       -(a - b) = b - a and -(c·x) = (-c)·x, where the inner node is needed nowhere else: one change of
-                 sign less. Exact.
+common-factors   a·b + a·c = a·(b + c), and with minus, where neither product is used elsewhere: saves a product.
+                 Rounding differs by about an ulp.
+push-signs       -(a - b) = b - a and -(c·x) = (-c)·x, where the inner node is not used elsewhere: saves a
+                 change of sign. Exact.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
+
 from .grammar import check
 from .node import Graph, Node
-from .program import Program
+from .program import Port, Program
 from .rules import OPERATIONS
 
 
@@ -33,8 +35,8 @@ def use_counts(program: Program) -> Counter[int]:
     return uses
 
 
-def rebuilt(program: Program, change: Callable[[Node, dict[int, Any], Graph], Any]) -> Program:
-    """The program made again in a new graph; `change` may give a node another value, or None for the usual one."""
+def rebuild(program: Program, change: Callable[[Node, dict[int, Any], Graph], Any]) -> Program:
+    """The program in a new graph. `change` returns another value for a node, or None to keep it."""
     graph = Graph()
     values: dict[int, Any] = {}
     for node in program.nodes:
@@ -52,7 +54,7 @@ def rebuilt(program: Program, change: Callable[[Node, dict[int, Any], Graph], An
 
 
 def common_factors(program: Program) -> Program:
-    """Until nothing changes: each round may bring new factors together."""
+    """Factor out until nothing changes: each round may expose new common factors."""
     while True:
         uses = use_counts(program)
 
@@ -69,7 +71,7 @@ def common_factors(program: Program) -> Program:
             inner = OPERATIONS[node.op](values[rest_a.index], values[rest_b.index])
             return OPERATIONS["mul"](values[shared.index], inner)
 
-        changed = rebuilt(program, change)
+        changed = rebuild(program, change)
         if len(changed.nodes) >= len(program.nodes):
             return program
         program = changed
@@ -89,8 +91,25 @@ def push_signs(program: Program) -> Program:
             return graph.make("mul", graph.node(values[other.index]), graph.constant(-constant.payload))
         return None
 
-    changed = rebuilt(program, change)
+    changed = rebuild(program, change)
     return changed if len(changed.nodes) < len(program.nodes) else program
+
+
+def pack_results(program: Program, name: str) -> tuple[Program, tuple[np.ndarray, ...]]:
+    """The program with one result, its distinct nonzero values, and their positions in each of the former results.
+
+    Position -1 stands for 0.
+    """
+    nonzero = {
+        node.index for flat in program.results for node in flat if not (node.op == "const" and node.payload == 0)
+    }
+    values = tuple(node for node in program.nodes if node.index in nonzero)
+    number = {node.index: k for k, node in enumerate(values)}
+    places = tuple(
+        np.array([number.get(node.index, -1) for node in flat], np.int32).reshape(port.shape)
+        for port, flat in zip(program.outputs, program.results, strict=True)
+    )
+    return Program(program.inputs, program.nodes, (Port(name, (len(values),)),), (values,)), places
 
 
 ALL_PASSES = {"common-factors": common_factors, "push-signs": push_signs}

@@ -1,7 +1,7 @@
 """Polynomials: dictionaries from products of powers of atoms to coefficients, fractions or floats.
 
-Atoms are numbered; the code that makes a polynomial knows what they stand for. Sines occur to the first power only,
-s² = 1 - c², so that equal trigonometric polynomials are equal dictionaries.
+Atoms are integers, whose meaning the caller knows. Since s² = 1 - c², sines occur to the first power only, and equal
+trigonometric polynomials are equal dictionaries.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ Number = Fraction | float
 Key = tuple[tuple[int, int], ...]  # atoms, ascending, each with its exponent
 Polynomial = dict[Key, Number]
 
-SMALL = 1_000_000  # a constant is a fraction if its denominator is no larger
+SMALL = 1_000_000  # largest denominator of a constant that is a fraction
 EPSILON = float_info.epsilon
 ARITHMETIC = ("neg", "add", "sub", "mul", "div")
 
 
 class TooManyTermsError(Exception):
-    """A polynomial has more terms than wanted."""
+    """A polynomial has more terms than the limit."""
 
 
 def constant(x: float) -> Number:
-    """The fraction with a small denominator that the number is, to rounding, such as 33/1000; otherwise the number."""
+    """The number as a fraction with a small denominator, such as 33/1000, if it is one to rounding."""
     near = Fraction(x).limit_denominator(SMALL)
     return near if abs(float(near) - x) <= 8 * EPSILON * abs(x) else x
 
 
-def of_number(x: float) -> Polynomial:
+def constant_polynomial(x: float) -> Polynomial:
     return {(): constant(x)} if x else {}
 
 
@@ -42,28 +42,28 @@ def power(atom: int, exponent: int = 1) -> Polynomial:
     return {((atom, exponent),): Fraction(1)}
 
 
-def scaled(a: Polynomial, factor: Number) -> Polynomial:
+def scale(a: Polynomial, factor: Number) -> Polynomial:
     return {key: factor * x for key, x in a.items()}
 
 
-def without_zeros(a: Polynomial) -> Polynomial:
+def drop_zeros(a: Polynomial) -> Polynomial:
     return {key: x for key, x in a.items() if x}
 
 
-def cleaned(a: Polynomial) -> Polynomial:
-    """Without the rounding residue of terms that cancel."""
+def drop_rounding_residue(a: Polynomial) -> Polynomial:
+    """The polynomial without rounding errors of terms that cancel."""
     if not any(isinstance(x, float) for x in a.values()):
         return a
     least = 4 * EPSILON * max(size(x) for x in a.values())
     return {key: x for key, x in a.items() if size(x) > least}
 
 
-def frozen(a: Polynomial) -> tuple[tuple[Key, Number], ...]:
+def sorted_terms(a: Polynomial) -> tuple[tuple[Key, Number], ...]:
     return tuple(sorted(a.items()))
 
 
-def shifted(key: Key, away: Iterable[int], to: Iterable[int]) -> Key:
-    """The product with some atoms taken away and others put in."""
+def shift_exponents(key: Key, away: Iterable[int], to: Iterable[int]) -> Key:
+    """The product divided by the atoms `away` and multiplied by the atoms `to`."""
     powers = dict(key)
     for atom in away:
         powers[atom] -= 1
@@ -75,23 +75,23 @@ def shifted(key: Key, away: Iterable[int], to: Iterable[int]) -> Key:
 class Algebra:
     """Arithmetic on polynomials.
 
-    No product may have more than `limit` terms. Coefficients that cancel to within `rounding`, relatively, are dropped.
+    No product may have more than `limit` terms. Coefficients that cancel to within `rounding`, relatively, vanish.
     """
 
     def __init__(self, limit: float = math.inf, rounding: float = 0.0) -> None:
         self.limit, self.rounding = limit, rounding
-        self.cosine: dict[int, int] = {}  # of each sine, both by their atoms
+        self.cosine: dict[int, int] = {}  # atom of a sine -> atom of its cosine
         self._products: dict[tuple[Key, Key], tuple[tuple[Key, int], ...]] = {}
 
     def arithmetic(self, op: str, *operands: Polynomial) -> Polynomial:
         """The value of one of the operations in ARITHMETIC."""
         match op:
             case "neg":
-                return scaled(operands[0], -1)
+                return scale(operands[0], -1)
             case "add":
                 return self.plus(*operands)
             case "sub":
-                return self.plus(operands[0], scaled(operands[1], -1))
+                return self.plus(operands[0], scale(operands[1], -1))
             case "mul":
                 return self.times(*operands)
         return self.over(*operands)
@@ -100,10 +100,10 @@ class Algebra:
         total = dict(a)
         for key, x in b.items():
             self._accumulate(total, key, x)
-        return without_zeros(total)
+        return drop_zeros(total)
 
     def times(self, a: Polynomial, b: Polynomial) -> Polynomial:
-        """Multiplied out."""
+        """The product, multiplied out."""
         total: Polynomial = {}
         for key_a, x in a.items():
             for key_b, y in b.items():
@@ -111,20 +111,20 @@ class Algebra:
                     self._accumulate(total, key, x * y if sign > 0 else -x * y)
         if len(total) > self.limit:
             raise TooManyTermsError
-        return without_zeros(total)
+        return drop_zeros(total)
 
     def over(self, a: Polynomial, b: Polynomial) -> Polynomial:
         raise NotImplementedError
 
     def _accumulate(self, total: Polynomial, key: Key, x: Number) -> None:
-        """Add a term to the total; where it cancels, the coefficient 0 stays."""
+        """Add a term to the total. A term that cancels keeps the coefficient 0."""
         before = total.get(key, 0)
         after = before + x
         cancels = self.rounding and size(after) <= self.rounding * size(before)
         total[key] = 0.0 if cancels else after
 
     def _product(self, a: Key, b: Key) -> tuple[tuple[Key, int], ...]:
-        """Powers added, squared sines replaced: one key, or several with their signs."""
+        """The product of two keys as keys with signs: powers added, squared sines replaced."""
         if not a or not b:
             return ((a or b, 1),)
         product = self._products.get((a, b))

@@ -1,4 +1,4 @@
-"""A program: inputs, the nodes that matter in an order in which they can be computed, and outputs."""
+"""A program: inputs, nodes in order of computation, and outputs."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from .node import Graph, Node
 
 @dataclass(frozen=True)
 class Port:
-    """A named array that goes in or comes out, with the shape it has for one state."""
+    """A named input or output array, with its shape for one state."""
 
     name: str
     shape: tuple[int, ...]
-    quaternions: tuple[int, ...] = ()  # where quaternions begin: of an input that needs them to have a length
+    quaternions: tuple[int, ...] = ()  # positions where quaternions begin, which must not be zero
 
     @property
     def size(self) -> int:
@@ -25,7 +25,7 @@ class Port:
 
 @dataclass(frozen=True)
 class Program:
-    """Straight-line code: `nodes` in order, each using earlier ones only.
+    """Straight-line code: each of `nodes` uses earlier ones only.
 
     `results[k]` are the nodes of `outputs[k]`, row by row.
     """
@@ -37,7 +37,7 @@ class Program:
 
     @property
     def depth(self) -> int:
-        """The most operations of which each waits for the one before: what no number of processors can shorten.
+        """The length of the longest chain of dependent operations.
 
         As in `Count`, changes of sign are free.
         """
@@ -49,7 +49,7 @@ class Program:
 
     @staticmethod
     def of(graph: Graph, inputs: Iterable[Port], outputs: Iterable[Port], values: Iterable[Sequence[Any]]) -> Program:
-        """From the values of each output; numbers become constants, nodes that no output needs are left out."""
+        """The program of the values of each output. Numbers become constants; unused nodes are left out."""
         results = tuple(tuple(graph.node(v) for v in flat) for flat in values)
         needed: set[int] = set()
         waiting = [node for flat in results for node in flat]

@@ -1,4 +1,4 @@
-"""The folding rules: which node (or which plain number) an operation gives. There are no others, and no reassociation.
+"""The folding rules: the node or plain number of an operation. There are no others, and no reassociation.
 
     constants   c1 ∘ c2 = the number                                                    (always a Python float)
     zero        x + 0 = x    x - 0 = x    0 - x = -x    0 · x = 0    0 / x = 0          (also where x is inf or NaN)
@@ -8,8 +8,8 @@
                 sin(-x) = -sin x    cos(-x) = cos x    sign(-x) = -sign x    |-x| = |x|
                 tanh(-x) = -tanh x    asin(-x) = -asin x    atan2(-y, x) = -atan2(y, x)
     signs       constants are stored positive: x + (-c) = x - c, x · (-c) = -(x · c), and so on
-    same        x - x = 0    y - x = -(x - y) where x - y is there already
-    order       the operands of + and · stand in the order in which they were made
+    same        x - x = 0    y - x = -(x - y) where x - y exists already
+    order       the operands of + and · stand in the order of creation
     select      select(x, a, a) = a    select(c, a, b) = a where c ≥ 0, otherwise b
     where       where(x < y, a, a) = a    where(c < d, a, b) = a or b    where(x ≥ 0, a, b) = select(x, a, b)
     extremes    min(x, x) = x    min(x, inf) = x    max(x, -inf) = x
@@ -17,9 +17,9 @@
                 k = m + ½: xᵐ √x; other k: exp(k log x), NaN for x < 0 as in NumPy; where k > 1, where(x = 0, 0, xᵏ),
                 without which the slope at 0 would be NaN. cˣ = exp(x log c) for a number c > 0
 
-select(x, a, b) is a where x ≥ 0 and b elsewhere, also where x is NaN: a comparison with NaN is false. The
-branch that is not taken has no effect, finite or not. So do where_lt, where_le and where_eq of (x, y, a, b): a where
-x < y, x ≤ y or x = y, and b elsewhere. min and max are NaN where one of their operands is.
+select(x, a, b) is a where x ≥ 0 and b elsewhere, also where x is NaN: a comparison with NaN is false. where_lt,
+where_le and where_eq of (x, y, a, b) are a where x < y, x ≤ y or x = y, and b elsewhere. The branch that is not taken
+has no effect, finite or not. min and max are NaN where an operand is.
 
 All are exact in IEEE arithmetic up to the sign of zero, apart from 0 and x - x on infinite values and NaN.
 """
@@ -37,7 +37,7 @@ import numpy as np
 if TYPE_CHECKING:
     from .node import Node
 
-NUMPY_NAMES = {  # of the operations that are functions of NumPy
+NUMPY_NAMES = {  # of operations that NumPy has
     "abs": "absolute",
     "exp": "exp",
     "log": "log",
@@ -72,12 +72,12 @@ def add(a: Any, b: Any) -> Any:
             return sub(a, -b)
         if a.op == "neg":
             return sub(b, a.args[0])
-        return commutative("add", a, a.graph.constant(b))
+        return make_commutative("add", a, a.graph.constant(b))
     if b.op == "neg":
         return sub(a, b.args[0])
     if a.op == "neg":
         return sub(b, a.args[0])
-    return commutative("add", a, b)
+    return make_commutative("add", a, b)
 
 
 def sub(a: Any, b: Any) -> Any:
@@ -122,10 +122,10 @@ def mul(a: Any, b: Any) -> Any:
             return neg(mul(a, -b))
         if b == 1.0:
             return a
-        return commutative("mul", a, a.graph.constant(b))
+        return make_commutative("mul", a, a.graph.constant(b))
     if b.op == "neg":
         return neg(mul(a, b.args[0]))
-    return commutative("mul", a, b)
+    return make_commutative("mul", a, b)
 
 
 def div(a: Any, b: Any) -> Any:
@@ -161,27 +161,27 @@ def neg(a: Any) -> Any:
 
 
 def sin(a: Any) -> Any:
-    return neg(sin(a.args[0])) if not is_number(a) and a.op == "neg" else function("sin", a)
+    return neg(sin(a.args[0])) if not is_number(a) and a.op == "neg" else apply_function("sin", a)
 
 
 def cos(a: Any) -> Any:
-    return cos(a.args[0]) if not is_number(a) and a.op == "neg" else function("cos", a)
+    return cos(a.args[0]) if not is_number(a) and a.op == "neg" else apply_function("cos", a)
 
 
 def sign(a: Any) -> Any:
     if is_number(a):
         return float((a > 0) - (a < 0))
-    return neg(sign(a.args[0])) if a.op == "neg" else function("sign", a)
+    return neg(sign(a.args[0])) if a.op == "neg" else apply_function("sign", a)
 
 
-def function(name: str, a: Any) -> Any:
+def apply_function(name: str, a: Any) -> Any:
     if is_number(a):
         return getattr(math, name)(a)
     return a.graph.make(name, a)
 
 
 def select(x: Any, a: Any, b: Any) -> Any:
-    """a where x ≥ 0, otherwise b: a choice without branching. Numbers of many digits stay what they are."""
+    """a where x ≥ 0, otherwise b, without branching. Operands of extended precision keep their type."""
     if is_number(x):
         return a if x >= 0 else b
     if a is b or (is_number(a) and is_number(b) and a == b):
@@ -189,15 +189,15 @@ def select(x: Any, a: Any, b: Any) -> Any:
     return x.graph.make("select", x, x.graph.node(a), x.graph.node(b))
 
 
-def odd(name: str) -> Callable[[Any], Any]:
+def odd_function(name: str) -> Callable[[Any], Any]:
     def rule(a: Any) -> Any:
-        return neg(rule(a.args[0])) if not is_number(a) and a.op == "neg" else elementary(name, a)
+        return neg(rule(a.args[0])) if not is_number(a) and a.op == "neg" else apply_elementary(name, a)
 
     return rule
 
 
-def elementary(name: str, *operands: Any) -> Any:
-    """One of the functions that NumPy has too; a number is what NumPy says, infinite or NaN where it has no value."""
+def apply_elementary(name: str, *operands: Any) -> Any:
+    """A function that NumPy has too. Of numbers it is NumPy's result, also where that is infinite or NaN."""
     if all(map(is_number, operands)):
         with np.errstate(all="ignore"):
             return float(getattr(np, NUMPY_NAMES[name])(*map(float, operands)))
@@ -206,21 +206,21 @@ def elementary(name: str, *operands: Any) -> Any:
 
 
 def absolute(a: Any) -> Any:
-    return absolute(a.args[0]) if not is_number(a) and a.op == "neg" else elementary("abs", a)
+    return absolute(a.args[0]) if not is_number(a) and a.op == "neg" else apply_elementary("abs", a)
 
 
 def atan2(y: Any, x: Any) -> Any:
     if not is_number(x) and ((is_number(y) and y < 0.0) or (not is_number(y) and y.op == "neg")):
         return neg(atan2(neg(y), x))
-    return elementary("atan2", y, x)
+    return apply_elementary("atan2", y, x)
 
 
 def extreme(name: str, a: Any, b: Any) -> Any:
-    """min or max; of two that are equal the first."""
+    """min or max; of equal operands the first."""
     idle = math.inf if name == "min" else -math.inf
     if a is b or (is_number(b) and b == idle):
         return a
-    return b if is_number(a) and a == idle else elementary(name, a, b)
+    return b if is_number(a) and a == idle else apply_elementary(name, a, b)
 
 
 def where(name: str, x: Any, y: Any, a: Any, b: Any) -> Any:
@@ -238,7 +238,7 @@ def where(name: str, x: Any, y: Any, a: Any, b: Any) -> Any:
 def power(a: Any, exponent: Any) -> Any:
     if not is_number(exponent):
         if is_number(a) and float(a) > 0.0:
-            return elementary("exp", mul(exponent, math.log(a)))
+            return apply_elementary("exp", mul(exponent, math.log(a)))
         raise TypeError(
             f"{'a number' if is_number(a) else 'a node'} cannot be raised to a power that is not known yet (expected a"
             " number as the exponent, or a positive number as the base: write np.exp(y * np.log(x)) for x > 0)"
@@ -263,13 +263,13 @@ def fractional_power(a: Any, k: float) -> Any:
         return div(1.0, fractional_power(a, -k))
     halves = 2.0 * k
     if halves.is_integer():
-        result = mul(power(a, int(k)), function("sqrt", a))
+        result = mul(power(a, int(k)), apply_function("sqrt", a))
     else:
-        result = elementary("exp", mul(elementary("log", a), k))
+        result = apply_elementary("exp", mul(apply_elementary("log", a), k))
     return where("where_eq", a, 0.0, 0.0, result) if k > 1.0 else result
 
 
-def commutative(op: str, a: Node, b: Node) -> Node:
+def make_commutative(op: str, a: Node, b: Node) -> Node:
     return a.graph.make(op, a, b) if a.index <= b.index else a.graph.make(op, b, a)
 
 
@@ -282,14 +282,14 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "sin": sin,
     "cos": cos,
     "sign": sign,
-    "sqrt": lambda a: function("sqrt", a),
+    "sqrt": lambda a: apply_function("sqrt", a),
     "select": select,
     "abs": absolute,
-    "exp": partial(elementary, "exp"),
-    "log": partial(elementary, "log"),
-    "tanh": odd("tanh"),
-    "asin": odd("asin"),
-    "acos": partial(elementary, "acos"),
+    "exp": partial(apply_elementary, "exp"),
+    "log": partial(apply_elementary, "log"),
+    "tanh": odd_function("tanh"),
+    "asin": odd_function("asin"),
+    "acos": partial(apply_elementary, "acos"),
     "atan2": atan2,
     "min": partial(extreme, "min"),
     "max": partial(extreme, "max"),

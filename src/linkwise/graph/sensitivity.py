@@ -1,8 +1,8 @@
-"""What each operand of a program contributes to its results in given states: reverse mode, on numbers.
+"""The effect of each operand of a program on its results in given states: reverse mode, on numbers.
 
 A relative change δ of the operand x of a node y changes a result r by δ |∂r/∂y ∂y/∂x x|: δ times its *effect*. The sum
-of the effects of all operands is the *size* of the result; rounding changes the result by at most about that times the
-machine epsilon. Each choice is a further result: the difference of the two numbers that it compares.
+of the effects of all operands is the *size* of the result: rounding changes the result by at most about the size times
+the machine epsilon. Each choice is a further result: the difference of the numbers that it compares.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .node import Node
 from .program import Port, Program
 
 Operand = tuple[int, int]  # the index of a node, and which of its operands
-OTHER: dict[str, Callable[..., Any]] = {  # the value of a choice that is made the other way
+OTHER_BRANCH: dict[str, Callable[..., Any]] = {  # the value of a choice that takes the other branch
     "select": lambda own, x, a, b: np.where(x >= 0, b, a),
     "sign": lambda own, x: np.where(x > 0, -1.0, 1.0),
     "abs": lambda own, x: -own,
@@ -28,38 +28,38 @@ OTHER: dict[str, Callable[..., Any]] = {  # the value of a choice that is made t
     "where_le": lambda own, x, y, a, b: np.where(x <= y, b, a),
     "where_eq": lambda own, x, y, a, b: np.where(x == y, b, a),
 }
-JUMPS = ("select", "sign", *rules.COMPARED)  # the others are continuous where they choose anew
+JUMPS = ("select", "sign", *rules.COMPARED)  # choices that are not continuous at their tie
 
 
-def compared_in(node: Node) -> tuple[Node, Node]:
-    """The two numbers of whose difference the sign decides a choice."""
+def compared_operands(node: Node) -> tuple[Node, Node]:
+    """The two numbers that a choice compares: it depends on the sign of their difference."""
     one = node.op in ("select", "sign", "abs")
     return node.args[0], node.graph.constant(0.0) if one else node.args[1]
 
 
 class Dependence:
-    """Which rows depend on which nodes of a program. Rows are the numbers of all outputs, then the choices."""
+    """The rows that depend on each node of a program. Rows are the numbers of all outputs, then the choices."""
 
     def __init__(self, program: Program) -> None:
-        self.program, self.choices = program, [node for node in program.nodes if node.op in OTHER]
+        self.program, self.choices = program, [node for node in program.nodes if node.op in OTHER_BRANCH]
         self.after = later_nodes(program, self.choices)
         self.results = [node for result in program.results for node in result]
-        self.compared = [compared_in(node) for node in self.choices]
+        self.compared = [compared_operands(node) for node in self.choices]
         self.slopes = {(node.index, k): s for node in program.nodes for k, s in enumerate(slopes(node))}
         self.moving = {key for key, s in self.slopes.items() if isinstance(s, Node) or s != 0.0}
         self.rows = self.reached_rows()
 
     def seeds(self) -> dict[int, list[tuple[int, float]]]:
-        """The rows that a node itself is, or is a term of, with ∂row/∂node."""
-        own = [[(node, 1.0)] for node in self.results] + [[(x, 1.0), (y, -1.0)] for x, y in self.compared]
-        found: dict[int, list[tuple[int, float]]] = {}
-        for row, terms in enumerate(own):
+        """The rows of which a node is a term, with ∂row/∂node."""
+        row_terms = [[(node, 1.0)] for node in self.results] + [[(x, 1.0), (y, -1.0)] for x, y in self.compared]
+        seeds: dict[int, list[tuple[int, float]]] = {}
+        for row, terms in enumerate(row_terms):
             for node, sign in terms:
-                found.setdefault(node.index, []).append((row, sign))
-        return found
+                seeds.setdefault(node.index, []).append((row, sign))
+        return seeds
 
     def reached_rows(self) -> dict[int, np.ndarray]:
-        """The rows that depend on each node, in order: of a large program most nodes reach few."""
+        """The rows that depend on each node, in order. In a large program most nodes affect few rows."""
         masks: dict[int, int] = {}  # bit k: row k
         for index, terms in self.seeds().items():
             for row, _ in terms:
@@ -72,28 +72,28 @@ class Dependence:
         return {index: rows[mask] for index, mask in masks.items()}
 
     def work(self) -> int:
-        """How many numbers a `Sensitivity` computes for each state, about."""
+        """The approximate number of values that a `Sensitivity` computes for each state."""
         effects = sum(len(self.rows[node]) for node, _ in self.moving if node in self.rows)
         return effects + sum(map(len, self.after)) + len(self.choices) * len(self.choices)
 
 
 class Sensitivity(Dependence):
-    """Of a program in a batch of states."""
+    """The effects of a program's operands in a batch of states."""
 
     def __init__(self, program: Program, arrays: list[np.ndarray]) -> None:
         super().__init__(program)
         graph = program.nodes[0].graph
         differences = [x - y for x, y in self.compared]
-        wanted = [*program.nodes, *self.slopes.values(), *differences]
-        whole = Program.of(graph, program.inputs, [Port("values", (len(wanted),))], [wanted])
+        needed = [*program.nodes, *self.slopes.values(), *differences]
+        extended = Program.of(graph, program.inputs, [Port("values", (len(needed),))], [needed])
         with np.errstate(all="ignore"):
-            table = np.atleast_2d(evaluate(whole, *arrays)[0]).T
+            table = np.atleast_2d(evaluate(extended, *arrays)[0]).T
         self.states = table.shape[1]
         lines = iter(table)
         self.value = {node.index: next(lines) for node in program.nodes}
         self.slope = {key: next(lines) for key in self.slopes}
         self.difference: np.ndarray = table[len(table) - len(differences) :]
-        self.gradient: dict[int, np.ndarray] = {}  # of every difference, by each input
+        self.gradient: dict[int, np.ndarray] = {}  # of every difference by each input
         self.size = np.abs([self.value[node.index] for node in self.results])
         self.size = np.concatenate([self.size, np.zeros_like(self.difference)])
         for (node, k), rows, effect in self.effects():
@@ -101,7 +101,7 @@ class Sensitivity(Dependence):
                 self.size[rows] += effect
 
     def magnitude(self, node: Node) -> np.ndarray:
-        """To which changes are relative: that of the number; of the constant 0 it is 1."""
+        """The size to which changes of a node are relative: its absolute value, or 1 for the constant 0."""
         return np.ones(self.states) if is_zero(node) else np.abs(self.value[node.index])
 
     def effects(self) -> Iterator[tuple[Operand, np.ndarray, np.ndarray]]:
@@ -119,17 +119,17 @@ class Sensitivity(Dependence):
                 adjoint[index][np.searchsorted(self.rows[index], row)] += sign
         with np.errstate(all="ignore"):
             for node in reversed(self.program.nodes):
-                own = adjoint.pop(node.index, None)
-                if own is None:
+                slopes_of_rows = adjoint.pop(node.index, None)
+                if slopes_of_rows is None:
                     continue
                 rows = self.rows[node.index]
                 if node.op == "input":
                     first = int(np.searchsorted(rows, outputs))
                     self.gradient[node.index] = np.zeros_like(self.difference)
-                    self.gradient[node.index][rows[first:] - outputs] = own[first:]
+                    self.gradient[node.index][rows[first:] - outputs] = slopes_of_rows[first:]
                 for k, operand in enumerate(node.args):
                     if (node.index, k) in self.moving:
-                        step = product(own, self.slope[node.index, k])
+                        step = product(slopes_of_rows, self.slope[node.index, k])
                         yield (node.index, k), rows, np.abs(product(step, self.magnitude(operand)))
                         wider = self.rows[operand.index]
                         if operand.index not in adjoint:
@@ -137,18 +137,18 @@ class Sensitivity(Dependence):
                         adjoint[operand.index][... if wider is rows else np.searchsorted(wider, rows)] += step
 
     def deviations(self) -> Iterator[np.ndarray]:
-        """By how much the results change where a choice is made the other way, of each choice: (results, states)."""
+        """For each choice, the change of the results where it takes the other branch: (results, states)."""
         with np.errstate(all="ignore"):
             for choice, later in zip(self.choices, self.after, strict=True):
                 operands = [self.value[a.index] for a in choice.args]
-                changed = {choice.index: OTHER[choice.op](self.value[choice.index], *operands)}
+                changed = {choice.index: OTHER_BRANCH[choice.op](self.value[choice.index], *operands)}
                 for node in later:
                     if any(a.index in changed for a in node.args):
                         x = MEANING[node.op](*(changed.get(a.index, self.value[a.index]) for a in node.args))
                         if not np.array_equal(x, self.value[node.index]):
                             changed[node.index] = x
-                own = [self.value[node.index] for node in self.results]
-                yield np.array([abs(changed.get(n.index, x) - x) for n, x in zip(self.results, own, strict=True)])
+                values = [self.value[node.index] for node in self.results]
+                yield np.array([abs(changed.get(n.index, x) - x) for n, x in zip(self.results, values, strict=True)])
 
 
 def later_nodes(program: Program, choices: list[Node]) -> list[list[Node]]:
@@ -157,19 +157,19 @@ def later_nodes(program: Program, choices: list[Node]) -> list[list[Node]]:
     for node in program.nodes:
         for operand in node.args:
             users.setdefault(operand.index, []).append(node)
-    found = []
+    dependents = []
     for choice in choices:
         reached, left = {choice.index: choice}, [choice]
         while left:
             new = [node for node in users.get(left.pop().index, ()) if node.index not in reached]
             reached |= {node.index: node for node in new}
             left += new
-        found.append([reached[index] for index in sorted(reached)[1:]])
-    return found
+        dependents.append([reached[index] for index in sorted(reached)[1:]])
+    return dependents
 
 
 def bits(mask: int) -> np.ndarray:
-    """The numbers of the bits that are 1."""
+    """The positions of the bits that are 1."""
     octets = np.frombuffer(mask.to_bytes(mask.bit_length() // 8 + 1, "little"), dtype=np.uint8)
     return np.flatnonzero(np.unpackbits(octets, bitorder="little"))
 
@@ -179,5 +179,5 @@ def is_zero(node: Node) -> bool:
 
 
 def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """0 where a is, also where b is not finite: a branch that is not taken has no effect."""
+    """a * b, but 0 where a is 0 and b is not finite: a branch that is not taken has no effect."""
     return a * b if np.isfinite(b).all() else np.where(a == 0.0, 0.0, a * b)

@@ -1,4 +1,4 @@
-"""Programs on arrays of torch and JAX: the same operations, by their own functions, which they can differentiate."""
+"""Programs on arrays of torch and JAX, by their own functions, which they can differentiate."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MODULES = {"torch": "torch", "jax": "jax.numpy", "jaxlib": "jax.numpy"}
 
 
 def library_of(arrays: Sequence[Any]) -> Any:
-    """torch or jax.numpy, if one of the arrays is of it; otherwise None."""
+    """torch or jax.numpy if one of the arrays belongs to it, otherwise None."""
     packages = (type(x).__module__.partition(".")[0] for x in arrays)
     return next((sys.modules[MODULES[name]] for name in packages if name in MODULES), None)
 
@@ -25,7 +25,7 @@ def evaluate_tensors(xp: Any, program: Program, arrays: Sequence[Any]) -> tuple[
     like = next(x for x in arrays if library_of([x]) is not None)
     keywords = {"dtype": like.dtype, **({"device": like.device} if xp.__name__ == "torch" else {})}
     tensors = [x if library_of([x]) is not None else xp.asarray(x, **keywords) for x in arrays]
-    inputs = {port.name: rows(port, x) for port, x in zip(program.inputs, tensors, strict=True)}
+    inputs = {port.name: flatten_input(port, x) for port, x in zip(program.inputs, tensors, strict=True)}
     batch = np.broadcast_shapes(*(tuple(x.shape[:-1]) for x in inputs.values()))
     value: dict[int, Any] = {}
     for node in program.nodes:
@@ -65,7 +65,7 @@ ARITHMETIC: dict[str, Callable[..., Any]] = {
 }
 
 
-def rows(port: Port, array: Any) -> Any:
+def flatten_input(port: Port, array: Any) -> Any:
     dims = array.ndim - len(port.shape)
     if dims < 0 or tuple(array.shape[dims:]) != port.shape:
         expected = ", ".join(("...", *map(str, port.shape)))

@@ -15,8 +15,8 @@ WORDS: Mapping[str, str] = {  # as NumPy has them
     "where_le": "where({0} <= {1}, {2}, {3})",
     "where_eq": "where({0} == {1}, {2}, {3})",
 }
-LONGEST = 60  # characters of an expression in a message; beyond them it is only named
-PRINTED = 2000  # characters of one that is printed
+LONGEST = 60  # characters of an expression in a message; a longer one is named by its operation
+PRINTED = 2000  # characters of a printed expression
 
 
 class TooLongError(Exception):
@@ -40,35 +40,35 @@ def infix(node: Node, longest: int = LONGEST) -> str:
         return None
 
     try:
-        text = expression(node, leaf)
+        text = expression_text(node, leaf)
     except TooLongError:
         text = ""
     return text if 0 < len(text) <= longest else f"{node.op} #{node.index}"
 
 
-def expression(node: Node, named: Callable[[Node], str | None], words: Mapping[str, str] = WORDS) -> str:
-    """The node written out, down to those for which `named` has a text."""
-    name = named(node)
-    return written_out(node, named, words) if name is None else name
+def expression_text(node: Node, name_of: Callable[[Node], str | None], words: Mapping[str, str] = WORDS) -> str:
+    """The text of a node, with names of nodes from `name_of`."""
+    name = name_of(node)
+    return operation_text(node, name_of, words) if name is None else name
 
 
-def written_out(node: Node, named: Callable[[Node], str | None], words: Mapping[str, str] = WORDS) -> str:
-    """One operation, on operands that are written out or named, in exactly the order in which it computes.
+def operation_text(node: Node, name_of: Callable[[Node], str | None], words: Mapping[str, str] = WORDS) -> str:
+    """The text of one operation, with parentheses that keep the order of computation.
 
-    `words` are other names of functions, or patterns with {0}, {1}, ... for the operands.
+    `words` maps operations to names of functions, or to patterns with {0}, {1}, ... for the operands.
     """
-    parts = [(named(a), a) for a in node.args]
-    texts = [written_out(a, named, words) if name is None else name for name, a in parts]
+    parts = [(name_of(a), a) for a in node.args]
+    texts = [operation_text(a, name_of, words) if name is None else name for name, a in parts]
     if node.op not in RANK:
         return call_text(node.op, texts, words)
     guarded = []
     for k, ((name, a), text) in enumerate(zip(parts, texts, strict=True)):
-        own = RANK.get(a.op, 9) if name is None else (2 if text.startswith("-") else 9)
-        guarded.append(f"({text})" if own < RANK[node.op] + k else text)
+        rank = RANK.get(a.op, 9) if name is None else (2 if text.startswith("-") else 9)
+        guarded.append(f"({text})" if rank < RANK[node.op] + k else text)
     return f"-{guarded[0]}" if node.op == "neg" else f"{guarded[0]}{SIGN[node.op]}{guarded[1]}"
 
 
 def call_text(op: str, operands: Sequence[str], words: Mapping[str, str] = WORDS) -> str:
-    """A function of several operands, or of one."""
+    """The text of a function call."""
     word = words.get(op, op)
     return word.format(*operands) if "{0}" in word else f"{word}({', '.join(operands)})"

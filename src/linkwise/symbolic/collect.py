@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..graph import Node, rules
-from ..graph.polynomial import ARITHMETIC, Algebra, Key, Number, Polynomial, of_number, power, size
+from ..graph.polynomial import ARITHMETIC, Algebra, Key, Number, Polynomial, constant_polynomial, power, size
 
 CANCELLED = 1e-13  # relative remainder of two coefficients that cancel
 
@@ -32,14 +32,14 @@ class Collector(Algebra):
 
     def polynomial(self, x: Any) -> Polynomial:
         if rules.is_number(x):
-            return of_number(float(x))
+            return constant_polynomial(float(x))
         if x.index not in self._polynomials:
             self._polynomials[x.index] = self._polynomial(x)
         return self._polynomials[x.index]
 
     def _polynomial(self, x: Node) -> Polynomial:
         if x.op == "const":
-            return of_number(x.payload)
+            return constant_polynomial(x.payload)
         if x.op == "input":
             return power(self.atom(str(x), x))
         parts = [self.polynomial(a) for a in x.args]
@@ -47,7 +47,7 @@ class Collector(Algebra):
             return self.arithmetic(x.op, *parts)
         operands = [self.built(part) for part in parts]
         as_it_is = x.op in ("sin", "cos", "sqrt", "sign") and not rules.is_number(operands[0])
-        value = rules.function(x.op, operands[0]) if as_it_is else rules.OPERATIONS[x.op](*operands)
+        value = rules.apply_function(x.op, operands[0]) if as_it_is else rules.OPERATIONS[x.op](*operands)
         if rules.is_number(value) or any(value is operand for operand in operands):
             return self.polynomial(value)
         inside = f"({', '.join(self.text(part, all_digits) for part in parts)})"

@@ -8,9 +8,9 @@ from typing import Any
 
 from ..graph import Node, Port, Program
 from ..graph.assignments import assignments, free_letter
-from ..graph.cancel import cancelled
+from ..graph.cancel import cancel_terms
 from ..graph.polynomial import Key, Number, Polynomial, TooManyTermsError
-from ..graph.text import call_text, expression
+from ..graph.text import call_text, expression_text
 from .collect import power_text, quotient_text, sum_text
 from .latex.closed_form import CLOSED, ClosedForm
 from .latex.format import SIMPLE
@@ -47,13 +47,13 @@ class Expressions:
         taken = [port.name for port in self.program.inputs]
         if self.form is not None:
             return closed_texts(self.form, free_letter(taken))
-        program = cancelled(self.program)
+        program = cancel_terms(self.program)
 
         def leaf(node: Node) -> str:
             return f"{node.payload:.{self.digits}g}" if node.op == "const" else str(node.payload[0])
 
         lines, named = assignments(program, leaf, taken)
-        return lines, [expression(node, named) for node in program.results[0]]
+        return lines, [expression_text(node, named) for node in program.results[0]]
 
     def latex(self) -> tuple[list[str], list[str]]:
         """Display equations of the names, in order, and the LaTeX of each node."""
@@ -62,7 +62,7 @@ class Expressions:
             return display_equations(equations, None), [
                 self.form.cell(polynomial) for polynomial in self.form.results[0]
             ]
-        program = cancelled(self.program)
+        program = cancel_terms(self.program)
         writer = Writer(program, self.digits)
         *equations, _ = writer.equations()
         return display_equations(equations, None), [writer.text(node) for node in program.results[0]]

@@ -31,14 +31,14 @@ from ..graph.polynomial import (
     Key,
     Number,
     Polynomial,
-    cleaned,
-    frozen,
-    of_number,
+    constant_polynomial,
+    drop_rounding_residue,
+    drop_zeros,
     power,
-    scaled,
-    shifted,
+    scale,
+    shift_exponents,
     size,
-    without_zeros,
+    sorted_terms,
 )
 from ..graph.rules import OPERATIONS
 
@@ -79,12 +79,12 @@ class Normal(Algebra):
             value[node.index] = (
                 self.named(polynomial) if uses[node.index] > 1 and self.has_quotients(polynomial) else polynomial
             )
-        self.results = [[cleaned(value[node.index]) for node in flat] for flat in program.results]
+        self.results = [[drop_rounding_residue(value[node.index]) for node in flat] for flat in program.results]
 
     def _polynomial(self, node: Node, operands: list[Polynomial]) -> Polynomial:
         match node.op:
             case "const":
-                return of_number(node.payload)
+                return constant_polynomial(node.payload)
             case "input":
                 return power(self.atom("input", node.payload))
         if node.op in ARITHMETIC:
@@ -107,7 +107,7 @@ class Normal(Algebra):
                 below = tuple((x, -e) for x, e in key if e < 0 and self.atoms[x].op in DEFINED)
                 if below:
                     above = tuple((x, e) for x, e in key if (x, -e) not in below)
-                    ratio = self.atom("ratio", (frozen(cleaned(numerator)), below))
+                    ratio = self.atom("ratio", (sorted_terms(drop_rounding_residue(numerator)), below))
                     return self.times({above: factor}, power(ratio))
         return super().times(a, b)
 
@@ -121,7 +121,7 @@ class Normal(Algebra):
         """Define an atom by the polynomial, unless it is already a number times an atom."""
         if not a or (len(a) == 1 and len(next(iter(a))) <= 1):
             return a
-        return power(self.atom("sum", frozen(cleaned(a))))
+        return power(self.atom("sum", sorted_terms(drop_rounding_residue(a))))
 
     def _call(self, op: str, *operands: Polynomial) -> Polynomial:
         *compared, a, b = operands
@@ -130,10 +130,10 @@ class Normal(Algebra):
         if all(set(x) <= {()} for x in compared or operands):
             known = [float(x.get((), 0)) for x in compared or operands]
             if not compared:
-                return of_number(OPERATIONS[op](*known))
+                return constant_polynomial(OPERATIONS[op](*known))
             return a if OPERATIONS[op](*known, True, False) else b
         parts = (self.named(part) if len(part) > 1 else part for part in operands)
-        return power(self.atom("call", (op, *map(frozen, parts))))
+        return power(self.atom("call", (op, *map(sorted_terms, parts))))
 
     def definition(self, atom: int) -> tuple[Polynomial, Key]:
         """The numerator and the denominator that define an atom."""
@@ -151,27 +151,29 @@ class Normal(Algebra):
         for sine, c in self.cosine.items():
             for key, x in a.items():
                 if key in result and dict(key).get(c, 0) >= 2:
-                    without = shifted(key, (c, c), ())
+                    without = shift_exponents(key, (c, c), ())
                     if without in result and math.isclose(result[without], -x, rel_tol=1e-12):
                         del result[key], result[without]
-                        squared = shifted(without, (), (sine, sine))
+                        squared = shift_exponents(without, (), (sine, sine))
                         result[squared] = result.get(squared, 0) - x
-        return without_zeros(result)
+        return drop_zeros(result)
 
     def _function(self, op: str, argument: Polynomial) -> Polynomial:
         angles = self._angles(argument) if op in ("sin", "cos") else None
         if angles is None:
             inside = self.named(argument) if len(argument) > 1 else argument
-            return power(self.atom("function", (op, frozen(inside))))
+            return power(self.atom("function", (op, sorted_terms(inside))))
         offset = float(argument.get((), 0))
-        sine, cosine = (of_number(x if abs(x) > EPSILON else 0.0) for x in (math.sin(offset), math.cos(offset)))
+        sine, cosine = (
+            constant_polynomial(x if abs(x) > EPSILON else 0.0) for x in (math.sin(offset), math.cos(offset))
+        )
         for angle, turns in angles:
             c, s = self.angle(angle)
             for _ in range(abs(turns)):
-                along, across = power(c), scaled(power(s), 1 if turns > 0 else -1)
+                along, across = power(c), scale(power(s), 1 if turns > 0 else -1)
                 sine, cosine = (
                     self.plus(self.times(sine, along), self.times(cosine, across)),
-                    self.plus(self.times(cosine, along), scaled(self.times(sine, across), -1)),
+                    self.plus(self.times(cosine, along), scale(self.times(sine, across), -1)),
                 )
         return sine if op == "sin" else cosine
 
@@ -240,7 +242,7 @@ def shows_angle_sum(normal: Normal, polynomial: Polynomial, a: int, b: int) -> b
         powers = dict(key)
         for here, there in (((a, b), (a + 1, b + 1)), ((a + 1, b), (a, b + 1))):
             if all(powers.get(atom, 0) > 0 for atom in here):
-                other = shifted(key, here, there)
+                other = shift_exponents(key, here, there)
                 if math.isclose(size(polynomial.get(other, 0)), size(x), rel_tol=1e-12):
                     return True
     return False
@@ -280,7 +282,7 @@ def fourier(normal: Normal, rest: Key, group: Polynomial, run: list[int]) -> Pol
                 atom = ((normal.atom("sin" if sines % 2 else "cos", of), 1),) if of else ()
                 product = tuple(sorted((*rest, *atom)))
                 total[product] = total.get(product, 0) + sign * y
-    return cleaned(without_zeros(total))
+    return drop_rounding_residue(drop_zeros(total))
 
 
 @cache

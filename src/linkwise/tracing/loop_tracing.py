@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..graph import Graph, Node, Port
-from ..graph.loops import LoopProgram, Recursion, scheduled
+from ..graph.loops import LoopProgram, Recursion, schedule_loops
 from ..graph.node import is_scalar
 from ..robot import Contraction, Link, Regrouping, Robot, StandIn, before_regrouping
 from ..robot.link import NumberMap
@@ -147,7 +147,7 @@ def traced_loops(
         raise NotRollableError(f"the result has shape {result.shape} (expected one row per link)")
     results = [[graph.node(x) for x in row] for row in result.reshape(kinds, -1)]
     ports = [Port(name, shape) for name, shape in arrays.items()]
-    return scheduled(loops.recursions, ports, [Port("result", result.shape[1:])], tables, results)
+    return schedule_loops(loops.recursions, ports, [Port("result", result.shape[1:])], tables, results)
 
 
 def tree_of(robot: Robot, kind_of: Sequence[int]) -> tuple[list[int], np.ndarray]:

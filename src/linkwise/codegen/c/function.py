@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from ...graph import Node, Port, Program
 from ...graph.assignments import assignments
-from ...graph.text import written_out
+from ...graph.text import operation_text
 from .names import c_names
 
 TYPES = {"float64": "double", "float32": "float"}
@@ -19,20 +19,22 @@ WIDTH = 100  # of comments and signatures
 
 
 class CFunction:
-    """A program with the names that its inputs and outputs have in C. Arrays are flat, row by row."""
+    """A program as a function in C, with names of its inputs and outputs. Arrays are flat, row by row."""
 
     def __init__(self, program: Program, name: str, outputs: Sequence[str], dtype: str) -> None:
         self.program, self.name, self.dtype, self.type = program, name, dtype, TYPES[dtype]
         used = {"sign", *(node.op for node in program.nodes)}
-        self.own = {op: f"{name}_{op}" for op in OWN if op in used}
-        wanted = [port.name for port in program.inputs]
-        names = c_names([*wanted, *outputs], taken=(name, *self.own.values()))
-        self.inputs, self.outputs = names[: len(wanted)], names[len(wanted) :]
+        self.helpers = {op: f"{name}_{op}" for op in HELPERS if op in used}
+        inputs = [port.name for port in program.inputs]
+        names = c_names([*inputs, *outputs], reserved=(name, *self.helpers.values()))
+        self.inputs, self.outputs = names[: len(inputs)], names[len(inputs) :]
         ending = "f" if dtype == "float32" else ""
-        self.words = {**{op: word + ending for op, word in MATH.items()}, **self.own, **CHOICES}
-        kept = {node.index for result in program.results for node in result if node.op != "const"}
-        taken = (name, *self.own.values(), *self.inputs, *self.outputs)
-        self.lines, self.named = assignments(program, self.leaf, taken, kept=kept, words=self.words)
+        self.words = {**{op: word + ending for op, word in MATH.items()}, **self.helpers, **CHOICES}
+        result_indices = {node.index for result in program.results for node in result if node.op != "const"}
+        used_names = (name, *self.helpers.values(), *self.inputs, *self.outputs)
+        self.lines, self.name_of = assignments(
+            program, self.leaf, used_names, always_named=result_indices, words=self.words
+        )
 
     def leaf(self, node: Node) -> str:
         if node.op == "const":
@@ -42,8 +44,8 @@ class CFunction:
         return f"{self.inputs[k]}[{position}]" if self.program.inputs[k].shape else self.inputs[k]
 
     def array(self, name: str, port: Port) -> str:
-        """A parameter; C has no arrays of no numbers."""
-        return f"{self.type} {name}{brackets(port)}" if port.size else f"{self.type} *{name}"
+        """A parameter. C has no empty arrays: these are pointers."""
+        return f"{self.type} {name}{array_brackets(port)}" if port.size else f"{self.type} *{name}"
 
     @property
     def signature(self) -> str:
@@ -71,26 +73,26 @@ class CFunction:
         parts = [comment, self.prototype]
         if used & set(MATH):
             parts.insert(1, "#include <math.h>\n")
-        parts += [text.format(name=self.own[op], type=self.type) for op, text in OWN.items() if op in used]
+        parts += [text.format(name=self.helpers[op], type=self.type) for op, text in HELPERS.items() if op in used]
         return "\n".join([*parts, f"{self.signature}\n{{\n{self.body()}}}\n"])
 
     def body(self) -> str:
-        """Everything is computed before anything is stored, so that an output may be the array of an input."""
+        """The statements. All are computed before any is stored, so that an output may alias an input."""
         read = {node.payload[0] for node in self.program.nodes if node.op == "input"}
         unread = (name for name, port in zip(self.inputs, self.program.inputs, strict=True) if port.name not in read)
         empty = (name for name, result in zip(self.outputs, self.program.results, strict=True) if not result)
         idle = [f"    (void){name};" for name in (*unread, *empty)]
         computed = [f"    const {self.type} {left} = {right};" for left, right in self.lines]
         stored = [
-            f"    {name}[{position}] = {self.named(node)};"
+            f"    {name}[{position}] = {self.name_of(node)};"
             for name, result in zip(self.outputs, self.program.results, strict=True)
             for position, node in enumerate(result)
         ]
         return "\n".join([*idle, *computed, "", *stored, ""])
 
     def text(self, node: Node) -> str:
-        """An operation as it stands in the function; an input or a constant by its name."""
-        return written_out(node, self.named, self.words) if node.args else str(self.named(node))
+        """The text of a node in the function."""
+        return operation_text(node, self.name_of, self.words) if node.args else str(self.name_of(node))
 
 
 PROTOTYPE = """#ifdef __cplusplus
@@ -110,7 +112,7 @@ CHOICES = {
     "where_le": "({0} <= {1} ? {2} : {3})",
     "where_eq": "({0} == {1} ? {2} : {3})",
 }
-OWN = {
+HELPERS = {
     "sign": """static {type} {name}({type} x)
 {{
     return x > 0 ? 1 : x < 0 ? -1 : x - x; /* 0 for 0, NaN for NaN */
@@ -129,12 +131,12 @@ OWN = {
 }
 
 
-def brackets(port: Port) -> str:
+def array_brackets(port: Port) -> str:
     return f"[{port.size}]"
 
 
 def c_number(x: float, dtype: str) -> str:
-    """A constant that reads back as the same number, in as few digits as that takes."""
+    """The shortest text of a constant that reads back as the same number."""
     if dtype == "float64":
         return repr(x)
     single = as_single(x)
@@ -153,7 +155,7 @@ def as_single(x: float) -> float:
 
 
 def c_comment(paragraphs: Iterable[str]) -> str:
-    """A comment of the texts, wrapped; lines that begin with a space stay as they are. Nothing in it can end it."""
+    """The texts as a wrapped comment. Lines that begin with a space stay as they are; no text can end the comment."""
     lines: list[str] = []
     for paragraph in paragraphs:
         for line in comment_text(paragraph).split("\n"):
@@ -162,7 +164,7 @@ def c_comment(paragraphs: Iterable[str]) -> str:
 
 
 def comment_text(text: str) -> str:
-    """Printable ASCII and line breaks, without what begins or ends a comment or makes a trigraph."""
+    """The text as printable ASCII and line breaks, without comment marks and trigraphs."""
     plain = unicodedata.normalize("NFKD", text.translate({0xB7: " "}))  # N m for N·m
     plain = "".join(c for c in plain if not unicodedata.combining(c))
     plain = re.sub(r"[^ -~\n]", "_", plain)

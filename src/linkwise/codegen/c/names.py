@@ -1,4 +1,4 @@
-"""Names that C and C++ take, and that nothing in their standard libraries has."""
+"""Names for C and C++ that are neither reserved nor in the standard libraries."""
 
 from __future__ import annotations
 
@@ -52,20 +52,24 @@ RESERVED = re.compile("|".join([*KEYWORDS.split(), *LIBRARY.split(), *PATTERNS])
 
 def c_name(text: str, prefix: str = "x") -> str:
     """The text as a name in C: ASCII letters, digits and single underscores; an underscore after a reserved word."""
-    plain = re.sub("[\u0370-\u03ff]", spelled, unicodedata.normalize("NFKD", text)).encode("ascii", "ignore").decode()
+    plain = (
+        re.sub("[\u0370-\u03ff]", greek_letter_name, unicodedata.normalize("NFKD", text))
+        .encode("ascii", "ignore")
+        .decode()
+    )
     name = re.sub(r"[^A-Za-z0-9]+", "_", plain).strip("_")
     if not name or name[0].isdigit():
         name = f"{prefix}{name}"
     return f"{name}_" if RESERVED.fullmatch(name) else name
 
 
-def spelled(greek: re.Match[str]) -> str:
+def greek_letter_name(greek: re.Match[str]) -> str:
     return unicodedata.name(greek[0], "").split(" ")[-1].lower()
 
 
-def c_names(texts: Iterable[str], taken: Iterable[str]) -> list[str]:
-    """Names in C for all the texts, different from each other and from those taken."""
-    used = set(taken)
+def c_names(texts: Iterable[str], reserved: Iterable[str]) -> list[str]:
+    """Names in C for all texts, different from each other and from the reserved ones."""
+    used = set(reserved)
     names = []
     for text in texts:
         first = name = c_name(text)

@@ -1,11 +1,11 @@
-"""A main for a function in C, that runs it on a few states and compares with known results."""
+"""A main for a function in C that compares its results in a few states with known ones."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
 from ...graph import Node, Port
-from ...graph.sensitivity import Operand, compared_in
+from ...graph.sensitivity import Operand, compared_operands
 from .function import CFunction, c_number
 
 Numbers = Sequence[float]  # of one input or output in one state, row by row
@@ -19,18 +19,18 @@ def c_self_test(
     tolerance: float,
     untested: Sequence[str],
 ) -> str:
-    """`states[k]` has the inputs of state k, `results[k]` its outputs. Names end in underscores, as no others do."""
+    """`states[k]` has the inputs of state k, `results[k]` its outputs. Only names of the test end in an underscore."""
     inputs, outputs = function.program.inputs, function.program.outputs
     tables = [
-        table(function.type, f"{function.name}_in_{name}", port, [state[k] for state in states], function.dtype)
+        c_table(function.type, f"{function.name}_in_{name}", port, [state[k] for state in states], function.dtype)
         for k, (name, port) in enumerate(zip(function.inputs, inputs, strict=True))
     ]
     tables += [
-        table("double", f"{function.name}_out_{name}", port, [result[k] for result in results], "float64")
+        c_table("double", f"{function.name}_out_{name}", port, [result[k] for result in results], "float64")
         for k, (name, port) in enumerate(zip(function.outputs, outputs, strict=True))
     ]
     tables += [
-        table("double", f"{function.name}_size_{name}", port, [rounded(size[k]) for size in sizes], "float64")
+        c_table("double", f"{function.name}_size_{name}", port, [round_sizes(size[k]) for size in sizes], "float64")
         for k, (name, port) in enumerate(zip(function.outputs, outputs, strict=True))
     ]
     computed = [f"{name}_found_" for name in function.outputs]
@@ -57,7 +57,7 @@ def c_self_test(
     )
 
 
-def rounded(numbers: Numbers) -> Numbers:
+def round_sizes(numbers: Numbers) -> Numbers:
     return [float(f"{x:.3g}") for x in numbers]
 
 
@@ -68,48 +68,47 @@ def untested_texts(
     branches: Collection[tuple[int, str]],
     ties: Collection[int],
 ) -> list[str]:
-    """What no state tests, as it stands in the function, with its outputs: choices and constants, and then the rest.
+    """Texts of untested operands with the outputs they affect: choices and constants first.
 
-    `constants` are those of which only small changes go unnoticed. Of an operand that is an operation itself, only the
-    operation is named, not its own operands.
+    For `constants`, only small changes are untested. Operands of an untested operation are not listed themselves.
     """
     nodes = function.program.nodes
     used = {x.index for result in function.program.results for x in result}
     used |= {a.index for node in nodes for k, a in enumerate(node.args) if (node.index, k) not in operands}
-    found: list[tuple[int, str, Node]] = []
+    texts: list[tuple[int, str, Node]] = []
     for node in nodes:
         sides = sorted(side for index, side in branches if index == node.index)
         lost = [a for k, a in enumerate(node.args) if (node.index, k) in operands and node.index in used]
         small = [a for k, a in enumerate(node.args) if (node.index, k) in constants and node.index in used]
         if sides:
-            found.append((0, taken(function, node, sides), node))
+            texts.append((0, branch_text(function, node, sides), node))
         elif node.index in ties:
-            found.append((0, f"small changes of what {condition(function, node)} compares", node))
+            texts.append((0, f"small changes of what {condition_text(function, node)} compares", node))
         if small and node.index not in ties:
-            found.append((1, f"small changes of {part(function, small)} of {function.text(node)}", node))
+            texts.append((1, f"small changes of {operand_texts(function, small)} of {function.text(node)}", node))
         if lost:
             rank = 0 if any(a.op == "const" for a in lost) else 2
-            found.append((rank, f"{part(function, lost)} of {function.text(node)}", node))
-    return [f"{text}, in {outputs_of(function, node)}" for _, text, node in sorted(found, key=lambda x: x[0])]
+            texts.append((rank, f"{operand_texts(function, lost)} of {function.text(node)}", node))
+    return [f"{text}, in {outputs_of(function, node)}" for _, text, node in sorted(texts, key=lambda x: x[0])]
 
 
-def part(function: CFunction, operands: Iterable[Node]) -> str:
-    return ", ".join(function.named(a) or function.text(a) for a in operands)
+def operand_texts(function: CFunction, operands: Iterable[Node]) -> str:
+    return ", ".join(function.name_of(a) or function.text(a) for a in operands)
 
 
 COMPARES = {"select": "{0} >= 0", "where_lt": "{0} < {1}", "where_le": "{0} <= {1}", "where_eq": "{0} == {1}"}
 HOLDS = {"select": ">", "where_lt": "<", "where_le": "<", "where_eq": "=="}  # the side on which it does
 
 
-def condition(function: CFunction, node: Node) -> str:
-    return COMPARES[node.op].format(*(part(function, [x]) for x in node.args[:2]))
+def condition_text(function: CFunction, node: Node) -> str:
+    return COMPARES[node.op].format(*(operand_texts(function, [x]) for x in node.args[:2]))
 
 
-def taken(function: CFunction, node: Node, sides: Sequence[str]) -> str:
-    """A choice with its sides that no state takes."""
+def branch_text(function: CFunction, node: Node, sides: Sequence[str]) -> str:
+    """A choice with its untested sides."""
     if node.op in COMPARES:
-        return f"{condition(function, node)} being {' or '.join(str(x == HOLDS[node.op]).lower() for x in sides)}"
-    left, right = (part(function, [x]) for x in compared_in(node))
+        return f"{condition_text(function, node)} being {' or '.join(str(x == HOLDS[node.op]).lower() for x in sides)}"
+    left, right = (operand_texts(function, [x]) for x in compared_operands(node))
     return f"{function.text(node)} for {' or '.join(f'{left} {side} {right}' for side in sides)}"
 
 
@@ -119,18 +118,18 @@ def outputs_of(function: CFunction, node: Node) -> str:
     for later in function.program.nodes:
         if any(a.index in reached for a in later.args):
             reached.add(later.index)
-    named = zip(function.outputs, function.program.outputs, function.program.results, strict=True)
-    found = [
+    outputs = zip(function.outputs, function.program.outputs, function.program.results, strict=True)
+    names = [
         f"{name}[{k}]" if port.shape else name
-        for name, port, result in named
+        for name, port, result in outputs
         for k, x in enumerate(result)
         if x.index in reached
     ]
     every = sum(port.size for port in function.program.outputs)
-    return "all results" if len(found) == every > 1 else ", ".join(found)
+    return "all results" if len(names) == every > 1 else ", ".join(names)
 
 
-def table(kind: str, name: str, port: Port, rows: Sequence[Numbers], dtype: str) -> str:
+def c_table(kind: str, name: str, port: Port, rows: Sequence[Numbers], dtype: str) -> str:
     """The numbers of a port, a row for each state."""
     texts = (", ".join(c_number(x, dtype) for x in row) for row in rows)
     body = ",\n".join(f"    {{{text or '0'}}}" for text in texts)

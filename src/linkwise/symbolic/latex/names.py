@@ -19,7 +19,7 @@ from itertools import chain, count
 from typing import Any
 
 from ...graph import Graph, Node, Port, Program
-from ...graph.passes import rebuilt
+from ...graph.passes import rebuild
 
 ARRAYS = {"q": "q", "qd": r"\dot{q}", "qdd": r"\ddot{q}", "tau": r"\tau"}
 LETTERS = "txyzw"  # of intermediates
@@ -236,7 +236,7 @@ def angle_sums(program: Program) -> Program:
                 return function_of_sum(graph, "sin", y, x, sign)
         return None
 
-    return rebuilt(program, change)
+    return rebuild(program, change)
 
 
 def function_of_sum(graph: Graph, op: str, x: Angles, y: Angles, sign: int) -> Any:

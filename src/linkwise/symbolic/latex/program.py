@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from ...graph import Node, Program
-from ...graph.cancel import cancelled
+from ...graph.cancel import cancel_terms
 from ...graph.polynomial import TooManyTermsError
 from .closed_form import CLOSED, ClosedForm
 from .format import RELATIONS, Equation, array, decimal, function, too_wide
@@ -126,7 +126,7 @@ def latex_text(
     latex_names = LatexNames(program, names, components)
     equations = closed_form_equations(program, digits, closed, latex_names, elements) if closed is not False else None
     if equations is None:
-        equations = Writer(cancelled(angle_sums(program)), digits, latex_names).equations(elements)
+        equations = Writer(cancel_terms(angle_sums(program)), digits, latex_names).equations(elements)
     lines = display_equations(equations, environment)
     abbreviated = latex_names.abbreviates and any(SINE.search(line) for line in lines)
     meaning = "s_i = sin q_i, c_ij = cos(q_i + q_j); " if abbreviated else ""
