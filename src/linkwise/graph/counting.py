@@ -16,12 +16,23 @@ FUNCTIONS = tuple(op for op in LEGAL if op not in ARITHMETIC)
 
 @dataclass(frozen=True)
 class Count:
-    """The operations of a program. As in the literature, the total excludes changes of sign."""
+    """The operations of a program.
+
+    Attributes
+    ----------
+    multiplications, divisions : int
+    additions : int
+        Additions and subtractions.
+    functions : int
+        Sines, cosines, square roots and other functions, and choices between two values.
+    negations : int
+        Changes of sign, which `total` excludes, as in the literature.
+    """
 
     multiplications: int
-    additions: int  # and subtractions
+    additions: int
     divisions: int
-    functions: int  # sines, cosines, square roots, ..., and choices between two values
+    functions: int
     negations: int
 
     @property
@@ -46,6 +57,7 @@ class Count:
 
 
 def count(program: Program) -> Count:
+    """Count the operations of a program."""
     return count_nodes(program.nodes)
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from .counting import Count, count_nodes
 from .node import Node
@@ -197,7 +197,7 @@ def schedule_loops(
     inputs: Sequence[Port],
     outputs: Iterable[Port],
     tables: Sequence[str],
-    results: Sequence[Sequence[Any]],
+    results: Sequence[Sequence[Node]],
 ) -> LoopProgram:
     """The program of traced recursions, with a first loop for sines and cosines."""
     loops = Schedule([Recursion(True, (), (), tuple(() for _ in results)), *recursions], results).loops()

@@ -166,7 +166,7 @@ class Node:
         return id(self)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        return self.graph.reduce_node(self, protocol)
+        return self.graph.reduced(self, protocol)
 
     def __bool__(self) -> NoReturn:
         raise no_value_error(self, "be true or false")
@@ -212,16 +212,22 @@ class Node:
 
 
 class Graph:
-    """Nodes in the order of creation, each expression once."""
+    """Nodes in the order of creation, each expression once.
+
+    Parameters
+    ----------
+    scalar_inputs : bool
+        Inputs are single numbers, printed by name without a position.
+    """
 
     def __init__(self, *, scalar_inputs: bool = False) -> None:
-        self.scalar_inputs = scalar_inputs  # inputs are single numbers, printed by name without a position
+        self.scalar_inputs = scalar_inputs
         self.nodes: list[Node] = []
         self._known: dict[tuple[Any, ...], Node] = {}
         self._fingerprints: list[str] = []  # of the first nodes, computed on demand
 
     def make(self, op: str, *args: Node, payload: Any = None) -> Node:
-        key = (op, payload, *(self.check_owned(a).index for a in args))
+        key = (op, payload, *(self.own(a).index for a in args))
         node = self._known.get(key)
         if node is None:
             node = self._known[key] = Node(self, len(self.nodes), op, args, payload)
@@ -240,11 +246,11 @@ class Graph:
 
     def node(self, value: Any) -> Node:
         """The value as a node: itself, or a constant."""
-        return self.check_owned(value) if isinstance(value, Node) else self.constant(value)
+        return self.own(value) if isinstance(value, Node) else self.constant(value)
 
     def fingerprint(self, node: Node) -> str:
         """A hash of the expression; see `Node.fingerprint`. Arguments come before their operation."""
-        for earlier in self.nodes[len(self._fingerprints) : self.check_owned(node).index + 1]:
+        for earlier in self.nodes[len(self._fingerprints) : self.own(node).index + 1]:
             payload = earlier.payload.hex() if earlier.op == "const" else repr(earlier.payload)
             args = [self._fingerprints[a.index] for a in earlier.args]
             if earlier.op in COMMUTATIVE:  # operands stand in the order of creation
@@ -259,11 +265,11 @@ class Graph:
 
         return Transplant(self, values)
 
-    def reduce_node(self, node: Node, protocol: Any) -> Any:
+    def reduced(self, node: Node, protocol: Any) -> Any:
         """Pickle and copy a node with its graph."""
         return object.__reduce_ex__(node, protocol)
 
-    def check_owned(self, node: Node) -> Node:
+    def own(self, node: Node) -> Node:
         if node.graph is not self:
             raise ValueError(f"{node!r} is a node of another graph: trace the whole function at once")
         return node

@@ -12,11 +12,20 @@ from .node import Graph, Node
 
 @dataclass(frozen=True)
 class Port:
-    """A named input or output array, with its shape for one state."""
+    """A named input or output array of a program.
+
+    Attributes
+    ----------
+    name : str
+    shape : tuple of int
+        Its shape for one state.
+    quaternions : tuple of int
+        Positions in an input where quaternions begin, which must not be zero.
+    """
 
     name: str
     shape: tuple[int, ...]
-    quaternions: tuple[int, ...] = ()  # positions where quaternions begin, which must not be zero
+    quaternions: tuple[int, ...] = ()
 
     @property
     def size(self) -> int:
@@ -25,9 +34,15 @@ class Port:
 
 @dataclass(frozen=True)
 class Program:
-    """Straight-line code: each of `nodes` uses earlier ones only.
+    """Straight-line code.
 
-    `results[k]` are the nodes of `outputs[k]`, row by row.
+    Attributes
+    ----------
+    inputs, outputs : tuple of Port
+    nodes : tuple of Node
+        Each uses earlier ones only.
+    results : tuple of tuples of Node
+        `results[k]` are the nodes of `outputs[k]`, row by row.
     """
 
     inputs: tuple[Port, ...]
@@ -49,7 +64,15 @@ class Program:
 
     @staticmethod
     def of(graph: Graph, inputs: Iterable[Port], outputs: Iterable[Port], values: Iterable[Sequence[Any]]) -> Program:
-        """The program of the values of each output. Numbers become constants; unused nodes are left out."""
+        """The program of some values. Unused nodes are left out.
+
+        Parameters
+        ----------
+        graph : Graph
+        inputs, outputs : iterable of Port
+        values : iterable of sequences
+            Nodes and numbers of each output, row by row; numbers become constants.
+        """
         results = tuple(tuple(graph.node(v) for v in flat) for flat in values)
         needed: set[int] = set()
         waiting = [node for flat in results for node in flat]

@@ -16,7 +16,7 @@ class SymbolGraph(Graph):
     list of steps, without the other symbols.
     """
 
-    def reduce_node(self, node: Node, protocol: Any) -> Any:
+    def reduced(self, node: Node, protocol: Any) -> Any:
         needed, waiting = {node.index: node}, [node]
         while waiting:
             new = {a.index: a for a in waiting.pop().args if a.index not in needed}
