@@ -48,7 +48,7 @@ test-slow: $(VENV)/test
 	$(BIN)/python -m pytest -n auto --dist worksteal -m slow tests
 
 fuzz: $(VENV)/test
-	$(BIN)/python tests/fuzz.py
+	$(BIN)/python tests/helpers/fuzz.py
 
 bench: $(VENV)/bench
 	$(BIN)/python benchmarks/run_all.py

@@ -1,9 +1,9 @@
 """The robots of the benchmarks, as Linkwise, Pinocchio and MuJoCo have them.
 
-The Stanford arm is Linkwise's, handed on by tests/peers.py. The Panda (7 revolute joints) is read by Pinocchio from the
-URDF file in the package example-robot-data: fingers locked, no armature. Numbers of its placements within 1e-9 of 0, 1
-and -1 (the file has angles of 90 degrees in decimals) are made these for Linkwise; Pinocchio keeps what it read. The
-two agree to 1e-12, or nothing is measured.
+The Stanford arm is Linkwise's, handed on by tests/helpers/peers.py. The Panda (7 revolute joints) is read by
+Pinocchio from the URDF file in the package example-robot-data: fingers locked, no armature. Numbers of its placements
+within 1e-9 of 0, 1 and -1 (the file has angles of 90 degrees in decimals) are made these for Linkwise; Pinocchio
+keeps what it read. The two agree to 1e-12, or nothing is measured.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from timing import differ, optional
 
 import linkwise as lw
 
-sys.path.append(str(Path(__file__).parent.parent / "tests"))
+sys.path.append(str(Path(__file__).parent.parent / "tests" / "helpers"))
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from timing import ROUNDS, Contestant, Times, command, interleaved, one_core, op
 
 import linkwise as lw
 
-sys.path.append(str(Path(__file__).parent.parent / "tests"))
+sys.path.append(str(Path(__file__).parent.parent / "tests" / "helpers"))
 
 FILES = {  # of example-robot-data, by what they are called here
     "Panda": "urdf/panda.urdf",

@@ -1,4 +1,4 @@
-"""The suite is about plain Python, which is the definition; tests/test_kernels.py holds the kernels against it."""
+"""The suite tests plain Python, which is the definition; tests/kernels/test_kernels.py compares kernels with it."""
 
 from collections.abc import Generator, Iterator
 

@@ -159,7 +159,7 @@ def c_comment(paragraphs: Iterable[str]) -> str:
     lines: list[str] = []
     for paragraph in paragraphs:
         for line in comment_text(paragraph).split("\n"):
-            lines += [line] if line.startswith(" ") else textwrap.wrap(line, WIDTH - 3) or [""]
+            lines += [line] if line.startswith(" ") else textwrap.wrap(line, WIDTH - 3, break_long_words=False) or [""]
     return "\n".join(["/* " + lines[0], *(f" * {line}".rstrip() for line in lines[1:]), " */", ""])
 
 

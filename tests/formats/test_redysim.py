@@ -16,12 +16,12 @@ import linkwise as lw
 from effort import examples
 from robots import relative
 
-TOOLS = Path(__file__).parent.parent / "tools"
+TOOLS = Path(__file__).parents[2] / "tools"
 sys.path.insert(0, str(TOOLS))
 
 from redysim import inputs, matlab  # noqa: E402
 
-CRANE = (Path(__file__).parent / "data/crane.m").read_text()
+CRANE = (Path(__file__).parents[1] / "data/crane.m").read_text()
 SATELLITE = """\
 function [n nq alp a b bt dx dy dz al alt m g  Icxx Icyy Iczz Icxy Icyz Iczx]=inputs()
 n=3; nq=1;

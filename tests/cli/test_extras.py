@@ -16,7 +16,7 @@ from command_line import linkwise
 from linkwise.extras import EXTRAS, import_optional
 from measured import recorded
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 DEVELOPMENT = {"bench", "peers", "test"}
 ARM = lw.load("planar3")
 NEEDS: dict[str, list[Callable[[Path], Any] | str]] = {  # functions of a folder, and command lines

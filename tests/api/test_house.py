@@ -16,7 +16,7 @@ import linkwise as lw
 
 
 def test_every_public_name_exists_and_is_in_the_index_of_the_documentation():
-    index = (Path(__file__).parent.parent / "docs" / "index.md").read_text(encoding="utf-8")
+    index = (Path(__file__).parents[2] / "docs" / "index.md").read_text(encoding="utf-8")
     places = {"lw": lw, **{f"lw.{name}": getattr(lw, name) for name in lw.NAMESPACES if name != "graph"}}
     for place, module in places.items():
         for name in module.__all__:

@@ -13,7 +13,7 @@ import pytest
 
 import linkwise as lw
 
-EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.py"))
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
 
 
 def load(path: Path) -> ModuleType:

@@ -1,8 +1,9 @@
-"""Mutated robot files, for as long as is asked: `make fuzz`, or `python tests/fuzz.py --seconds 3600`.
+"""Mutated robot files, for as long as is asked: `make fuzz`, or `python tests/helpers/fuzz.py --seconds 3600`.
 
 A file that makes a reader raise anything but `RobotError`, crash, hang, or take more than 4 GiB is written to the
-folder `fuzz-failures`, and the exit status is 1. Reduce it to a few lines and keep it in tests/test_fuzzing.py. Files
-are read in processes of their own, since MuJoCo, which compiles MJCF, is a library in C.
+folder `fuzz-failures`, and the exit status is 1. Reduce it to a few lines and keep it in
+tests/formats/test_fuzzing.py. Files are read in processes of their own, since MuJoCo, which compiles MJCF, is a
+library in C.
 """
 
 from __future__ import annotations

@@ -363,7 +363,7 @@ def test_a_long_chain_loads(load):
     ],
 )
 def test_common_slips_are_refused_with_the_way_out(before, after, message, tmp_path):
-    text = (Path(__file__).parent / "data/robots/sample.urdf").read_text()
+    text = (Path(__file__).parents[1] / "data/robots/sample.urdf").read_text()
     path = tmp_path / "slip.urdf"
     path.write_text(text.replace(before, after, 1))
     with pytest.raises(lw.errors.RobotError, match=re.escape(message)):

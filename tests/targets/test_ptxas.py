@@ -12,7 +12,7 @@ from effort import rest_slow
 
 pytest.importorskip("llvmlite")
 WHERE = ptxas.command()
-UPDATE = "python tests/ptxas.py writes the golden file anew"
+UPDATE = "python tests/helpers/ptxas.py writes the golden file anew"
 
 
 KINDS = [

@@ -12,7 +12,7 @@ import pytest
 import linkwise as lw
 from linkwise.cli import COMMANDS, main
 
-PAGE = Path(__file__).parent.parent / "docs" / "command-line.md"
+PAGE = Path(__file__).parents[2] / "docs" / "command-line.md"
 OF_THE_MACHINE = ("linkwise doctor", "linkwise bench", "linkwise cache")  # other numbers everywhere
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 

@@ -20,7 +20,7 @@ import numpy as np
 import linkwise as lw
 
 mujoco.set_mju_user_warning(lambda _: None)  # otherwise it writes its warnings to a file where the tests run
-SAMPLES = {path.name: path.read_text() for path in sorted((Path(__file__).parent / "data/robots").glob("sample.*"))}
+SAMPLES = {path.name: path.read_text() for path in sorted((Path(__file__).parents[1] / "data/robots").glob("sample.*"))}
 SECONDS = 5.0  # that one file may take
 STARTING = 120.0  # seconds until a process is ready, on a machine that is busy
 MEMORY = 4 * 2**30

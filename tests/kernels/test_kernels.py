@@ -71,7 +71,7 @@ def bound(robot: lw.Robot, q: np.ndarray, dtype: str, divides: bool) -> float:
 
 SECOND = (lw.inverse_dynamics_second_derivatives, lw.forward_dynamics_second_derivatives)
 ON_ROBOTS = [(CHAIN, c) for c in CALLS] + [(TREE, c) for c in FIRST]
-QUICK = [(robot, c) for robot, c in ON_ROBOTS if c.function in SOME[:2]]  # the others: tests/test_kernel_rule.py
+QUICK = [(robot, c) for robot, c in ON_ROBOTS if c.function in SOME[:2]]  # the others: tests/api/test_kernel_rule.py
 
 
 @pytest.mark.parametrize(("robot", "call"), rest_slow(ON_ROBOTS, QUICK), ids=str)

@@ -1,6 +1,6 @@
 """Registers and spilled bytes of kernels, as `ptxas` reports them: the compiler that the driver has too.
 
-python tests/ptxas.py          writes the golden file anew; it needs the package nvidia-cuda-nvcc
+python tests/helpers/ptxas.py          writes the golden file anew; it needs the package nvidia-cuda-nvcc
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from linkwise.ode.rollout import rollout_of
 from linkwise.simulation.problem import Problem, program_of
 from linkwise.targets.cuda.rollout import CudaRollout
 
-GOLDEN = Path(__file__).parent / "golden" / "ptxas.json"
+GOLDEN = Path(__file__).parents[1] / "golden" / "ptxas.json"
 FUNCTIONS = {"inverse_dynamics": lw.inverse_dynamics, "forward_dynamics": lw.forward_dynamics}
 DTYPES = ("float32", "float64")
 ARCHITECTURES = ("sm_80", "sm_90")

@@ -252,7 +252,7 @@ def test_functions_of_several_results_and_of_many_numbers() -> None:
 
 
 def scripts_of_the_documentation() -> list[str]:
-    text = (Path(__file__).parent.parent / "docs" / "wasm.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "docs" / "wasm.md").read_text(encoding="utf-8")
     return re.findall(r"```js\n(.*?)```", text, re.DOTALL)
 
 

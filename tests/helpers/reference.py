@@ -6,7 +6,7 @@ from typing import Any
 
 import linkwise as lw
 
-DATA: dict[str, Any] = json.loads((Path(__file__).parent / "data" / "reference_vectors.json").read_text())
+DATA: dict[str, Any] = json.loads((Path(__file__).parents[1] / "data" / "reference_vectors.json").read_text())
 KINDS = {"R": "revolute", "P": "prismatic"}
 
 

@@ -11,7 +11,7 @@ import pytest
 import linkwise as lw
 from robots import FREE, ids, relative
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tools"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 
 from library import licences, originals, page, tables
 

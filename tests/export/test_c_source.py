@@ -235,7 +235,7 @@ def test_the_header_serves_c_and_cpp(tmp_path: Path) -> None:
 @needs_cc
 def test_the_controller_of_the_documentation_compiles_and_runs(tmp_path: Path) -> None:
     assert CC is not None
-    page = (Path(__file__).parent.parent / "docs" / "c-source.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "c-source.md").read_text()
     (controller,) = re.findall(r"```c\n(.*?)```", page, re.DOTALL)
     lw.c_source(lw.inverse_dynamics, WIDE, name="stanford_torque").save(tmp_path)
     main = (

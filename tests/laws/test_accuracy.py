@@ -184,7 +184,7 @@ def test_what_cannot_be_measured_is_said(monkeypatch: pytest.MonkeyPatch) -> Non
 def study() -> Any:
     pytest.importorskip("scipy")
     pytest.importorskip("matplotlib")
-    path = Path(__file__).parent.parent / "benchmarks" / "formulation_study.py"
+    path = Path(__file__).parents[2] / "benchmarks" / "formulation_study.py"
     spec = importlib.util.spec_from_file_location("formulation_study", path)
     assert spec is not None
     assert spec.loader is not None

@@ -168,7 +168,7 @@ def test_the_frame_of_a_link_is_its_table_frame(robot: lw.Robot):
 
 def test_frames_place_feet_as_pinocchio_does():
     pinocchio = pytest.importorskip("pinocchio")
-    robot, path = lw.load("solo12"), Path(__file__).parent / "data" / "robots" / "solo12.urdf"
+    robot, path = lw.load("solo12"), Path(__file__).parents[1] / "data" / "robots" / "solo12.urdf"
     model = pinocchio.buildModelFromUrdf(str(path), pinocchio.JointModelFreeFlyer())
     q = lw.random_configuration(robot, np.random.default_rng(1))
     w = np.random.default_rng(2).normal(size=6)

@@ -11,7 +11,7 @@ import pytest
 
 from effort import in_turn
 
-HOUSE = Path(__file__).parent.parent / "src" / "linkwise"
+HOUSE = Path(__file__).parents[2] / "src" / "linkwise"
 PAGE = (HOUSE.parent.parent / "docs" / "design.md").read_text(encoding="utf-8")
 MAY_IMPORT = {  # each room: the rooms that it uses, from the table of the design
     room: set(re.findall(r"`(\w+)`", uses))
