@@ -67,7 +67,7 @@ def test_what_torques_do_not_tell_of_a_payload_is_no_number() -> None:
     assert "these torques do not tell it" in str(load)
     nothing = lw.identify(arm, measured(arm, noise=0.01), free=["link3"], friction=False).payload()
     assert np.isnan(nothing.com).all()
-    assert "not told from zero" in repr(nothing)
+    assert "not distinguishable from zero" in repr(nothing)
 
 
 def test_payloads_are_those_of_free_links() -> None:

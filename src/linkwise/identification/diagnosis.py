@@ -23,7 +23,7 @@ from .text import percent
 if TYPE_CHECKING:
     from .result import Identification
 
-VAGUE = 0.8  # of the base parameters: fewer that are not told from zero are nothing odd
+VAGUE = 0.8  # of the base parameters: fewer that are not distinguishable from zero are usual
 BIASED = 4.0  # standard errors of a joint's mean residual above which it has an offset
 LAGGING, LAG_SIGMAS = 0.03, 6.0  # of the residuals' power, and σ of the lag: above both a lag of the torques is likely
 REVERSAL = 0.2  # of the root mean square of a joint's rate: slower rows tell nothing of lags
@@ -72,8 +72,8 @@ def on_bodies(result: Identification) -> Iterator[str]:
     vague = int(np.sum(np.isfinite(base.sigma) & (np.abs(base.values) < ZERO * base.sigma)))
     if vague > VAGUE * len(base):
         yield (
-            f"{vague} of {len(base)} base parameters are not told from zero: they are small, or a longer or richer"
-            " motion is needed"
+            f"{vague} of {len(base)} base parameters are not distinguishable from zero: they are small, or a longer or"
+            " richer motion is needed"
         )
 
 

@@ -118,8 +118,8 @@ def decimated(values: np.ndarray, taps: np.ndarray, step: int) -> np.ndarray:
 def band_of(q: np.ndarray, rate: float) -> float:
     """The frequency below which 99.9 % of the power of the rates is, of the joint that goes highest.
 
-    Lengths are in units of the robot's size. Noise is told from motion by where it begins, and by its floor, the
-    median of the spectrum's upper half. 0: nothing moves.
+    Lengths are in units of the robot's size. Noise is distinguished from motion by where it begins, and by its floor,
+    the median of the spectrum's upper half. 0: nothing moves.
     """
     count = len(q)
     k = np.linspace(-1.0, 1.0, count)[:, None]

@@ -74,7 +74,7 @@ class Payload(Tabular):
             return f"its mass is not identifiable ({self.link})"
         mass = f"{within(self.mass, self.mass_sigma)} kg"
         if np.isnan(self.com).all():
-            vague = "not told from zero" if np.isfinite(self.mass_sigma) else "not identifiable"
+            vague = "not distinguishable from zero" if np.isfinite(self.mass_sigma) else "not identifiable"
             return f"{mass}, {vague if abs(self.mass) < ZERO * self.mass_sigma else 'mass centre not identifiable'}"
         centre = ", ".join(within(x, s) for x, s in zip(self.com, self.com_sigma, strict=True))
         return f"{mass} at ({centre}) m in {self.frame}"

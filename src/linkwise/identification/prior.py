@@ -5,8 +5,8 @@ rules, and each case is noted:
 
 - a link without mass: a tenth of the mean mass of the others, spread over a quarter of the mean distance between
   joints; if no link has any, the mass with which all of them together explain the size of the torques;
-- a link that is thinner than a twentieth of that distance in some direction (rods, point masses, numbers that no body
-  has): that thickness;
+- a link that is thinner than a twentieth of that distance in some direction (rods, point masses, inconsistent
+  numbers): that thickness;
 - a rotor inertia or a coefficient of friction that is zero: a tenth of what would explain all torques alone; zero, but
   for rounding beside masses and distances, where the data have no effect of it, where its σ is larger than that
   tenth, or a tenth of that and no smaller than the value itself. Where torques do not tell it from parameters of

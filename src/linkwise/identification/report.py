@@ -149,7 +149,7 @@ def of_drives(result: Identification) -> Section:
             cells[joint.joint] = {kind: within(every.values[k], every.sigma[k]) for kind, k in own.items()}
     sentences = []
     if any(cell.endswith(MARK) for own in cells.values() for cell in own.values()):
-        sentences.append(f"{MARK} not told from others by these torques")
+        sentences.append(f"{MARK} not separable from others with these torques")
     if result.model.offset:
         kinds.append("offset")
         for k in range(len(result.model.combined), len(base)):

@@ -18,7 +18,7 @@ from .preparing import INCONSISTENT, STILL, Filtering, Motion, band_in
 from .samples import Samples, position_scales
 from .text import percent
 
-DETECTABLE = 4.0  # times the noise that passes the filter: a motion below that is not told from noise
+DETECTABLE = 4.0  # times the noise that passes the filter: a motion below that is not distinguishable from noise
 STEP, ALONE = 0.05, 20.0  # of a joint's travel, and times the changes beside it: a position that jumps
 NOISIEST = 0.02  # rad, or of the robot's size: no encoder has more noise, so that what is farther apart has moved
 SMALL, NARROW = 0.02, 0.02  # rad or of the robot's size, and of the longest motion: a smaller motion tells little
