@@ -59,12 +59,12 @@ def length_of_steps(scheme: Integrator, dt: Any, first_step: Any) -> float:
     if not scheme.fixed:
         if dt is not None:
             raise ValueError(
-                f"integrator {scheme.name!r} chooses the length of its steps, so dt has no meaning (expected"
-                " first_step= for the first one, or integrator='rk4', whose steps all have the length dt)"
+                f"integrator {scheme.name!r} chooses the length of its steps, dt=... is for others (expected"
+                ' first_step=..., its first one, or integrator="rk4" with dt=...)'
             )
         return FIRST_STEP if first_step is None else checked(first_step=first_step)["first_step"]
     if first_step is not None:
-        raise ValueError(f"integrator {scheme.name!r} makes steps of one length (expected dt=, and no first_step)")
+        raise ValueError(f"integrator {scheme.name!r} makes steps of one length (expected dt=..., not first_step=...)")
     if dt is None:
         raise ValueError(f"integrator {scheme.name!r} makes steps of one length (expected dt=..., in seconds)")
     return checked(dt=dt)["dt"]
