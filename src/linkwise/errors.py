@@ -37,10 +37,10 @@ class ErrorWithFields(BaseException):
     """
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return restored_error, (type(self), self.args, self.__dict__)
+        return restore_error, (type(self), self.args, self.__dict__)
 
 
-def restored_error(kind: type[BaseException], args: tuple[Any, ...], fields: dict[str, Any]) -> BaseException:
+def restore_error(kind: type[BaseException], args: tuple[Any, ...], fields: dict[str, Any]) -> BaseException:
     error = kind.__new__(kind, *args)
     error.__dict__.update(fields)
     return error
@@ -167,7 +167,7 @@ class CudaMemoryError(CudaError, MemoryError):
     """The GPU has no memory left."""
 
 
-BEGUN = 3  # letters that a name must have in common with the one that it is the beginning of
+MIN_PREFIX = 3  # letters that a name must have in common with the one that it is the beginning of
 SYNONYMS = {  # words of other packages and of textbooks: what they are called here
     "gpu": "cuda",
     "rnea": "newton-euler",
@@ -190,7 +190,7 @@ def near_miss(value: object, known: Iterable[str]) -> str:
 
     known = list(known)
     close = [SYNONYMS[str(value)]] if SYNONYMS.get(str(value)) in known else []
-    begun = [name for name in known if len(str(value)) >= BEGUN and name.startswith(str(value))]
+    begun = [name for name in known if len(str(value)) >= MIN_PREFIX and name.startswith(str(value))]
     close = close or (begun if len(begun) == 1 else []) or difflib.get_close_matches(str(value), known, n=1)
     return f", did you mean {close[0]!r}?" if close else ""
 

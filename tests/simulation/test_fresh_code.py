@@ -118,11 +118,11 @@ def test_functions_that_do_the_same_share_compiled_code():
         lw.simulate(ARM, START, [0] * 3, 0.01, torque=lambda arm, t, q, qd: gain * q, events=lambda arm, t, q, qd: q[0])
 
     run(3.0)
-    made = backend.compiled_solver.cache_info().misses
+    made = backend.compile_solver.cache_info().misses
     run(3.0)
-    assert backend.compiled_solver.cache_info().misses == made
+    assert backend.compile_solver.cache_info().misses == made
     run(3.5)
-    assert backend.compiled_solver.cache_info().misses == made + 1
+    assert backend.compile_solver.cache_info().misses == made + 1
 
 
 def test_a_controller_with_another_model_is_other_code():

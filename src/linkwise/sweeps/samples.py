@@ -14,7 +14,7 @@ from ..robot.configurations import neutral
 from ..robot.kinds import joint_numbers
 from ..robot.named_arrays import PerTrajectory, refuse_labels
 from ..robot.tables import CONVENTIONS, DRIVE
-from ..simulation.parameters import values_of
+from ..simulation.parameters import unmark
 
 STATE = ("q0", "qd0", "torque")  # one number for each joint; of q0, nq numbers
 VECTORS = {"com": (3,), "inertia": (3, 3), "translation": (3,), "rotation": (3, 3), "axis": (3,), "anchor": (3,)}
@@ -41,7 +41,7 @@ def grid(**values: Any) -> dict[str, Any]:
         columns.append(np.tile(np.repeat(axis, inner), count // (inner * len(axis))))
     samples, start = {}, 0
     for name, (shape, lists) in parts.items():
-        samples[name] = rows_of(name, np.stack(columns[start : start + len(lists)], axis=-1).reshape(count, *shape))
+        samples[name] = mark_rows(name, np.stack(columns[start : start + len(lists)], axis=-1).reshape(count, *shape))
         start += len(lists)
     return samples
 
@@ -82,7 +82,7 @@ def monte_carlo(count: int, seed: int, /, **bounds: Any) -> dict[str, Any]:
     for name, bound in bounds.items():
         rng = np.random.default_rng([seed, *name.encode()])
         if callable(bound):
-            samples[name] = rows_of(name, as_array(np, bound(rng, count), name, None))
+            samples[name] = mark_rows(name, as_array(np, bound(rng, count), name, None))
             continue
         if isinstance(bound, str) or not isinstance(bound, (Sequence, np.ndarray)) or len(bound) != 2:
             raise ValueError(f"{name} is {bound!r} (expected (low, high), or a function of (rng, count))")
@@ -91,11 +91,11 @@ def monte_carlo(count: int, seed: int, /, **bounds: Any) -> dict[str, Any]:
         if low.ndim != rank(name) and (name in KNOWN or "." in name) and not of_joint:
             expected = "numbers" if rank(name) == 0 else "one number for each component"
             raise ValueError(f"{name} has bounds of shape {low.shape} (expected {expected})")
-        samples[name] = rows_of(name, low + (high - low) * rng.random((count, *low.shape)))
+        samples[name] = mark_rows(name, low + (high - low) * rng.random((count, *low.shape)))
     return samples
 
 
-def rows_of(name: str, array: np.ndarray) -> Any:
+def mark_rows(name: str, array: np.ndarray) -> Any:
     """Rows of samples, marked as such; of states, loads, gravity and durations all arrays that are made are rows."""
     return array if name in KNOWN or name.partition(".")[0] in STATE else PerTrajectory(array)
 
@@ -109,7 +109,7 @@ def rank(name: str) -> int:
     return len(VECTORS.get(name.rpartition(".")[2], ())) if "." in name else 0
 
 
-def checked_samples(robot: Robot, samples: Mapping[str, Any], parameters: Collection[str], any_name: bool) -> Samples:
+def check_samples(robot: Robot, samples: Mapping[str, Any], parameters: Collection[str], any_name: bool) -> Samples:
     """All arrays as float64 with one row for each trajectory.
 
     Names may also be those of parameters of the torque function, and any others for `vary`. Arrays of these are for all
@@ -121,7 +121,7 @@ def checked_samples(robot: Robot, samples: Mapping[str, Any], parameters: Collec
         )
     arrays: Samples = {}
     for name, value in {"qd0": np.zeros(robot.n), **samples}.items():
-        array = as_array(np, values_of(value), name, None)
+        array = as_array(np, unmark(value), name, None)
         if array.dtype.kind != "f":
             raise TypeError(f"{name} holds {array.flat[0]!r} (expected plain numbers)")
         arrays[name] = array.astype(float)
@@ -129,7 +129,7 @@ def checked_samples(robot: Robot, samples: Mapping[str, Any], parameters: Collec
     for name in marked:
         if not arrays[name].ndim:
             raise ValueError(f"{name} is marked lw.per_trajectory, and is one number (expected an array with rows)")
-    arrays = with_parts(robot, arrays, marked)
+    arrays = join_parts(robot, arrays, marked)
     if "q0" not in arrays:
         own = ", ".join(samples) or "nothing"
         raise ValueError(f"the samples have no q0 (they have {own}; expected also q0=..., such as lw.neutral(robot))")
@@ -151,7 +151,7 @@ def checked_samples(robot: Robot, samples: Mapping[str, Any], parameters: Collec
     return {name: np.broadcast_to(array, (count, *shapes[name])) for name, array in arrays.items()}
 
 
-def with_parts(robot: Robot, arrays: Samples, marked: Collection[str]) -> Samples:
+def join_parts(robot: Robot, arrays: Samples, marked: Collection[str]) -> Samples:
     """Samples of a joint's part of q0, qd0 or torque, such as qd0.base.wx or q0.link2, put into these arrays.
 
     What is not given is that of the whole array, where there is one; otherwise that of rest in the neutral
@@ -265,7 +265,7 @@ def table_entries(samples: Mapping[str, Any], robot: Robot) -> list[str]:
     return [name for name in samples if name == "gravity" or name in entries]
 
 
-def varied(robot: Robot, changes: Mapping[str, np.ndarray]) -> Robot:
+def replace_entries(robot: Robot, changes: Mapping[str, np.ndarray]) -> Robot:
     """The robot made again from its table, with other numbers in it."""
     base = robot.with_gravity(changes["gravity"].tolist()) if "gravity" in changes else robot
     if set(changes) == {"gravity"}:
