@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Mapping, Sequence
 from types import NoneType
 from typing import Any, ClassVar
@@ -11,7 +12,7 @@ import numpy as np
 
 from ..control.drives import Sum, function_name
 from ..control.sampled_laws import Sampled
-from ..errors import one_of
+from ..errors import is_integer, one_of
 from ..kernels.arrays import has_attribute, on_gpu, require_finite
 from ..kernels.dispatch import DTYPES
 from ..kernels.interface import describe_value, numpy_array
@@ -29,7 +30,7 @@ from . import sampling
 from .backend import backend_for, trace_problem
 from .friction_steps import warn_of_long_steps
 from .parameters import check_names, parameters_of, unmark
-from .preparation import check_positive, prepare
+from .preparation import check_numbers, check_positive, prepare, sample_times
 from .problem import Problem, torque_shape_error
 from .rollout_inputs import refuse_exact_friction, refuse_sampled_laws
 from .rollouts import Options, RolloutResult, check_count, compile_rollout_code, refuse_unknown, rollout, run_rollout
@@ -95,7 +96,10 @@ class CompiledSimulation(CompiledMotion):
     )
 
     def __call__(self, q0: Any, qd0: Any = None, duration: Any = None, **others: Any) -> Recording:
-        return simulate(self.robot, q0, qd0, duration, **self.run_options(others.pop("parameters", None), others))
+        options = {"duration": None, **self.run_options(others.pop("parameters", None), others)}
+        if duration is not None:
+            options["duration"] = duration
+        return simulate(self.robot, q0, qd0, **options)
 
     def __repr__(self) -> str:
         return f"<Simulation {self.summary([x for x in self.options if x in self.frozen and self.options[x]])}>"
@@ -113,7 +117,8 @@ def compile_simulation(robot: Robot, **options: Any) -> CompiledSimulation:
     """
     refuse_unknown_of_simulate(options, SIMULATE)
     target_by_name(options.get("target", "cpu")).check_run(options.get("threads"))
-    inspect.signature(simulate).bind(robot, None, **options)  # complains of q0
+    inspect.signature(simulate).bind(robot, None, **options)  # raises for q0
+    check_run_numbers({**arguments(), **options})
     problem, laws = compile_problem(robot, {**arguments(), **options})
     parts: tuple[Any, ...] = (*([problem.torque] if problem.torque else []), *laws)
     kept = {name: copy_numbers(value, name) for name, value in options.items()} | {"events": problem.events}
@@ -121,6 +126,20 @@ def compile_simulation(robot: Robot, **options: Any) -> CompiledSimulation:
         kept["torque"] = Sum(parts) if len(parts) > 1 else parts[0]
     law = sampling.split_sampled_laws(options.get("torque"))[0]
     return CompiledSimulation(robot, kept.pop("parameters", None) or {}, kept, law)
+
+
+def check_run_numbers(options: Mapping[str, Any]) -> None:
+    """Check duration, steps, tolerances and samples as a run does; those that are missing may come with the run."""
+    scheme = integrator_of(options["integrator"])
+    names = ("duration", "rtol", "atol", "dt", "first_step", "max_steps")
+    given = {name: options[name] for name in names}
+    if given["duration"] is None:
+        given["duration"] = 1.0
+    if scheme.fixed and given["dt"] is None:
+        given["dt"] = 1.0
+    numbers = check_numbers(scheme, **given)
+    open_end = options["duration"] is None and not is_integer(options["samples"])
+    sample_times(options["samples"], math.inf if open_end else numbers["duration"])
 
 
 def compile_problem(robot: Robot, options: dict[str, Any]) -> tuple[Problem, tuple[Sampled, ...]]:

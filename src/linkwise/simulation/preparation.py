@@ -71,13 +71,16 @@ def step_length(scheme: Integrator, dt: Any, first_step: Any) -> float:
 
 
 def refuse_others(names: Iterable[str], function: object, known: Sequence[str]) -> None:
-    """Raise an error for a name that is none of these arguments of a function."""
+    """Raise a TypeError that suggests another name if one of these is not an argument of the function."""
     for name in names:
+        if name in known:
+            continue
         if name == "step":
-            expected = "dt: seconds, the length of every step" + "; or first_step" * ("first_step" in known)
+            expected = "dt: seconds, the length of every step"
+            if "first_step" in known:
+                expected += "; or first_step with an integrator that adapts its steps"
             raise TypeError(f"{function} has no argument 'step' (expected {expected})")
-        if name not in known:
-            raise TypeError(f"{function} has no argument {name!r}{near_miss(name, known)} (it has {', '.join(known)})")
+        raise TypeError(f"{function} has no argument {name!r}{near_miss(name, known)} (it has {', '.join(known)})")
 
 
 def check_positive(**numbers: Any) -> dict[str, float]:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import RobotError, SingularError, UntraceableFunctionError, is_integer, near_miss, one_of
+from ..errors import RobotError, SingularError, UntraceableFunctionError, is_integer, one_of
 from ..graph import evaluate
 from ..graph.derivative import CHOICES
 from ..lazy import cached_property
@@ -26,7 +26,7 @@ from ..robot.configurations import neutral
 from ..robot.named_arrays import PerTrajectory
 from ..robot.symbols import refuse_symbols
 from ..simulation.parameters import PREFIX, parameters_of, torque_parameters
-from ..simulation.preparation import check_positive, sample_times
+from ..simulation.preparation import check_positive, refuse_others, sample_times
 from ..simulation.problem import program_of
 from ..simulation.simulation import arguments, simulate
 from ..version import __version__
@@ -42,6 +42,7 @@ NOT_OPTIONS = (
     "progress",
     "parameters",
 )  # arguments of `simulate` that are no options
+SWEEP_ARGUMENTS = ("robot", "rows", "folder", "duration", "engine", "chunk", "keep", "vary", "files", "progress")
 LOADS = ("torque", "wrench")
 KEEP = ("samples", "ends")
 ROWS = 5  # whose robots stand for all of them
@@ -129,9 +130,7 @@ def check_inputs(
     if vary is not None and not callable(vary):
         raise TypeError(f"vary is {vary!r} (expected a function of a robot and a row, which gives a robot)")
     usual = default_options()
-    for name in options:
-        if name not in usual:
-            raise TypeError(f"{name} is not an option of a sweep or of simulate{near_miss(name, usual)}")
+    refuse_others(options, "lw.sweep", [*SWEEP_ARGUMENTS, *usual])
     options = {**usual, **options}
     arrays = check_samples(robot, samples, check_parameter_names(options["torque"], samples), vary is not None)
     for name, axes in zip(LOADS, (1, 2), strict=True):

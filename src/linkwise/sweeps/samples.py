@@ -18,6 +18,7 @@ from ..simulation.parameters import unmark
 
 STATE = ("q0", "qd0", "torque")  # one number for each joint; of q0, nq numbers
 VECTORS = {"com": (3,), "inertia": (3, 3), "translation": (3,), "rotation": (3, 3), "axis": (3,), "anchor": (3,)}
+BODY = ("mass", "com", "inertia", *DRIVE[:3])  # numbers of every row
 KNOWN = (*STATE, "wrench", "gravity", "duration")  # names that parameters and `vary` cannot have
 Samples = dict[str, np.ndarray]  # with one row for each trajectory
 
@@ -87,9 +88,9 @@ def monte_carlo(count: int, seed: int, /, **bounds: Any) -> dict[str, Any]:
         if isinstance(bound, str) or not isinstance(bound, (Sequence, np.ndarray)) or len(bound) != 2:
             raise ValueError(f"{name} is {bound!r} (expected (low, high), or a function of (rng, count))")
         low, high = np.broadcast_arrays(*(as_array(np, limit, name, None) for limit in bound))
-        of_joint = name.partition(".")[0] in STATE and "." in name and low.ndim == 1  # a joint of several numbers
-        if low.ndim != rank(name) and (name in KNOWN or "." in name) and not of_joint:
-            expected = "numbers" if rank(name) == 0 else "one number for each component"
+        ranks = known_ranks(name)
+        if ranks and low.ndim not in ranks:
+            expected = "numbers" if ranks == (0,) else "one number for each component"
             raise ValueError(f"{name} has bounds of shape {low.shape} (expected {expected})")
         samples[name] = mark_rows(name, low + (high - low) * rng.random((count, *low.shape)))
     return samples
@@ -109,6 +110,16 @@ def rank(name: str) -> int:
     return len(VECTORS.get(name.rpartition(".")[2], ())) if "." in name else 0
 
 
+def known_ranks(name: str) -> tuple[int, ...]:
+    """The numbers of axes that a sample may have; () for parameters and names of `vary`, which may have any."""
+    if name in KNOWN:
+        return (rank(name),)
+    word, dot, _ = name.partition(".")
+    if dot and word in STATE:  # a joint of one number, or of several
+        return (0, 1)
+    return (rank(name),) if dot and name.rpartition(".")[2] in table_keys() else ()
+
+
 def check_samples(robot: Robot, samples: Mapping[str, Any], parameters: Collection[str], any_name: bool) -> Samples:
     """All arrays as float64 with one row for each trajectory.
 
@@ -119,6 +130,8 @@ def check_samples(robot: Robot, samples: Mapping[str, Any], parameters: Collecti
         raise TypeError(
             f"the samples are {type(samples).__name__} (expected a mapping of names such as 'q0' to arrays)"
         )
+    if "robot" in samples:
+        raise ValueError("the samples have a name 'robot', which is an argument of lw.sweep (expected another name)")
     arrays: Samples = {}
     for name, value in {"qd0": np.zeros(robot.n), **samples}.items():
         array = as_array(np, unmark(value), name, None)
@@ -250,13 +263,22 @@ def table_names(robot: Robot) -> list[str]:
 
 def entry_names(robot: Robot) -> list[str]:
     """The entries of the robot's table that are numbers, as link1.mass."""
-    keys = (*CONVENTIONS[robot.convention].keys, "mass", "com", "inertia", *DRIVE[:3])
-    of_some = {key: key for key in joint_numbers()} | {"ratio": "coupled_to", "offset": "coupled_to"}  # and what for
+    keys = (*CONVENTIONS[robot.convention].keys, *BODY)
     names = []
     for row in robot.rows:
-        own = [key for key, needed in of_some.items() if needed in row]
-        names += [f"{row['name']}.{key}" for key in (*keys, *own)]
+        optional = [key for key, needed in optional_keys().items() if needed in row]
+        names += [f"{row['name']}.{key}" for key in (*keys, *optional)]
     return names
+
+
+def optional_keys() -> dict[str, str]:
+    """The numbers that only some rows have, each with the key that tells which rows."""
+    return {key: key for key in joint_numbers()} | {"ratio": "coupled_to", "offset": "coupled_to"}
+
+
+def table_keys() -> set[str]:
+    """The keys of all numbers that a row of some convention may have."""
+    return {*BODY, *optional_keys(), *(key for convention in CONVENTIONS.values() for key in convention.keys)}
 
 
 def table_entries(samples: Mapping[str, Any], robot: Robot) -> list[str]:

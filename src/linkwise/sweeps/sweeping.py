@@ -217,8 +217,7 @@ def components(
 
 def sweep(
     robot: Robot,
-    samples: Mapping[str, Any],
-    /,
+    rows: Mapping[str, Any],
     folder: str | os.PathLike[str],
     duration: float | None = None,
     *,
@@ -257,7 +256,7 @@ def sweep(
     before = target.plan()
     if chunk is None:
         chunk = before["chunk"] if before else machine.chunk
-    inputs = check_inputs(robot, samples, duration, chunk, keep, vary, options)
+    inputs = check_inputs(robot, rows, duration, chunk, keep, vary, options)
     plan = plan_of(inputs, chunk_kind(files, before))
     if before is None:
         with suppress_warnings():
