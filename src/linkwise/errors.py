@@ -37,10 +37,10 @@ class ErrorWithFields(BaseException):
     """
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return restored_error, (type(self), self.args, self.__dict__)
+        return restore_error, (type(self), self.args, self.__dict__)
 
 
-def restored_error(kind: type[BaseException], args: tuple[Any, ...], fields: dict[str, Any]) -> BaseException:
+def restore_error(kind: type[BaseException], args: tuple[Any, ...], fields: dict[str, Any]) -> BaseException:
     error = kind.__new__(kind, *args)
     error.__dict__.update(fields)
     return error
@@ -167,7 +167,7 @@ class CudaMemoryError(CudaError, MemoryError):
     """The GPU has no memory left."""
 
 
-BEGUN = 3  # letters that a name must have in common with the one that it is the beginning of
+MIN_PREFIX = 3  # letters that a name must have in common with the one that it is the beginning of
 SYNONYMS = {  # words of other packages and of textbooks, in small letters: what they are called in our lists of names
     word: names.split()
     for word, names in {
@@ -213,8 +213,8 @@ def near_miss(value: object, known: Iterable[str]) -> str:
 
     known, word = list(known), str(value)
     close = [name for name in (word.lower(), *SYNONYMS.get(word.lower(), ())) if name in known][:1]
-    begun = [name for name in known if len(word) >= BEGUN and name.startswith(word)]
-    close = close or (begun if len(begun) == 1 else []) or difflib.get_close_matches(word, known, n=1)
+    extended = [name for name in known if len(word) >= MIN_PREFIX and name.startswith(word)]
+    close = close or (extended if len(extended) == 1 else []) or difflib.get_close_matches(word, known, n=1)
     return f", did you mean {close[0]!r}?" if close else ""
 
 
