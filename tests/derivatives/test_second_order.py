@@ -5,6 +5,7 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
+from facts import raises
 from joint_kinds import BALL, SCREWS, states
 from linkwise.derivatives.closed_form_derivatives import second_derivatives_by_products
 from robots import relative
@@ -101,9 +102,7 @@ def test_a_state_in_which_nothing_resists_is_named():
     robot = lw.Robot.from_dh(rows, convention="standard", name="slider")
     kernel = lw.compile(lw.forward_dynamics_second_derivatives, robot)
     q, qd, tau = np.array([[0.1, 0.5], [0.2, 0.0], [0.3, 1.0]]), np.zeros((3, 2)), np.ones((3, 2))
-    with pytest.raises(
-        lw.errors.SingularError, match=r"joint of link 'wire': nothing resists its motion in state \[1\]"
-    ):
+    with raises(lw.errors.SingularError, "robot 'slider'", "link 'wire'", "state [1]"):
         kernel(q, qd, tau)
     assert all(np.isfinite(x).all() for x in kernel(q[[0, 2]], qd[:2], tau[:2]))
 
