@@ -120,7 +120,7 @@ def test_a_trajectory_of_a_batch_is_the_same_as_alone() -> None:
         assert np.array_equal(alone.tau, batch.tau[k])
 
 
-def test_pid_reaches_its_target_under_gravity_and_does_not_wind_up() -> None:
+def test_pid_reaches_its_target_under_gravity_and_does_not_wind_up_in_either_direction() -> None:
     falling = CART.with_gravity((0, 0, -3.0))
     gains = {"kp": 20.0, "ki": 10.0, "kd": 8.0, "dt": 0.1}
     end = lw.simulate(falling, [0.0], duration=15, torque=lw.control.pid([1.0], **gains), samples=3)
@@ -130,6 +130,8 @@ def test_pid_reaches_its_target_under_gravity_and_does_not_wind_up() -> None:
     limited, unlimited = (lw.simulate(CART, [0.0], duration=8, torque=law, samples=401) for law in laws)
     assert np.abs(limited.tau).max() == 2.0
     assert limited.q.max() < unlimited.q.max() - 0.5
+    mirrored = lw.simulate(CART, [0.0], duration=8, torque=lw.control.pid([-5.0], **gains, most=2.0), samples=401)
+    assert np.array_equal(mirrored.q, -limited.q)
 
 
 def wound_up(arm: lw.Robot, t: Any, q: Any, qd: Any, z: Any) -> Any:

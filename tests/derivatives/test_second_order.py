@@ -75,6 +75,20 @@ def test_second_derivatives_of_forward_dynamics_compiled(robot, dtype):
     assert all((a == b[3]).all() for a, b in zip(one, found, strict=True))
 
 
+def test_code_from_the_cache_is_that_of_the_robot(monkeypatch, tmp_path):
+    """Of two robots with as many joints and other zeros; the second time from files alone."""
+    robots = [lw.chain(2), lw.chain(2, joints="PP")]
+    given = [states(robot, 3) for robot in robots]
+    exact = [
+        second_derivatives_by_products(robot, q, qd, tau) for robot, (q, qd, _, tau) in zip(robots, given, strict=True)
+    ]
+    monkeypatch.setenv("LINKWISE_CACHE", str(tmp_path))
+    for _ in range(2):
+        for robot, (q, qd, _, tau), tensors in zip(robots, given, exact, strict=True):
+            found = lw.compile(lw.forward_dynamics_second_derivatives, robot)(q, qd, tau)
+            assert all(np.allclose(a, b, rtol=0.0, atol=1e-10) for a, b in zip(found, tensors, strict=True))
+
+
 @pytest.mark.slow
 def test_one_state_without_a_number_is_nan_throughout():
     robot = TREES[-1]

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from effort import in_turn
 from facts import raises
 from linkwise.robot.coordinates import MovingJoint
 from linkwise.spatial import Placement
@@ -146,9 +147,16 @@ def test_pinocchio_moves_orientations_as_integrate_does():
     assert relative(other[same], between[same]) < 1e-13
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_states_and_torques_mean_the_same_in_mujoco(seed):
-    robot = depth_first_tree(7, seed, ["FRSPUEF", "SRECPSF", "FSESRUF"][seed])
+TURNED = lw.random_tree(1, seed=5).rows[0]["rotation"]
+SEATS = [{"translation": p, "rotation": R} for p in ((0, 0, 0), (0.3, -0.2, 0.5)) for R in (np.eye(3), TURNED)]
+TREES_OF_MUJOCO = [depth_first_tree(7, seed, joints) for seed, joints in enumerate(("FRSPUEF", "SRECPSF", "FSESRUF"))]
+FREE = [lw.Robot.from_frames([lw.random_tree(1, seed=4, joints="F").rows[0] | seat]) for seat in SEATS]
+
+
+@in_turn(enumerate([*TREES_OF_MUJOCO, *FREE]))
+def test_states_and_torques_mean_the_same_in_mujoco(numbered):
+    """Also of free joints at the origin of the world or beside it, along its axes or turned."""
+    seed, robot = numbered
     model = to_mujoco(robot)
     data = mujoco.MjData(model)
     q, (v, a) = lw.random_configuration(robot, seed), np.random.default_rng(seed).normal(size=(2, robot.n))

@@ -10,6 +10,7 @@ import pytest
 from effort import in_turn
 from facts import raises
 from linkwise.graph import MEANING, Graph, Node, Port, Program, evaluate, rules
+from linkwise.graph.sensitivity import OTHER_BRANCH
 
 TAPE = Graph()
 X, Y, Z = (TAPE.input(name) for name in "xyz")
@@ -297,3 +298,20 @@ def test_nodes_of_two_graphs_do_not_meet(operation, known):
 def test_a_program_holds_nodes_of_its_own_graph_only():
     with pytest.raises(ValueError, match="another graph"):
         Program.of(Graph(), [Port("x", ())], [Port("out", ())], [[X]])
+
+
+# choices
+
+
+@pytest.mark.parametrize("op", OTHER_BRANCH)
+def test_the_other_branch_of_a_choice_is_the_one_that_is_not_taken(op: str) -> None:
+    """Also where the two numbers that it compares are equal."""
+    x, y = (part.ravel() for part in np.meshgrid([-2.0, -1.0, 0.0, 1.0], [-2.0, -1.0, 0.0, 1.0]))
+    a, b = np.full_like(x, 3.0), np.full_like(x, 5.0)
+    operands = {"select": (x, a, b), "sign": (x,), "abs": (x,), "min": (x, y), "max": (x, y)}.get(op, (x, y, a, b))
+    taken = MEANING[op](*operands)
+    other = OTHER_BRANCH[op](taken, *operands)
+    if op in ("sign", "abs"):
+        assert np.array_equal(other[x != 0.0], -taken[x != 0.0])
+    else:
+        assert np.array_equal(taken + other, operands[-1] + operands[-2])
