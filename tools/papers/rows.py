@@ -1,7 +1,7 @@
 """The rows of a paper: what it prints, the call that gives it here, and what is measured against it.
 
-A file docs/papers/NAME.toml has the `title` of a paper, its `key` for `lw.cite`, an introduction `about`, the numbers of
-all `equations` of its text, a list of `robots`, `setup` (Python that every row may use), and [[row]]:
+A file docs/papers/NAME.toml has the `title` of a paper, its `key` for `lw.cite`, an introduction `about`, the numbers
+of all `equations` of its text, a list of `robots`, `setup` (Python that every row may use), and [[row]]:
 
     at        what the row is about: "(14)", "(23a) (23b)", "Table 1", "Fig. 5"
     section   heading under which it and the next rows stand, where it changes
