@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import NoneType
 from typing import Any, ClassVar
 
@@ -26,9 +27,11 @@ from ..robot.configurations import neutral
 from ..robot.named_arrays import PerTrajectory
 from ..robot.symbols import symbols_of
 from ..tracing import Input
+from ..trajectories.torque_history import TorqueHistory
 from . import sampling
 from .backend import backend_for, trace_problem
 from .friction_steps import warn_of_long_steps
+from .histories import history_or_torque
 from .parameters import check_names, parameters_of, unmark
 from .preparation import check_numbers, check_positive, prepare, sample_times
 from .problem import Problem, torque_shape_error
@@ -91,8 +94,8 @@ class CompiledSimulation(CompiledMotion):
 
     function = SIMULATE
     frozen = (
-        *("torque", "wrench", "point", "friction", "coordinates", "method", "integrator", "events", "compiled"),
-        "target",
+        *("torque", "interpolation", "wrench", "point", "friction", "coordinates", "method", "integrator", "events"),
+        *("compiled", "target"),
     )
 
     def __call__(self, q0: Any, qd0: Any = None, duration: Any = None, **others: Any) -> Recording:
@@ -119,10 +122,15 @@ def compile_simulation(robot: Robot, **options: Any) -> CompiledSimulation:
     target_by_name(options.get("target", "cpu")).check_run(options.get("threads"))
     inspect.signature(simulate).bind(robot, None, **options)  # raises for q0
     check_run_numbers({**arguments(), **options})
+    history = history_or_torque(robot, options.get("torque"), options.pop("interpolation", "cubic"))
+    if isinstance(history, TorqueHistory):
+        options["torque"] = history
     problem, laws = compile_problem(robot, {**arguments(), **options})
     parts: tuple[Any, ...] = (*([problem.torque] if problem.torque else []), *laws)
     kept = {name: copy_numbers(value, name) for name, value in options.items()} | {"events": problem.events}
-    if parts:
+    if isinstance(history, TorqueHistory):
+        kept["torque"] = replace(history, law=problem.torque or history.law)
+    elif parts:
         kept["torque"] = Sum(parts) if len(parts) > 1 else parts[0]
     law = sampling.split_sampled_laws(options.get("torque"))[0]
     return CompiledSimulation(robot, kept.pop("parameters", None) or {}, kept, law)

@@ -16,6 +16,7 @@ from ..ode.trajectories import Chattering, Trajectories
 from ..progress import ProgressDisplay
 from .backend import backend_for
 from .breaks import breaks_of, integrate_across_breaks
+from .histories import HistoryPlayer
 from .mode_changes import integrate_across_mode_changes
 from .preparation import check_numbers, sample_times
 from .problem import Problem
@@ -82,6 +83,7 @@ def integrate_problem(
     progress: bool | None,
     laws: Sequence[Sampled] = (),
     target: Target | None = None,
+    player: HistoryPlayer | None = None,
 ) -> Run:
     """From the start (count, size), each trajectory with its row of parameters; `laws` are sampled."""
     end, first_step = numbers["duration"], min(numbers["step"], numbers["duration"])
@@ -112,16 +114,16 @@ def integrate_problem(
     sampler = Sampler(laws, problem, times, len(start), compiled) if laws else None
     try:
         with use_kernels("always" if current_mode() == "auto" else current_mode()):  # counted calls decide of no bit
-            if sampler is None:
+            if (pieces := sampler or player) is None:
                 integrate(end)
             else:
-                sampler.run(trajectories, parameters, end, first_step, integrate)
+                pieces.run(trajectories, parameters, end, first_step, integrate)
     except KeyboardInterrupt as error:
         interrupted = error
     finally:
         if trajectories.log.size:
             trajectories.empty_logs()
         watch.close()
-    held = None if sampler is None else sampler.held
+    held = sampler.held if sampler else player.at(times).reshape(len(start), len(times), -1) if player else None
     in_code = in_code and (sampler is None or sampler.compiled)
     return Run(problem, out, trajectories, in_code, interrupted, given_up, held)

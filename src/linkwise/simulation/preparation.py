@@ -19,6 +19,8 @@ from ..ode.trajectories import TOO_FAR
 from ..robot import Friction, Robot
 from ..robot.named_arrays import refuse_mark
 from ..robot.symbols import refuse_symbols
+from ..trajectories.torque_history import TorqueHistory
+from .histories import of_batch
 from .parameters import check_parameters
 from .problem import Problem
 from .sampling import split_sampled_laws
@@ -124,6 +126,7 @@ class SimulationInputs(NamedTuple):
     wrench: np.ndarray | None
     own: dict[str, np.ndarray]  # parameters of the torque function, each with the batch in front
     laws: tuple[Sampled, ...]  # those that are sampled
+    history: TorqueHistory | None = None
 
 
 def prepare(
@@ -141,10 +144,11 @@ def prepare(
     parameters: Mapping[str, Any] | None,
 ) -> SimulationInputs:
     torque, laws = split_sampled_laws(torque)
-    function = torque if callable(torque) else None
+    history = torque if isinstance(torque, TorqueHistory) else None
+    function = history.law if history else torque if callable(torque) else None
     arrays = {"q0": q0, "qd0": np.zeros(robot.n) if qd0 is None and isinstance(robot, Robot) else qd0}
-    if torque is not None and function is None:
-        arrays["torque"] = torque
+    if torque is not None and (history or function is None):
+        arrays["torque"] = history.tau[0] if history else torque
     arrays = {name: host_array(name, array) for name, array in arrays.items()}
     states = States(robot, arrays, host_array("wrench", wrench), True, point=host_array("point", point))
     refuse_symbols(robot)
@@ -153,7 +157,12 @@ def prepare(
             raise TypeError(f"{name} is {describe_value(array.flat[0])} (expected plain numbers)")
     batch, count = states.batch, math.prod(states.batch)
     full = {name: states.expanded_copy(name) for name in states.arrays}
-    own = check_parameters(torque, parameters, batch)
+    if history:
+        check_parameters(None, parameters, batch)
+        own, _ = of_batch(history, 0, batch), full.pop("torque")
+        own = dict(sorted(own.items()))
+    else:
+        own = check_parameters(torque, parameters, batch)
     problem = Problem(
         robot,
         function,
@@ -180,6 +189,7 @@ def prepare(
         full.get("wrench"),
         own,
         laws,
+        history,
     )
 
 

@@ -95,7 +95,8 @@ class AppliedTorques:
     tau: np.ndarray | None
     wrench: np.ndarray | None
     own: dict[str, np.ndarray]  # parameters of the torque function, each with the batch in front
-    held: np.ndarray | None = None  # torques of sampled laws at the samples, with the batch in front
+    held: np.ndarray | None = None  # torques of sampled laws or of a history at the samples, with the batch in front
+    in_full: bool = False  # whether these are all torques, so that no function is called for them
 
     @property
     def point(self) -> np.ndarray | None:
@@ -106,7 +107,7 @@ class AppliedTorques:
         problem, reached = self.problem, np.isfinite(q).all(axis=-1)
         constant = np.zeros(qd.shape[-1]) if self.tau is None else self.tau[..., None, :]
         torques = np.where(reached[..., None], constant if self.held is None else constant + self.held, np.nan)
-        if problem.torque is None or not reached.any():
+        if problem.torque is None or self.in_full or not reached.any():
             return torques
         states = np.broadcast_to(t, reached.shape)[reached], q[reached], qd[reached]
         batch = np.nonzero(reached)[:-1]

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple, Never
+from typing import Any, Literal, NamedTuple, Never
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from ..kernels.target import Target, target_by_name
 from ..ode.rollout import RolloutCode, Settings, fixed_step_integrators, rollout_of
 from ..robot import Friction, Robot
 from ..robot.layout import reorder_columns
+from ..trajectories.torque_history import torque_history
 from .equations import RolloutMotion
 from .friction_steps import warn_of_long_steps
 from .preparation import check_positive, refuse_others
@@ -28,6 +29,7 @@ from .rollout_inputs import RolloutInputs, rollout_inputs
 
 MAX_OPERATIONS = 30_000  # of the right-hand side: longer code takes minutes to compile
 MAX_STEPS = 2**31 - 1
+SAME_TIME = 1e-6  # steps by which a time of a table may be off: digits of a file
 OUTPUTS = ("q_end", "qd_end", "finite", "q", "qd")
 
 
@@ -79,6 +81,7 @@ class Options(NamedTuple):
     threads: int | None = None
     stream: Any = None
     out: RolloutResult | None = None
+    interpolation: Literal["held"] | None = None
 
 
 def rollout(
@@ -101,6 +104,7 @@ def rollout(
     threads: int | None = None,
     stream: Any = None,
     out: RolloutResult | None = None,
+    interpolation: Literal["held"] | None = None,
     **unknown: Never,
 ) -> RolloutResult:
     """Very many trajectories from q0 and qd0 (..., n), at rest without qd0, over so many steps of `dt` seconds.
@@ -108,7 +112,9 @@ def rollout(
     For trajectories whose errors and events matter, see `simulate`; here all make the same steps, with their states in
     registers. `torque` is None, constant torques (..., n), or a function torque(robot, t, q, qd) over `lw` pieces,
     which is traced anew at each call (`lw.compile(lw.rollout, ...)`: once); `table` are torques (..., rows, n) that are
-    added, each row held over `hold` steps: as many rows as there are steps, or a hold-th of that, rounded up.
+    added, each row held over `hold` steps: as many rows as there are steps, or a hold-th of that, rounded up. A pair
+    (t, tau), loads or a .csv file, as for `simulate`, with `interpolation="held"`, is such a table, with equal
+    distances of t.
     `wrench` is constant, as for `inverse_dynamics`: (..., 6) on the tip or (..., m, 6) on every link of m, beside a
     batch (1, m, 6) where they are the same for all trajectories. `friction` is as for `simulate`, with `smooth` above
     0; a warning says where steps are too long for it. `parameters` are numbers, by name, for what the torque function
@@ -134,7 +140,7 @@ def rollout(
         raise TypeError("dt is missing (expected seconds, the length of every step)")
     options = Options(
         steps, dt, torque, table, hold, wrench, friction, parameters, integrator, every, target, dtype, threads,
-        stream, out,
+        stream, out, interpolation,
     )  # fmt: skip
     return run_rollout(robot, q0, qd0, options, warn_of_long_steps, compile_rollout_code)
 
@@ -152,6 +158,7 @@ def run_rollout(
     target.check_run(options.threads, options.stream)
     one_of(options.integrator, fixed_step_integrators(), "integrator")
     length, steps = check_positive(dt=options.dt)["dt"], check_count("steps", options.steps)
+    options = with_history_as_table(robot, options, length, steps)
     settings = Settings(steps, *sampling(options.every, steps), length, check_count("hold", options.hold))
     if settings.hold > 1 and options.table is None:
         raise ValueError(f"hold is {options.hold}, and there is no table (expected table=..., whose rows are held)")
@@ -188,6 +195,36 @@ def run_rollout(
     if times is None:
         q = qd = None
     return RolloutResult(robot, settings.steps, length, times, q, qd, q_end, qd_end, finite)
+
+
+def with_history_as_table(robot: Robot, options: Options, dt: float, steps: int) -> Options:
+    """A torque history that is held is a table of torques."""
+    history = None if callable(options.torque) else torque_history(robot, options.torque, "held")
+    if history is None:
+        if options.interpolation is not None:
+            raise ValueError(f"interpolation is {options.interpolation!r} (expected a torque history: torque=(t, tau))")
+        return options
+    if options.interpolation != "held":
+        raise ValueError(
+            f"torque is a history, and interpolation is {options.interpolation!r} (expected 'held': a rollout holds"
+            " each row; lw.simulate also interpolates)"
+        )
+    if options.table is not None or options.hold != 1:
+        raise ValueError("torque is a history, which is a table (expected no table= and no hold=)")
+    hold = max(1, round(float(history.t[1]) / dt))
+    even = np.arange(len(history.t)) * (hold * dt)
+    if np.abs(history.t - even).max() > SAME_TIME * dt:
+        raise ValueError(
+            f"torque: t is not at equal distances of {hold * dt:g} s (expected multiples of dt = {dt:g} s, for rows"
+            " that are held over whole steps; lw.simulate takes any times)"
+        )
+    rows = -(-steps // hold)
+    if rows >= len(history.t):
+        raise ValueError(
+            f"steps is {steps} (expected at most {hold * (len(history.t) - 1)}: the torque history ends at"
+            f" {history.duration:g} s)"
+        )
+    return options._replace(torque=None, table=np.moveaxis(history.tau[:rows], 0, -2), hold=hold)
 
 
 rollout.motion = RolloutMotion()  # type: ignore[attr-defined]

@@ -139,8 +139,7 @@ class Sampler:
         periods = [part.law.dt for part in self.laws]
         same = INSTANT_TOLERANCE * min(periods)
         for (t, laws), (until, _) in itertools.pairwise(itertools.chain(due_times(periods, end), [(end, [])])):
-            going = (trajectories.status == RUNNING) | (trajectories.status == DONE)
-            which = np.flatnonzero(going)
+            which = on_their_way(trajectories)
             q, v = self.problem.split(trajectories.y)
             q, qd = self.problem.normalized(q), np.asarray(self.problem.rates(q, v))
             for k in laws:
@@ -148,10 +147,21 @@ class Sampler:
             column[:] = sum(part.torques for part in self.laws)
             first, last = np.searchsorted(self.times, (t - same, until - same))
             self.held[:, first : last if until < end else None] = column[:, None]
-            trajectories.status[going] = np.where(trajectories.t[going] < until, RUNNING, DONE)
-            trajectories.restart(which, min(first_step, until - t))
-            if (trajectories.status == RUNNING).any():
-                integrate(until)
+            advance(trajectories, which, until, min(first_step, until - t), integrate)
+
+
+def on_their_way(trajectories: Trajectories) -> np.ndarray:
+    return np.flatnonzero((trajectories.status == RUNNING) | (trajectories.status == DONE))
+
+
+def advance(
+    trajectories: Trajectories, which: np.ndarray, until: float, first_step: float, integrate: Callable[[float], None]
+) -> None:
+    """`integrate(until)` anew, for the trajectories that are on their way."""
+    trajectories.status[which] = np.where(trajectories.t[which] < until, RUNNING, DONE)
+    trajectories.restart(which, first_step)
+    if (trajectories.status == RUNNING).any():
+        integrate(until)
 
 
 def due_times(periods: Sequence[float], end: float) -> Iterator[tuple[float, list[int]]]:

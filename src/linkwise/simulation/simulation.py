@@ -13,8 +13,10 @@ from ..ode.registry import integrator as integrator_of
 from ..printing import warn
 from ..recording.recording import FAILED, Recording
 from ..robot import Friction, Robot
+from ..trajectories.torque_history import Interpolation, TorqueHistory
 from .equations import SimulationMotion
 from .friction_steps import SUPPRESSED, warn_of_long_steps
+from .histories import HistoryPlayer, check_end, history_or_torque
 from .integration import integrate_problem
 from .preparation import check_numbers, prepare, refuse_others, sample_times
 from .recordings import AppliedTorques, failure_message, make_recording
@@ -30,6 +32,7 @@ def simulate(
     torque: Any = None,
     wrench: Any = None,
     *,
+    interpolation: Interpolation = "cubic",
     point: Any = None,
     friction: bool | Friction = False,
     coordinates: str = "joint",
@@ -52,7 +55,10 @@ def simulate(
     """The motion of the robot from q0 and qd0, at rest without it, over `duration` seconds.
 
     q0 and qd0 are (..., n): a batch is integrated side by side, every trajectory with steps of its own. `torque` is
-    None, an array (..., n) of constant torques, or a function torque(robot, t, q, qd) that gives them; one over `lw`
+    None, an array (..., n) of constant torques, a history of torques over time, or a function. A history is a pair of
+    times (k,) and torques (k, n) or (k, ..., n), the loads of `lw.torque_along`, or a .csv file; between its rows are
+    cubics, or with `interpolation="held"` each row is held; `duration` is then its length if it is not given.
+    A function torque(robot, t, q, qd) gives the torques; one over `lw`
     pieces is traced, anew at each call, and compiled together with the integrator, any other runs in Python, which is
     slower. It must depend on its arguments alone while a simulation runs; laws with a memory, and laws that a computer
     runs at equal times, are `lw.control.sampled`. `wrench` is constant, as for `inverse_dynamics`: (..., 6) on the tip
@@ -82,23 +88,29 @@ def simulate(
     scheme = integrator_of(integrator)
     machine = target_by_name(target)
     machine.check_run(threads)
+    torque = history_or_torque(robot, torque, interpolation)
+    if duration is None and isinstance(torque, TorqueHistory):
+        duration = torque.duration
     if duration is None:
         given = "" if qd0 is None else f"; the third argument, {qd0!r}, is qd0"
         raise TypeError(f"duration is missing (expected seconds: simulate(robot, q0, duration=2.0){given})")
     numbers = check_numbers(scheme, duration, rtol, atol, dt, first_step, max_steps)
     times = sample_times(samples, numbers["duration"])
+    if isinstance(torque, TorqueHistory):
+        check_end(torque, numbers["duration"])
     inputs = prepare(
         robot, q0, qd0, torque, wrench, point=point, friction=friction, coordinates=coordinates, method=method,
         events=events, parameters=parameters,
     )  # fmt: skip
     if scheme.fixed and inputs.problem.friction is not None:
         warn_of_long_steps(robot, inputs.problem.friction, min(numbers["step"], numbers["duration"]), integrator)
+    player = HistoryPlayer(inputs.history, inputs.problem, inputs.batch, scheme.fixed) if inputs.history else None
     run = integrate_problem(
         inputs.problem, scheme, inputs.start, inputs.parameters, times, numbers, threads, compiled, progress,
-        inputs.laws, machine,
+        inputs.laws, machine, player,
     )  # fmt: skip
     held = None if run.held is None else run.held.reshape((*inputs.batch, *run.held.shape[1:]))
-    acting = AppliedTorques(run.problem, inputs.tau, inputs.wrench, inputs.own, held)
+    acting = AppliedTorques(run.problem, inputs.tau, inputs.wrench, inputs.own, held, inputs.history is not None)
     recording = make_recording(acting, inputs.batch, times, run, scheme, numbers)
     if not (run.problem.torque is None or isinstance(run.problem.torque, TracedFunction)):
         _ = recording.tau  # asked now: later the function may be another

@@ -445,7 +445,28 @@ def check_periodic(values: Floats, quaternions: tuple[int, ...] = ()) -> None:
         )
 
 
-def rates_at_knots(knots: Floats, values: Floats, ends: str) -> Floats:
+def spline_rates(knots: Floats, values: Floats) -> Floats:
+    """Rates at the knots of the cubic spline whose rates at the ends are those of cubics through four points there."""
+    k = min(4, len(knots))
+    first, last = (end_rate(knots[side], values[side]) for side in (slice(None, k), slice(None, -k - 1, -1)))
+    return rates_at_knots(knots, values, "clamped", (first, last))
+
+
+def end_rate(knots: Floats, values: Floats) -> Floats:
+    """The rate at the first knot of the polynomial through all of them, by divided differences."""
+    table, product = values, 1.0
+    rate: Floats = np.zeros_like(values[0])
+    for k in range(1, len(knots)):
+        table = np.diff(table, axis=0) / (knots[k:] - knots[:-k])[:, None]
+        rate = rate + product * table[0]
+        product = product * (knots[0] - knots[k])
+    return rate
+
+
+def rates_at_knots(
+    knots: Floats, values: Floats, ends: str, rates: tuple[Floats | float, Floats | float] = (0.0, 0.0)
+) -> Floats:
+    """Rates (m, n) of the spline through values; `rates` are those at clamped ends."""
     h = np.diff(knots)
     slope = np.diff(values, axis=0) / h[:, None]
     if ends == "periodic":
@@ -456,7 +477,8 @@ def rates_at_knots(knots: Floats, values: Floats, ends: str) -> Floats:
         rates = solve_cyclic(before, here, after, right)
         return np.concatenate([rates, rates[:1]])
     first, last = ((1.0, 0.0), (0.0, 1.0)) if ends == "clamped" else ((2.0, 1.0), (1.0, 2.0))
-    edges = (0.0 * slope[:1], 0.0 * slope[:1]) if ends == "clamped" else (3.0 * slope[:1], 3.0 * slope[-1:])
+    clamped = 0.0 * slope[:1] + rates[0], 0.0 * slope[:1] + rates[1]
+    edges = clamped if ends == "clamped" else (3.0 * slope[:1], 3.0 * slope[-1:])
     return solve_tridiagonal(
         np.concatenate([[0.0], before, last[:1]]),
         np.concatenate([first[:1], here, last[1:]]),
