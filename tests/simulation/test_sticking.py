@@ -252,7 +252,7 @@ def test_modes_are_the_only_ones_that_fit(together, monkeypatch):
             if (mode * qdd >= 0.0)[free].all() and (np.abs(hold) <= level)[~free].all():
                 fits.append(modes)
         found = np.zeros(n)
-        qdd, left = sticking.exchange(inertia, push, level, found, np.ones(n, dtype=bool), np.ones(n))
+        qdd, left = sticking.exchange_modes(inertia, push, level, found, np.ones(n, dtype=bool), np.ones(n))
         assert left == -1
         assert [tuple(found.tolist())] == fits
 

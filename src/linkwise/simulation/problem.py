@@ -17,7 +17,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -42,6 +42,7 @@ LOW_PRECISION = (
     " a larger rtol)"
 )
 COORDINATES = {"joint": None, "normalized": normalized, "unnormalized": unnormalized}
+Coordinates = Literal["joint", "normalized", "unnormalized"]
 Torque = Callable[..., Any]  # torque(robot, t, q, qd), or with parameters after these
 
 

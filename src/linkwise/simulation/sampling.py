@@ -33,7 +33,7 @@ INSTANT_TOLERANCE = 1e-9  # how close two instants are, in periods, that are one
 class TracedStep(TracedFunction, Prepared):
     """One sample of a law as a program of t, q, qd and its state: torques and the next state, one after another."""
 
-    def prepared(self, robot: Robot) -> Program:
+    def program_for(self, robot: Robot) -> Program:
         return self.program
 
 

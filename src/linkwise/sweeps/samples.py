@@ -24,11 +24,21 @@ Samples = dict[str, np.ndarray]  # with one row for each trajectory
 
 
 def grid(**values: Any) -> dict[str, Any]:
-    """Samples for `lw.sweep`: every combination of the values; those of the last name vary fastest.
+    """Make samples for `lw.sweep`: every combination of the given values; those of the last name vary fastest.
 
-    A number stands for itself, a list for its values one after another. For q0, qd0, torque, wrench and gravity, and
-    for the vectors and tensors of links, there is a number or a list for each component.
+    Parameters
+    ----------
+    **values : float or sequence
+        A number for one value, a list for several. q0, qd0, torque, wrench and gravity, and vectors and tensors of
+        links, have a number or a list for each component.
 
+    Returns
+    -------
+    dict from str to ndarray or PerTrajectory
+        Arrays with a row for each combination.
+
+    Examples
+    --------
     >>> import linkwise as lw
     >>> lw.sweeps.grid(**{"link1.mass": [1, 2]}, q0=[0, [0.1, 0.2, 0.3]])["q0"].tolist()
     [[0.0, 0.1], [0.0, 0.2], [0.0, 0.3], [0.0, 0.1], [0.0, 0.2], [0.0, 0.3]]
@@ -67,11 +77,26 @@ def components(value: Any, axes: int, name: str) -> tuple[tuple[int, ...], list[
 
 
 def monte_carlo(count: int, seed: int, /, **bounds: Any) -> dict[str, Any]:
-    """Samples for `lw.sweep`: `count` uniform draws between (low, high), or what a function of (rng, count) draws.
+    """Draw samples for `lw.sweep`.
 
-    They depend on the seed and the name alone: more samples continue the same sequence, and other names beside it
-    change nothing.
+    They depend on the seed and the name alone: more samples continue the same sequence, and other names change nothing.
 
+    Parameters
+    ----------
+    count : int
+        Number of samples.
+    seed : int
+    **bounds : pair (low, high), or callable
+        Bounds of uniform draws, numbers or arrays with the shape of one sample; or a function of (rng, count) that
+        returns an array with `count` rows.
+
+    Returns
+    -------
+    dict from str to ndarray or PerTrajectory
+        Arrays with `count` rows.
+
+    Examples
+    --------
     >>> import linkwise as lw
     >>> few, many = (lw.sweeps.monte_carlo(count, 7, q0=([-1, -1], [1, 1])) for count in (3, 1000))
     >>> many["q0"].shape, bool((few["q0"] == many["q0"][:3]).all())

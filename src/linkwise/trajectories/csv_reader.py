@@ -27,21 +27,39 @@ MOVING = 0.3  # of the largest rate of any joint: what is faster at an end is no
 def read_csv(
     path: str | os.PathLike[str], *, ends: Ends | None = None, robot: Robot | None = None, degrees: bool = False
 ) -> Trajectory:
-    """The trajectory of a table with the header t, q1, q2, ... and, if known, qd1, ... and qdd1, ...
+    """Read a trajectory from a table with the header t, q1, q2, ... and, optionally, qd1, ... and qdd1, ...
 
-    With `robot` columns can have the names of its joints, or of their links, in place of numbers, in any order: t,
-    link1, link2, ... or q_link1, qd_link1, qdd_link1, ...; t can be time. Tables with half of each are refused.
+    Rates and accelerations give polynomials of degree 5 between rows, rates alone of degree 3, whose accelerations jump
+    at the rows. Both pass through all rows. Positions alone give a spline. Lines that begin with # are comments. Other
+    columns that `Loads.to_csv` and `Recording.save` write (torques, loads, energies) are ignored.
 
-    With rates and accelerations it is of degree 5 between rows, with rates alone of degree 3 (its accelerations jump at
-    the rows); both pass through what is given. With positions alone it is a spline, whose `ends` are as there: by
-    default at rest, with a warning where the rows are not. Times begin at 0. Lines that begin with # are comments. So
-    the tables that `Loads.to_csv` and `Recording.save` write can be read: their other columns, torques, loads and
-    energies, are ignored.
+    Parameters
+    ----------
+    path : path
+        Times begin at 0 and increase. Angles are in rad, lengths in m.
+    ends : Ends, optional
+        The ends of a spline, as in `lw.trajectories.spline`. By default the motion begins and ends at rest; a warning
+        says if the rows do not.
+    robot : Robot, optional
+        The robot that moves. Columns may then be named after its joints or links, in any order: t, link1, link2, ...,
+        or q_link1, qd_link1, qdd_link1, ..., and t may be called time. Joints of several degrees of freedom need it:
+        their columns are those of `robot.q_names` and `robot.v_names`, q.base.qw, qd.base.wx.
+    degrees : bool
+        Angles of the table, their rates and accelerations are in degrees. This needs `robot`. Quaternions have no
+        unit. Tables with torques are refused, since Linkwise writes them in radians.
 
-    `robot` is the robot whose motion it is. It is needed where a joint has several degrees of freedom: columns are then
-    named after them, as `robot.q_names` and `robot.v_names` are (q.base.qw, qd.base.wx). With `degrees=True` the angles
-    of the table, their rates and accelerations are in degrees; the robot tells which columns are angles. Quaternions
-    are never in degrees, and tables with torques, which Linkwise writes in radians, are refused.
+    Returns
+    -------
+    Trajectory
+
+    Raises
+    ------
+    FileError
+        The table is wrong: the message names file and line.
+    ValueError
+        `ends` is given for a table with rates.
+    TypeError
+        `degrees` is given without a robot.
     """
     file = Path(path)
     if degrees and robot is None:
