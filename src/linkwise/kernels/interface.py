@@ -139,8 +139,8 @@ def broadcast(batches: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
     try:
         return np.broadcast_shapes(*different)
     except ValueError:
-        listed = ", ".join(f"{name} {shape}" for name, shape in batches.items())
-        raise ValueError(f"the batch shapes do not fit together: {listed} (expected shapes that broadcast)") from None
+        shapes = ", ".join(f"{name} {shape}" for name, shape in batches.items())
+        raise ValueError(f"the batch shapes do not fit together: {shapes} (expected shapes that broadcast)") from None
 
 
 def arguments(ports: Iterable[Port]) -> tuple[Argument, ...]:

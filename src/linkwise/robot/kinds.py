@@ -44,21 +44,21 @@ class JointKind:
     @staticmethod
     def of(joint: type[Joint]) -> JointKind:
         """The kind of joint that a class is: all that tables, files and pictures need is in the class."""
-        own = vars(joint)
+        fields = vars(joint)
         for name, what in (("kind", "a name"), ("letter", "one character")):
-            if not own.get(name) or (name == "letter" and len(own[name]) != 1):
-                found = repr(own[name]) if name in own else "missing"
-                raise TypeError(f"joint class {joint.__name__}: {name} is {found} (expected {what} of its own)")
+            if not fields.get(name) or (name == "letter" and len(fields[name]) != 1):
+                given = repr(fields[name]) if name in fields else "missing"
+                raise TypeError(f"joint class {joint.__name__}: {name} is {given} (expected {what} of its own)")
         return JointKind(
-            own["kind"],
-            own["letter"],
+            fields["kind"],
+            fields["letter"],
             (joint,),
             joint.meaning,
-            own.get("colour", Joint.colour),
+            fields.get("colour", Joint.colour),
             dh_variables=joint.dh_variables,
             symbol=joint.symbol,
-            urdf=own.get("urdf", ""),
-            libraries=own.get("libraries", ()),
+            urdf=fields.get("urdf", ""),
+            libraries=fields.get("libraries", ()),
         )
 
     @property
@@ -88,11 +88,11 @@ class JointKind:
     @property
     def directions(self) -> tuple[tuple[Scalar, ...], ...]:
         """The axes of its links in the joint frame, at zero; not of balls, which exchange axes themselves."""
-        place, found = STAYS, []
+        place, axes = STAYS, []
         for before in self.before:
             place = place.then(before)
-            found.append(tuple(place.axes.columns[2]))
-        return tuple(found)
+            axes.append(tuple(place.axes.columns[2]))
+        return tuple(axes)
 
     def joints(self, row: Mapping[str, Any]) -> list[Joint]:
         """Its joints, with the numbers of a row that only some kinds have."""

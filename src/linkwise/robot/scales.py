@@ -129,8 +129,8 @@ def torque_scales(
 
     def support(link: Link, carried: Carried, motion: Magnitudes, n: Any, f: Any, p: Any) -> tuple[Carried, Carried]:
         d, turning = extent(link), motion.alpha + motion.W**2
-        own = abs(float(link.mass)) * (motion.A + turning * d)
-        kept = carried + Carried(own * d + trace(link) * turning + n + f * (d + p), own + f)
+        force = abs(float(link.mass)) * (motion.A + turning * d)
+        kept = carried + Carried(force * d + trace(link) * turning + n + f * (d + p), force + f)
         return kept, Carried(kept.N + motion.s * kept.F, kept.F)
 
     base = Magnitudes(0.0, 0.0, math.hypot(*map(float, robot.gravity)), 0.0)
@@ -151,8 +151,8 @@ def load_magnitudes(
     if wrench is not None:
         on_tip = wrench.ndim == 2
         for row, index in enumerate([robot.leaves[0]] if on_tip else [joint.link for joint in robot.moving]):
-            own = wrench if on_tip else wrench[:, row]
-            moments[index], forces[index] = (np.linalg.norm(part, axis=-1) for part in np.split(own, 2, axis=-1))
+            loads = wrench if on_tip else wrench[:, row]
+            moments[index], forces[index] = (np.linalg.norm(part, axis=-1) for part in np.split(loads, 2, axis=-1))
             if point is not None:
                 at[index] = np.linalg.norm(point if on_tip else point[:, row], axis=-1)
     return moments, forces, at
@@ -173,13 +173,13 @@ def with_lengths_in(robot: Robot, unit: float) -> Robot:
         return Placement(placement.rotation, placement.translation * k)
 
     def shrunk_link(link: Link) -> Link:
-        own = {
+        numbers = {
             name: mul(getattr(link.joint, name), k**unit.lengths)
             for name, unit in own_numbers(type(link.joint)).items()
         }
         return replace(
             link,
-            joint=replace(link.joint, **own),
+            joint=replace(link.joint, **numbers),
             placement=shrunk(link.placement),
             com=link.com * k,
             inertia=Symmetric(*(mul(x, k * k) for x in link.inertia.upper)),

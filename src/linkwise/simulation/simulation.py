@@ -136,7 +136,7 @@ def simulate(
         inputs.laws, machine,
     )  # fmt: skip
     held = None if run.held is None else run.held.reshape((*inputs.batch, *run.held.shape[1:]))
-    acting = AppliedTorques(run.problem, inputs.tau, inputs.wrench, inputs.own, held)
+    acting = AppliedTorques(run.problem, inputs.tau, inputs.wrench, inputs.torque_parameters, held)
     recording = make_recording(acting, inputs.batch, times, run, scheme, numbers)
     if not (run.problem.torque is None or isinstance(run.problem.torque, TracedFunction)):
         _ = recording.tau  # computed now: the function may change later

@@ -190,8 +190,8 @@ class Chunk:
         """The options of `simulate` for some rows."""
         options = self.inputs.options
         loads = {name: self.rows[name][rows] for name in LOADS if name in self.rows}
-        own = torque_parameters(options["torque"], self.rows)
-        parameters = {name: PerTrajectory(array[rows]) for name, array in own.items()}
+        swept = torque_parameters(options["torque"], self.rows)
+        parameters = {name: PerTrajectory(array[rows]) for name, array in swept.items()}
         return {**options, **loads, "samples": times, "progress": False, "parameters": parameters}
 
     def fill(self, rows: np.ndarray, results: TrajectoryResults, duration: float) -> None:

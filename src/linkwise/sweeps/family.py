@@ -325,8 +325,13 @@ def chunks_of_robots(
     return chunks
 
 
-def check_robot(made: Any, robot: Robot) -> Robot:
-    if not isinstance(made, Robot) or made.n != robot.n or made.quaternions != robot.quaternions or made.symbolic:
+def check_robot(member: Any, robot: Robot) -> Robot:
+    if (
+        not isinstance(member, Robot)
+        or member.n != robot.n
+        or member.quaternions != robot.quaternions
+        or member.symbolic
+    ):
         kinds = ", its orientations where they were" if robot.quaternions else ""
-        raise TypeError(f"vary gave {made!r} (expected a Robot of numbers with {robot.n} joints{kinds})")
-    return made
+        raise TypeError(f"vary gave {member!r} (expected a Robot of numbers with {robot.n} joints{kinds})")
+    return member

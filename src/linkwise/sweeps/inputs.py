@@ -180,11 +180,11 @@ def try_options(inputs: Inputs) -> None:
     kept_times("samples", inputs.options, longest)
     family = inputs.family_map is not None and inputs.options["compiled"] is None
     count = 0 if family else 1
-    at_zero, still, own = neutral(inputs.robot), np.zeros(inputs.robot.n), inputs.first_parameters
+    at_zero, still, parameters = neutral(inputs.robot), np.zeros(inputs.robot.n), inputs.first_parameters
     rest = np.tile(at_zero, (count, 1)), np.tile(still, (count, 1))
     options = {**inputs.options, "samples": 2, "progress": False}
     options |= {name: np.zeros((count, *inputs.samples[name].shape[1:])) for name in LOADS if name in inputs.samples}
-    options |= {"parameters": {name: PerTrajectory(np.stack([array])[:count]) for name, array in own.items()}}
+    options |= {"parameters": {name: PerTrajectory(np.stack([array])[:count]) for name, array in parameters.items()}}
     if not family:
         with suppress(SingularError):  # the robots of the samples may be others
             simulate(inputs.robot, *rest, 1e-6 * longest, **options)
@@ -194,7 +194,7 @@ def try_options(inputs: Inputs) -> None:
     ).acting.problem
     with suppress(UntraceableFunctionError):
         problem = problem.with_traced_functions()
-    problem.call_functions(at_zero, still, {PREFIX + name: array for name, array in own.items()})
+    problem.call_functions(at_zero, still, {PREFIX + name: array for name, array in parameters.items()})
 
 
 def check_effects(inputs: Inputs) -> None:

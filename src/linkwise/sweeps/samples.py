@@ -169,21 +169,21 @@ def check_samples(robot: Robot, samples: Mapping[str, Any], parameters: Collecti
             raise ValueError(f"{name} is marked lw.per_trajectory, and is one number (expected an array with rows)")
     arrays = join_parts(robot, arrays, marked)
     if "q0" not in arrays:
-        own = ", ".join(samples) or "nothing"
-        raise ValueError(f"the samples have no q0 (they have {own}; expected also q0=..., such as lw.neutral(robot))")
+        names = ", ".join(samples) or "nothing"
+        raise ValueError(f"the samples have no q0 (they have {names}; expected also q0=..., such as lw.neutral(robot))")
     shapes = {
         name: sample_shape(robot, name, array, name in marked, parameters, any_name) for name, array in arrays.items()
     }
-    whole = {name: array.shape[0] for name, array in arrays.items() if array.ndim == len(shapes[name]) + 1}
-    if not whole:
+    counts = {name: array.shape[0] for name, array in arrays.items() if array.ndim == len(shapes[name]) + 1}
+    if not counts:
         raise ValueError(
             f"the samples {', '.join(arrays)} are for all trajectories (expected at least one array with a row for each"
             " trajectory, so that their number is known)"
         )
-    if len(set(whole.values())) != 1:
-        rows = ", ".join(f"{name} {count}" for name, count in whole.items())
+    if len(set(counts.values())) != 1:
+        rows = ", ".join(f"{name} {count}" for name, count in counts.items())
         raise ValueError(f"the samples do not fit together: {rows} (expected the same number of rows)")
-    count = next(iter(whole.values()))
+    count = next(iter(counts.values()))
     if count == 0:
         raise ValueError("there are no samples (expected at least one row)")
     return {name: np.broadcast_to(array, (count, *shapes[name])) for name, array in arrays.items()}
@@ -205,11 +205,11 @@ def join_parts(robot: Robot, arrays: Samples, marked: Collection[str]) -> Sample
             array = array[..., None]  # a number for each row needs no brackets
         if array.shape[-1:] != (size,) or array.ndim > 2 or (name in marked and array.ndim < 2):
             raise ValueError(f"{name} has shape {array.shape} (expected (count, {size}), or ({size},) for all)")
-        whole = joined.get(word, neutral(robot) if word == "q0" else np.zeros(robot.n))
-        if array.ndim == whole.ndim == 2 and len(array) != len(whole):
-            raise ValueError(f"the samples do not fit together: {name} {len(array)}, others {len(whole)} rows")
-        rows = np.broadcast_shapes(whole.shape[:-1], array.shape[:-1])
-        joined[word] = np.array(np.broadcast_to(whole, (*rows, whole.shape[-1])))
+        full = joined.get(word, neutral(robot) if word == "q0" else np.zeros(robot.n))
+        if array.ndim == full.ndim == 2 and len(array) != len(full):
+            raise ValueError(f"the samples do not fit together: {name} {len(array)}, others {len(full)} rows")
+        rows = np.broadcast_shapes(full.shape[:-1], array.shape[:-1])
+        joined[word] = np.array(np.broadcast_to(full, (*rows, full.shape[-1])))
         joined[word][..., place] = array
     if parts:
         joined.setdefault("q0", neutral(robot))

@@ -345,8 +345,8 @@ def sweep(
         check_effects(inputs)
         before = target.begin(plan, inputs.samples)
     if different := differences(before, plan):
-        listed = "; ".join(different[:5]) + (f"; and {len(different) - 5} more" if len(different) > 5 else "")
-        raise ValueError(f"{target.path}: this sweep was begun with other inputs: {listed} (expected another folder)")
+        summary = "; ".join(different[:5]) + (f"; and {len(different) - 5} more" if len(different) > 5 else "")
+        raise ValueError(f"{target.path}: this sweep was begun with other inputs: {summary} (expected another folder)")
     resumed = Sweep(target, before, inputs.samples, inputs)
     try:
         target.samples(before)

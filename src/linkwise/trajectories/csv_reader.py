@@ -155,9 +155,9 @@ def check_header(where: str, names: list[str], layout: Layout | None) -> None:
     )
     known = ["t", "q1", "qd1", "qdd1", *(() if layout is None else layout.q_names)]
     expected = f"(expected t, q1, q2, ... and, if known, qd1, ..., qdd1, ...{by_name})"
-    named = next((name for name in names if re.fullmatch(r"q\..+", name)), None)
-    if named is not None:
-        raise FileError(f"{where}: column {named!r} names a joint (expected robot=..., the robot that has it)")
+    labelled = next((name for name in names if re.fullmatch(r"q\..+", name)), None)
+    if labelled is not None:
+        raise FileError(f"{where}: column {labelled!r} names a joint (expected robot=..., the robot that has it)")
     refuse_separator(where, names)
     for name in names:
         if name not in ("t", "trajectory", *OF_NO_JOINT) and not COLUMN.fullmatch(name):
