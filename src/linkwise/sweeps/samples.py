@@ -1,4 +1,4 @@
-"""The samples of a sweep: arrays by name, with one row for each trajectory; full products and random draws."""
+"""The samples of a sweep, arrays by name with a row for each trajectory: full products, random draws, checks."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def grid(**values: Any) -> dict[str, Any]:
 
 
 def components(value: Any, axes: int, name: str) -> tuple[tuple[int, ...], list[np.ndarray]]:
-    """The shape of one sample, and the values of each of its components."""
+    """The shape of one sample, and the values of each component."""
     if axes == 0:
         values = np.atleast_1d(as_array(np, value, name, None)).astype(float)
         if values.ndim != 1 or not len(values):
@@ -122,12 +122,12 @@ def monte_carlo(count: int, seed: int, /, **bounds: Any) -> dict[str, Any]:
 
 
 def mark_rows(name: str, array: np.ndarray) -> Any:
-    """Rows of samples, marked as such; of states, loads, gravity and durations all arrays that are made are rows."""
+    """Mark rows of samples by `PerTrajectory`; states, loads, gravity and durations need no mark."""
     return array if name in KNOWN or name.partition(".")[0] in STATE else PerTrajectory(array)
 
 
 def rank(name: str) -> int:
-    """The number of axes of one sample: 0 for a number, and for names that are not known here."""
+    """The number of axes of one sample: 0 for a number and for unknown names."""
     if name in (*STATE, "wrench", "gravity"):
         return 1
     if name.partition(".")[0] in STATE:
@@ -146,10 +146,10 @@ def known_ranks(name: str) -> tuple[int, ...]:
 
 
 def check_samples(robot: Robot, samples: Mapping[str, Any], parameters: Collection[str], any_name: bool) -> Samples:
-    """All arrays as float64 with one row for each trajectory.
+    """All samples as arrays of float64 with a row for each trajectory.
 
-    Names may also be those of parameters of the torque function, and any others for `vary`. Arrays of these are for all
-    trajectories, unless they are marked by `lw.per_trajectory`.
+    Names may also be those of parameters of the torque function and, with `any_name`, any others for `vary`. Their
+    arrays are for all trajectories, unless they are marked by `lw.per_trajectory`.
     """
     if not isinstance(samples, Mapping):
         raise TypeError(
@@ -190,10 +190,9 @@ def check_samples(robot: Robot, samples: Mapping[str, Any], parameters: Collecti
 
 
 def join_parts(robot: Robot, arrays: Samples, marked: Collection[str]) -> Samples:
-    """Samples of a joint's part of q0, qd0 or torque, such as qd0.base.wx or q0.link2, put into these arrays.
+    """Put samples of parts of q0, qd0 or torque, such as qd0.base.wx or q0.link2, into these arrays.
 
-    What is not given is that of the whole array, where there is one; otherwise that of rest in the neutral
-    configuration. So parts of qd0 or torque alone are enough.
+    Missing parts come from the full array if there is one, otherwise from rest in the neutral configuration.
     """
     parts = [name for name in arrays if is_part(robot, name)]
     joined = {name: array for name, array in arrays.items() if name not in parts}
@@ -217,7 +216,7 @@ def join_parts(robot: Robot, arrays: Samples, marked: Collection[str]) -> Sample
 
 
 def part_of(robot: Robot, word: str, label: str) -> slice:
-    """Where the numbers of a joint, or of one of its degrees of freedom, are in q0, qd0 or torque."""
+    """The slice of a joint, or of one of its degrees of freedom, in q0, qd0 or torque."""
     names = robot.q_names if word == "q0" else robot.v_names
     if label in names:
         return slice(names.index(label), names.index(label) + 1)
@@ -231,7 +230,7 @@ def part_of(robot: Robot, word: str, label: str) -> slice:
 
 
 def is_part(robot: Robot, name: str) -> bool:
-    """Whether this is a part of q0, qd0 or torque, not an entry of a link of that name; a ValueError if it is both."""
+    """Whether this is a part of q0, qd0 or torque; raise a ValueError if it is also an entry of a link."""
     word, dot, label = name.partition(".")
     if word not in STATE or not dot:
         return False
@@ -241,7 +240,7 @@ def is_part(robot: Robot, name: str) -> bool:
         link, _, key = name.rpartition(".")
         raise ValueError(
             f"the samples have a name {name!r}, which is {key} of link {link!r} and {word} of joint {label!r}"
-            f" (expected another name of the link or the joint; or {word} as a whole, or vary=... for the link)"
+            f" (expected another name of the link or the joint; or the full {word}, or vary=... for the link)"
         )
     return False
 
@@ -249,7 +248,7 @@ def is_part(robot: Robot, name: str) -> bool:
 def sample_shape(
     robot: Robot, name: str, array: np.ndarray, marked: bool, parameters: Collection[str], any_name: bool
 ) -> tuple[int, ...]:
-    """The shape of one sample of this name; `marked`: there is one for each trajectory."""
+    """The shape of one sample of this name; `marked` arrays have a row for each trajectory."""
     link, dot, key = name.rpartition(".")
     if name == "wrench":
         links = len(robot.names)
@@ -260,7 +259,7 @@ def sample_shape(
     if shape is None and (name in parameters or any_name):
         return array.shape[marked:]
     if shape is None and dot and link in table_names(robot) and key == "limits":
-        raise ValueError(f"the samples have {name!r} (limits act through events=...; those of a sweep are one for all)")
+        raise ValueError(f"the samples have {name!r} (limits act through events=..., which are the same for all trajectories)")
     if shape is None:
         known = [*parameters, *KNOWN, *entry_names(robot)]
         of_joint = [f"{joint.name}.{key}" for joint in robot.moving if joint.joint == link]
@@ -277,7 +276,7 @@ def sample_shape(
 
 
 def known_shapes(robot: Robot) -> dict[str, tuple[int, ...]]:
-    """The shapes of one sample, but for the wrench."""
+    """The shapes of one sample by name, without the wrench."""
     shapes: dict[str, tuple[int, ...]] = {"gravity": (3,), "duration": (), **{x: (robot.size_of(x),) for x in STATE}}
     return shapes | {name: VECTORS.get(name.rpartition(".")[2], ()) for name in entry_names(robot)}
 
@@ -313,7 +312,7 @@ def table_entries(samples: Mapping[str, Any], robot: Robot) -> list[str]:
 
 
 def replace_entries(robot: Robot, changes: Mapping[str, np.ndarray]) -> Robot:
-    """The robot made again from its table, with other numbers in it."""
+    """Make the robot again from its table with other entries."""
     base = robot.with_gravity(changes["gravity"].tolist()) if "gravity" in changes else robot
     if set(changes) == {"gravity"}:
         return base

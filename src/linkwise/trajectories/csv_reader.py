@@ -20,8 +20,8 @@ from .profiles import Ends, spline, trajectory_through
 from .trajectory import Trajectory
 
 UNIT = re.compile(r"[\[(]\D|[_ ](degs?|degrees?|rad|radians?|rpm)(?![a-z])")  # in the name of a column
-FEWEST = 20  # rows: fewer are points on the way of a motion, not samples of one
-MOVING = 0.3  # of the largest rate of any joint: what is faster at an end is not at rest there
+FEWEST = 20  # rows: fewer are way points, not samples of a motion
+MOVING = 0.3  # of the largest rate of any joint: a faster joint is not at rest
 
 
 def read_csv(
@@ -96,7 +96,7 @@ def read_csv(
 
 
 def warn_of_moving_ends(file: Path, t: Floats, q: Floats, layout: Layout) -> None:
-    """Say where a motion that is taken to begin and end at rest does not: accelerations there are far too large."""
+    """Warn if a motion that is taken to begin and end at rest does not: its accelerations are then far too large."""
     if len(t) < FEWEST or not layout.n:
         return
     turned = [j for j, _ in layout.plain]
@@ -118,7 +118,7 @@ def warn_of_moving_ends(file: Path, t: Floats, q: Floats, layout: Layout) -> Non
 
 
 def check_table(table: Table, names: list[str], layout: Layout | None) -> None:
-    """A header that names one motion, and the rows of one."""
+    """Check that the table holds one motion: its header, and at least two rows."""
     if table.names:
         check_once(table.where, table.names, names)
         check_header(table.where, names, layout)
@@ -134,7 +134,7 @@ def check_table(table: Table, names: list[str], layout: Layout | None) -> None:
 
 
 def check_once(where: str, names: Sequence[str], canonical: Sequence[str]) -> None:
-    """Each column there is once, by whatever name."""
+    """Raise a FileError if two columns are the same, by any of their names."""
     for k, name in enumerate(names):
         first = canonical.index(canonical[k])
         if first < k:
@@ -143,7 +143,7 @@ def check_once(where: str, names: Sequence[str], canonical: Sequence[str]) -> No
 
 
 def check_header(where: str, names: list[str], layout: Layout | None) -> None:
-    """It must name the same joints for q, qd and qdd."""
+    """Raise a FileError unless the header has the same joints for q, qd and qdd."""
     if layout is not None and layout.labelled:
         check_labels(where, names, layout)
         return
@@ -174,7 +174,7 @@ def check_header(where: str, names: list[str], layout: Layout | None) -> None:
         raise FileError(f"{where}: has {joint_count_text(n)} (expected {layout.n}, those of the robot{lacking})")
     words = {word for word in ("qd", "qdd") if any(re.fullmatch(rf"{word}\d+", name) for name in names)}
     if words:
-        words.add("qd")  # without which accelerations are of no use
+        words.add("qd")  # accelerations need rates
     wanted = ["t", *(f"q{k}" for k in range(1, max(n, 1) + 1))]
     wanted += [f"{word}{k}" for word in sorted(words) for k in range(1, n + 1)]
     missing = [name for name in wanted if name not in names]
@@ -185,17 +185,17 @@ def check_header(where: str, names: list[str], layout: Layout | None) -> None:
         )
     more = [name for name in names if name.startswith("q") and name not in wanted]
     if more:
-        raise FileError(f"{where}: column {more[0]!r} belongs to no joint, of {n} {expected}")
+        raise FileError(f"{where}: column {more[0]!r} belongs to none of the {n} joints {expected}")
 
 
 def other_name(column: str, layout: Layout | None) -> str:
-    """A column by number, by the name of its joint."""
+    """The name of a numbered column by its joint, for messages."""
     match = COLUMN.fullmatch(column)
     return "" if match is None or layout is None else f", or '{match[1]}_{layout.v_names[int(match[2]) - 1]}',"
 
 
 def check_labels(where: str, names: list[str], layout: Layout) -> None:
-    """The same for columns that are named after the robot's coordinates."""
+    """Check the header of a table whose columns are named after the robot's coordinates."""
     refuse_separator(where, names)
     known = ["t", *(name for word in MOTION for name in layout.columns(word))]
     words = [word for word in MOTION[1:] if any(name.startswith(f"{word}.") for name in names)]
