@@ -166,7 +166,7 @@ def pull(arm: Any, t: Any, q: Any, qd: Any) -> Any:
 
 def test_laws_with_times_of_their_own_and_exact_friction() -> None:
     sampled = lw.control.sampled(lw.control.pd_gravity([0, 0, 0], 10, 1), 0.002)
-    with pytest.raises(ValueError, match=r"sampled law, .*rollouts of a period each, with torque="):
+    with pytest.raises(ValueError, match=r"sampled law.*lw\.simulate.*torque="):
         lw.rollout(PLANAR, ZEROS, **START, torque=sampled)
     for arm, options in ((PLANAR, {}), (pendulum(lw.symbols("m")), {"parameters": {"m": 1.0}})):
         with pytest.raises(ValueError, match=r"friction is exact: joints stick .expected Friction with smooth above 0"):
@@ -202,11 +202,11 @@ def test_torch_in_a_torque_function() -> None:
 def test_the_shapes_of_parameters_are_told() -> None:
     law = lambda arm, t, q, qd, kp, kd: -kp * q - kd * qd  # noqa: E731
     given = {"kp": lw.per_trajectory(np.ones((4, 2))), "kd": 1.0}
-    with pytest.raises(TypeError, match=r"could not be broadcast .*; a trajectory has kd \(\), kp \(2,\)"):
+    with pytest.raises(TypeError, match=r"could not be broadcast .*kd \(\), kp \(2,\)"):
         lw.rollout(PLANAR, ZEROS, **START, torque=law, parameters=given)
     with pytest.raises(ValueError, match="could not be broadcast") as caught:
         lw.simulate(PLANAR, ZEROS, duration=1e-3, torque=law, parameters=given)
-    assert "a trajectory has kd (), kp (2,)" in str(caught.value)
+    assert "kd (), kp (2,)" in str(caught.value)
 
 
 # arrays

@@ -1,8 +1,8 @@
 """The kinds of joints in tables, each made of links of one degree of freedom.
 
 A joint of several degrees of freedom becomes several links when the robot is made; all but the last have no mass. Its
-axes are x, y, z of the joint frame. The z axis of each link lies along the axis of its joint. The rotations from link to
-link are cyclic exchanges of the axes, with exact zeros and ones.
+axes are x, y, z of the joint frame. The z axis of each link lies along the axis of its joint. The rotations between
+links are cyclic exchanges of the axes, with exact zeros and ones.
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ class JointKind:
         for name, what in (("kind", "a name"), ("letter", "one character")):
             if not fields.get(name) or (name == "letter" and len(fields[name]) != 1):
                 given = repr(fields[name]) if name in fields else "missing"
-                raise TypeError(f"joint class {joint.__name__}: {name} is {given} (expected {what} that no other kind has)")
+                raise TypeError(
+                    f"joint class {joint.__name__}: {name} is {given} (expected {what} that no other kind has)"
+                )
         return JointKind(
             fields["kind"],
             fields["letter"],

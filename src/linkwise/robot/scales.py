@@ -1,7 +1,7 @@
 """The scales of torques and lengths, with which rounding errors are compared.
 
-A torque is a sum of contributions that may cancel. The sum of their magnitudes is bounded by the Newton-Euler recursion
-with norms in place of vectors: W of ω, α of ω̇ at q̈ = 0, A of the acceleration, s of the displacement from the parent,
+A torque is a sum of contributions that may cancel. The Newton-Euler recursion with norms in place of vectors bounds the
+sum of their magnitudes: W of ω, α of ω̇ at q̈ = 0, A of the acceleration, s of the displacement from the parent,
 d of the distance between a link's origin and its mass:
 
     W_i = W_β + |turn|,  α_i = α_β + W_i |turn|,  A_i = A_β + (α_β + W_β²) s_i + 2 W_i |slide|

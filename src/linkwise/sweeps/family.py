@@ -1,8 +1,8 @@
 """Families: robots of one structure. Their joints, parents and names are the same, some of their numbers differ.
 
 One robot of symbols stands for all members: it has a symbol where members differ and a number where they agree, so
-that zeros and ones still simplify. The symbols stand for what algorithms read of a link, rotations and inertias, not for
-the angles and lengths of the table. Base parameters are included: each member was regrouped before, in numbers. So one
+that zeros and ones still simplify. The symbols stand for what algorithms read of a link, rotations and inertias, not
+for the angles and lengths of the table. Base parameters are included: each member was regrouped before, in numbers. So one
 program with the symbols as inputs serves every member.
 
 If the samples are entries of tables, all rows of a chunk are of one known family. Otherwise the robot of each row is

@@ -9,7 +9,7 @@ The samples are written first, then the plan, then the chunks, so that a plan al
 replaced: if two processes begin a sweep in one folder, the first plan stays, and the other process compares its plan.
 
 Readers of folders of Parquet files skip names that begin with _: for them the folder is a table. Files are replaced
-atomically, never changed. A chunk has the hash of its plan, its number and the hash of its content, and is finished only
+atomically, never changed. A chunk has the hash of its plan, its number and the hash of its content. It is finished only
 if all three are right. Nothing here is ever unpickled.
 
 The events of many trajectories are flat columns of a chunk, a row for each name, sorted by trajectory and time:

@@ -259,7 +259,9 @@ def sample_shape(
     if shape is None and (name in parameters or any_name):
         return array.shape[marked:]
     if shape is None and dot and link in table_names(robot) and key == "limits":
-        raise ValueError(f"the samples have {name!r} (limits act through events=..., which are the same for all trajectories)")
+        raise ValueError(
+            f"the samples have {name!r} (limits act through events=..., which are the same for all trajectories)"
+        )
     if shape is None:
         known = [*parameters, *KNOWN, *entry_names(robot)]
         of_joint = [f"{joint.name}.{key}" for joint in robot.moving if joint.joint == link]

@@ -185,7 +185,7 @@ def check_header(where: str, names: list[str], layout: Layout | None) -> None:
         )
     more = [name for name in names if name.startswith("q") and name not in wanted]
     if more:
-        raise FileError(f"{where}: column {more[0]!r} belongs to none of the {n} joints {expected}")
+        raise FileError(f"{where}: column {more[0]!r} belongs to no joint of {joint_count_text(n)} {expected}")
 
 
 def other_name(column: str, layout: Layout | None) -> str:
