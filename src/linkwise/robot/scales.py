@@ -8,8 +8,8 @@ d of the distance between a link's origin and its mass:
     F_i = m_i (A_i + (α_i + W_i²) d_i) + |f_ext| + Σ F_k
     N_i = d_i (F_i - Σ F_k) + |I_i| (α_i + W_i²) + |n_ext| + Σ (N_k + s_k F_k)
 
-d is |c| plus the radius of gyration and the distance of the table frame, so that a mass centre off an axis by a rounding
-error counts as on the axis.
+d is |c| plus the radius of gyration and the distance of the table frame, so that a mass centre off an axis by rounding
+counts as on the axis.
 
 `with_lengths_in` returns a robot with lengths of about 1, so that decisions do not depend on its size.
 """

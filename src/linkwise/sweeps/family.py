@@ -2,8 +2,8 @@
 
 One robot of symbols stands for all members: it has a symbol where members differ and a number where they agree, so
 that zeros and ones still simplify. The symbols stand for what algorithms read of a link, rotations and inertias, not
-for the angles and lengths of the table. Base parameters are included: each member was regrouped before, in numbers. So one
-program with the symbols as inputs serves every member.
+for the angles and lengths of the table. Base parameters are included: each member was regrouped before, in
+numbers. So one program with the symbols as inputs serves every member.
 
 If the samples are entries of tables, all rows of a chunk are of one known family. Otherwise the robot of each row is
 made, and robots are sorted into families.
