@@ -29,7 +29,7 @@ def test_masses_that_no_body_has_are_refused(target: str, place: str) -> None:
         ValueError, match=r"parameters: mass of link 'payload' is -50.0 for trajectory \[1\] \(expected"
     ):
         run(np.zeros((2, 3)), parameters={"load": lw.per_trajectory([1.0, -50.0])})
-    with pytest.raises(ValueError, match=r"parameters: mass of link 'payload' is -1.0 .expected a number that is not"):
+    with pytest.raises(ValueError, match=r"parameters: mass of link 'payload' is -1.0 "):
         run(np.zeros(3), parameters={"load": -1.0})
     assert run(np.zeros((2, 3)), parameters={"load": lw.per_trajectory([0.0, 1.0])}).finite.tolist() == [1, 1]
 
