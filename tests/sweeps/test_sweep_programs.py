@@ -51,7 +51,7 @@ CHANGES = {
     "an attribute": (
         {"torque": CONTROLLER},
         lambda: setattr(CONTROLLER, "gain", 2.0),
-        "options.torque differs: it comp",
+        "options.torque differs: its form",
     ),
     "a closed-over list": ({"torque": CLOSED}, CHANGE_LIST, "options.torque differs: its formulas"),
     "a threshold": (
