@@ -259,7 +259,7 @@ def sampling(every: Any, steps: int) -> tuple[int, int]:
 
 @lru_cache(maxsize=64)
 def compile_rollout_code(problem: Problem, integrator: str, table: str, dtype: str, target: Target) -> RolloutCode:
-    """The compiled rollout of a problem whose functions are frozen."""
+    """The compiled rollout of a problem with traced functions."""
     program = program_of(problem)
     operations = count(program).total
     if operations > MAX_OPERATIONS:
