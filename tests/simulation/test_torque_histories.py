@@ -75,16 +75,22 @@ def test_histories_are_compiled_once_and_run_in_python_too() -> None:
     assert np.array_equal(held.q, lw.simulate(PLANAR, START, None, 0.2, (t, tau), interpolation="held").q)
 
 
+def along(t: np.ndarray, tau: np.ndarray) -> Any:
+    spline = lw.trajectories.spline(t, tau, ends="natural")
+    return lambda robot, t, q, qd: spline(t).q
+
+
 def test_stops_and_exact_friction_go_with_histories() -> None:
     t = np.linspace(0.0, 1.0, 11)
     options: dict[str, Any] = {"torque": (t, np.zeros((11, 3)))}
     fall = lw.Event(lambda robot, t, q, qd: q[0] + 0.5, "low", stop=True)
     assert lw.simulate(PLANAR, START, events=[fall], **options).status == "stopped"
     robot = DRIVEN[1].with_gravity((0, 0, 0))
-    options = {"torque": (t, np.full((11, robot.n), 1e-3)), "friction": lw.Friction(smooth=0)}
-    stuck = lw.simulate(robot, np.zeros(robot.n), **options)
-    assert stuck.status == "done"
-    assert np.abs(stuck.q).max() == 0.0
+    tau = np.sin(t)[:, None] * np.linspace(0.5, 3.0, robot.n)
+    options = {"torque": (t, tau), "friction": lw.Friction(smooth=0), "samples": 11}
+    moving = lw.simulate(robot, np.zeros(robot.n), **options)
+    law = lw.simulate(robot, np.zeros(robot.n), None, 1.0, along(t, tau), friction=lw.Friction(smooth=0), samples=11)
+    assert relative(moving.q, law.q) < 1e-5
 
 
 T = np.linspace(0.0, 1.0, 5)

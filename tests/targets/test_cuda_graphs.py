@@ -329,7 +329,5 @@ def test_results_that_share_memory_are_refused() -> None:
     run = lw.rollout(ARM, STATES[0], steps=5, dt=0.01, every=5)
     for name, other in (("qd_end", "q_end"), ("qd", "q")):
         mixed = replace(run, **{name: getattr(run, other)})
-        with pytest.raises(
-            ValueError, match=f"out.{name} shares memory with out.{other} .expected arrays of their own"
-        ):
+        with pytest.raises(ValueError, match=f"out.{name} shares memory with out.{other} "):
             lw.rollout(ARM, STATES[0], steps=5, dt=0.01, every=5, out=mixed)

@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from ..api.states import Array
 from ..errors import FileError, one_of
 from ..kernels.interface import host_array
 from ..robot import Robot
@@ -19,9 +20,10 @@ from ..tables import read_table
 from .checks import Floats
 from .loads import Loads
 from .pieces import Polynomials, hermite
-from .profiles import spline_rates
+from .splines import spline_rates
 
 Interpolation = Literal["cubic", "held"]
+History = tuple[Array, Array] | Loads | str | os.PathLike[str]  # what a user gives
 
 
 def history_torque(robot: Robot, t: Any, q: Any, qd: Any, begin: Any, width: Any, coefficients: Any) -> Any:
