@@ -9,6 +9,8 @@ import linkwise as lw
 from linkwise.identification.filtering import band_of
 from measured import measured, motion, nominal, with_drives
 
+pytestmark = pytest.mark.filterwarnings("ignore:identification of robot")
+
 ARM = with_drives(lw.chain(3, seed=6))
 TRUE = lw.parameters(ARM, friction=True, base=True)
 DATA = measured(ARM, noise=0.01, seed=3, duration=20.0)

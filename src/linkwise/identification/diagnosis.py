@@ -33,18 +33,23 @@ EXPENSIVE = 0.05  # of the sum of squares: what possible bodies may cost before 
 REVERSED, ALIKE, UNLIKE = -0.5, 0.9, 0.3  # correlations of measured torques with those of the nominal robot
 
 
-def notes(result: Identification) -> Iterator[str]:
-    yield from result.data_notes
+def notes(result: Identification) -> Iterator[tuple[str, bool]]:
+    """Each with whether it is of a wrong result: systematic errors, wrong units, signs or order of the joints."""
+    mild, serious = (lambda texts: ((text, False) for text in texts)), (lambda texts: ((text, True) for text in texts))
+    yield from mild(result.data_notes)
     if not result.friction and has_friction(result.nominal):
-        yield "friction=False leaves out the friction that the nominal robot has: the torques are taken to have none"
-    yield from on_bodies(result)
-    yield from on_torques(result)
+        yield (
+            "friction=False leaves out the friction that the nominal robot has: the torques are taken to have none",
+            False,
+        )
+    yield from mild(on_bodies(result))
+    yield from serious(on_torques(result))
     told, beside_nominal = systematic_errors(result)
-    yield from (*told, *beside_nominal)
-    yield from on_lag(result)
+    yield from serious((*told, *beside_nominal))
+    yield from serious(on_lag(result))
     biased = with_offset(result)
     if biased and not told:  # gains and zeros make means too
-        yield f"the residuals of {', '.join(biased)} have a mean that is not zero: offset=True identifies it"
+        yield f"the residuals of {', '.join(biased)} have a mean that is not zero: offset=True identifies it", False
 
 
 def has_friction(robot: Robot) -> bool:
