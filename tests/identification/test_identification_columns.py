@@ -13,6 +13,8 @@ from linkwise.identification.reading import recordings_of
 from linkwise.identification.samples import Samples
 from measured import measured, motion, with_drives
 
+pytestmark = pytest.mark.filterwarnings("ignore:identification of robot")
+
 ARM = with_drives(lw.chain(2, seed=4))
 DATA = measured(ARM, noise=0.01, seed=1)
 T, Q, TAU = DATA["t"], DATA["q"], DATA["tau"]

@@ -14,6 +14,8 @@ from linkwise.identification.columns import columns_of
 from linkwise.identification.reading import recordings_of
 from measured import measured, motion, nominal, recorded, with_drives
 
+pytestmark = pytest.mark.filterwarnings("ignore:identification of robot")
+
 ARM = with_drives(lw.chain(2, seed=4))
 DATA = measured(ARM, noise=0.01, seed=1)
 

@@ -10,6 +10,8 @@ from linkwise.identification import diagnosis
 from linkwise.identification.filtering import band_of
 from measured import measured, motion, nominal, with_drives
 
+pytestmark = pytest.mark.filterwarnings("ignore:identification of robot")
+
 ARM = with_drives(lw.chain(2, seed=4))
 TRUE = lw.parameters(ARM, friction=True, base=True)
 DATA = measured(ARM, noise=0.002, seed=2)

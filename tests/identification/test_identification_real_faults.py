@@ -10,6 +10,8 @@ from linkwise.identification.filtering import MOTION, LowPass, band_of
 from linkwise.identification.stillness import noise_of_positions
 from measured import measured, motion, nominal, with_drives
 
+pytestmark = pytest.mark.filterwarnings("ignore:identification of robot")
+
 ARM = with_drives(lw.chain(3, seed=6))
 TRUE = lw.parameters(ARM, friction=True, base=True)
 DATA = measured(ARM, noise=0.01, seed=3, duration=20.0)

@@ -18,6 +18,8 @@ from linkwise.identification.reading import recordings_of
 from linkwise.identification.text import within
 from measured import measured, nominal, with_drives
 
+pytestmark = pytest.mark.filterwarnings("ignore:identification of robot")
+
 TOOL = {"name": "tool", "joint": "fixed", "a": 0.1, "alpha": 0.7, "b": -0.2, "theta": 0.4}
 INERTIA = np.array([[0.02, 0.001, 0.0], [0.001, 0.025, 0.002], [0.0, 0.002, 0.015]])
 LOAD = np.array([1.5, 0.05, -0.03, 0.1, *INERTIA[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]])
