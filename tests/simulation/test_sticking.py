@@ -411,22 +411,6 @@ def test_a_load_of_just_the_level_is_held():
     assert over.q[-1, 0] > 0.0
 
 
-@pytest.mark.parametrize("ratios", [(-2.0, 0.5), (3.0, -1.0)])
-def test_joints_that_follow_hold_with_their_levels_times_the_size_of_their_ratios(ratios):
-    """Whatever way they turn: Σ |ratio| level, of the leader and all that follow it."""
-    followers = [
-        {**ROW, "name": f"b{k}", "parent": "a", "coupled_to": "a", "ratio": ratio, "coulomb_friction": LEVEL}
-        for k, ratio in enumerate(ratios)
-    ]
-    rows = [{**ROW, "name": "a", "coulomb_friction": 2.0 * LEVEL}, *followers]
-    robot = lw.Robot.from_dh(rows, convention="standard", gravity=(0, 0, 0), name="coupled")
-    level = LEVEL * (2.0 + sum(map(abs, ratios)))
-    for load, moves in ((1.1 * level, True), (-1.1 * level, True), (0.99 * level, False), (-0.99 * level, False)):
-        friction = lw.Friction(viscous=0.0, smooth=0.0)
-        run = lw.simulate(robot, [0.0], [0.0], 0.5, torque=[load], friction=friction, samples=2)
-        assert np.sign(run.q[-1, 0]) == (np.sign(load) if moves else 0.0)
-
-
 def test_an_empty_batch_is_an_empty_recording():
     run = lw.simulate(CART, np.zeros((0, 1)), np.zeros((0, 1)), 1.0, friction=DRY, samples=3)
     assert run.q.shape == (0, 3, 1)
