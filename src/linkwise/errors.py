@@ -7,7 +7,7 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 if TYPE_CHECKING:  # which exceptions hold
-    from .identification.excitation import Excitation
+    from .identification.exciting_motions import Excitation
     from .recording import Recording
     from .sweeps.sweeping import Sweep
 
@@ -37,10 +37,10 @@ class ErrorWithFields(BaseException):
     """
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return restored_error, (type(self), self.args, self.__dict__)
+        return restore_error, (type(self), self.args, self.__dict__)
 
 
-def restored_error(kind: type[BaseException], args: tuple[Any, ...], fields: dict[str, Any]) -> BaseException:
+def restore_error(kind: type[BaseException], args: tuple[Any, ...], fields: dict[str, Any]) -> BaseException:
     error = kind.__new__(kind, *args)
     error.__dict__.update(fields)
     return error
@@ -167,20 +167,43 @@ class CudaMemoryError(CudaError, MemoryError):
     """The GPU has no memory left."""
 
 
-BEGUN = 3  # letters that a name must have in common with the one that it is the beginning of
-SYNONYMS = {  # words of other packages and of textbooks: what they are called here
-    "gpu": "cuda",
-    "rnea": "newton-euler",
-    "aba": "articulated",
-    "crba": "composite",
-    "ode45": "dormand54",
-    "RK45": "dormand54",
-    "RK4": "rk4",
-    "DOP853": "dop853",
-    "Radau": "radau",
-    "craig": "modified",
-    "khalil": "modified",
-    "paul": "standard",
+MIN_PREFIX = 3  # letters that a name must have in common with the one that it is the beginning of
+SYNONYMS = {  # words of other packages and of textbooks, in small letters: what they are called in our lists of names
+    word: names.split()
+    for word, names in {
+        "gpu": "cuda",
+        "rnea": "newton-euler inverse_dynamics torque",
+        "aba": "articulated forward_dynamics",
+        "crba": "composite inertia_matrix",
+        "mass_matrix": "inertia_matrix",
+        "forward_kinematics": "poses",
+        "fkine": "poses",
+        "ode45": "dormand54",
+        "rk45": "dormand54",
+        "craig": "modified",
+        "mdh": "modified",
+        "khalil": "modified",
+        "paul": "standard",
+        "dh": "standard",
+        "hinge": "revolute",
+        "continuous": "revolute",
+        "rotary": "revolute",
+        "slide": "prismatic",
+        "linear": "prismatic",
+        "helical": "screw",
+        "spherical": "ball",
+        "floating": "free",
+        "freeflyer": "free",
+        "cardan": "universal",
+        "world": "base",
+        "joint": "frame",
+        "local": "frame",
+        "body": "frame",
+        "--step": "--dt",
+        "--timestep": "--dt",
+        "--period": "--dt",
+        "--frame": "--axes",
+    }.items()
 }
 
 
@@ -188,10 +211,10 @@ def near_miss(value: object, known: Iterable[str]) -> str:
     """', did you mean ...?' where one of the known values is close, otherwise nothing."""
     import difflib  # late: only errors need it
 
-    known = list(known)
-    close = [SYNONYMS[str(value)]] if SYNONYMS.get(str(value)) in known else []
-    begun = [name for name in known if len(str(value)) >= BEGUN and name.startswith(str(value))]
-    close = close or (begun if len(begun) == 1 else []) or difflib.get_close_matches(str(value), known, n=1)
+    known, word = list(known), str(value)
+    close = [name for name in (word.lower(), *SYNONYMS.get(word.lower(), ())) if name in known][:1]
+    extended = [name for name in known if len(word) >= MIN_PREFIX and name.startswith(word)]
+    close = close or (extended if len(extended) == 1 else []) or difflib.get_close_matches(word, known, n=1)
     return f", did you mean {close[0]!r}?" if close else ""
 
 

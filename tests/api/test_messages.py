@@ -159,7 +159,7 @@ def test_functions_without_return_are_said_to_return_none():
 
 @pytest.mark.parametrize("events", ["limits", 3, None])
 def test_events_that_are_none_are_refused(events):
-    with pytest.raises(TypeError, match=rf"events is {events!r} .*joint_limits\(robot\)"):
+    with pytest.raises(TypeError, match=rf"events is {events!r} .*lw\.Event, .*joint_limits\(robot\)"):
         lw.simulate(PLANAR, START, duration=0.01, events=events)
 
 
@@ -264,14 +264,19 @@ ROW = {"joint": "revolute", "a": 0.5, "b": 0, "alpha": 0, "mass": 2.0}
 
 @in_turn(
     [
-        (lambda: lw.rnea, "lw.inverse_dynamics"),
-        (lambda: lw.aba, "lw.forward_dynamics"),
-        (lambda: lw.crba, "lw.inertia_matrix"),
-        (lambda: lw.mass_matrix, "lw.inertia_matrix"),
-        (lambda: lw.forward_kinematics, "lw.poses"),
-        (lambda: lw.fkine, "lw.poses"),
+        (lambda: lw.rnea, "'inverse_dynamics'"),
+        (lambda: lw.aba, "'forward_dynamics'"),
+        (lambda: lw.crba, "'inertia_matrix'"),
+        (lambda: lw.mass_matrix, "'inertia_matrix'"),
+        (lambda: lw.forward_kinematics, "'poses'"),
+        (lambda: lw.fkine, "'poses'"),
         (lambda: lw.pid, "lw.control.pid"),
         (lambda: lw.RobotError, "lw.errors.RobotError"),
+        (lambda: lw.inverse_dynamic, "'inverse_dynamics'"),
+        (lambda: getattr(lw, "control.pid"), "'control.pid'"),
+        (lambda: lw.Robot.from_dh([ROW], convention="MDH"), "'modified'"),
+        (lambda: lw.Robot.from_dh([ROW | {"joint": "linear"}], convention="standard"), "'prismatic'"),
+        (lambda: lw.joint_wrenches(PLANAR, START, START, START, axes="joint"), "'frame'"),
         (lambda: lw.simulate(PLANAR, START, duration=1.0, integrator="ode45"), "'dormand54'"),
         (lambda: lw.simulate(PLANAR, START, duration=1.0, step=0.1), "dt: seconds, .*first_step"),
         (lambda: lw.simulate(PLANAR, START, duration=1.0, dt=0.1), "first_step="),

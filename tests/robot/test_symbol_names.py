@@ -18,7 +18,7 @@ from facts import raises
 NAMES = """
 c1 s1 c12 s12 c_1 q2 q_2 q1 qd1 tau1 t t1 t2 t_1 tt1 x1 y1 z1 w1 xi lambda None True cos sin sqrt sign cos_ sin_ def
 double int float main y0 j1 I E S N pi beta gamma zeta theta θ θ1 theta1 theta_1 mass l1 l_1 lc1 l_c1 Ixx I_xx _m m_
-__debug__ numpy np print self inertia_matrix result robot method é ſ Δ Delta delta values names
+__debug__ numpy np print self inertia_matrix result method é ſ Δ Delta delta values names
 """
 NASTY = NAMES.split()
 nasty = st.lists(st.sampled_from(NASTY), min_size=3, max_size=9, unique=True)

@@ -7,7 +7,7 @@ import pytest
 
 import linkwise as lw
 from fake_cuda import Foreign
-from linkwise.simulation.symbol_values import invalid, minors
+from linkwise.simulation.symbol_checks import inconsistent_tensors, minors
 from linkwise.targets.cuda.driver import device
 from linkwise.targets.cuda.memory import DeviceArray
 from robots import pendulum
@@ -132,7 +132,7 @@ def test_the_quick_look_at_inertias_finds_all_that_are_wrong() -> None:
     wrong = moments.min(axis=1) < -1e-6
     suspects = np.array([min(minors(tensor.tolist())) < 0.0 for tensor in tensors])
     assert (suspects | ~wrong).all()
-    assert (suspects & invalid(tensors) == wrong).all()
+    assert (suspects & inconsistent_tensors(tensors) == wrong).all()
 
 
 # torque functions

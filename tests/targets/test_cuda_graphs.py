@@ -167,7 +167,7 @@ def test_a_compiled_rollout_keeps_its_machine_code(library: FakeLibrary) -> None
     (program,) = run.solvers.values()
     module = program.code.module(0).module.value
     del program
-    rollouts.solver.cache_clear()
+    rollouts.compile_rollout_code.cache_clear()
     gc.collect()
     assert device(0).retired == []
     assert np.array_equal(run(STATES[0], parameters=given).q_end, before)
@@ -271,12 +271,12 @@ def test_a_kernel_that_runs_is_not_unloaded(torch: Any) -> None:
     z = torch.zeros((1000, 3), device="cuda", dtype=torch.float64)
     long = {**LENGTH, "steps": 300_000, "dt": 1e-5}
     right = lw.rollout(ARM, z, torque=lambda arm, t, q, qd: 0.5 - q, **long).q_end
-    rollouts.solver.cache_clear()
+    rollouts.compile_rollout_code.cache_clear()
     for k in range(RETIRED):
         lw.rollout(ARM, z, torque=lambda arm, t, q, qd, k=k: 0.001 * k - q, **LENGTH)
     torch.cuda.synchronize()
     found = lw.rollout(ARM, z, torque=lambda arm, t, q, qd: 0.5 - q, **long).q_end
-    rollouts.solver.cache_clear()
+    rollouts.compile_rollout_code.cache_clear()
     gc.collect()
     assert len(device(0).retired) >= RETIRED
     lw.rollout(ARM, z[:1], torque=lambda arm, t, q, qd: 7.0 - q, **LENGTH)

@@ -69,7 +69,7 @@ def kind_of(value: Any) -> str:
     return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
 
 
-def described(value: Any) -> str:
+def describe_value(value: Any) -> str:
     """'a numpy.ndarray (4, 3)', where it has a shape; otherwise itself."""
     shape = getattr(value, "shape", None)
     return f"{kind_of(value)} {tuple(shape)}" if isinstance(shape, tuple) and shape else repr(value)

@@ -173,29 +173,29 @@ class CodeTarget(Target, Generic[Loaded]):
 
 
 @cache
-def found_in(module: str, name: str) -> Callable[..., Any]:
+def import_name(module: str, name: str) -> Callable[..., Any]:
     return getattr(import_module(f"linkwise.targets.{module}"), name)  # type: ignore[no-any-return]
 
 
-def made_in(module: str, maker: str, **options: Any) -> Any:
+def make_target(module: str, maker: str, **options: Any) -> Any:
     """A target, by a function of a module that is loaded when it is first asked for."""
-    return found_in(module, maker)(**options)
+    return import_name(module, maker)(**options)
 
 
 CPU = "cpu.host", "host_target"
 TARGETS: dict[str, Callable[..., Target]] = {
-    "cpu": partial(made_in, *CPU),
-    "cuda": partial(made_in, "cuda.target", "CudaTarget"),
-    "wasm": partial(made_in, "wasm.target", "WasmTarget"),
+    "cpu": partial(make_target, *CPU),
+    "cuda": partial(make_target, "cuda.target", "CudaTarget"),
+    "wasm": partial(make_target, "wasm.target", "WasmTarget"),
 }
 
 
-def target_named(name: str, **options: Any) -> Target:
+def target_by_name(name: str, **options: Any) -> Target:
     one_of(name, TARGETS, "target")
     return TARGETS[name](**options)
 
 
 def this_machine() -> CodeTarget[Any]:
     """The target of kernels that are made where none is asked for."""
-    target: CodeTarget[Any] = made_in(*CPU)
+    target: CodeTarget[Any] = make_target(*CPU)
     return target

@@ -72,7 +72,7 @@ class RolloutCode(Protocol):
         """
 
 
-def in_parts(
+def parts_with_arrays(
     settings: Settings,
     most: int,
     sizes: Sequence[int],
@@ -89,14 +89,16 @@ def in_parts(
         states = [Rows(place, size) for place, size in zip(to, sizes, strict=False)]
 
 
-def stage_by_stage(known: Method) -> bool:
+def needs_previous_stage_alone(known: Method) -> bool:
     """Whether each of its stages needs the one before alone."""
     return not any(x for s, row in enumerate(known.a) for j, x in enumerate(row) if j != s - 1)
 
 
 def fixed_step_integrators() -> list[str]:
     """The methods of rollouts: those that make steps of one length, stage by stage."""
-    return [name for name, entry in entries().items() if entry.get("fixed") and stage_by_stage(method(name))]
+    return [
+        name for name, entry in entries().items() if entry.get("fixed") and needs_previous_stage_alone(method(name))
+    ]
 
 
 def rollout_of(
@@ -104,7 +106,7 @@ def rollout_of(
 ) -> Rollout:
     """What is compiled, for one of `fixed_step_integrators`; see `codegen.llvm.rollout`."""
     known = method(integrator)
-    assert stage_by_stage(known)
+    assert needs_previous_stage_alone(known)
     before = tuple(row[s - 1] for s, row in enumerate(known.a) if s)
     return Rollout(program, Stages(before, known.b, known.c), configuration, quaternions, table)
 

@@ -108,7 +108,7 @@ BALL, BALL_BEFORE = (BallX, BallY, BallZ), (STAYS, CYCLES, CYCLES)  # the first 
 QUATERNION, SPIN = ("qw", "qx", "qy", "qz"), ("wx", "wy", "wz")
 
 
-def listed(*kinds: JointKind) -> dict[str, JointKind]:
+def kinds_by_name(*kinds: JointKind) -> dict[str, JointKind]:
     """Kinds by their names; each has a name and a letter that no other has."""
     for key in ("name", "letter"):
         taken: dict[str, JointKind] = {}
@@ -121,7 +121,7 @@ def listed(*kinds: JointKind) -> dict[str, JointKind]:
     return {kind.name: kind for kind in kinds}
 
 
-KINDS = listed(
+KINDS = kinds_by_name(
     JointKind.of(Revolute),
     JointKind.of(Prismatic),
     JointKind.of(Screw),
@@ -194,6 +194,6 @@ def link_joints() -> tuple[type[Joint], ...]:
     return tuple(dict.fromkeys(joint for kind in KINDS.values() for joint in kind.links))
 
 
-def of_one_degree() -> tuple[str, ...]:
+def one_degree_kinds() -> tuple[str, ...]:
     """The kinds of one degree of freedom: those that can be locked, coupled and held by a spring."""
     return tuple(kind.name for kind in KINDS.values() if kind.degrees == 1)

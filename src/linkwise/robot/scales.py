@@ -116,7 +116,7 @@ def torque_scales(
     links, coordinates = robot.uncoupled, robot.coordinates
     still = np.zeros((len(q), robot.n)) if qd is None else qd
     positions, rates = coordinates.positions(list(q.T)), coordinates.rates(list(np.abs(still).T))
-    moments, forces, at = acting(robot, wrench, point)
+    moments, forces, at = load_magnitudes(robot, wrench, point)
 
     def move(link: Link, parent: Magnitudes, position: Any, rate: Any) -> Magnitudes:
         turn, slide = (length(part) for part in (link.joint.axis.angular, link.joint.axis.linear))
@@ -143,7 +143,9 @@ def torque_scales(
     return scales
 
 
-def acting(robot: Robot, wrench: np.ndarray | None, point: np.ndarray | None) -> tuple[list[Any], list[Any], list[Any]]:
+def load_magnitudes(
+    robot: Robot, wrench: np.ndarray | None, point: np.ndarray | None
+) -> tuple[list[Any], list[Any], list[Any]]:
     """The magnitudes of the external moment and force on each link, and of the point where they act."""
     moments, forces, at = ([0.0] * len(robot.links) for _ in range(3))
     if wrench is not None:

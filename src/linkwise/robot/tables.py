@@ -39,7 +39,7 @@ from .entries import (
     positive_part,
 )
 from .joint import Joint
-from .kinds import KINDS, JointKind, joint_numbers, link_joints, of_one_degree
+from .kinds import KINDS, JointKind, joint_numbers, link_joints, one_degree_kinds
 from .link import own_numbers
 
 Row = Mapping[str, Any]
@@ -111,9 +111,6 @@ FRAMES = declare(
 )
 LENGTHS = ("com", "a", "b", "d", "translation", "anchor")
 LARGEST = 1e100  # larger masses and lengths are ignored in the size of a robot
-JOINT_SYNONYMS = {"hinge": "revolute", "continuous": "revolute", "slide": "prismatic", "helical": "screw"} | {
-    "spherical": "ball", "floating": "free", "freeflyer": "free", "cardan": "universal"
-}  # fmt: skip
 LARGEST_IN_DEGREES = 720.0
 Unphysical = Literal["refuse", "warn"]  # treatment of bodies that are not physically consistent
 REFUSE: Final = "refuse"
@@ -391,7 +388,7 @@ def kind_of(row: Row) -> JointKind | None:
         return KINDS.get(joint)
     known = ", ".join(map(repr, KINDS))
     letters = {kind.letter: name for name, kind in KINDS.items()}
-    meant = {**letters, **JOINT_SYNONYMS}.get(joint) if isinstance(joint, str) else None
+    meant = letters.get(joint) if isinstance(joint, str) else None
     close = f", did you mean {meant!r}?" if meant else near_miss(joint, (*KINDS, "fixed"))
     raise EntryError("joint", f"is {joint!r}{close} (expected {known} or 'fixed')")
 
@@ -461,7 +458,7 @@ def coupling_of(row: Row, kind: JointKind) -> dict[str, Any]:
                 raise EntryError(key, "is given without coupled_to (expected the name of another joint there)")
         return {}
     if kind.degrees > 1:
-        raise EntryError("coupled_to", f"is given for a {kind.name} joint (expected {', '.join(of_one_degree())})")
+        raise EntryError("coupled_to", f"is given for a {kind.name} joint (expected {', '.join(one_degree_kinds())})")
     if not isinstance(leader, str):
         raise EntryError("coupled_to", f"is {leader!r} (expected the name of another joint)")
     return {"coupled_to": leader, "ratio": ENTRIES["ratio"].of(row), "offset": ENTRIES["offset"].of(row)}

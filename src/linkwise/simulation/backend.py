@@ -27,7 +27,7 @@ from ..tracing import Input
 from .problem import Problem, program_of
 from .sticking import Point
 
-MOST_OPERATIONS = 40_000  # of a right-hand side: more than that of a fall of a chain of MAX_STRAIGHT_LINKS links
+MAX_OPERATIONS = 40_000  # of a right-hand side: more than that of a fall of a chain of MAX_STRAIGHT_LINKS links
 
 
 class Backend(NamedTuple):
@@ -54,11 +54,11 @@ def backend_for(
         if compiled is None and problem.robot.n > MAX_STRAIGHT_LINKS:  # straight-line code is not even tried
             why = f"the robot has {problem.robot.n} links, and these options have no form with loops over them"
         else:
-            problem = freshly_traced(problem, start, parameters, compiled)
-            solver = compiled_solver(problem, integrator, target, compiled is True)
+            problem = trace_problem(problem, start, parameters, compiled)
+            solver = compile_solver(problem, integrator, target, compiled is True)
             if solver is not None:
                 return Backend(problem, solver, True)
-            why = f"its right-hand side has more than {MOST_OPERATIONS:,} operations, too many to compile"
+            why = f"its right-hand side has more than {MAX_OPERATIONS:,} operations, too many to compile"
         loops = loops_for(problem)
         if loops is not None:
             return plain_backend(problem, integrator, loops)
@@ -81,12 +81,12 @@ def backend_on(
     """On this target, or not at all."""
     if compiled is False:
         raise ValueError(f"compiled is False, and target is {target.kind!r} (expected target 'cpu', or compiled code)")
-    problem = freshly_traced(problem, start, parameters, None)
-    solver = compiled_solver(problem, integrator, target)
+    problem = trace_problem(problem, start, parameters, None)
+    solver = compile_solver(problem, integrator, target)
     if solver is None:
         raise ValueError(
             f"the right-hand side has {count(program_of(problem)).total:,} operations (target {target.kind!r} takes at"
-            f" most {MOST_OPERATIONS:,}; expected a robot of fewer joints, or target 'cpu')"
+            f" most {MAX_OPERATIONS:,}; expected a robot of fewer joints, or target 'cpu')"
         )
     return Backend(problem, solver, True)
 
@@ -101,10 +101,10 @@ def plain_backend(problem: Problem, integrator: Integrator, loops: LoopDynamics 
     return Backend(problem, integrator.array_solver(bind, problem.crossings), loops is not None and problem.frozen)
 
 
-def freshly_traced(problem: Problem, start: np.ndarray, parameters: np.ndarray, compiled: bool | None) -> Problem:
+def trace_problem(problem: Problem, start: np.ndarray, parameters: np.ndarray, compiled: bool | None) -> Problem:
     """The problem with its functions as they are now. What is wrong with one on numbers too is raised as it is."""
     try:
-        return problem.traced()
+        return problem.with_traced_functions()
     except UntraceableFunctionError as reason:
         if problem.symbols:  # there are no numbers to try it on
             raise
@@ -118,10 +118,10 @@ def freshly_traced(problem: Problem, start: np.ndarray, parameters: np.ndarray, 
 
 
 @lru_cache(maxsize=64)
-def compiled_solver(problem: Problem, integrator: Integrator, target: Target, unlimited: bool = False) -> Solver | None:
+def compile_solver(problem: Problem, integrator: Integrator, target: Target, unlimited: bool = False) -> Solver | None:
     """The compiled integrator of a problem whose functions are frozen, or None where its code would be too long."""
     program = program_of(problem)
-    if not unlimited and count(program).total > MOST_OPERATIONS:
+    if not unlimited and count(program).total > MAX_OPERATIONS:
         return None
     return target.solver(program, integrator, problem.crossings)
 

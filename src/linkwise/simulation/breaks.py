@@ -18,9 +18,9 @@ import numpy as np
 from ..graph import Graph, Node
 from ..graph.derivative import CHOICES
 from ..ode.trajectories import DONE, RUNNING, STEP_TOO_SMALL, Trajectories
-from .parameters import PREFIX, called
+from .parameters import PREFIX, call_torque
 from .problem import Problem
-from .traced import TracedFunction
+from .traced_functions import TracedFunction
 
 Number = Any  # a float, or one for each trajectory
 Line = tuple[Number | None, Number]  # slope and offset of a node that is slope · t + offset; None: it is constant
@@ -41,17 +41,17 @@ def breaks_of(problem: Problem, start: np.ndarray, parameters: np.ndarray) -> li
             for name, column in problem.columns.items()
             for position in range(column.stop - column.start)
         }
-        return grouped(breaks(problem.torque.program.nodes, known), len(start))
+        return group_by_times(break_times(problem.torque.program.nodes, known), len(start))
     own = [column for name, column in problem.columns.items() if name.startswith(PREFIX)]
     rows = np.concatenate([parameters[:, :0], *(parameters[:, column] for column in own)], axis=1)
     _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
     rows_with: dict[tuple[float, ...], list[int]] = {}
     for row, k in enumerate(first.tolist()):
-        rows_with.setdefault(probed(problem, start[k], parameters[k]), []).append(row)
+        rows_with.setdefault(probe_breaks(problem, start[k], parameters[k]), []).append(row)
     return [(np.flatnonzero(np.isin(inverse.ravel(), same)), times) for times, same in rows_with.items()]
 
 
-def probed(problem: Problem, start: np.ndarray, parameters: np.ndarray) -> tuple[float, ...]:
+def probe_breaks(problem: Problem, start: np.ndarray, parameters: np.ndarray) -> tuple[float, ...]:
     """The breaks of a function that runs in Python, from a call with a node for t and numbers for the state."""
     graph = Graph()
     assert problem.torque is not None
@@ -61,13 +61,13 @@ def probed(problem: Problem, start: np.ndarray, parameters: np.ndarray) -> tuple
     try:
         with np.errstate(all="ignore"):
             qd = np.asarray(problem.rates(q, v))
-            called(problem.torque, problem.robot, graph.input("t"), q, qd, own)
+            call_torque(problem.torque, problem.robot, graph.input("t"), q, qd, own)
     except Exception:  # of any kind: the function expects a number for t, and may do anything with a node
         return ()
-    return grouped(breaks(graph.nodes, {}), 1)[0][1]
+    return group_by_times(break_times(graph.nodes, {}), 1)[0][1]
 
 
-def breaks(nodes: Iterable[Node], known: Mapping[tuple[str, int], Number], time: str = "t") -> list[Number]:
+def break_times(nodes: Iterable[Node], known: Mapping[tuple[str, int], Number], time: str = "t") -> list[Number]:
     """The times at which some select changes over, whatever the state is; infinite where there is none."""
     lines: dict[int, Line] = {}
     times: dict[int, Number] = {}
@@ -76,9 +76,9 @@ def breaks(nodes: Iterable[Node], known: Mapping[tuple[str, int], Number], time:
         if line is not None:
             lines[node.index] = line
         if node.op == "select":
-            roots(node.args[0], lines, times)
+            collect_roots(node.args[0], lines, times)
         elif node.op in CHOICES:
-            meeting(node, lines, times)
+            collect_meeting(node, lines, times)
     return list(times.values())
 
 
@@ -104,25 +104,25 @@ def line_of(node: Node, lines: dict[int, Line], known: Mapping[tuple[str, int], 
     return None
 
 
-def roots(node: Node, lines: dict[int, Line], times: dict[int, Number]) -> None:
+def collect_roots(node: Node, lines: dict[int, Line], times: dict[int, Number]) -> None:
     """Where a line in t is zero; of a select of such lines, where any of them is."""
     if node.index in lines:
         if lines[node.index][0] is not None:
-            times[node.index] = zero_of(lines[node.index])
+            times[node.index] = zero_time(lines[node.index])
     elif node.op in CHOICES:
         for operand in node.args:
-            roots(operand, lines, times)
+            collect_roots(operand, lines, times)
 
 
-def meeting(node: Node, lines: dict[int, Line], times: dict[int, Number]) -> None:
+def collect_meeting(node: Node, lines: dict[int, Line], times: dict[int, Number]) -> None:
     """Where the two lines in t meet that a node compares."""
     if all(operand.index in lines for operand in node.args[:2]):
         (a, b), (c, d) = (lines[operand.index] for operand in node.args[:2])
         if a is not None or c is not None:
-            times[node.index] = zero_of(((0.0 if a is None else a) - (0.0 if c is None else c), b - d))
+            times[node.index] = zero_time(((0.0 if a is None else a) - (0.0 if c is None else c), b - d))
 
 
-def zero_of(line: Line) -> Number:
+def zero_time(line: Line) -> Number:
     """Where a line is zero; infinite where it nowhere is."""
     slope, offset = 0.0 if line[0] is None else line[0], line[1]
     with np.errstate(all="ignore"):
@@ -130,7 +130,7 @@ def zero_of(line: Line) -> Number:
     return np.where(np.isfinite(time), time, np.inf)
 
 
-def grouped(times: list[Number], count: int) -> list[Group]:
+def group_by_times(times: list[Number], count: int) -> list[Group]:
     """Trajectories with the same times, each of which is one for all or one for each."""
     if all(np.ndim(time) == 0 for time in times):
         return [(np.arange(count), tuple(sorted({float(time) for time in times if time < math.inf})))]
@@ -140,7 +140,7 @@ def grouped(times: list[Number], count: int) -> list[Group]:
     return [(np.flatnonzero(inverse.ravel() == k), row) for k, row in enumerate(finite)]
 
 
-def with_breaks(
+def integrate_across_breaks(
     trajectories: Trajectories, groups: list[Group], end: float, first_step: float, integrate: Callable[[float], None]
 ) -> None:
     """`integrate(until)` up to the end, by way of the breaks, for the trajectories that are not there yet."""
@@ -172,20 +172,22 @@ def integrate_group(
             before, after = (time + sign * ULPS * math.ulp(time) for sign in (-1, 1))
             if not 0.0 < before < after < end:
                 continue
-            advance(trajectories, own, before, integrate)
+            advance_selected(trajectories, own, before, integrate)
             at_break = own & (trajectories.status == DONE) & (trajectories.t == before)
-            advance(trajectories, own, after, integrate)
+            advance_selected(trajectories, own, after, integrate)
             # a jump too high for the error allowed: digits end here
             across = (trajectories.t >= before) & (trajectories.t < after)
             refused = own & across & (trajectories.status == STEP_TOO_SMALL)
             trajectories.t[refused], trajectories.status[refused] = after, DONE
             trajectories.restart(at_break, first_step)
-        advance(trajectories, own, end, integrate)
+        advance_selected(trajectories, own, end, integrate)
     finally:
         trajectories.status[own & (trajectories.status == DONE) & (trajectories.t < end)] = RUNNING
 
 
-def advance(trajectories: Trajectories, own: np.ndarray, until: float, integrate: Callable[[float], None]) -> None:
+def advance_selected(
+    trajectories: Trajectories, own: np.ndarray, until: float, integrate: Callable[[float], None]
+) -> None:
     going = own & ((trajectories.status == RUNNING) | (trajectories.status == DONE))
     trajectories.status[going] = np.where(trajectories.t[going] < until, RUNNING, DONE)
     if (trajectories.status == RUNNING).any():

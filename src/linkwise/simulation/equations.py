@@ -14,25 +14,25 @@ from ..ode.rollout import fixed_step_integrators
 from ..robot import Friction, Robot
 from ..tracing import Input
 from ..tracing.tracing import Motion
-from .parameters import called, checked_parameters, parameters_of
-from .sampling import parted
+from .parameters import call_torque, check_parameters, parameters_of
+from .sampling import split_sampled_laws
 
 
-class MotionOf(Motion):
+class EquationsOfMotion(Motion):
     """Equations of motion, with what acts: q̈ from q, q̇ and, where a torque function has it, t."""
 
     name: ClassVar[str]
-    of_equations: ClassVar[Sequence[str]]  # options on which the right-hand side depends
+    equation_options: ClassVar[Sequence[str]]  # options on which the right-hand side depends
 
     def equations(self, robot: Robot, **options: Any) -> tuple[Callable[..., Any], dict[str, Any]]:
         """Constant torques, tables and wrenches are inputs; parameters are numbers, or inputs that are `lw.Input`."""
         for name in options:
-            if name not in self.of_equations:
+            if name not in self.equation_options:
                 raise TypeError(
                     f"the equations of motion of {self.name} have no argument {name!r}"
-                    f"{near_miss(name, self.of_equations)} (they have {', '.join(self.of_equations)})"
+                    f"{near_miss(name, self.equation_options)} (they have {', '.join(self.equation_options)})"
                 )
-        torque, laws = parted(options.get("torque"))
+        torque, laws = split_sampled_laws(options.get("torque"))
         if laws:
             raise ValueError(
                 "the torque has a sampled law, which acts at times of its own (expected a torque function, or lw.trace"
@@ -44,7 +44,7 @@ class MotionOf(Motion):
                 "friction is exact: which equations hold depends on which joints stick (expected lw.Friction with"
                 " smooth above 0)"
             )
-        inputs, numbers = parameters_in(torque, options.get("parameters"))
+        inputs, numbers = split_inputs(torque, options.get("parameters"))
         more: dict[str, Any] = {"t": Input()} if callable(torque) else {}
         if options.get("table") is not None or not (torque is None or callable(torque)):
             more["tau"] = Input(robot.n)
@@ -58,7 +58,7 @@ class MotionOf(Motion):
         ) -> Any:
             net = np.zeros(robot.n) if tau is None else tau
             if callable(torque):
-                net = net + called(torque, robot, t, q, qd, {**numbers, **own})
+                net = net + call_torque(torque, robot, t, q, qd, {**numbers, **own})
             if friction is not None:
                 net = net - friction.torque(robot, qd)
             return forward_dynamics(robot, q, qd, net, wrench, **passed)
@@ -68,12 +68,12 @@ class MotionOf(Motion):
         return equations_of_motion, {**more, **inputs}
 
 
-def parameters_in(torque: Any, given: Mapping[str, Any] | None) -> tuple[dict[str, Input], dict[str, Any]]:
+def split_inputs(torque: Any, given: Mapping[str, Any] | None) -> tuple[dict[str, Input], dict[str, Any]]:
     """Parameters of a torque function that are inputs, and those that are numbers."""
     inputs = {name: value for name, value in (given or {}).items() if isinstance(value, Input)}
     numbers = {name: value for name, value in (given or {}).items() if name not in inputs}
     held = {name: np.zeros(value.shape) for name, value in inputs.items()}
-    checked_parameters(torque, {**numbers, **held}, ())
+    check_parameters(torque, {**numbers, **held}, ())
     clash = sorted({"q", "qd", "t", "tau", "wrench"} & set(parameters_of(torque)))
     if clash:
         raise ValueError(
@@ -82,15 +82,15 @@ def parameters_in(torque: Any, given: Mapping[str, Any] | None) -> tuple[dict[st
     return inputs, {name: np.asarray(value, dtype=float) for name, value in numbers.items()}
 
 
-class SimulationMotion(MotionOf):
+class SimulationMotion(EquationsOfMotion):
     name = "lw.simulate"
-    of_equations = ("torque", "wrench", "point", "friction", "method", "parameters")
+    equation_options = ("torque", "wrench", "point", "friction", "method", "parameters")
 
     def methods(self) -> list[str]:
         return integrators()
 
     def compiled(self, robot: Robot, **options: Any) -> Callable[..., Any]:
-        from .compiled import compile_simulation
+        from .compiled_motions import compile_simulation
 
         return compile_simulation(robot, **options)
 
@@ -100,15 +100,15 @@ class SimulationMotion(MotionOf):
         return wasm_simulation(robot, **options)
 
 
-class RolloutMotion(MotionOf):
+class RolloutMotion(EquationsOfMotion):
     name = "lw.rollout"
-    of_equations = ("torque", "table", "wrench", "friction", "parameters")
+    equation_options = ("torque", "table", "wrench", "friction", "parameters")
 
     def methods(self) -> list[str]:
         return fixed_step_integrators()
 
     def compiled(self, robot: Robot, **options: Any) -> Callable[..., Any]:
-        from .compiled import compile_rollout
+        from .compiled_motions import compile_rollout
 
         return compile_rollout(robot, **options)
 

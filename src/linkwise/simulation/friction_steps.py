@@ -32,20 +32,20 @@ from ..robot.configurations import neutral
 from ..robot.symbols import symbols_of
 from ..tracing import trace
 
-MOST_JOINTS = 64  # of robots that are looked at: M⁻¹ of longer ones takes long
+MAX_JOINTS = 64  # of robots that are looked at: M⁻¹ of longer ones takes long
 NONE: Mapping[str, np.ndarray] = {}
-TOLD: ContextVar[bool] = ContextVar("told", default=False)  # see `told_already`
+SUPPRESSED: ContextVar[bool] = ContextVar("told", default=False)  # see `told_already`
 Values = tuple[tuple[float, ...], ...]  # of all symbols, for some trajectories
 
 
 @contextmanager
-def told_already() -> Iterator[None]:
+def suppress_warnings() -> Iterator[None]:
     """Within, nothing is said: it was said for all that follows."""
-    before = TOLD.set(True)
+    before = SUPPRESSED.set(True)
     try:
         yield
     finally:
-        TOLD.reset(before)
+        SUPPRESSED.reset(before)
 
 
 def warn_of_long_steps(
@@ -59,9 +59,9 @@ def warn_of_long_steps(
 
     Without friction nothing is done.
     """
-    if friction is None or symbols is None or robot.n > MOST_JOINTS or TOLD.get():
+    if friction is None or symbols is None or robot.n > MAX_JOINTS or SUPPRESSED.get():
         return False
-    message = advice(robot, friction, step, integrator, extremes(symbols) if symbols else ())
+    message = warning_text(robot, friction, step, integrator, extremes(symbols) if symbols else ())
     if message:
         warn(message)
     return bool(message)
@@ -93,7 +93,7 @@ class Damping(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def advice(robot: Robot, friction: Friction, step: float, integrator: str, values: Values) -> str:
+def warning_text(robot: Robot, friction: Friction, step: float, integrator: str, values: Values) -> str:
     """What to say about steps of this length; nothing if they are short enough."""
     if robot.symbolic and not values:
         return ""
@@ -102,7 +102,7 @@ def advice(robot: Robot, friction: Friction, step: float, integrator: str, value
         with np.errstate(all="ignore"):
             damping = damping_of(robot, friction, values)
             slope = damping.viscous + (damping.breakaway / friction.smooth if friction.smooth else 0.0)
-            rates, motions = eigen(damping.inertia, slope)
+            rates, motions = largest_eigenpair(damping.inertia, slope)
     except np.linalg.LinAlgError:  # a robot that has no accelerations at its neutral position
         return ""
     worst = int(rates.argmax())
@@ -110,7 +110,7 @@ def advice(robot: Robot, friction: Friction, step: float, integrator: str, value
     if not limit < step * rate < math.inf:
         return ""
     joint = robot.v_names[int(np.abs(motions[worst]).argmax())]
-    most, least = rounded(limit / rate, math.floor), smooth_for(damping, limit / step)
+    most, least = round_digits(limit / rate, math.floor), smooth_for(damping, limit / step)
     law = f"lw.Friction(smooth={least}) or more, or " if least else ""
     return (
         f"dt is {step:g} s, and friction slows joint {joint!r} near rest at a rate of {rate:.3g} 1/s: with steps"
@@ -148,7 +148,7 @@ def damping_of(robot: Robot, friction: Friction, values: Values) -> Damping:
     return Damping(inertia, viscous, every - viscous)
 
 
-def eigen(matrix: np.ndarray, diagonal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def largest_eigenpair(matrix: np.ndarray, diagonal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The largest eigenvalue of A⁻¹ D for each symmetric matrix A and diagonal D, and its vector, times √D."""
     root = np.sqrt(np.maximum(diagonal, 0.0))
     np.linalg.cholesky(matrix)  # an error unless positive definite
@@ -164,13 +164,13 @@ def smooth_for(damping: Damping, rate: float) -> str:
     left = rate * damping.inertia - damping.viscous[:, :, None] * np.eye(damping.viscous.shape[1])
     try:
         with np.errstate(all="ignore"):
-            least = float(eigen(left, damping.breakaway)[0].max())
+            least = float(largest_eigenpair(left, damping.breakaway)[0].max())
     except np.linalg.LinAlgError:
         return ""
-    return rounded(least, math.ceil) if 0.0 < least < math.inf else ""
+    return round_digits(least, math.ceil) if 0.0 < least < math.inf else ""
 
 
-def rounded(number: float, how: Any) -> str:
+def round_digits(number: float, how: Any) -> str:
     """To two digits, up or down."""
     digits, _, power = f"{number:.15e}".partition("e")
     return f"{float(f'{how(10.0 * float(digits)) / 10.0}e{power}'):.2g}"

@@ -9,15 +9,15 @@ import numpy as np
 
 from ..control.sampled_laws import Sampled
 from ..kernels.dispatch import current_mode, use_kernels
-from ..kernels.target import Target, target_named, this_machine
+from ..kernels.target import Target, target_by_name, this_machine
 from ..ode.interface import Integrator, Task
 from ..ode.registry import integrator
 from ..ode.trajectories import Chattering, Trajectories
 from ..progress import ProgressDisplay
 from .backend import backend_for
-from .breaks import breaks_of, with_breaks
-from .mode_changes import with_mode_changes
-from .prepared import checked_numbers, sample_times
+from .breaks import breaks_of, integrate_across_breaks
+from .mode_changes import integrate_across_mode_changes
+from .preparation import check_numbers, sample_times
 from .problem import Problem
 from .sampling import Sampler
 
@@ -40,7 +40,7 @@ class ProgressCallback:
         self.display.close()
 
 
-ROOM = 32  # events of each trajectory that machine code logs before Python takes them over
+LOG_SIZE = 32  # events of each trajectory that machine code logs before Python takes them over
 
 
 class Run(NamedTuple):
@@ -55,14 +55,14 @@ class Run(NamedTuple):
     held: np.ndarray | None = None  # (count, times, n): torques of sampled laws at the sample times
 
 
-def integrated_as(
+def integrate_with_options(
     problem: Problem, options: Mapping[str, Any], duration: float, start: np.ndarray, parameters: np.ndarray
 ) -> Run:
     """By the options of `simulate`; always compiled."""
     scheme, names = integrator(options["integrator"]), ("rtol", "atol", "dt", "first_step", "max_steps")
-    numbers = checked_numbers(scheme, duration, *(options[name] for name in names))
-    times, target = sample_times(options["samples"], duration), target_named(options["target"])
-    run = integrated(
+    numbers = check_numbers(scheme, duration, *(options[name] for name in names))
+    times, target = sample_times(options["samples"], duration), target_by_name(options["target"])
+    run = integrate_problem(
         problem, scheme, start, parameters, times, numbers, options["threads"], True, False, target=target
     )  # fmt: skip
     if run.interrupted is not None:
@@ -70,7 +70,7 @@ def integrated_as(
     return run
 
 
-def integrated(
+def integrate_problem(
     problem: Problem,
     scheme: Integrator,
     start: np.ndarray,
@@ -87,7 +87,7 @@ def integrated(
     end, first_step = numbers["duration"], min(numbers["step"], numbers["duration"])
     out = np.empty((len(start), len(times), problem.size))
     out.fill(np.nan)  # sooner than `np.full`
-    trajectories = Trajectories(start, first_step, len(problem.crossings), ROOM)
+    trajectories = Trajectories(start, first_step, len(problem.crossings), LOG_SIZE)
     if times[0] == 0.0:
         out[:, 0] = start
         trajectories.next = 1
@@ -103,9 +103,11 @@ def integrated(
 
     def integrate(until: float) -> None:
         def piece() -> None:
-            with_breaks(trajectories, groups, until, first_step, lambda time: solver.run(trajectories, task, time))
+            integrate_across_breaks(
+                trajectories, groups, until, first_step, lambda time: solver.run(trajectories, task, time)
+            )
 
-        given_up.update(with_mode_changes(problem, parameters, trajectories, until, times, out, piece))
+        given_up.update(integrate_across_mode_changes(problem, parameters, trajectories, until, times, out, piece))
 
     sampler = Sampler(laws, problem, times, len(start), compiled) if laws else None
     try:

@@ -15,12 +15,12 @@ import numpy as np
 
 from ..ode.trajectories import CHATTERING, RUNNING, STOPPED, Trajectories
 from .problem import Problem
-from .sticking import Decided, Sticking
+from .sticking import ModeDecision, Sticking
 
 CHANGES, MOMENT = 200, 1e-4  # so many changes within so many seconds, or this part of a run below 1 s, are no motion
 
 
-def with_mode_changes(
+def integrate_across_mode_changes(
     problem: Problem,
     parameters: np.ndarray,
     trajectories: Trajectories,
@@ -41,7 +41,7 @@ def with_mode_changes(
         try:
             integrate()
         finally:
-            changing = modes.resumed(np.flatnonzero(running & (trajectories.status == STOPPED)))
+            changing = modes.resume(np.flatnonzero(running & (trajectories.status == STOPPED)))
     return modes.given_up
 
 
@@ -62,7 +62,7 @@ class ModeChanges:
         """New modes for some trajectories, and a new start of their integration."""
         trajectories, n = self.trajectories, self.problem.robot.n
         before = self.modes[which, :n]
-        trajectories.y[which, self.v] = np.where(self.against(which), 0.0, trajectories.y[which, self.v])
+        trajectories.y[which, self.v] = np.where(self.stopped_joints(which), 0.0, trajectories.y[which, self.v])
         trajectories.y[which, -1] = 0.0
         decided = self.decide(which)
         self.modes[which, :n], self.modes[which, n] = decided.mode, trajectories.t[which]
@@ -72,21 +72,21 @@ class ModeChanges:
                 out[k, trajectories.next[k] - 1] = trajectories.y[k]
             self.watch(k, (new == 0.0) | (old != new), left)
 
-    def against(self, which: np.ndarray) -> np.ndarray:
+    def stopped_joints(self, which: np.ndarray) -> np.ndarray:
         """The joints that do not slide as their modes say, or that stick."""
         n = self.problem.robot.n
         dry = np.isin(np.arange(n), self.sticking.joints)
         return np.asarray(dry & (self.modes[which, :n] * self.trajectories.y[which, self.v] <= 0.0))
 
-    def decide(self, which: np.ndarray) -> Decided:
+    def decide(self, which: np.ndarray) -> ModeDecision:
         problem, trajectories = self.problem, self.trajectories
         q, qd = problem.split(trajectories.y[which])
         constants = {name: array[which] for name, array in self.parameters.items() if name != "modes"}
         tau, wrench = constants.pop("tau", np.zeros_like(qd)), constants.pop("wrench", None)
         own = [{name: array[k] for name, array in constants.items()} for k in range(len(which))]
         states = zip(trajectories.t[which].tolist(), q, qd, tau, own, strict=True)
-        applied = np.array([problem.applied(problem.robot, *state) for state in states], dtype=float)
-        return self.sticking.decided(problem.robot, q, qd, applied.reshape(qd.shape), wrench)
+        applied = np.array([problem.applied_torques(problem.robot, *state) for state in states], dtype=float)
+        return self.sticking.decide_modes(problem.robot, q, qd, applied.reshape(qd.shape), wrench)
 
     def watch(self, k: int, moved: np.ndarray, left: int) -> None:
         """Give a trajectory up if its modes cannot be decided, or change on and on."""
@@ -104,13 +104,13 @@ class ModeChanges:
             f" {'has no friction mode that is consistent' if left >= 0 else changing}"
         )
 
-    def resumed(self, which: np.ndarray) -> np.ndarray:
+    def resume(self, which: np.ndarray) -> np.ndarray:
         """Of the trajectories that have stopped, those that have to go on; their logs lose what was not asked for."""
-        going_on = [k for k in which.tolist() if self.goes_on(k)]
+        going_on = [k for k in which.tolist() if self.continues(k)]
         self.trajectories.status[going_on] = RUNNING
         return np.array(going_on, dtype=int)
 
-    def goes_on(self, k: int) -> bool:
+    def continues(self, k: int) -> bool:
         met, events = self.trajectories.met[k], self.problem.events
         asked_for = int(met[-1][1]) & ((1 << len(events)) - 1)
         met[-1][1] = asked_for

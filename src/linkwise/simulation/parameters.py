@@ -21,7 +21,7 @@ from ..api.torque_functions import check_arguments
 from ..control.drives import Law, Limited, Sum, function_name
 from ..errors import near_miss
 from ..kernels.arrays import on_gpu
-from ..kernels.interface import described, numpy_array
+from ..kernels.interface import describe_value, numpy_array
 from ..robot import Robot
 from ..robot.named_arrays import PerTrajectory, gradient_error, refuse_gradients, refuse_labels
 
@@ -63,7 +63,7 @@ def per_trajectory(array: Any) -> PerTrajectory:
     >>> bool((same.q_end[0] == same.q_end[2]).all()), bool((each.q_end[0] == each.q_end[2]).all())
     (True, False)
     """
-    name, value = "the array of lw.per_trajectory", values_of(array)
+    name, value = "the array of lw.per_trajectory", unmark(array)
     if on_gpu(value):
         return PerTrajectory(value)
     numbers = as_array(np, value, name, None)
@@ -72,12 +72,12 @@ def per_trajectory(array: Any) -> PerTrajectory:
     return PerTrajectory(value if hasattr(type(value), "__dlpack__") else numbers)  # a tensor stays one
 
 
-def values_of(value: Any) -> Any:
+def unmark(value: Any) -> Any:
     """What a caller gave, without the mark."""
     return value.values if isinstance(value, PerTrajectory) else value
 
 
-def shape_in_one(name: str, value: Any, shape: Shape, batch: Shape, declared: Shape | None = None) -> Shape:
+def trajectory_shape(name: str, value: Any, shape: Shape, batch: Shape, declared: Shape | None = None) -> Shape:
     """The shape that one trajectory has of a parameter of this shape; `declared`: that with which it was traced."""
     own = shape
     if isinstance(value, PerTrajectory):
@@ -129,14 +129,14 @@ def check_names(
             raise ValueError(f"parameters: {name!r} has no value ({expected.format(name=name)})")
 
 
-def checked_parameters(torque: Any, values: Mapping[str, Any] | None, batch: Shape) -> dict[str, np.ndarray]:
+def check_parameters(torque: Any, values: Mapping[str, Any] | None, batch: Shape) -> dict[str, np.ndarray]:
     """An array (*batch, ...) of each parameter that has a value, in the order of their names."""
     values = values or {}
     check_names(torque, values)
     arrays, declared = {}, declared_shapes(torque)
     for name in sorted(values):
         array = real_numbers(name, values[name])
-        own = shape_in_one(name, values[name], array.shape, batch, declared.get(name))
+        own = trajectory_shape(name, values[name], array.shape, batch, declared.get(name))
         arrays[name] = np.broadcast_to(array, (*batch, *own))
     return arrays
 
@@ -151,10 +151,10 @@ def declared_shapes(torque: Any) -> dict[str, Shape]:
 
 def real_numbers(name: str, value: Any) -> np.ndarray:
     """The numbers of a parameter."""
-    given = values_of(value)
+    given = unmark(value)
     array = np.array(numpy_array(f"parameters: {name!r}", given))
     if array.dtype.kind not in "fiu":
-        raise TypeError(f"parameters: {name!r} is {described(given)} (expected real numbers)")
+        raise TypeError(f"parameters: {name!r} is {describe_value(given)} (expected real numbers)")
     array = array.astype(float)
     if not np.isfinite(array).all():
         where = tuple(np.argwhere(~np.isfinite(array))[0].tolist())
@@ -199,15 +199,15 @@ def numbers_of(law: Law) -> list[str]:
     return [field.name for field in fields(law) if is_number(getattr(law, field.name))]  # type: ignore[arg-type]
 
 
-def with_numbers(torque: Any, numbers: Mapping[str, Any]) -> Any:
+def replace_numbers(torque: Any, numbers: Mapping[str, Any]) -> Any:
     """A law with these in place of the numbers of that name, in itself or in what it limits or adds up."""
     if not isinstance(torque, Law):
         return torque
     changed = {name: numbers[name] for name in numbers_of(torque) if name in numbers}
     if isinstance(torque, Sum):
-        changed["parts"] = tuple(with_numbers(part, numbers) for part in torque.parts)
+        changed["parts"] = tuple(replace_numbers(part, numbers) for part in torque.parts)
     if isinstance(torque, Limited):
-        changed["torque"] = with_numbers(torque.torque, numbers)
+        changed["torque"] = replace_numbers(torque.torque, numbers)
     return replace(torque, **changed)  # type: ignore[type-var]
 
 
@@ -217,10 +217,10 @@ def is_number(value: Any) -> bool:
     )
 
 
-def called(torque: Callable[..., Any], robot: Any, t: Any, q: Any, qd: Any, own: Mapping[str, Any]) -> Any:
+def call_torque(torque: Callable[..., Any], robot: Any, t: Any, q: Any, qd: Any, own: Mapping[str, Any]) -> Any:
     """What the function gives, with the parameters in place of its own."""
     if own and isinstance(torque, Law):
-        return with_numbers(torque, own)(robot, t, q, qd)
+        return replace_numbers(torque, own)(robot, t, q, qd)
     try:
         tau = torque(robot, t, q, qd, **own)
     except (RuntimeError, TypeError) as error:
@@ -236,5 +236,5 @@ def called(torque: Callable[..., Any], robot: Any, t: Any, q: Any, qd: Any, own:
     return tau
 
 
-def without_prefix(own: Mapping[str, Any]) -> dict[str, Any]:
+def strip_prefix(own: Mapping[str, Any]) -> dict[str, Any]:
     return {name.removeprefix(PREFIX): value for name, value in own.items()}

@@ -33,11 +33,11 @@ from ..robot import Friction, Robot
 from ..robot.scales import state_scales
 from ..tracing import Input, trace
 from ..tracing.tracing import prefer_fewest
-from .parameters import NONE, PREFIX, called, without_prefix
+from .parameters import NONE, PREFIX, call_torque, strip_prefix
 from .sticking import NEARNESS_TOLERANCE, Point, Sticking
-from .traced import Shapes, TracedFunction, shapes_in_words, traced
+from .traced_functions import Shapes, TracedFunction, describe_shapes, trace_function
 
-ROUNDED = (
+LOW_PRECISION = (
     "the torque function {!r} gives {}: its rounding makes the steps of an integrator very short (expected float64, or"
     " a larger rtol)"
 )
@@ -78,14 +78,14 @@ class Problem:
             option = f"method is {self.method!r}" if self.method else f"coordinates are {self.coordinates!r}"
             raise ValueError(f"{option}, and friction is exact (expected friction with smooth above 0, or neither)")
 
-    def traced(self) -> Problem:
+    def with_traced_functions(self) -> Problem:
         """The same with the user's functions frozen as they are now; equal ones share what was compiled."""
         if self.torque is None and not self.events:
             return self
         what = f"the torque function {function_name(self.torque)!r}" if self.torque else ""
-        torque = self.torque and traced(self.torque, self.robot, what, self.torque_parameters)
+        torque = self.torque and trace_function(self.torque, self.robot, what, self.torque_parameters)
         events = tuple(
-            replace(event, function=traced(event.function, self.robot, f"the function of event {event.name!r}"))
+            replace(event, function=trace_function(event.function, self.robot, f"the function of event {event.name!r}"))
             for event in self.events
         )
         return replace(self, torque=torque, events=events)
@@ -102,9 +102,9 @@ class Problem:
             if self.torque is not None:
                 own = {PREFIX + name: by_name[PREFIX + name] for name, _ in self.torque_parameters}
                 try:
-                    np.asarray(self.applied(self.robot, 0.0, q, qd, None, own), dtype=float)
+                    np.asarray(self.applied_torques(self.robot, 0.0, q, qd, None, own), dtype=float)
                 except ValueError as error:
-                    shapes = shapes_in_words(self.torque_parameters) if own else ""
+                    shapes = describe_shapes(self.torque_parameters) if own else ""
                     if not own or type(error) is not ValueError or shapes in str(error):
                         raise
                     raise ValueError(f"{error}; {shapes}") from error
@@ -168,7 +168,7 @@ class Problem:
         quasi = COORDINATES[self.coordinates]
         q, v = self.split(y)
         qd = v if quasi is None else quasi.joint_rates(robot, q, v)
-        applied = self.applied(robot, t, q, qd, tau, own)
+        applied = self.applied_torques(robot, t, q, qd, tau, own)
         drag = None if self.friction is None else self.friction.torque(robot, qd)
         net = applied if drag is None else applied - drag
         if quasi is None:
@@ -179,7 +179,7 @@ class Problem:
             vd = quasi.acceleration(robot, q, v, net, wrench, point=self.point)
         parts = [self.configuration_rates(robot, q, qd), vd]
         if self.has_energy_balance:
-            pushed = applied if wrench is None else applied + self.pushed(robot, q, wrench, dynamics)
+            pushed = applied if wrench is None else applied + self.wrench_torques(robot, q, wrench, dynamics)
             power = (pushed * qd).sum(axis=-1)
             parts.append(np.stack([power, np.zeros(np.shape(power)) if drag is None else (drag * qd).sum(axis=-1)], -1))
         return np.concatenate(parts, axis=-1)
@@ -189,20 +189,22 @@ class Problem:
     ) -> np.ndarray:
         """f for one state of a robot whose joints may stick."""
         (q, qd), mode = self.split(y), modes[: robot.n]
-        applied = self.applied(robot, t, q, qd, tau, own)
-        held = sticking.held(robot, q, qd, applied, wrench, mode)
-        pushed = applied if wrench is None else applied + self.pushed(robot, q, wrench)
+        applied = self.applied_torques(robot, t, q, qd, tau, own)
+        held = sticking.constrained_dynamics(robot, q, qd, applied, wrench, mode)
+        pushed = applied if wrench is None else applied + self.wrench_torques(robot, q, wrench)
         drag = sticking.friction.torque(robot, qd, mode)
         rates = self.configuration_rates(robot, q, qd)
         lost = [(pushed * qd).sum(), (drag * qd).sum(), sticking.nearness(qd, mode, held)]
         return np.concatenate([np.asarray(part, dtype=object) for part in (rates, held.qdd, lost)])
 
-    def pushed(self, robot: Robot, q: Any, wrench: Any, dynamics: Any = functions) -> Any:
+    def wrench_torques(self, robot: Robot, q: Any, wrench: Any, dynamics: Any = functions) -> Any:
         """The torques that do the same work as the wrench."""
         at_rest = dynamics.bias_torque(robot, q, np.zeros(robot.n), wrench, point=self.point)
         return dynamics.gravity_torque(robot, q) - at_rest
 
-    def applied(self, robot: Robot, t: Any, q: Any, qd: Any, tau: Any = None, own: Mapping[str, Any] = NONE) -> Any:
+    def applied_torques(
+        self, robot: Robot, t: Any, q: Any, qd: Any, tau: Any = None, own: Mapping[str, Any] = NONE
+    ) -> Any:
         """The torques that act, without friction; a function that was not traced is called for one state after another.
 
         `own` are the torque function's parameters, as `loads` has them.
@@ -211,20 +213,22 @@ class Problem:
         if self.torque is None:
             return constant
         if q.ndim == 1:
-            torque = np.asarray(called(self.torque, robot, t, q.copy(), qd.copy(), without_prefix(own)))
+            torque = np.asarray(call_torque(self.torque, robot, t, q.copy(), qd.copy(), strip_prefix(own)))
             if torque.dtype in (np.float32, np.float16):
-                warnings.warn(ROUNDED.format(function_name(self.torque), torque.dtype), RuntimeWarning, stacklevel=2)
+                warnings.warn(
+                    LOW_PRECISION.format(function_name(self.torque), torque.dtype), RuntimeWarning, stacklevel=2
+                )
         else:
             times, shapes = np.broadcast_to(t, q.shape[:-1]), dict(self.torque_parameters)
-            rows = {x: np.broadcast_to(a, (len(q), *shapes[x])) for x, a in without_prefix(own).items()}
+            rows = {x: np.broadcast_to(a, (len(q), *shapes[x])) for x, a in strip_prefix(own).items()}
             if isinstance(self.torque, TracedFunction):
-                torque = self.torque.at(times, q, qd, rows)
+                torque = self.torque.values_at(times, q, qd, rows)
             else:
                 of_row = [{PREFIX + name: array[k] for name, array in rows.items()} for k in range(len(q))]
                 states = zip(times.tolist(), q, qd, [None] * len(q), of_row, strict=True)
-                return constant + np.array([self.applied(robot, *state) for state in states])
+                return constant + np.array([self.applied_torques(robot, *state) for state in states])
         if torque.shape != qd.shape:
-            raise wrong_torques(robot, torque.shape[q.ndim - 1 :], self.torque_parameters)
+            raise torque_shape_error(robot, torque.shape[q.ndim - 1 :], self.torque_parameters)
         return constant + torque
 
     def event_values(
@@ -235,8 +239,8 @@ class Problem:
         qd = v if quasi is None else quasi.joint_rates(robot, q, v)
         values = [event.value(robot, t, q.copy(), qd.copy()) for event in self.events]
         if self.sticking is not None:
-            applied, mode, since = self.applied(robot, t, q, qd, tau, own), modes[: robot.n], modes[robot.n]
-            slack = self.sticking.held(robot, q, qd, applied, wrench, mode).slack
+            applied, mode, since = self.applied_torques(robot, t, q, qd, tau, own), modes[: robot.n], modes[robot.n]
+            slack = self.sticking.constrained_dynamics(robot, q, qd, applied, wrench, mode).slack
             values.append(self.sticking.lasts(qd, mode, slack, t, since))
         return values
 
@@ -345,10 +349,10 @@ class Problem:
         return v if quasi is None else quasi.joint_rates(self.robot, q, v)
 
 
-def wrong_torques(robot: Robot, shape: tuple[int, ...], own: Shapes = ()) -> ValueError:
+def torque_shape_error(robot: Robot, shape: tuple[int, ...], own: Shapes = ()) -> ValueError:
     """The error of a torque function that gives them; it says which shapes its parameters had."""
     each = "joint" if robot.v_names == robot.joint_names else "degree of freedom"
-    why = f"; {shapes_in_words(own)}" if own else ""
+    why = f"; {describe_shapes(own)}" if own else ""
     return ValueError(f"the torque function gave shape {shape} (expected ({robot.n},), one for each {each}){why}")
 
 

@@ -14,13 +14,13 @@ from ..kernels.interface import broadcast
 from ..robot import Friction, Robot, require_robot
 from ..robot.named_arrays import PerTrajectory
 from ..robot.symbols import symbols_of
-from .parameters import check_names, declared_shapes, shape_in_one, values_of
+from .parameters import check_names, declared_shapes, trajectory_shape, unmark
 from .problem import Problem
-from .sampling import parted
-from .symbol_values import refuse_impossible
+from .sampling import split_sampled_laws
+from .symbol_checks import refuse_inconsistent_values
 
 
-class Inputs(NamedTuple):
+class RolloutInputs(NamedTuple):
     """What is integrated, from where."""
 
     problem: Problem  # with the user's function as it is now
@@ -42,30 +42,30 @@ def rollout_inputs(
     wrench: Any,
     friction: bool | Friction,
     parameters: Mapping[str, Any] | None,
-) -> Inputs:
+) -> RolloutInputs:
     require_robot(robot)
-    refuse_sampled(torque)
+    refuse_sampled_laws(torque)
     function, given = torque if callable(torque) else None, dict(parameters or {})
     symbols = symbols_of(robot) if robot.symbolic else ()
     law = Friction.of(friction)
-    refuse_exact(robot, law)
+    refuse_exact_friction(robot, law)
     check_names(torque, given, robot, symbols)
     of_symbols = {name: symbol_numbers(arrays, name, given[name]) for name in symbols}
     axes = max((len(array.shape) for array in of_symbols.values()), default=0)
-    known = known_arrays(robot, arrays, q0, qd0, table_rows, None if function else torque, table, wrench, axes)
+    known = array_arguments(robot, arrays, q0, qd0, table_rows, None if function else torque, table, wrench, axes)
     batch = batch_of(robot, [*known.values(), *of_symbols.values()])
     for name, array in of_symbols.items():
         if array.shape:
-            shape_in_one(name, given[name], array.shape, batch, ())
-    values = numbers_here(arrays, {name: array.value for name, array in of_symbols.items()})
+            trajectory_shape(name, given[name], array.shape, batch, ())
+    values = host_numbers(arrays, {name: array.value for name, array in of_symbols.items()})
     if values:
-        refuse_impossible(robot, values)
+        refuse_inconsistent_values(robot, values)
     of_laws, declared = {}, declared_shapes(function)
     for name in sorted(set(given) - set(symbols)):
-        label, value = f"parameters: {name!r}", values_of(given[name])
+        label, value = f"parameters: {name!r}", unmark(given[name])
         shape = arrays.shape(label, value)
-        own = shape_in_one(name, given[name], shape, batch, declared.get(name))
-        of_laws[name] = Given(label, value, shape, own)
+        own = trajectory_shape(name, given[name], shape, batch, declared.get(name))
+        of_laws[name] = ArrayArgument(label, value, shape, own)
     problem = Problem(
         robot,
         function,
@@ -79,13 +79,13 @@ def rollout_inputs(
     every = [*known.values(), *of_laws.values(), *of_symbols.values()]  # as the program has them
     rows = [rows_of(arrays, array, batch) for array in every]
     every_symbol = values if len(values) == len(symbols) else None
-    return Inputs(problem.traced(), batch, rows, "tau" if "table" in known else "", every_symbol)
+    return RolloutInputs(problem.with_traced_functions(), batch, rows, "tau" if "table" in known else "", every_symbol)
 
 
-def symbol_numbers(arrays: Arrays, name: str, value: Any) -> Given:
+def symbol_numbers(arrays: Arrays, name: str, value: Any) -> ArrayArgument:
     """The numbers of a symbol: one for all trajectories, or marked as one for each."""
-    numbers = values_of(value)
-    array = Given(f"parameters: {name!r}", numbers, arrays.shape(f"parameters: {name!r}", numbers), ())
+    numbers = unmark(value)
+    array = ArrayArgument(f"parameters: {name!r}", numbers, arrays.shape(f"parameters: {name!r}", numbers), ())
     if array.shape and not isinstance(value, PerTrajectory):
         raise ValueError(
             f"{array.name} has shape {array.shape} (expected a number for all trajectories, or lw.per_trajectory(array)"
@@ -94,13 +94,13 @@ def symbol_numbers(arrays: Arrays, name: str, value: Any) -> Given:
     return array
 
 
-def numbers_here(arrays: Arrays, given: Mapping[str, Any]) -> dict[str, np.ndarray]:
+def host_numbers(arrays: Arrays, given: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """Those of these numbers that are not on a GPU."""
     found = {name: arrays.on_host(value) for name, value in given.items()}
     return {name: array.astype(float) for name, array in found.items() if array is not None}
 
 
-class Given(NamedTuple):
+class ArrayArgument(NamedTuple):
     """An array of the caller's: its name in messages, its shape, and the shape of what one trajectory has of it."""
 
     name: str
@@ -109,9 +109,9 @@ class Given(NamedTuple):
     own: Shape
 
 
-def known_arrays(
+def array_arguments(
     robot: Robot, arrays: Arrays, q0: Any, qd0: Any, table_rows: int, torque: Any, table: Any, wrench: Any, axes: int
-) -> dict[str, Given]:
+) -> dict[str, ArrayArgument]:
     """Those whose shape is known beforehand, in the order in which the program has them.
 
     `axes`: how many the batch has at least.
@@ -126,10 +126,12 @@ def known_arrays(
     if wrench is not None:
         fronts = [shape[: len(shape) - len(own[name])] for name, shape in shapes.items() if name != "wrench"]
         own["wrench"] = wrench_shape(robot, shapes["wrench"], max([*fronts, (1,) * axes], key=len))
-    return {name: Given(name, value, shapes[name], own[name]) for name, value in values.items() if name in shapes}
+    return {
+        name: ArrayArgument(name, value, shapes[name], own[name]) for name, value in values.items() if name in shapes
+    }
 
 
-def rows_of(arrays: Arrays, array: Given, batch: Shape) -> tuple[Any, int]:
+def rows_of(arrays: Arrays, array: ArrayArgument, batch: Shape) -> tuple[Any, int]:
     """Its numbers, and how many a trajectory has of them; 0: all share them."""
     if array.value is None:
         return arrays.zeros(array.own), 0
@@ -155,13 +157,13 @@ def wrench_shape(robot: Robot, shape: Shape, batch: Shape) -> Shape:
     )
 
 
-def refuse_exact(robot: Robot, friction: Friction | None) -> None:
+def refuse_exact_friction(robot: Robot, friction: Friction | None) -> None:
     if friction is not None and friction.smooth == 0.0 and (robot.symbolic or friction.dry(robot)):
         raise ValueError("friction is exact: joints stick (expected Friction with smooth above 0, or lw.simulate)")
 
 
-def refuse_sampled(torque: Any) -> None:
-    if parted(torque)[1]:
+def refuse_sampled_laws(torque: Any) -> None:
+    if split_sampled_laws(torque)[1]:
         raise ValueError(
             "the torque has a sampled law, which is computed at times of its own (expected lw.simulate for it; or, in a"
             " loop over its periods, rollouts of a period each, with torque= the torques that its law gave for the"
@@ -169,7 +171,7 @@ def refuse_sampled(torque: Any) -> None:
         )
 
 
-def batch_of(robot: Robot, arrays: Sequence[Given]) -> Shape:
+def batch_of(robot: Robot, arrays: Sequence[ArrayArgument]) -> Shape:
     """The one batch shape of arrays whose last axes are known."""
     batches = {}
     for name, _, shape, own in arrays:

@@ -15,19 +15,19 @@ from ..errors import is_integer, one_of
 from ..graph import count
 from ..kernels.arrays import Arrays
 from ..kernels.dispatch import DTYPES
-from ..kernels.interface import described
-from ..kernels.target import Target, target_named
+from ..kernels.interface import describe_value
+from ..kernels.target import Target, target_by_name
 from ..ode.rollout import RolloutCode, Settings, fixed_step_integrators, rollout_of
 from ..robot import Friction, Robot
 from ..robot.layout import reorder_columns
 from .equations import RolloutMotion
 from .friction_steps import warn_of_long_steps
-from .prepared import checked, refuse_others
+from .preparation import check_positive, refuse_others
 from .problem import Problem, program_of
-from .rollout_inputs import Inputs, rollout_inputs
+from .rollout_inputs import RolloutInputs, rollout_inputs
 
-MOST_OPERATIONS = 30_000  # of the right-hand side: longer code takes minutes to compile
-MOST_STEPS = 2**31 - 1
+MAX_OPERATIONS = 30_000  # of the right-hand side: longer code takes minutes to compile
+MAX_STEPS = 2**31 - 1
 OUTPUTS = ("q_end", "qd_end", "finite", "q", "qd")
 
 
@@ -136,23 +136,23 @@ def rollout(
         steps, dt, torque, table, hold, wrench, friction, parameters, integrator, every, target, dtype, threads,
         stream, out,
     )  # fmt: skip
-    return rolled_out(robot, q0, qd0, options, warn_of_long_steps, solver)
+    return run_rollout(robot, q0, qd0, options, warn_of_long_steps, compile_rollout_code)
 
 
-def rolled_out(
+def run_rollout(
     robot: Robot,
     q0: Any,
     qd0: Any,
     options: Options,
-    look_at_friction: Callable[..., Any] | None,
+    warn_of_steps: Callable[..., Any] | None,
     solver: Callable[..., RolloutCode],
 ) -> RolloutResult:
     """As `rollout`; friction, if there is any, is looked at by that function, and `solver` has the machine code."""
-    target = target_named(options.target)
+    target = target_by_name(options.target)
     target.check_run(options.threads, options.stream)
     one_of(options.integrator, fixed_step_integrators(), "integrator")
-    length, steps = checked(dt=options.dt)["dt"], whole("steps", options.steps)
-    settings = Settings(steps, *sampled(options.every, steps), length, whole("hold", options.hold))
+    length, steps = check_positive(dt=options.dt)["dt"], check_count("steps", options.steps)
+    settings = Settings(steps, *sampling(options.every, steps), length, check_count("hold", options.hold))
     if settings.hold > 1 and options.table is None:
         raise ValueError(f"hold is {options.hold}, and there is no table (expected table=..., whose rows are held)")
     q0, qd0 = reorder_columns(robot, "q0", q0), reorder_columns(robot, "qd0", qd0)
@@ -173,10 +173,10 @@ def rolled_out(
         friction=options.friction,
         parameters=options.parameters,
     )
-    if look_at_friction is not None and inputs.problem.friction is not None:
-        look_at_friction(robot, inputs.problem.friction, length, options.integrator, inputs.symbols)
+    if warn_of_steps is not None and inputs.problem.friction is not None:
+        warn_of_steps(robot, inputs.problem.friction, length, options.integrator, inputs.symbols)
     program = solver(inputs.problem, options.integrator, inputs.table, arrays.dtype, target)
-    results = outputs(arrays, inputs, settings, options.out)
+    results = output_arrays(arrays, inputs, settings, options.out)
     trajectories = math.prod(inputs.batch)
     if trajectories:
         several = program.most(trajectories) < settings.steps
@@ -199,37 +199,37 @@ def refuse_unknown(names: Iterable[str], function: object = "lw.rollout", known:
     refuse_others(names, function, known or every)
 
 
-def whole(name: str, value: Any) -> int:
+def check_count(name: str, value: Any) -> int:
     if not is_integer(value):
         raise TypeError(f"{name} is {value!r} (expected a whole number)")
-    if not 1 <= value <= MOST_STEPS:
-        raise ValueError(f"{name} is {value} (expected a whole number from 1 to {MOST_STEPS:,})")
+    if not 1 <= value <= MAX_STEPS:
+        raise ValueError(f"{name} is {value} (expected a whole number from 1 to {MAX_STEPS:,})")
     return int(value)
 
 
-def sampled(every: Any, steps: int) -> tuple[int, int]:
+def sampling(every: Any, steps: int) -> tuple[int, int]:
     """After how many steps there is a sample, and how many there are with that at the start."""
     if every is None:
         return 0, 0
-    after = whole("every", every)
+    after = check_count("every", every)
     return after, steps // after + 1
 
 
 @lru_cache(maxsize=64)
-def solver(problem: Problem, integrator: str, table: str, dtype: str, target: Target) -> RolloutCode:
+def compile_rollout_code(problem: Problem, integrator: str, table: str, dtype: str, target: Target) -> RolloutCode:
     """The compiled rollout of a problem whose functions are frozen."""
     program = program_of(problem)
     operations = count(program).total
-    if operations > MOST_OPERATIONS:
+    if operations > MAX_OPERATIONS:
         raise ValueError(
-            f"the right-hand side has {operations:,} operations (rollouts take at most {MOST_OPERATIONS:,}; expected a"
+            f"the right-hand side has {operations:,} operations (rollouts take at most {MAX_OPERATIONS:,}; expected a"
             " robot of fewer joints, or lw.simulate)"
         )
     what = rollout_of(program, integrator, problem.robot.nq, problem.robot.quaternions, table)
     return target.rollout(what, dtype)
 
 
-def outputs(arrays: Arrays, inputs: Inputs, settings: Settings, out: RolloutResult | None) -> list[Any]:
+def output_arrays(arrays: Arrays, inputs: RolloutInputs, settings: Settings, out: RolloutResult | None) -> list[Any]:
     """Arrays for the results, in the order of the machine code: new ones, or those of an earlier rollout."""
     robot, batch = inputs.problem.robot, inputs.batch
     samples = (*batch, settings.samples)
@@ -238,17 +238,17 @@ def outputs(arrays: Arrays, inputs: Inputs, settings: Settings, out: RolloutResu
     if out is None:
         return [arrays.temporary("there is no out", *each) for each in zip(shapes, kinds, strict=True)]
     if not isinstance(out, RolloutResult):
-        raise TypeError(f"out is {described(out)} (expected what an earlier lw.rollout returned)")
+        raise TypeError(f"out is {describe_value(out)} (expected what an earlier lw.rollout returned)")
     found = []
     for name, shape, kind in zip(OUTPUTS, shapes, kinds, strict=True):
         array = getattr(out, name)
         none = name in ("q", "qd") and not settings.samples
         found.append(arrays.new(shape, kind) if none else arrays.output_array(f"out.{name}", array, shape, kind))
-    separate(arrays, inputs.rows, found)
+    separate_arrays(arrays, inputs.rows, found)
     return found
 
 
-def separate(arrays: Arrays, rows: list[tuple[Any, int]], results: Sequence[Any]) -> None:
+def separate_arrays(arrays: Arrays, rows: list[tuple[Any, int]], results: Sequence[Any]) -> None:
     """Trajectories would be written over what others read: states at the start, q0 and qd0, are copied before that."""
     places = [arrays.extent(array) for array in results]
     for k, (start, end) in enumerate(places):

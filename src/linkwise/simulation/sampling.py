@@ -25,9 +25,9 @@ from ..robot import Robot
 from ..tracing import Input, trace
 from ..tracing.tracing import Prepared, prefer_fewest
 from .problem import Problem
-from .traced import TracedFunction, message_of, user_line
+from .traced_functions import TracedFunction, message_of, user_line
 
-SAME = 1e-9  # how close two instants are, in periods, that are one: rounding
+INSTANT_TOLERANCE = 1e-9  # how close two instants are, in periods, that are one: rounding
 
 
 class TracedStep(TracedFunction, Prepared):
@@ -37,7 +37,7 @@ class TracedStep(TracedFunction, Prepared):
         return self.program
 
 
-def parted(torque: Any) -> tuple[Any, tuple[Sampled, ...]]:
+def split_sampled_laws(torque: Any) -> tuple[Any, tuple[Sampled, ...]]:
     """What acts all the time, if anything does, and the sampled laws in it."""
     parts = torque.parts if isinstance(torque, Sum) else (torque,)
     laws = tuple(part for part in parts if isinstance(part, Sampled))
@@ -47,7 +47,7 @@ def parted(torque: Any) -> tuple[Any, tuple[Sampled, ...]]:
     return (Sum(others) if len(others) > 1 else others[0] if others else None), laws
 
 
-def traced_step(law: Sampled, robot: Robot) -> TracedStep:
+def trace_step(law: Sampled, robot: Robot) -> TracedStep:
     """One sample of a law as it is now."""
     if isinstance(law.law, TracedStep):
         return law.law
@@ -66,9 +66,9 @@ def traced_step(law: Sampled, robot: Robot) -> TracedStep:
         raise UntraceableFunctionError(f"{law!r} cannot be traced{user_line(error)}: {message_of(error)}") from error
 
 
-def frozen(laws: Sequence[Sampled], robot: Robot) -> tuple[Sampled, ...]:
+def freeze_laws(laws: Sequence[Sampled], robot: Robot) -> tuple[Sampled, ...]:
     """The laws as they are now, traced."""
-    return tuple(replace(law, law=traced_step(law, robot)) for law in laws)
+    return tuple(replace(law, law=trace_step(law, robot)) for law in laws)
 
 
 @lru_cache(maxsize=64)
@@ -92,7 +92,7 @@ class SampledLaw:
         self.kernel: Callable[..., Any] | None = None
         if compiled is not False:
             try:
-                self.kernel = step_kernel(traced_step(law, problem.robot), problem.robot)
+                self.kernel = step_kernel(trace_step(law, problem.robot), problem.robot)
             except UntraceableFunctionError:
                 if compiled:
                     raise
@@ -137,8 +137,8 @@ class Sampler:
         """`integrate(until)` from instant to instant, for the trajectories that are on their way."""
         column = parameters[:, self.problem.columns["tau"]]  # changed in place
         periods = [part.law.dt for part in self.laws]
-        same = SAME * min(periods)
-        for (t, laws), (until, _) in itertools.pairwise(itertools.chain(due(periods, end), [(end, [])])):
+        same = INSTANT_TOLERANCE * min(periods)
+        for (t, laws), (until, _) in itertools.pairwise(itertools.chain(due_times(periods, end), [(end, [])])):
             going = (trajectories.status == RUNNING) | (trajectories.status == DONE)
             which = np.flatnonzero(going)
             q, v = self.problem.split(trajectories.y)
@@ -154,9 +154,9 @@ class Sampler:
                 integrate(until)
 
 
-def due(periods: Sequence[float], end: float) -> Iterator[tuple[float, list[int]]]:
+def due_times(periods: Sequence[float], end: float) -> Iterator[tuple[float, list[int]]]:
     """The instants before the end, in order, each with the laws that are due."""
-    same = SAME * min(periods)
+    same = INSTANT_TOLERANCE * min(periods)
 
     def instants(law: int) -> Iterator[tuple[float, int]]:
         times = (k * periods[law] for k in itertools.count())

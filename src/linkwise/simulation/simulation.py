@@ -7,19 +7,19 @@ from inspect import signature
 from typing import Any, Never
 
 from ..errors import SimulationError, SimulationInterrupted
-from ..kernels.target import target_named
+from ..kernels.target import target_by_name
 from ..ode.registry import DEFAULT
 from ..ode.registry import integrator as integrator_of
 from ..printing import warn
 from ..recording.recording import FAILED, Recording
 from ..robot import Friction, Robot
 from .equations import SimulationMotion
-from .friction_steps import TOLD, warn_of_long_steps
-from .integration import integrated
-from .prepared import checked_numbers, prepared, refuse_others, sample_times
-from .recorded import Acting, reason, recorded
-from .small_motions import advice
-from .traced import TracedFunction
+from .friction_steps import SUPPRESSED, warn_of_long_steps
+from .integration import integrate_problem
+from .preparation import check_numbers, prepare, refuse_others, sample_times
+from .recordings import AppliedTorques, failure_message, make_recording
+from .small_motions import warning_text
+from .traced_functions import TracedFunction
 
 
 def simulate(
@@ -80,36 +80,36 @@ def simulate(
     """
     refuse_unknown(unknown)
     scheme = integrator_of(integrator)
-    machine = target_named(target)
+    machine = target_by_name(target)
     machine.check_run(threads)
     if duration is None:
         given = "" if qd0 is None else f"; the third argument, {qd0!r}, is qd0"
         raise TypeError(f"duration is missing (expected seconds: simulate(robot, q0, duration=2.0){given})")
-    numbers = checked_numbers(scheme, duration, rtol, atol, dt, first_step, max_steps)
+    numbers = check_numbers(scheme, duration, rtol, atol, dt, first_step, max_steps)
     times = sample_times(samples, numbers["duration"])
-    inputs = prepared(
+    inputs = prepare(
         robot, q0, qd0, torque, wrench, point=point, friction=friction, coordinates=coordinates, method=method,
         events=events, parameters=parameters,
     )  # fmt: skip
     if scheme.fixed and inputs.problem.friction is not None:
         warn_of_long_steps(robot, inputs.problem.friction, min(numbers["step"], numbers["duration"]), integrator)
-    run = integrated(
+    run = integrate_problem(
         inputs.problem, scheme, inputs.start, inputs.parameters, times, numbers, threads, compiled, progress,
         inputs.laws, machine,
     )  # fmt: skip
     held = None if run.held is None else run.held.reshape((*inputs.batch, *run.held.shape[1:]))
-    acting = Acting(run.problem, inputs.tau, inputs.wrench, inputs.own, held)
-    recording = recorded(acting, inputs.batch, times, run, scheme, numbers)
+    acting = AppliedTorques(run.problem, inputs.tau, inputs.wrench, inputs.own, held)
+    recording = make_recording(acting, inputs.batch, times, run, scheme, numbers)
     if not (run.problem.torque is None or isinstance(run.problem.torque, TracedFunction)):
         _ = recording.tau  # asked now: later the function may be another
     if run.interrupted is not None:
         raise SimulationInterrupted(recording) from run.interrupted
-    if not TOLD.get():
+    if not SUPPRESSED.get():
         states = (inputs.start[:, None], run.trajectories.y[:, None], run.out)
-        if message := advice(robot, integrator, atol, *(y[..., : inputs.problem.rest] for y in states)):
+        if message := warning_text(robot, integrator, atol, *(y[..., : inputs.problem.rest] for y in states)):
             warn(message)
     if not inputs.batch and recording.status in FAILED:
-        why = run.given_up.get(0) or reason(run.problem, inputs.parameters, run.trajectories, recording)
+        why = run.given_up.get(0) or failure_message(run.problem, inputs.parameters, run.trajectories, recording)
         raise SimulationError(why, recording)
     return recording
 

@@ -18,7 +18,7 @@ SMALL = 1e-4
 ROUNDING = 1e-13  # what moves less from rest at zero does not move
 
 
-def advice(robot: Robot, integrator: str, atol: Any, start: np.ndarray, *later: np.ndarray) -> str:
+def warning_text(robot: Robot, integrator: str, atol: Any, start: np.ndarray, *later: np.ndarray) -> str:
     """What to say of trajectories, if one is small: q and qd (count, times, nq + n), NaN where they did not get."""
     if integrator_of(integrator).fixed or atol is not None:
         return ""

@@ -28,7 +28,7 @@ MAX_JOINT_ROUNDS = 20  # rounds in which all joints change their modes; after th
 ROUNDS = 200  # and as many again for each joint
 
 
-class Decided(NamedTuple):
+class ModeDecision(NamedTuple):
     mode: np.ndarray  # (count, n)
     qdd: np.ndarray  # (count, n)
     open: np.ndarray  # (count,): a joint for which no mode was found, or -1
@@ -51,7 +51,7 @@ class Sticking:
             return None
         return Sticking(friction, joints, tuple(friction.at_rest(robot).tolist()), point)
 
-    def held(self, robot: Robot, q: Any, qd: Any, applied: Any, wrench: Any, mode: Any) -> Held:
+    def constrained_dynamics(self, robot: Robot, q: Any, qd: Any, applied: Any, wrench: Any, mode: Any) -> Held:
         """Forward dynamics with these modes, for one state, over generic scalars."""
         inertia, bias = inertia_matrix(robot, q), bias_torque(robot, q, qd, wrench, point=self.point)
         drag = list(self.friction.torque(robot, qd, mode))
@@ -63,7 +63,9 @@ class Sticking:
     def nearness(self, qd: Any, mode: Any, held: Held) -> Any:
         return dry_friction.nearness(qd, mode, held, self.joints, self.level)
 
-    def decided(self, robot: Robot, q: np.ndarray, qd: np.ndarray, applied: np.ndarray, wrench: Any) -> Decided:
+    def decide_modes(
+        self, robot: Robot, q: np.ndarray, qd: np.ndarray, applied: np.ndarray, wrench: Any
+    ) -> ModeDecision:
         """The modes and accelerations of states (count, n) by themselves."""
         inertia, bias = inertia_matrix(robot, q), bias_torque(robot, q, qd, wrench, point=self.point)
         may = np.isin(np.arange(robot.n), self.joints)
@@ -72,8 +74,8 @@ class Sticking:
         fixed = applied - bias - self.friction.torque(robot, qd, mode)  # of joints at rest no friction
         scale, level = np.abs(applied) + np.abs(bias) + self.level, np.array(self.level)
         for k in range(len(mode)):
-            qdd[k], left[k] = exchange(inertia[k], fixed[k], level, mode[k], may & (qd[k] == 0.0), scale[k])
-        return Decided(mode, qdd, left)
+            qdd[k], left[k] = exchange_modes(inertia[k], fixed[k], level, mode[k], may & (qd[k] == 0.0), scale[k])
+        return ModeDecision(mode, qdd, left)
 
     def accelerations(
         self, robot: Robot, q: np.ndarray, qd: np.ndarray, applied: np.ndarray, wrench: np.ndarray | None
@@ -83,10 +85,10 @@ class Sticking:
             own = wrench.shape[q.ndim - 1 :]
             wrench = np.broadcast_to(wrench, (*q.shape[:-1], *own)).reshape((-1, *own))
         states = [x.reshape(-1, x.shape[-1]) for x in (q, qd, applied)]
-        return self.decided(robot, states[0], states[1], states[2], wrench).qdd.reshape(qd.shape)
+        return self.decide_modes(robot, states[0], states[1], states[2], wrench).qdd.reshape(qd.shape)
 
 
-def exchange(
+def exchange_modes(
     inertia: np.ndarray, fixed: np.ndarray, level: np.ndarray, mode: np.ndarray, resting: np.ndarray, scale: np.ndarray
 ) -> tuple[np.ndarray, int]:
     """Accelerations of one state; the modes of joints at rest are changed in place until none contradicts them."""

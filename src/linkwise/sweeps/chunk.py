@@ -24,17 +24,17 @@ from ..api.functions import kinetic_energy, potential_energy
 from ..errors import SingularError
 from ..extras import import_optional
 from ..kernels.dispatch import current_mode, use_kernels
-from ..kernels.target import target_named
+from ..kernels.target import target_by_name
 from ..recording.recording import EventRecord, Recording
 from ..robot import Robot
 from ..robot.named_arrays import PerTrajectory
-from ..simulation.friction_steps import told_already
-from ..simulation.integration import Run, integrated_as
+from ..simulation.friction_steps import suppress_warnings
+from ..simulation.integration import Run, integrate_with_options
 from ..simulation.parameters import parameters_of, torque_parameters
 from ..simulation.problem import COORDINATES, Problem
-from ..simulation.recorded import STATUS_OF, event_records
+from ..simulation.recordings import STATUS_OF, event_records
 from ..simulation.simulation import simulate
-from ..simulation.small_motions import advice
+from ..simulation.small_motions import warning_text
 from ..version import __version__
 from .family import (
     Errors,
@@ -75,9 +75,9 @@ def compute_chunk(job: Job) -> Outcome:
         if job.version != __version__:
             raise RuntimeError(f"this worker has Linkwise {__version__} (expected {job.version}, as the client has)")
         chunk = Chunk(job)
-        with told_already(), use_kernels("never"):  # else the size of a chunk would decide about the last bits
+        with suppress_warnings(), use_kernels("never"):  # else the size of a chunk would decide about the last bits
             chunk.compute()
-        return Outcome(job.index, chunk.finished(), message="; ".join(chunk.messages))
+        return Outcome(job.index, chunk.all_columns(), message="; ".join(chunk.messages))
     except Exception:
         return Outcome(job.index, error=traceback.format_exc())
 
@@ -134,7 +134,7 @@ class Chunk:
         pairs += [(columns[name][begun, None] for name in ("q_end", "qd_end"))]
         pairs += [(columns[name][begun] for name in ("q", "qd"))] if "q" in columns else []
         states = (np.concatenate(list(pair), axis=2) for pair in pairs)
-        return advice(self.inputs.robot, options["integrator"], options["atol"], *states)
+        return warning_text(self.inputs.robot, options["integrator"], options["atol"], *states)
 
     def compute_family(self, part: FamilyChunk, duration: float) -> None:
         """Rows of one family and one duration: together, or those robot by robot for which that is not possible."""
@@ -203,7 +203,7 @@ class Chunk:
                 self.columns[name][rows, : len(at)] = values[:, at]
         self.events.update(zip(rows.tolist(), results.events, strict=False))  # none where there are no events
 
-    def finished(self) -> Columns:
+    def all_columns(self) -> Columns:
         """All columns, with those of errors and events."""
         rows = range(self.count)
         texts = [self.errors.get(k, "").encode("ascii", "backslashreplace").decode() for k in rows]
@@ -244,18 +244,18 @@ def simulate_family(
     loads = loads_of(options, count)
     problem = family_problem(family, options, loads, like)
     quasi = COORDINATES[problem.coordinates]
-    v = qd0 if quasi is None else family.evaluated(quasi.velocity, numbers, q=q0[:, None], qd=qd0[:, None])[:, 0]
+    v = qd0 if quasi is None else family.evaluate_members(quasi.velocity, numbers, q=q0[:, None], qd=qd0[:, None])[:, 0]
     start = np.concatenate([problem.normalized(q0), v, np.zeros((count, problem.size - problem.rest))], axis=1)
     parameters = np.concatenate([*(load.reshape(count, -1) for load in loads.values()), numbers], axis=1)
-    run = integrated_as(problem, options, duration, start, parameters)
+    run = integrate_with_options(problem, options, duration, start, parameters)
     now = run.trajectories
     y = np.concatenate([run.out, now.y[:, None]], axis=1)  # the end, wherever it is, comes last
     reached = np.isfinite(run.out[:, -1]).all(axis=1)
     y[reached, -1] = run.out[reached, -1]
     q, v = problem.split(y)
     q = problem.normalized(q)
-    qd = v if quasi is None else family.evaluated(quasi.joint_rates, numbers, q=q, velocity=v)
-    kept = family.evaluated(energy, numbers, q=q[:, [0, -1]], qd=qd[:, [0, -1]])
+    qd = v if quasi is None else family.evaluate_members(quasi.joint_rates, numbers, q=q, velocity=v)
+    kept = family.evaluate_members(energy, numbers, q=q[:, [0, -1]], qd=qd[:, [0, -1]])
     if problem.has_energy_balance:
         work, heat = (y[:, [0, -1], problem.rest + k] for k in range(2))
         kept = kept - (work - heat)
@@ -284,7 +284,7 @@ def family_events(
         records = event_records(replace(problem, coordinates="joint"), run.trajectories, k)
         if quasi is not None and records:
             q, v = (np.array([getattr(record, name) for record in records])[None] for name in ("q", "qd"))
-            rates = family.evaluated(quasi.joint_rates, numbers[[k]], q=q, velocity=v)[0]
+            rates = family.evaluate_members(quasi.joint_rates, numbers[[k]], q=q, velocity=v)[0]
             records = tuple(record._replace(qd=qd) for record, qd in zip(records, rates, strict=True))
         events.append(records)
     return tuple(events)
@@ -300,13 +300,13 @@ def outcomes(engine: Any, jobs: Iterator[Job]) -> Generator[Outcome, None, None]
         yield from map(compute_chunk, jobs)
         return
     suspects: list[Job] = []  # during which Dask lost workers again: one by one, since the cause may have been another
-    with cluster(engine) as client:
-        yield from tasks(client, jobs, suspects)
+    with open_client(engine) as client:
+        yield from run_tasks(client, jobs, suspects)
         for job in suspects:
-            yield from tasks(client, iter([job]), None)
+            yield from run_tasks(client, iter([job]), None)
 
 
-def checked_engine(engine: Any) -> Any:
+def check_engine(engine: Any) -> Any:
     """None, a client, the address of a scheduler, or a number of processes of this machine."""
     if engine is None:
         return None
@@ -329,7 +329,7 @@ def checked_engine(engine: Any) -> Any:
 
 
 @contextmanager
-def cluster(engine: Any) -> Iterator[Any]:
+def open_client(engine: Any) -> Iterator[Any]:
     """A client of a checked engine; a client or cluster that is started here is closed at the end."""
     distributed = import_optional("distributed")
     if isinstance(engine, distributed.Client):
@@ -342,7 +342,7 @@ def cluster(engine: Any) -> Iterator[Any]:
         yield stack.enter_context(distributed.Client(engine, set_as_default=False))
 
 
-def tasks(client: Any, jobs: Iterator[Job], suspects: list[Job] | None) -> Generator[Outcome, None, None]:
+def run_tasks(client: Any, jobs: Iterator[Job], suspects: list[Job] | None) -> Generator[Outcome, None, None]:
     """A task for each job, never many more than there are threads, so that results do not pile up."""
     from distributed import KilledWorker, as_completed
 
@@ -355,7 +355,7 @@ def tasks(client: Any, jobs: Iterator[Job], suspects: list[Job] | None) -> Gener
             if job is None:
                 return
             options = job.inputs.options
-            if options["threads"] is None and target_named(options["target"]).has_threads:
+            if options["threads"] is None and target_by_name(options["target"]).has_threads:
                 # Dask runs a task on each thread of its workers
                 job = replace(job, inputs=replace(job.inputs, options={**options, "threads": 1}))
             future = client.submit(

@@ -26,12 +26,12 @@ from ..robot import Friction, Robot, before_regrouping
 from ..robot.entries import TENSOR, TURNS
 from ..robot.layout import zero_quaternion_message
 from ..robot.tables import DRIVE
-from ..simulation.parameters import checked_parameters
+from ..simulation.parameters import check_parameters
 from ..simulation.problem import Problem
-from ..simulation.sampling import parted
+from ..simulation.sampling import split_sampled_laws
 from ..tracing import trace
 from ..tracing.loop_tracing import Column, Columns
-from .samples import STATE, Samples, table_entries, varied
+from .samples import STATE, Samples, replace_entries, table_entries
 
 Entries = Mapping[str, np.ndarray]  # of tables, by name
 Entry = float | Column  # a number that all members share, or a column
@@ -65,9 +65,9 @@ class Family:
         """The robot of symbols; the same one for equal families, so that its code is found again."""
         return robot_of(self)
 
-    def evaluated(self, function: Callable[..., Any], numbers: np.ndarray, **arrays: np.ndarray) -> np.ndarray:
+    def evaluate_members(self, function: Callable[..., Any], numbers: np.ndarray, **arrays: np.ndarray) -> np.ndarray:
         """function(robot, ...) of each member, whose numbers are a row; arrays are (members, samples, n)."""
-        program = traced(function, self)
+        program = trace_for_family(function, self)
         columns = {name: column[:, None] for name, column in zip(self.symbols, numbers.T, strict=True)}
         values = {**arrays, **columns}
         with np.errstate(all="ignore"):
@@ -83,7 +83,7 @@ def robot_of(family: Family) -> Robot:
 
 
 @lru_cache(maxsize=64)
-def traced(function: Callable[..., Any], family: Family) -> Program:
+def trace_for_family(function: Callable[..., Any], family: Family) -> Program:
     return trace(function, family.robot)
 
 
@@ -108,10 +108,10 @@ def family_problem(family: Family, options: Mapping[str, Any], loads: Mapping[st
 
 def loads_of(options: Mapping[str, Any], count: int) -> dict[str, np.ndarray]:
     """What acts on each trajectory, and the parameters of the torque function, in the order of `Problem.loads`."""
-    torque = parted(options["torque"])[0]
+    torque = split_sampled_laws(options["torque"])[0]
     constant = {"tau": None if callable(torque) else torque, "wrench": options["wrench"]}
     loads = {name: spread(load, count) for name, load in constant.items() if load is not None}
-    return {**loads, **checked_parameters(torque, options.get("parameters"), (count,))}
+    return {**loads, **check_parameters(torque, options.get("parameters"), (count,))}
 
 
 def plain_tuple(x: Any) -> Any:
@@ -142,7 +142,7 @@ def families(robots: Iterable[Robot]) -> list[FamilyMembers]:
     members = []
     for structure, rows in groups.items():
         table = np.array([row for _, row in rows])
-        entries, columns = differing(table)
+        entries, columns = differing_columns(table)
         members.append(FamilyMembers(Family(structure, entries), [k for k, _ in rows], table[:, columns]))
     return members
 
@@ -159,7 +159,7 @@ def structure_of(robot: Robot) -> tuple[Structure, list[Any]]:
     return Structure(bare, bare.table, bare.convention), numbers
 
 
-def differing(rows: np.ndarray) -> tuple[tuple[Entry, ...], list[int]]:
+def differing_columns(rows: np.ndarray) -> tuple[tuple[Entry, ...], list[int]]:
     """What each column is, and the indices of the columns that differ from row to row and from each other."""
     columns = Columns()
     entries: list[Entry] = []
@@ -205,7 +205,7 @@ def family_map(robot: Robot, row: Entries, varying: Entries) -> FamilyMap:
         for position, index in enumerate(np.ndindex(which.shape)):
             if which[index]:
                 entries[name][index] = tape.input(name, position)
-    structure, numbers = structure_of(varied(robot, entries))
+    structure, numbers = structure_of(replace_entries(robot, entries))
     columns = Columns()
     kept: list[Node] = []
     parts: list[Entry] = []
@@ -264,9 +264,9 @@ def chunk_of_table(rows: Samples, family_map: FamilyMap, errors: Errors) -> Fami
     entries = {name: rows[name] for name in family_map.varying}
 
     def robot(k: int) -> Robot:
-        return varied(family_map.robot, {name: array[k] for name, array in entries.items()})
+        return replace_entries(family_map.robot, {name: array[k] for name, array in entries.items()})
 
-    for k in np.flatnonzero(perhaps_invalid(entries)).tolist():
+    for k in np.flatnonzero(possibly_invalid(entries)).tolist():
         try:
             robot(k)
         except RobotError as error:
@@ -276,7 +276,7 @@ def chunk_of_table(rows: Samples, family_map: FamilyMap, errors: Errors) -> Fami
     return FamilyChunk(family_map.family, good, numbers, robot)
 
 
-def perhaps_invalid(rows: Samples) -> np.ndarray:
+def possibly_invalid(rows: Samples) -> np.ndarray:
     """The rows of which no robot can be made, and perhaps some more."""
     invalid = np.zeros(len(next(iter(rows.values()))), dtype=bool)
     for name, array in rows.items():
@@ -309,8 +309,8 @@ def chunks_of_robots(
         key = b"".join(row[name].tobytes() for name in names)
         try:
             if key not in robots:
-                robots[key] = varied(robot, {name: row[name] for name in names}) if names else robot
-            member = robots[key] if vary is None else checked_robot(vary(robots[key], Row(row, read)), robot)
+                robots[key] = replace_entries(robot, {name: row[name] for name in names}) if names else robot
+            member = robots[key] if vary is None else check_robot(vary(robots[key], Row(row, read)), robot)
         except RobotError as error:
             errors[k] = str(error)
             continue
@@ -325,7 +325,7 @@ def chunks_of_robots(
     return chunks
 
 
-def checked_robot(made: Any, robot: Robot) -> Robot:
+def check_robot(made: Any, robot: Robot) -> Robot:
     if not isinstance(made, Robot) or made.n != robot.n or made.quaternions != robot.quaternions or made.symbolic:
         kinds = ", its orientations where they were" if robot.quaternions else ""
         raise TypeError(f"vary gave {made!r} (expected a Robot of numbers with {robot.n} joints{kinds})")

@@ -179,12 +179,12 @@ class Folder:
                     raise
 
     def store_samples(self, plan: Mapping[str, Any], samples: Columns) -> None:
-        self.write(samples_name(plan), encoded("npz", samples, {}))
+        self.write(samples_name(plan), encode("npz", samples, {}))
 
     def samples(self, plan: Mapping[str, Any]) -> Columns:
         """The samples of the plan; a ValueError says why the file does not hold them."""
         try:
-            samples = decoded("npz", (self.path / samples_name(plan)).read_bytes())[0]
+            samples = decode("npz", (self.path / samples_name(plan)).read_bytes())[0]
         except FileNotFoundError:
             raise ValueError("is missing") from None
         except ValueError as problem:
@@ -199,7 +199,7 @@ class Folder:
 
     def store(self, index: int, plan: str, columns: Columns) -> None:
         metadata = {"plan": plan, "chunk": str(index), "sha256": digest(columns, plan, index)}
-        status = self.write(self.chunk(index).name, encoded(self.kind, columns, metadata))
+        status = self.write(self.chunk(index).name, encode(self.kind, columns, metadata))
         self.verified[index] = status.st_mtime_ns, status.st_size
         self._failure(index).unlink(missing_ok=True)
 
@@ -208,7 +208,7 @@ class Folder:
         path = self.chunk(index)
         status, content = path.stat(), path.read_bytes()
         try:
-            columns, metadata = decoded(self.kind, content)
+            columns, metadata = decode(self.kind, content)
         except ValueError as problem:
             raise ValueError(f"it cannot be read: {problem}") from None
         if (metadata.get("plan"), metadata.get("chunk")) != (plan, str(index)):
@@ -253,7 +253,7 @@ def digest(columns: Mapping[str, np.ndarray], *more: Any) -> str:
     return total.hexdigest()
 
 
-def encoded(kind: str, columns: Columns, metadata: Mapping[str, str]) -> bytes:
+def encode(kind: str, columns: Columns, metadata: Mapping[str, str]) -> bytes:
     """The content of a file with these columns: "npz" or "parquet"."""
     buffer = io.BytesIO()
     if kind == "parquet":
@@ -266,7 +266,7 @@ def encoded(kind: str, columns: Columns, metadata: Mapping[str, str]) -> bytes:
     return buffer.getvalue()
 
 
-def decoded(kind: str, content: bytes) -> tuple[Columns, dict[str, str]]:
+def decode(kind: str, content: bytes) -> tuple[Columns, dict[str, str]]:
     """The columns and the metadata of a file; a ValueError where it is not one of these."""
     if kind == "parquet":
         columns, metadata = read_parquet(content)

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import RobotError, SingularError, UntraceableFunctionError, is_integer, near_miss, one_of
+from ..errors import RobotError, SingularError, UntraceableFunctionError, is_integer, one_of
 from ..graph import evaluate
 from ..graph.derivative import CHOICES
 from ..lazy import cached_property
@@ -26,15 +26,23 @@ from ..robot.configurations import neutral
 from ..robot.named_arrays import PerTrajectory
 from ..robot.symbols import refuse_symbols
 from ..simulation.parameters import PREFIX, parameters_of, torque_parameters
-from ..simulation.prepared import checked, sample_times
+from ..simulation.preparation import check_positive, refuse_others, sample_times
 from ..simulation.problem import program_of
 from ..simulation.simulation import arguments, simulate
 from ..version import __version__
 from .family import FamilyMap, Vary, chunks_of_robots, family_map, family_problem, loads_of
 from .folder import Columns, warn
-from .samples import KNOWN, Samples, checked_samples, table_entries
+from .samples import KNOWN, Samples, check_samples, table_entries
 
-OF_A_CALL = ("robot", "q0", "qd0", "duration", "progress", "parameters")  # arguments of `simulate` that are no options
+NOT_OPTIONS = (
+    "robot",
+    "q0",
+    "qd0",
+    "duration",
+    "progress",
+    "parameters",
+)  # arguments of `simulate` that are no options
+SWEEP_ARGUMENTS = ("robot", "rows", "folder", "duration", "engine", "chunk", "keep", "vary", "files", "progress")
 LOADS = ("torque", "wrench")
 KEEP = ("samples", "ends")
 ROWS = 5  # whose robots stand for all of them
@@ -104,12 +112,12 @@ class Inputs:
         return {name: np.where(np.isfinite(array[0]), array[0], 0.0) for name, array in swept.items()}
 
 
-def usual_options() -> dict[str, Any]:
+def default_options() -> dict[str, Any]:
     """The options of `simulate` and their defaults."""
-    return {name: default for name, default in arguments().items() if name not in OF_A_CALL}
+    return {name: default for name, default in arguments().items() if name not in NOT_OPTIONS}
 
 
-def checked_inputs(
+def check_inputs(
     robot: Robot, samples: Mapping[str, Any], duration: Any, chunk: Any, keep: str, vary: Vary | None, options: Any
 ) -> Inputs:
     require_robot(robot)
@@ -121,12 +129,10 @@ def checked_inputs(
     one_of(keep, KEEP, "keep")
     if vary is not None and not callable(vary):
         raise TypeError(f"vary is {vary!r} (expected a function of a robot and a row, which gives a robot)")
-    usual = usual_options()
-    for name in options:
-        if name not in usual:
-            raise TypeError(f"{name} is not an option of a sweep or of simulate{near_miss(name, usual)}")
+    usual = default_options()
+    refuse_others(options, "lw.sweep", [*SWEEP_ARGUMENTS, *usual])
     options = {**usual, **options}
-    arrays = checked_samples(robot, samples, checked_parameter_names(options["torque"], samples), vary is not None)
+    arrays = check_samples(robot, samples, check_parameter_names(options["torque"], samples), vary is not None)
     for name, axes in zip(LOADS, (1, 2), strict=True):
         load = options[name]
         if load is None:
@@ -140,14 +146,14 @@ def checked_inputs(
     if ("duration" in arrays) == (duration is not None):
         where = "twice: among the samples, and for all of them" if duration is not None else "nowhere"
         raise ValueError(f"duration is given {where} (expected duration=..., or a sample of that name)")
-    end = None if duration is None else checked(duration=duration)["duration"]
+    end = None if duration is None else check_positive(duration=duration)["duration"]
     inputs = Inputs(robot, arrays, end, int(chunk), keep, options, vary)
     if any(name != "gravity" for name in inputs.entries) and inputs.robot_of_table != robot:
         raise ValueError(f"robot {robot.name!r} was changed after it was made from its table (expected vary=... then)")
     return inputs
 
 
-def checked_parameter_names(torque: Any, samples: Any) -> dict[str, bool]:
+def check_parameter_names(torque: Any, samples: Any) -> dict[str, bool]:
     """The parameters of the torque function, each of which a sample may have the name of."""
     names = parameters_of(torque)
     for name, needed in names.items():
@@ -187,7 +193,7 @@ def try_options(inputs: Inputs) -> None:
         inputs.robot, *rest, 1e-6 * longest, **{**options, "compiled": False, "target": "cpu"}
     ).acting.problem
     with suppress(UntraceableFunctionError):
-        problem = problem.traced()
+        problem = problem.with_traced_functions()
     problem.call_functions(at_zero, still, {PREFIX + name: array for name, array in own.items()})
 
 
@@ -195,7 +201,7 @@ def check_effects(inputs: Inputs) -> None:
     """A ValueError where friction is swept and does not act; a warning where other numbers change nothing."""
     if inputs.vary is not None or not inputs.entries:
         return
-    idle = without_effect(inputs)
+    idle = idle_entries(inputs)
     friction = Friction.of(inputs.options["friction"])
     for name in idle:
         key = name.rpartition(".")[2]
@@ -214,17 +220,17 @@ def check_effects(inputs: Inputs) -> None:
         warn(f"the motion of robot {inputs.robot.name!r} does not depend on {names}, which the samples have")
 
 
-def without_effect(inputs: Inputs) -> list[str]:
+def idle_entries(inputs: Inputs) -> list[str]:
     """The names of the entries that change neither the right-hand side nor an event."""
-    varying = {name: tested(inputs.samples[name]) for name in inputs.entries}
+    varying = {name: symbol_mask(inputs.samples[name]) for name in inputs.entries}
     first = {name: inputs.samples[name][0] for name in inputs.entries}
     try:
-        robots = map_of(inputs, first, varying)
+        robots = family_map_for(inputs, first, varying)
         loads = {name: inputs.samples[name][:1] for name in LOADS if name in inputs.samples}
         parameters = {name: PerTrajectory(array[None]) for name, array in inputs.first_parameters.items()}
         options = {**inputs.options, **loads, "parameters": parameters}
         loads = loads_of(options, 1)
-        problem = family_problem(robots.family, options, loads, inputs.robot).traced()
+        problem = family_problem(robots.family, options, loads, inputs.robot).with_traced_functions()
         program = program_of(problem)
     except (TypeError, ValueError, RobotError):  # rotations, axes, exact friction, functions that cannot be traced
         return unread_friction(inputs)
@@ -233,7 +239,7 @@ def without_effect(inputs: Inputs) -> list[str]:
     names = [name for name in inputs.entries if varying[name].any()]
     rows = {name: np.stack([first[name]] * (1 + len(names))) for name in first}
     for k, name in enumerate(names, 1):
-        rows[name][k] = furthest(inputs.samples[name])
+        rows[name][k] = furthest_row(inputs.samples[name])
     rng = np.random.default_rng(0)
     states = {"t": rng.random(STATES), "y": rng.uniform(-1.0, 1.0, (STATES, problem.size))}
     constants = np.concatenate([load.reshape(1, -1) for load in loads.values()], axis=1) if loads else np.zeros((1, 0))
@@ -241,11 +247,11 @@ def without_effect(inputs: Inputs) -> list[str]:
     values = {**states, **problem.parameters_by_name(numbers)}
     with np.errstate(all="ignore"):
         results = evaluate(program, *(values[port.name] for port in program.inputs))
-    same = [unchanged(np.broadcast_to(x, (len(names) + 1, STATES, x.shape[-1]))) for x in results]
+    same = [unchanged_rows(np.broadcast_to(x, (len(names) + 1, STATES, x.shape[-1]))) for x in results]
     return [name for k, name in enumerate(names) if all(result[k] for result in same)]
 
 
-def map_of(inputs: Inputs, first: Samples, varying: Samples) -> FamilyMap:
+def family_map_for(inputs: Inputs, first: Samples, varying: Samples) -> FamilyMap:
     """The sweep's own family where it has the same symbols."""
     known = inputs.family_map
     if known is not None and all(np.array_equal(known.varying[name], which) for name, which in varying.items()):
@@ -253,19 +259,19 @@ def map_of(inputs: Inputs, first: Samples, varying: Samples) -> FamilyMap:
     return family_map(inputs.robot, first, varying)
 
 
-def tested(array: np.ndarray) -> np.ndarray:
+def symbol_mask(array: np.ndarray) -> np.ndarray:
     """Which numbers of a sample are to be symbols: those that differ; a number that is the same in all rows, too."""
     differ = (array != array[0]).any(axis=0)
     return np.asarray(differ if differ.any() or differ.ndim else True)
 
 
-def furthest(array: np.ndarray) -> np.ndarray:
+def furthest_row(array: np.ndarray) -> np.ndarray:
     """The row that is furthest from the first one; something else where all are the same."""
     apart = np.abs(array - array[0]).reshape(len(array), -1).max(axis=1)
     return np.asarray(array[int(np.argmax(apart))] if np.nan_to_num(apart).max() > 0.0 else array[0] + 1.0)
 
 
-def unchanged(values: np.ndarray) -> np.ndarray:
+def unchanged_rows(values: np.ndarray) -> np.ndarray:
     """Which of the rows after the first (rows, states, size) are the first one, but for rounding."""
     size = np.abs(values[0]).max(axis=0) + 1e-300
     return np.asarray((np.abs(values[1:] - values[0]) <= ROUNDING * size).all(axis=(1, 2)))

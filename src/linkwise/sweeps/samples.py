@@ -14,10 +14,11 @@ from ..robot.configurations import neutral
 from ..robot.kinds import joint_numbers
 from ..robot.named_arrays import PerTrajectory, refuse_labels
 from ..robot.tables import CONVENTIONS, DRIVE
-from ..simulation.parameters import values_of
+from ..simulation.parameters import unmark
 
 STATE = ("q0", "qd0", "torque")  # one number for each joint; of q0, nq numbers
 VECTORS = {"com": (3,), "inertia": (3, 3), "translation": (3,), "rotation": (3, 3), "axis": (3,), "anchor": (3,)}
+BODY = ("mass", "com", "inertia", *DRIVE[:3])  # numbers of every row
 KNOWN = (*STATE, "wrench", "gravity", "duration")  # names that parameters and `vary` cannot have
 Samples = dict[str, np.ndarray]  # with one row for each trajectory
 
@@ -41,7 +42,7 @@ def grid(**values: Any) -> dict[str, Any]:
         columns.append(np.tile(np.repeat(axis, inner), count // (inner * len(axis))))
     samples, start = {}, 0
     for name, (shape, lists) in parts.items():
-        samples[name] = rows_of(name, np.stack(columns[start : start + len(lists)], axis=-1).reshape(count, *shape))
+        samples[name] = mark_rows(name, np.stack(columns[start : start + len(lists)], axis=-1).reshape(count, *shape))
         start += len(lists)
     return samples
 
@@ -82,20 +83,20 @@ def monte_carlo(count: int, seed: int, /, **bounds: Any) -> dict[str, Any]:
     for name, bound in bounds.items():
         rng = np.random.default_rng([seed, *name.encode()])
         if callable(bound):
-            samples[name] = rows_of(name, as_array(np, bound(rng, count), name, None))
+            samples[name] = mark_rows(name, as_array(np, bound(rng, count), name, None))
             continue
         if isinstance(bound, str) or not isinstance(bound, (Sequence, np.ndarray)) or len(bound) != 2:
             raise ValueError(f"{name} is {bound!r} (expected (low, high), or a function of (rng, count))")
         low, high = np.broadcast_arrays(*(as_array(np, limit, name, None) for limit in bound))
-        of_joint = name.partition(".")[0] in STATE and "." in name and low.ndim == 1  # a joint of several numbers
-        if low.ndim != rank(name) and (name in KNOWN or "." in name) and not of_joint:
-            expected = "numbers" if rank(name) == 0 else "one number for each component"
+        ranks = known_ranks(name)
+        if ranks and low.ndim not in ranks:
+            expected = "numbers" if ranks == (0,) else "one number for each component"
             raise ValueError(f"{name} has bounds of shape {low.shape} (expected {expected})")
-        samples[name] = rows_of(name, low + (high - low) * rng.random((count, *low.shape)))
+        samples[name] = mark_rows(name, low + (high - low) * rng.random((count, *low.shape)))
     return samples
 
 
-def rows_of(name: str, array: np.ndarray) -> Any:
+def mark_rows(name: str, array: np.ndarray) -> Any:
     """Rows of samples, marked as such; of states, loads, gravity and durations all arrays that are made are rows."""
     return array if name in KNOWN or name.partition(".")[0] in STATE else PerTrajectory(array)
 
@@ -109,7 +110,17 @@ def rank(name: str) -> int:
     return len(VECTORS.get(name.rpartition(".")[2], ())) if "." in name else 0
 
 
-def checked_samples(robot: Robot, samples: Mapping[str, Any], parameters: Collection[str], any_name: bool) -> Samples:
+def known_ranks(name: str) -> tuple[int, ...]:
+    """The numbers of axes that a sample may have; () for parameters and names of `vary`, which may have any."""
+    if name in KNOWN:
+        return (rank(name),)
+    word, dot, _ = name.partition(".")
+    if dot and word in STATE:  # a joint of one number, or of several
+        return (0, 1)
+    return (rank(name),) if dot and name.rpartition(".")[2] in table_keys() else ()
+
+
+def check_samples(robot: Robot, samples: Mapping[str, Any], parameters: Collection[str], any_name: bool) -> Samples:
     """All arrays as float64 with one row for each trajectory.
 
     Names may also be those of parameters of the torque function, and any others for `vary`. Arrays of these are for all
@@ -119,9 +130,11 @@ def checked_samples(robot: Robot, samples: Mapping[str, Any], parameters: Collec
         raise TypeError(
             f"the samples are {type(samples).__name__} (expected a mapping of names such as 'q0' to arrays)"
         )
+    if "robot" in samples:
+        raise ValueError("the samples have a name 'robot', which is an argument of lw.sweep (expected another name)")
     arrays: Samples = {}
     for name, value in {"qd0": np.zeros(robot.n), **samples}.items():
-        array = as_array(np, values_of(value), name, None)
+        array = as_array(np, unmark(value), name, None)
         if array.dtype.kind != "f":
             raise TypeError(f"{name} holds {array.flat[0]!r} (expected plain numbers)")
         arrays[name] = array.astype(float)
@@ -129,7 +142,7 @@ def checked_samples(robot: Robot, samples: Mapping[str, Any], parameters: Collec
     for name in marked:
         if not arrays[name].ndim:
             raise ValueError(f"{name} is marked lw.per_trajectory, and is one number (expected an array with rows)")
-    arrays = with_parts(robot, arrays, marked)
+    arrays = join_parts(robot, arrays, marked)
     if "q0" not in arrays:
         own = ", ".join(samples) or "nothing"
         raise ValueError(f"the samples have no q0 (they have {own}; expected also q0=..., such as lw.neutral(robot))")
@@ -151,7 +164,7 @@ def checked_samples(robot: Robot, samples: Mapping[str, Any], parameters: Collec
     return {name: np.broadcast_to(array, (count, *shapes[name])) for name, array in arrays.items()}
 
 
-def with_parts(robot: Robot, arrays: Samples, marked: Collection[str]) -> Samples:
+def join_parts(robot: Robot, arrays: Samples, marked: Collection[str]) -> Samples:
     """Samples of a joint's part of q0, qd0 or torque, such as qd0.base.wx or q0.link2, put into these arrays.
 
     What is not given is that of the whole array, where there is one; otherwise that of rest in the neutral
@@ -250,13 +263,22 @@ def table_names(robot: Robot) -> list[str]:
 
 def entry_names(robot: Robot) -> list[str]:
     """The entries of the robot's table that are numbers, as link1.mass."""
-    keys = (*CONVENTIONS[robot.convention].keys, "mass", "com", "inertia", *DRIVE[:3])
-    of_some = {key: key for key in joint_numbers()} | {"ratio": "coupled_to", "offset": "coupled_to"}  # and what for
+    keys = (*CONVENTIONS[robot.convention].keys, *BODY)
     names = []
     for row in robot.rows:
-        own = [key for key, needed in of_some.items() if needed in row]
-        names += [f"{row['name']}.{key}" for key in (*keys, *own)]
+        optional = [key for key, needed in optional_keys().items() if needed in row]
+        names += [f"{row['name']}.{key}" for key in (*keys, *optional)]
     return names
+
+
+def optional_keys() -> dict[str, str]:
+    """The numbers that only some rows have, each with the key that tells which rows."""
+    return {key: key for key in joint_numbers()} | {"ratio": "coupled_to", "offset": "coupled_to"}
+
+
+def table_keys() -> set[str]:
+    """The keys of all numbers that a row of some convention may have."""
+    return {*BODY, *optional_keys(), *(key for convention in CONVENTIONS.values() for key in convention.keys)}
 
 
 def table_entries(samples: Mapping[str, Any], robot: Robot) -> list[str]:
@@ -265,7 +287,7 @@ def table_entries(samples: Mapping[str, Any], robot: Robot) -> list[str]:
     return [name for name in samples if name == "gravity" or name in entries]
 
 
-def varied(robot: Robot, changes: Mapping[str, np.ndarray]) -> Robot:
+def replace_entries(robot: Robot, changes: Mapping[str, np.ndarray]) -> Robot:
     """The robot made again from its table, with other numbers in it."""
     base = robot.with_gravity(changes["gravity"].tolist()) if "gravity" in changes else robot
     if set(changes) == {"gravity"}:

@@ -12,17 +12,17 @@ import numpy as np
 
 from ..errors import SweepInterrupted
 from ..extras import import_optional
-from ..kernels.target import target_named
+from ..kernels.target import target_by_name
 from ..progress import ProgressDisplay
 from ..recording import EventRecord
 from ..robot import Robot, from_table
 from ..robot.layout import Layout
-from ..simulation.friction_steps import told_already, warn_of_options
-from .chunk import checked_engine, outcomes
+from ..simulation.friction_steps import suppress_warnings, warn_of_options
+from .chunk import check_engine, outcomes
 from .family import Vary
 from .folder import FLAT, Columns, Folder, check_kind, chunk_kind, event_records, event_table, samples_name, warn
-from .inputs import Inputs, check_effects, checked_inputs, jobs, kept_times, most_times, try_options
-from .plan import differences, plan_of, restored
+from .inputs import Inputs, check_effects, check_inputs, jobs, kept_times, most_times, try_options
+from .plan import differences, plan_of, restore_inputs
 from .samples import Samples
 
 EVERY = 5.0  # seconds between lines of progress
@@ -134,7 +134,7 @@ class Sweep:
         """Compute all chunks that are not finished, those that failed among them."""
         if isinstance(self._inputs, str):
             raise ValueError(f"{self.folder}: {self._inputs}")
-        engine = checked_engine(engine)
+        engine = check_engine(engine)
         self._folder.refuse_another(self.plan)
         self._folder.clear_abandoned(self.plan)
         defects = self._defects()
@@ -145,7 +145,7 @@ class Sweep:
         if not waiting:
             return self
         if engine is None:
-            target_named(self._inputs.options["target"]).check_there()  # an error here is no failure of a chunk
+            target_by_name(self._inputs.options["target"]).check_there()  # an error here is no failure of a chunk
         warn_of_options(self._inputs.robot, self._inputs.options)
         display, messages = ChunkProgress(progress, self.chunks, self.chunks - len(waiting)), set()
         try:
@@ -217,8 +217,7 @@ def components(
 
 def sweep(
     robot: Robot,
-    samples: Mapping[str, Any],
-    /,
+    rows: Mapping[str, Any],
     folder: str | os.PathLike[str],
     duration: float | None = None,
     *,
@@ -252,15 +251,15 @@ def sweep(
     ...     print(falls.done, falls.read()["q_end"].shape)
     [0, 1, 2] (10, 3)
     """
-    checked_engine(engine)
-    machine, target = target_named(options.get("target", "cpu")), Folder(folder)
+    check_engine(engine)
+    machine, target = target_by_name(options.get("target", "cpu")), Folder(folder)
     before = target.plan()
     if chunk is None:
         chunk = before["chunk"] if before else machine.chunk
-    inputs = checked_inputs(robot, samples, duration, chunk, keep, vary, options)
+    inputs = check_inputs(robot, rows, duration, chunk, keep, vary, options)
     plan = plan_of(inputs, chunk_kind(files, before))
     if before is None:
-        with told_already():
+        with suppress_warnings():
             try_options(inputs)
         check_effects(inputs)
         before = target.begin(plan, inputs.samples)
@@ -288,7 +287,7 @@ def open_sweep(folder: str | os.PathLike[str]) -> Sweep:
             f"{source.path / samples_name(plan)}: {reason}; the same call of lw.sweep restores it"
         ) from None
     try:
-        inputs: Inputs | str = restored(plan, samples)
+        inputs: Inputs | str = restore_inputs(plan, samples)
     except (ValueError, TypeError) as reason:
         inputs = str(reason)
     return Sweep(source, plan, samples, inputs)

@@ -50,7 +50,7 @@ def read_csv(
     table = read_table(file)
     names = canonical_names(table.where, table.names, robot)
     check_table(table, names, layout)
-    layout = layout or Layout.numbered(joints_of(names))
+    layout = layout or Layout.numbered(joint_count(names))
     columns = dict(zip(names, np.array(table.numbers(names)).T, strict=True))
     check_times_of_rows(table, columns["t"])
     words = [word for word in MOTION if layout.columns(word)[0] in columns]
@@ -149,7 +149,7 @@ def check_header(where: str, names: list[str], layout: Layout | None) -> None:
                     " degrees=True with robot=...)"
                 )
             raise FileError(f"{where}: column {name!r}{near_miss(name, known)} {expected}")
-    n = joints_of(names)
+    n = joint_count(names)
     if layout is not None and n != layout.n and n:
         without = [name for k, name in enumerate(layout.q_names, 1) if f"q{k}" not in names]
         lacking = f"; there is no position of {', '.join(without)}" if without else ""
@@ -162,7 +162,7 @@ def check_header(where: str, names: list[str], layout: Layout | None) -> None:
     missing = [name for name in wanted if name not in names]
     if missing:
         raise FileError(
-            f"{where}: column {missing[0]!r}{also_called(missing[0], layout)} is missing, of {joint_count_text(n)}"
+            f"{where}: column {missing[0]!r}{other_name(missing[0], layout)} is missing, of {joint_count_text(n)}"
             f" {expected}"
         )
     more = [name for name in names if name.startswith("q") and name not in wanted]
@@ -170,7 +170,7 @@ def check_header(where: str, names: list[str], layout: Layout | None) -> None:
         raise FileError(f"{where}: column {more[0]!r} belongs to no joint, of {n} {expected}")
 
 
-def also_called(column: str, layout: Layout | None) -> str:
+def other_name(column: str, layout: Layout | None) -> str:
     """A column by number, by the name of its joint."""
     match = COLUMN.fullmatch(column)
     return "" if match is None or layout is None else f", or '{match[1]}_{layout.v_names[int(match[2]) - 1]}',"
@@ -192,7 +192,7 @@ def check_labels(where: str, names: list[str], layout: Layout) -> None:
         raise FileError(f"{where}: column {missing[0]!r} is missing (expected {', '.join(wanted)})")
 
 
-def joints_of(names: list[str]) -> int:
+def joint_count(names: list[str]) -> int:
     return sum(re.fullmatch(r"q\d+", name) is not None for name in names)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Mapping, Sequence
 from types import NoneType
 from typing import Any, ClassVar
@@ -11,12 +12,12 @@ import numpy as np
 
 from ..control.drives import Sum, function_name
 from ..control.sampled_laws import Sampled
-from ..errors import one_of
+from ..errors import is_integer, one_of
 from ..kernels.arrays import has_attribute, on_gpu, require_finite
 from ..kernels.dispatch import DTYPES
-from ..kernels.interface import described, numpy_array
+from ..kernels.interface import describe_value, numpy_array
 from ..kernels.kernel import real_array
-from ..kernels.target import target_named
+from ..kernels.target import target_by_name
 from ..ode.registry import integrator as integrator_of
 from ..ode.rollout import RolloutCode, fixed_step_integrators
 from ..recording.recording import Recording
@@ -26,23 +27,23 @@ from ..robot.named_arrays import PerTrajectory
 from ..robot.symbols import symbols_of
 from ..tracing import Input
 from . import sampling
-from .backend import backend_for, freshly_traced
+from .backend import backend_for, trace_problem
 from .friction_steps import warn_of_long_steps
-from .parameters import check_names, parameters_of, values_of
-from .prepared import checked, prepared
-from .problem import Problem, wrong_torques
-from .rollout_inputs import refuse_exact, refuse_sampled
-from .rollouts import Options, RolloutResult, refuse_unknown, rolled_out, rollout, solver, whole
+from .parameters import check_names, parameters_of, unmark
+from .preparation import check_numbers, check_positive, prepare, sample_times
+from .problem import Problem, torque_shape_error
+from .rollout_inputs import refuse_exact_friction, refuse_sampled_laws
+from .rollouts import Options, RolloutResult, check_count, compile_rollout_code, refuse_unknown, rollout, run_rollout
 from .simulation import arguments, simulate
 from .simulation import refuse_unknown as refuse_unknown_of_simulate
-from .traced import TracedFunction, traced
+from .traced_functions import TracedFunction, trace_function
 
 SIMULATE, ROLLOUT = "lw.compile(lw.simulate, ...)", "lw.compile(lw.rollout, ...)"
 EXPECTED = (
     "expected parameters={{{name!r}: lw.Input(...)}} with the shape that one trajectory has of it, lw.Input() for a"
     " number; or numbers"
 )
-OF_A_RUN = ("q0", "qd0", "table", "wrench", "stream", "out")  # of a rollout
+RUN_ARGUMENTS = ("q0", "qd0", "table", "wrench", "stream", "out")  # of a rollout
 
 
 class CompiledMotion:
@@ -56,7 +57,7 @@ class CompiledMotion:
         self.robot, self.parameters, self.options = robot, parameters, options
         self.defaults = [name for name in parameters_of(torque) if name not in parameters]
 
-    def of_run(self, parameters: Mapping[str, Any] | None, others: Mapping[str, Any]) -> dict[str, Any]:
+    def run_options(self, parameters: Mapping[str, Any] | None, others: Mapping[str, Any]) -> dict[str, Any]:
         """The options of a run, from what it is given."""
         for name in others:
             if name in self.frozen:
@@ -75,7 +76,7 @@ class CompiledMotion:
         """The parameters that each run is given, with the shapes that one trajectory has of them."""
         return {name: value.shape for name, value in self.parameters.items() if isinstance(value, Input)}
 
-    def in_words(self, names: Sequence[str]) -> str:
+    def summary(self, names: Sequence[str]) -> str:
         needed = [f"{name} {shape}" for name, shape in self.needed.items()]
         takes = f"; parameters of a run: {', '.join(needed)}" if needed else ""
         return f"of robot {self.robot.name!r}, frozen{': ' if names else ''}{', '.join(names)}{takes}"
@@ -95,10 +96,13 @@ class CompiledSimulation(CompiledMotion):
     )
 
     def __call__(self, q0: Any, qd0: Any = None, duration: Any = None, **others: Any) -> Recording:
-        return simulate(self.robot, q0, qd0, duration, **self.of_run(others.pop("parameters", None), others))
+        options = {"duration": None, **self.run_options(others.pop("parameters", None), others)}
+        if duration is not None:
+            options["duration"] = duration
+        return simulate(self.robot, q0, qd0, **options)
 
     def __repr__(self) -> str:
-        return f"<Simulation {self.in_words([x for x in self.options if x in self.frozen and self.options[x]])}>"
+        return f"<Simulation {self.summary([x for x in self.options if x in self.frozen and self.options[x]])}>"
 
 
 def compile_simulation(robot: Robot, **options: Any) -> CompiledSimulation:
@@ -112,34 +116,49 @@ def compile_simulation(robot: Robot, **options: Any) -> CompiledSimulation:
     array([ 0.5, -0.3,  0.2])
     """
     refuse_unknown_of_simulate(options, SIMULATE)
-    target_named(options.get("target", "cpu")).check_run(options.get("threads"))
-    inspect.signature(simulate).bind(robot, None, **options)  # complains of q0
-    problem, laws = compiled_problem(robot, {**arguments(), **options})
+    target_by_name(options.get("target", "cpu")).check_run(options.get("threads"))
+    inspect.signature(simulate).bind(robot, None, **options)  # raises for q0
+    check_run_numbers({**arguments(), **options})
+    problem, laws = compile_problem(robot, {**arguments(), **options})
     parts: tuple[Any, ...] = (*([problem.torque] if problem.torque else []), *laws)
-    kept = {name: copied(value, name) for name, value in options.items()} | {"events": problem.events}
+    kept = {name: copy_numbers(value, name) for name, value in options.items()} | {"events": problem.events}
     if parts:
         kept["torque"] = Sum(parts) if len(parts) > 1 else parts[0]
-    law = sampling.parted(options.get("torque"))[0]
+    law = sampling.split_sampled_laws(options.get("torque"))[0]
     return CompiledSimulation(robot, kept.pop("parameters", None) or {}, kept, law)
 
 
-def compiled_problem(robot: Robot, options: dict[str, Any]) -> tuple[Problem, tuple[Sampled, ...]]:
+def check_run_numbers(options: Mapping[str, Any]) -> None:
+    """Check duration, steps, tolerances and samples as a run does; those that are missing may come with the run."""
+    scheme = integrator_of(options["integrator"])
+    names = ("duration", "rtol", "atol", "dt", "first_step", "max_steps")
+    given = {name: options[name] for name in names}
+    if given["duration"] is None:
+        given["duration"] = 1.0
+    if scheme.fixed and given["dt"] is None:
+        given["dt"] = 1.0
+    numbers = check_numbers(scheme, **given)
+    open_end = options["duration"] is None and not is_integer(options["samples"])
+    sample_times(options["samples"], math.inf if open_end else numbers["duration"])
+
+
+def compile_problem(robot: Robot, options: dict[str, Any]) -> tuple[Problem, tuple[Sampled, ...]]:
     """What `simulate` integrates with these options, its functions frozen and its code compiled; and sampled laws."""
-    names = [name for name in inspect.signature(prepared).parameters if name not in ("robot", "q0", "qd0")]
+    names = [name for name in inspect.signature(prepare).parameters if name not in ("robot", "q0", "qd0")]
     given = options["parameters"] or {}
     for name, value in given.items():
         if isinstance(value, PerTrajectory):
-            raise per_trajectory_too_early(name, SIMULATE)
+            raise per_trajectory_error(name, SIMULATE)
     numbers = {name: np.zeros(value.shape) if isinstance(value, Input) else value for name, value in given.items()}
     options = {**options, "parameters": numbers}
     q0 = neutral(robot) if isinstance(robot, Robot) else None  # which `prepared` refuses
-    inputs = prepared(robot, q0, None, **{name: options[name] for name in names})
-    problem = freshly_traced(inputs.problem, inputs.start, inputs.parameters, None)
+    inputs = prepare(robot, q0, None, **{name: options[name] for name in names})
+    problem = trace_problem(inputs.problem, inputs.start, inputs.parameters, None)
     integrator = integrator_of(options["integrator"])
     problem = backend_for(
-        problem, integrator, inputs.start, inputs.parameters, None, target_named(options["target"])
+        problem, integrator, inputs.start, inputs.parameters, None, target_by_name(options["target"])
     ).problem
-    return problem, sampling.frozen(inputs.laws, robot)
+    return problem, sampling.freeze_laws(inputs.laws, robot)
 
 
 class CompiledRollout(CompiledMotion):
@@ -164,44 +183,44 @@ class CompiledRollout(CompiledMotion):
         super().__init__(robot, parameters, options, torque)
         self.law = law
         self.solvers: dict[Any, RolloutCode] = {}
-        self.told = False  # whether it was said that steps are too long for friction
+        self.warned = False  # whether it was said that steps are too long for friction
         if (friction := Friction.of(options.get("friction", False))) is not None and "dt" in options:
-            symbols = {name: values_of(parameters.get(name)) for name in (symbols_of(robot) if robot.symbolic else ())}
+            symbols = {name: unmark(parameters.get(name)) for name in (symbols_of(robot) if robot.symbolic else ())}
             if all(isinstance(value, (int, float, np.ndarray)) for value in symbols.values()):
-                integrator, dt = options.get("integrator", "rk4"), checked(dt=options["dt"])["dt"]
+                integrator, dt = options.get("integrator", "rk4"), check_positive(dt=options["dt"])["dt"]
                 arrays = {name: np.asarray(value, dtype=float) for name, value in symbols.items()}
-                self.told = warn_of_long_steps(robot, friction, dt, integrator, arrays)
+                self.warned = warn_of_long_steps(robot, friction, dt, integrator, arrays)
 
     def __call__(
         self, q0: Any, qd0: Any = None, *, parameters: Mapping[str, Any] | None = None, **others: Any
     ) -> RolloutResult:
         if "torque" in others and (self.law is not None or callable(others["torque"])):
             raise TypeError(f"'torque' is frozen in {self!r} (expected it in {ROLLOUT})")
-        options = self.of_run(parameters, others)
+        options = self.run_options(parameters, others)
         refuse_unknown(others, self, Options._fields)
         if self.law is not None:
             options["torque"] = self.law
         for name in ("steps", "dt"):
             if name not in options:
                 raise TypeError(f"{name} is missing (expected {name}=..., here or in {ROLLOUT})")
-        look = None if self.told else self.look_at_friction
-        return rolled_out(self.robot, q0, qd0, Options(**options), look, self.solver)
+        look = None if self.warned else self.warn_of_friction
+        return run_rollout(self.robot, q0, qd0, Options(**options), look, self.solver)
 
     def solver(self, *key: Any) -> RolloutCode:
         """The machine code of a run, which is kept; there are few kinds."""
         found = self.solvers.get(key)
-        return self.solvers.setdefault(key, solver(*key)) if found is None else found
+        return self.solvers.setdefault(key, compile_rollout_code(*key)) if found is None else found
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "solvers": {}}  # machine code is of this process
 
-    def look_at_friction(self, *given: Any) -> None:
+    def warn_of_friction(self, *given: Any) -> None:
         """Warn once of steps that are too long."""
-        self.told = warn_of_long_steps(*given)
+        self.warned = warn_of_long_steps(*given)
 
     def __repr__(self) -> str:
         names = ["torque"] * (self.law is not None) + [name for name in self.frozen if name in self.options]
-        return f"<Rollout {self.in_words(names)}>"
+        return f"<Rollout {self.summary(names)}>"
 
     @property
     def needed(self) -> dict[str, tuple[int, ...]]:
@@ -230,71 +249,73 @@ def compile_rollout(
     <rollout of robot 'planar3': trajectories (1000,), 20 steps of 0.001 s>
     """
     require_robot(robot)
-    refuse_what_is_no_option(robot, options)
+    check_options(robot, options)
     if torque is not None and not callable(torque):
         raise TypeError(f"torque is {torque!r} (expected a torque function; constant torques are given to each run)")
-    refuse_sampled(torque)
+    refuse_sampled_laws(torque)
     if not isinstance(parameters, (Mapping, NoneType)):
-        raise TypeError(f"parameters is {described(parameters)} (expected a mapping from names to numbers or lw.Input)")
-    given = copied(parameters or {}, "parameters")
+        raise TypeError(
+            f"parameters is {describe_value(parameters)} (expected a mapping from names to numbers or lw.Input)"
+        )
+    given = copy_numbers(parameters or {}, "parameters")
     symbols = symbols_of(robot) if robot.symbolic else ()
     every = {**dict.fromkeys(symbols, Input()), **given}  # symbols are given to each run unless they have numbers here
     check_names(torque, every, robot, symbols, EXPECTED)
     for name, x in given.items():
         if isinstance(x, PerTrajectory) and name not in symbols:
-            raise per_trajectory_too_early(name, ROLLOUT)
-        if not isinstance(x, Input) and not on_gpu(values_of(x)):
-            require_finite(f"parameters: {name!r}", real_array(f"parameters: {name!r}", values_of(x), "float64"))
-    shapes = {name: x.shape if isinstance(x, Input) else np.shape(values_of(x)) for name, x in given.items()}
+            raise per_trajectory_error(name, ROLLOUT)
+        if not isinstance(x, Input) and not on_gpu(unmark(x)):
+            require_finite(f"parameters: {name!r}", real_array(f"parameters: {name!r}", unmark(x), "float64"))
+    shapes = {name: x.shape if isinstance(x, Input) else np.shape(unmark(x)) for name, x in given.items()}
     for name in symbols:
         if isinstance(given.get(name), Input) and shapes[name]:
             raise ValueError(
                 f"parameters: {name!r} has the shape {shapes[name]} (expected lw.Input(): it is a symbol of the robot)"
             )
-    law = None if torque is None else frozen_law(robot, torque, {k: v for k, v in shapes.items() if k not in symbols})
+    law = None if torque is None else trace_law(robot, torque, {k: v for k, v in shapes.items() if k not in symbols})
     return CompiledRollout(robot, law, given, options, torque)
 
 
-def frozen_law(robot: Robot, torque: Any, shapes: Mapping[str, tuple[int, ...]]) -> TracedFunction:
+def trace_law(robot: Robot, torque: Any, shapes: Mapping[str, tuple[int, ...]]) -> TracedFunction:
     """The torque function as it is now, with parameters of these shapes."""
-    law = traced(torque, robot, f"the torque function {function_name(torque)!r}", tuple(sorted(shapes.items())))
+    law = trace_function(torque, robot, f"the torque function {function_name(torque)!r}", tuple(sorted(shapes.items())))
     shape = law.program.outputs[0].shape
     if shape != (robot.n,):
-        raise wrong_torques(robot, shape, tuple(sorted(shapes.items())))
+        raise torque_shape_error(robot, shape, tuple(sorted(shapes.items())))
     return law
 
 
-def refuse_what_is_no_option(robot: Robot, options: Mapping[str, Any]) -> None:
-    known = [name for name in inspect.signature(rollout).parameters if name not in ("robot", "unknown", *OF_A_RUN)]
+def check_options(robot: Robot, options: Mapping[str, Any]) -> None:
+    known = [name for name in inspect.signature(rollout).parameters if name not in ("robot", "unknown", *RUN_ARGUMENTS)]
     for name in options:
-        if name in OF_A_RUN:
+        if name in RUN_ARGUMENTS:
             raise TypeError(f"{name!r} is not an argument of {ROLLOUT} (expected it in each run)")
     refuse_unknown(options, ROLLOUT, known)
-    target_named(options.get("target", "cpu")).check_run(options.get("threads"))
+    target_by_name(options.get("target", "cpu")).check_run(options.get("threads"))
     for name in ("steps", "every", "hold"):
         if options.get(name) is not None:
-            whole(name, options[name])
+            check_count(name, options[name])
     if "dt" in options:
-        checked(dt=options["dt"])
+        check_positive(dt=options["dt"])
     if (law := Friction.of(options.get("friction", False))) is not None:
-        refuse_exact(robot, law)
+        refuse_exact_friction(robot, law)
     one_of(options.get("integrator", "rk4"), fixed_step_integrators(), "integrator")
     one_of(options.get("dtype") or DTYPES[0], DTYPES, "dtype")
 
 
-def copied(value: Any, name: str) -> Any:
+def copy_numbers(value: Any, name: str) -> Any:
     """A NumPy copy of numbers that others may change, arrays, lists, and mappings of them; not of arrays on a GPU."""
     if isinstance(value, Mapping):
-        return {each: copied(part, f"{name}: {each!r}") for each, part in value.items()}
+        return {each: copy_numbers(part, f"{name}: {each!r}") for each, part in value.items()}
     if isinstance(value, PerTrajectory):
-        return PerTrajectory(copied(value.values, name))
+        return PerTrajectory(copy_numbers(value.values, name))
     if not isinstance(value, (list, tuple)) and (not has_attribute(value, "__array__") or on_gpu(value)):
         return value
     array = np.array(numpy_array(name, value))
     return value if array.dtype == object else array  # such as events
 
 
-def per_trajectory_too_early(name: str, function: str) -> ValueError:
+def per_trajectory_error(name: str, function: str) -> ValueError:
     """The error of numbers for each trajectory where a function is traced: how many axes a batch has is not known."""
     return ValueError(
         f"parameters: {name!r} is marked lw.per_trajectory (expected lw.Input(...) in {function}, with the shape that"

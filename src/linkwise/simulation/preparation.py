@@ -13,25 +13,25 @@ from ..api.states import States
 from ..control.events import events_of
 from ..control.sampled_laws import Sampled
 from ..errors import is_integer, is_real, near_miss
-from ..kernels.interface import described, host_array
+from ..kernels.interface import describe_value, host_array
 from ..ode.interface import Integrator
 from ..ode.trajectories import TOO_FAR
 from ..robot import Friction, Robot
 from ..robot.named_arrays import refuse_mark
 from ..robot.symbols import refuse_symbols
-from .parameters import checked_parameters
+from .parameters import check_parameters
 from .problem import Problem
-from .sampling import parted
+from .sampling import split_sampled_laws
 from .sticking import Point
 
 # The numbers of a simulation, checked: duration, tolerances, steps, and the times of the samples.
 
-MOST_STEPS = 10_000_000  # of each trajectory, unless its step is fixed
-LEAST_RTOL = 100 * float(np.finfo(float).eps)  # below that, the estimate of an error is rounding
+MAX_STEPS = 10_000_000  # of each trajectory, unless its step is fixed
+MIN_RTOL = 100 * float(np.finfo(float).eps)  # below that, the estimate of an error is rounding
 FIRST_STEP = 1e-3  # seconds; it grows tenfold a step where it is too small
 
 
-def checked_numbers(
+def check_numbers(
     scheme: Integrator,
     duration: Any,
     rtol: Any,
@@ -40,47 +40,50 @@ def checked_numbers(
     first_step: Any = None,
     max_steps: Any = None,
 ) -> dict[str, float]:
-    numbers = checked(duration=duration, rtol=rtol) | {"step": length_of_steps(scheme, dt, first_step)}
-    if numbers["rtol"] < LEAST_RTOL:
-        raise ValueError(f"rtol is {rtol!r} (expected at least {LEAST_RTOL:.3g}: less is lost in rounding)")
+    numbers = check_positive(duration=duration, rtol=rtol) | {"step": step_length(scheme, dt, first_step)}
+    if numbers["rtol"] < MIN_RTOL:
+        raise ValueError(f"rtol is {rtol!r} (expected at least {MIN_RTOL:.3g}: less is lost in rounding)")
     if max_steps is None:
-        numbers["most"], numbers["too_far"] = math.inf if scheme.fixed else MOST_STEPS, TOO_FAR
+        numbers["most"], numbers["too_far"] = math.inf if scheme.fixed else MAX_STEPS, TOO_FAR
     elif not is_integer(max_steps):
         raise TypeError(f"max_steps is {max_steps!r} (expected a whole number, or None)")
     elif max_steps < 1:
         raise ValueError(f"max_steps is {max_steps} (expected at least 1)")
     else:
         numbers["most"] = numbers["too_far"] = int(max_steps)
-    return numbers if atol is None else numbers | checked(atol=atol)
+    return numbers if atol is None else numbers | check_positive(atol=atol)
 
 
-def length_of_steps(scheme: Integrator, dt: Any, first_step: Any) -> float:
+def step_length(scheme: Integrator, dt: Any, first_step: Any) -> float:
     """Of every step, or of the first one."""
     if not scheme.fixed:
         if dt is not None:
             raise ValueError(
-                f"integrator {scheme.name!r} chooses the length of its steps, so dt has no meaning (expected"
-                " first_step= for the first one, or integrator='rk4', whose steps all have the length dt)"
+                f"integrator {scheme.name!r} chooses the length of its steps, dt=... is for others (expected"
+                ' first_step=..., its first one, or integrator="rk4" with dt=...)'
             )
-        return FIRST_STEP if first_step is None else checked(first_step=first_step)["first_step"]
+        return FIRST_STEP if first_step is None else check_positive(first_step=first_step)["first_step"]
     if first_step is not None:
-        raise ValueError(f"integrator {scheme.name!r} makes steps of one length (expected dt=, and no first_step)")
+        raise ValueError(f"integrator {scheme.name!r} makes steps of one length (expected dt=..., not first_step=...)")
     if dt is None:
         raise ValueError(f"integrator {scheme.name!r} makes steps of one length (expected dt=..., in seconds)")
-    return checked(dt=dt)["dt"]
+    return check_positive(dt=dt)["dt"]
 
 
 def refuse_others(names: Iterable[str], function: object, known: Sequence[str]) -> None:
-    """Raise an error for a name that is none of these arguments of a function."""
+    """Raise a TypeError that suggests another name if one of these is not an argument of the function."""
     for name in names:
+        if name in known:
+            continue
         if name == "step":
-            expected = "dt: seconds, the length of every step" + "; or first_step" * ("first_step" in known)
+            expected = "dt: seconds, the length of every step"
+            if "first_step" in known:
+                expected += "; or first_step with an integrator that adapts its steps"
             raise TypeError(f"{function} has no argument 'step' (expected {expected})")
-        if name not in known:
-            raise TypeError(f"{function} has no argument {name!r}{near_miss(name, known)} (it has {', '.join(known)})")
+        raise TypeError(f"{function} has no argument {name!r}{near_miss(name, known)} (it has {', '.join(known)})")
 
 
-def checked(**numbers: Any) -> dict[str, float]:
+def check_positive(**numbers: Any) -> dict[str, float]:
     positive = {}
     for name, value in numbers.items():
         if not is_real(value):
@@ -110,7 +113,7 @@ def even_times(samples: int, end: float) -> np.ndarray:
     return np.linspace(0.0, end, samples)
 
 
-class Prepared(NamedTuple):
+class SimulationInputs(NamedTuple):
     """What is integrated, and from where."""
 
     problem: Problem
@@ -123,7 +126,7 @@ class Prepared(NamedTuple):
     laws: tuple[Sampled, ...]  # those that are sampled
 
 
-def prepared(
+def prepare(
     robot: Robot,
     q0: Any,
     qd0: Any,
@@ -136,8 +139,8 @@ def prepared(
     method: str | None,
     events: Any,
     parameters: Mapping[str, Any] | None,
-) -> Prepared:
-    torque, laws = parted(torque)
+) -> SimulationInputs:
+    torque, laws = split_sampled_laws(torque)
     function = torque if callable(torque) else None
     arrays = {"q0": q0, "qd0": np.zeros(robot.n) if qd0 is None and isinstance(robot, Robot) else qd0}
     if torque is not None and function is None:
@@ -147,10 +150,10 @@ def prepared(
     refuse_symbols(robot)
     for name, array in states.arrays.items():
         if array.dtype.kind != "f":
-            raise TypeError(f"{name} is {described(array.flat[0])} (expected plain numbers)")
+            raise TypeError(f"{name} is {describe_value(array.flat[0])} (expected plain numbers)")
     batch, count = states.batch, math.prod(states.batch)
     full = {name: states.expanded_copy(name) for name in states.arrays}
-    own = checked_parameters(torque, parameters, batch)
+    own = check_parameters(torque, parameters, batch)
     problem = Problem(
         robot,
         function,
@@ -168,7 +171,7 @@ def prepared(
     if problem.sticking is not None:
         columns.append(np.zeros((*batch, robot.n + 1)))  # modes of the joints, and since when
     rows = [x.reshape(count, math.prod(x.shape[len(batch) :])) for x in (*columns, *own.values())]
-    return Prepared(
+    return SimulationInputs(
         problem,
         batch,
         problem.initial(full["q0"], full["qd0"]).reshape(count, problem.size),

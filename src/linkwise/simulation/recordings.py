@@ -23,9 +23,9 @@ from ..ode.trajectories import (
 )
 from ..recording.recording import STATUS, End, EventRecord, Recording
 from .integration import Run
-from .parameters import called
+from .parameters import call_torque
 from .problem import Problem
-from .traced import TracedFunction
+from .traced_functions import TracedFunction
 
 CODES = DONE, RUNNING, STEP_TOO_SMALL, NOT_FINITE, STOPPED, TOO_MANY_STEPS, CHATTERING
 STATUS_OF = dict(zip(CODES, STATUS, strict=True))
@@ -44,14 +44,14 @@ REMEDIES = {
 }
 
 
-def beside_duration(h: float, duration: float) -> str:
+def duration_hint(h: float, duration: float) -> str:
     """Where a step is too small only because there is so much time to simulate."""
     if not h < SHORTEST_AT_0 * duration:
         return ""
     return f", below {SHORTEST_AT_0:g} of the {duration:g} s to simulate (expected a shorter duration)"
 
 
-def reason(problem: Problem, parameters: np.ndarray, trajectories: Trajectories, recording: Recording) -> str:
+def failure_message(problem: Problem, parameters: np.ndarray, trajectories: Trajectories, recording: Recording) -> str:
     """Why a trajectory ended early: the joint, the time and the state."""
     robot, status, h = problem.robot, int(trajectories.status[0]), float(trajectories.h[0])
     q, v = problem.split(trajectories.y[0])
@@ -74,7 +74,7 @@ def reason(problem: Problem, parameters: np.ndarray, trajectories: Trajectories,
     tried = int(trajectories.steps[0] + trajectories.rejected[0])
     what = {
         NOT_FINITE: "a number is no longer finite",
-        STEP_TOO_SMALL: f"the step shrank to {h:.3g} s{beside_duration(h, float(recording.t[-1]))}",
+        STEP_TOO_SMALL: f"the step shrank to {h:.3g} s{duration_hint(h, float(recording.t[-1]))}",
         TOO_MANY_STEPS: f"{tried} steps were tried, as many as max_steps allows, the last of {h:.3g} s",
         CHATTERING: f"in {WINDOW} steps of about {h:.3g} s the direction kept reversing; the end is out of reach",
         RUNNING: "it was stopped",
@@ -88,7 +88,7 @@ def reason(problem: Problem, parameters: np.ndarray, trajectories: Trajectories,
 
 
 @dataclass(frozen=True)
-class Acting:
+class AppliedTorques:
     """What acted in a simulation, to compute torques and accelerations at its samples."""
 
     problem: Problem
@@ -115,12 +115,12 @@ class Acting:
             for name, array in self.own.items()
         }
         if isinstance(problem.torque, TracedFunction):
-            torques[reached] += problem.torque.at(*states, own)
+            torques[reached] += problem.torque.values_at(*states, own)
         else:
             every = enumerate(zip(states[0].tolist(), *states[1:], strict=True))
             rows = [(*row, {name: array[k] for name, array in own.items()}) for k, row in every]
             # copied row by row: the function may write all its results to one array
-            given = [np.array(called(problem.torque, problem.robot, *row), dtype=float) for row in rows]
+            given = [np.array(call_torque(problem.torque, problem.robot, *row), dtype=float) for row in rows]
             torques[reached] += np.array(given)
         return torques
 
@@ -134,8 +134,8 @@ class Acting:
         return np.asarray(forward_dynamics(self.problem.robot, q, qd, tau - drag, wrench, point=self.point))
 
 
-def recorded(
-    acting: Acting,
+def make_recording(
+    acting: AppliedTorques,
     batch: tuple[int, ...],
     times: np.ndarray,
     run: Run,
@@ -164,13 +164,13 @@ def recorded(
         work=work,
         heat=heat,
         acting=acting,
-        events=shaped_list(records, batch) if problem.events else (),
-        end=end_of(problem, now.y.copy().reshape((*batch, problem.size))),
+        events=nest(records, batch) if problem.events else (),
+        end=end_state(problem, now.y.copy().reshape((*batch, problem.size))),
         **each,
     )
 
 
-def end_of(problem: Problem, y: np.ndarray) -> End:
+def end_state(problem: Problem, y: np.ndarray) -> End:
     (q, v), rest = problem.split(y), problem.rest
     work_heat = (y[..., rest], y[..., rest + 1]) if problem.has_energy_balance else (None, None)
     return End(problem.normalized(q), problem.rates(q, v), *work_heat)
@@ -186,9 +186,9 @@ def event_records(problem: Problem, now: Trajectories, k: int) -> tuple[EventRec
     return tuple(records)
 
 
-def shaped_list(values: list[Any], batch: tuple[int, ...]) -> Any:
+def nest(values: list[Any], batch: tuple[int, ...]) -> Any:
     """Nested tuples of the batch's shape."""
     if not batch:
         return values[0]
     size = len(values) // batch[0] if batch[0] else 0
-    return tuple(shaped_list(values[i * size : (i + 1) * size], batch[1:]) for i in range(batch[0]))
+    return tuple(nest(values[i * size : (i + 1) * size], batch[1:]) for i in range(batch[0]))

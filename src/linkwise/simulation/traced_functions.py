@@ -23,7 +23,7 @@ from ..lazy import cached_property
 from ..robot import Robot
 from ..tracing import Input, trace
 from ..tracing.tracing import prefer_fewest
-from .parameters import NONE, PREFIX, called, without_prefix
+from .parameters import NONE, PREFIX, call_torque, strip_prefix
 
 BLOCK = 4_000_000  # numbers that are held at once where many states are evaluated
 Shapes = tuple[tuple[str, tuple[int, ...]], ...]  # of parameters, by name
@@ -42,11 +42,11 @@ class TracedFunction:
     def __call__(self, robot: Robot, t: Any, q: Any, qd: Any, /, **own: Any) -> Any:
         if isinstance(t, Node):
             flat = {PREFIX + name: np.ravel(np.array(value, dtype=object)) for name, value in own.items()}
-            return self.replayed(t, {"q": q, "qd": qd, **flat})
+            return self.replay(t, {"q": q, "qd": qd, **flat})
         rows = {name: np.asarray(value)[None] for name, value in own.items()}
-        return self.at(np.array([t], dtype=float), np.asarray(q)[None], np.asarray(qd)[None], rows)[0]
+        return self.values_at(np.array([t], dtype=float), np.asarray(q)[None], np.asarray(qd)[None], rows)[0]
 
-    def replayed(self, t: Node, arrays: dict[str, Any]) -> np.ndarray:
+    def replay(self, t: Node, arrays: dict[str, Any]) -> np.ndarray:
         """The same operations on nodes of another graph; symbols of the robot are inputs there, by the same name."""
         value: dict[int, Any] = {}
         for node in self.program.nodes:
@@ -62,7 +62,9 @@ class TracedFunction:
         result[:] = [value[node.index] for node in self.program.results[0]]
         return result.reshape(self.program.outputs[0].shape)
 
-    def at(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray, own: Mapping[str, np.ndarray] = NONE) -> np.ndarray:
+    def values_at(
+        self, t: np.ndarray, q: np.ndarray, qd: np.ndarray, own: Mapping[str, np.ndarray] = NONE
+    ) -> np.ndarray:
         """The values at many states: t (count,), q and qd (count, n), and parameters (count, ...)."""
         inputs = {"t": t, "q": q, "qd": qd, **{PREFIX + name: array for name, array in own.items()}}
         arrays = [inputs[port.name] for port in self.program.inputs]
@@ -75,7 +77,7 @@ class TracedFunction:
     def fingerprint(self) -> tuple[Any, ...]:
         """All that the program computes: operations in order, with their operands and numbers, inputs and results."""
         order = {node.index: k for k, node in enumerate(self.program.nodes)}
-        nodes = tuple((n.op, exact(n), *(order[a.index] for a in n.args)) for n in self.program.nodes)
+        nodes = tuple((n.op, exact_payload(n), *(order[a.index] for a in n.args)) for n in self.program.nodes)
         results = tuple(tuple(order[node.index] for node in result) for result in self.program.results)
         return nodes, self.program.inputs, tuple(port.shape for port in self.program.outputs), results
 
@@ -93,7 +95,7 @@ class TracedFunction:
         return f"<{self.__name__}, as it was traced>"
 
 
-def traced(function: Callable[..., Any], robot: Robot, what: str, own: Shapes = ()) -> TracedFunction:
+def trace_function(function: Callable[..., Any], robot: Robot, what: str, own: Shapes = ()) -> TracedFunction:
     """The function as it is now; `what` it is, for the message where it cannot be traced.
 
     `own` are the parameters that it is to have as inputs, with their shapes.
@@ -102,26 +104,26 @@ def traced(function: Callable[..., Any], robot: Robot, what: str, own: Shapes = 
         return function
 
     def values(robot: Robot, t: Any, q: Any, qd: Any, **parameters: Any) -> np.ndarray:
-        return np.asarray(called(function, robot, t, q, qd, without_prefix(parameters)))
+        return np.asarray(call_torque(function, robot, t, q, qd, strip_prefix(parameters)))
 
     try:
         with prefer_fewest():
             inputs: dict[str, Any] = {PREFIX + name: Input(*shape) for name, shape in own}
             program = trace(values, robot, t=Input(), q=Input(robot.nq), qd=Input(robot.n), **inputs)
     except Exception as error:  # of any kind: a call with numbers tells whether it is a mistake in the function
-        shapes = f"; {shapes_in_words(own)}" if own and isinstance(error, ValueError) else ""
+        shapes = f"; {describe_shapes(own)}" if own and isinstance(error, ValueError) else ""
         message = f"{what} cannot be traced{user_line(error)}: {message_of(error)}{shapes}"
         raise UntraceableFunctionError(message) from error
     return TracedFunction(program, function_name(function), tuple(name for name, _ in own))
 
 
-def shapes_in_words(own: Shapes) -> str:
+def describe_shapes(own: Shapes) -> str:
     """The parameters and their shapes, for messages."""
     shapes = ", ".join(f"{name} {shape}" for name, shape in own)
     return f"a trajectory has {shapes}; an array is for all trajectories, unless it is lw.per_trajectory(array)"
 
 
-def exact(node: Node) -> Any:
+def exact_payload(node: Node) -> Any:
     """What a node holds, with numbers by their bits: 0.0 and -0.0 are equal and give different results."""
     return node.payload.hex() if node.op == "const" else node.payload
 

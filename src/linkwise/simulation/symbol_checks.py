@@ -24,7 +24,7 @@ NOT_NEGATIVE = ("mass", *DRIVE[:3])
 Place = tuple[int, str]  # of an entry: row and key
 
 
-def refuse_impossible(robot: Robot, values: Mapping[str, np.ndarray]) -> None:
+def refuse_inconsistent_values(robot: Robot, values: Mapping[str, np.ndarray]) -> None:
     """Raise an error if the entries of a trajectory are not physically consistent.
 
     `values` are those of the symbols that are known; entries that depend on others are NaN, and not looked at. Values
@@ -33,14 +33,14 @@ def refuse_impossible(robot: Robot, values: Mapping[str, np.ndarray]) -> None:
     last = last_values(robot)[0]
     if last.keys() == values.keys() and all(np.array_equal(array, last[name]) for name, array in values.items()):
         return
-    places = not_negative(robot)
+    places = nonnegative_entries(robot)
     if places:
-        entries = evaluated(program_of_entries(robot), values)
+        entries = evaluate_for_values(program_of_entries(robot), values)
         if (entries < 0.0).any():
             refuse_negative(robot, places, entries)
-    places = of_tensors(robot)
+    places = tensor_entries(robot)
     if places:
-        least = evaluated(program_of_minors(robot), values)
+        least = evaluate_for_values(program_of_minors(robot), values)
         everything_known = len(values) == len(symbols_of(robot))
         suspects = np.argwhere((least < 0.0) | (not everything_known))
         if len(suspects):
@@ -61,19 +61,19 @@ def refuse_negative(robot: Robot, places: list[Place], entries: np.ndarray) -> N
         if len(negative):
             where = negative[0].tolist()
             raise ValueError(
-                f"parameters: {key} of link {robot.rows[row]['name']!r} is {entries[(*where, k)]}{which(where)}"
-                " (expected a number that is not negative)"
+                f"parameters: {key} of link {robot.rows[row]['name']!r} is {entries[(*where, k)]}"
+                f"{trajectory_text(where)} (expected a number that is not negative)"
             )
 
 
 def refuse_tensors(robot: Robot, places: list[Place], values: Mapping[str, np.ndarray], suspects: np.ndarray) -> None:
     batch = np.broadcast_shapes(*(array.shape for array in values.values()))
     own = {name: np.broadcast_to(array, batch)[tuple(suspects.T)].ravel() for name, array in values.items()}
-    tensors, size = evaluated(program_of_tensors(robot), own), table_size(robot.rows)
+    tensors, size = evaluate_for_values(program_of_tensors(robot), own), table_size(robot.rows)
     tensors = tensors.reshape(-1, len(places), 3, 3)
     tensors = np.where(np.isfinite(tensors).all(axis=(2, 3), keepdims=True), tensors, 0.0)
     for k, (row, key) in enumerate(places):
-        for m in np.flatnonzero(invalid(tensors[:, k])).tolist():
+        for m in np.flatnonzero(inconsistent_tensors(tensors[:, k])).tolist():
             numbers = tensors[m, k]
             asymmetric = np.abs(numbers - numbers.T).max() > TENSOR * np.abs(numbers).max()
             problem = (
@@ -82,11 +82,11 @@ def refuse_tensors(robot: Robot, places: list[Place], values: Mapping[str, np.nd
                 else inconsistency_of_inertia(tuple(map(tuple, numbers.tolist())), RESIDUE * size.length**2 * size.mass)
             )
             if problem:
-                where = which(suspects[m].tolist())
+                where = trajectory_text(suspects[m].tolist())
                 raise ValueError(f"parameters: {key} of link {robot.rows[row]['name']!r} {problem}{where}")
 
 
-def invalid(tensors: np.ndarray) -> np.ndarray:
+def inconsistent_tensors(tensors: np.ndarray) -> np.ndarray:
     """Tensors (count, 3, 3) that are not physically consistent, by their principal moments; borderline ones too."""
     slack = 0.5 * TENSOR * np.abs(tensors).max(axis=(1, 2))
     small, middle, large = np.linalg.eigvalsh(tensors).T
@@ -111,12 +111,12 @@ def minors(tensor: Any) -> list[Any]:
     return [x, y, z, x * y - d * d, x * z - e * e, y * z - f * f, whole, *symmetric]
 
 
-def which(where: list[int]) -> str:
+def trajectory_text(where: list[int]) -> str:
     return f" for trajectory {where}" if where else ""
 
 
 @PerRobot
-def not_negative(robot: Robot) -> list[Place]:
+def nonnegative_entries(robot: Robot) -> list[Place]:
     """Entries of symbols that may not be negative."""
     return [
         (k, key)
@@ -127,7 +127,7 @@ def not_negative(robot: Robot) -> list[Place]:
 
 
 @PerRobot
-def of_tensors(robot: Robot) -> list[Place]:
+def tensor_entries(robot: Robot) -> list[Place]:
     """Tensors with symbols."""
     return [
         (k, "inertia")
@@ -142,20 +142,20 @@ def entries_at(places: list[Place], robot: Any) -> Any:
 
 @PerRobot
 def program_of_entries(robot: Robot) -> Program:
-    return trace(lambda bound: entries_at(not_negative(robot), bound), robot)
+    return trace(lambda bound: entries_at(nonnegative_entries(robot), bound), robot)
 
 
 @PerRobot
 def program_of_tensors(robot: Robot) -> Program:
-    return trace(lambda bound: entries_at(of_tensors(robot), bound), robot)
+    return trace(lambda bound: entries_at(tensor_entries(robot), bound), robot)
 
 
 @PerRobot
 def program_of_minors(robot: Robot) -> Program:
-    return trace(lambda bound: least_minor(of_tensors(robot), bound), robot)
+    return trace(lambda bound: least_minor(tensor_entries(robot), bound), robot)
 
 
-def evaluated(program: Program, values: Mapping[str, np.ndarray]) -> np.ndarray:
+def evaluate_for_values(program: Program, values: Mapping[str, np.ndarray]) -> np.ndarray:
     """The program for each trajectory, whose symbols have these values."""
     arrays = np.broadcast_arrays(*(values.get(port.name, np.nan) for port in program.inputs))
     with np.errstate(all="ignore"):
