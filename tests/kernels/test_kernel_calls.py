@@ -214,10 +214,10 @@ def test_wrong_out_is_refused_and_left_alone(dtype: str) -> None:
         with pytest.raises(ValueError, match=rf"^out is .*\(expected a NumPy array of {dtype}, \(4, 3\)\)"):
             made(*given, out=out)
         assert not isinstance(out, np.ndarray) or not out.any()
-    with pytest.raises(ValueError, match=r"^out cannot be written to"):
+    with raises(ValueError, "out", "written"):
         made(*given, out=fixed)
     single = fixed[0]
-    with pytest.raises(ValueError, match=r"^out cannot be written to"):
+    with raises(ValueError, "out", "written"):
         made(*(a[0] for a in given), out=single)
     assert not fixed.any()
 
