@@ -235,7 +235,7 @@ INCLUDES = {
     'file="empty.xml"': "empty.xml | elements",
     'file="bad.xml"': "bad.xml:2: | XML",
     'file="wrong.xml"': "wrong.xml:3: <option>: bad format in attribute 'gravity'",
-    f'file="{"x" * 5000}.xml"': '<include> | file',  # no such file, or a name that is too long
+    f'file="{"x" * 5000}.xml"': "<include> | file",  # no such file, or a name that is too long
     'flie="a.xml"': "flie | <include> | 'file'",
     "": "file | missing",
 }
