@@ -241,7 +241,7 @@ def test_all_methods_scale(mass: float, length: float) -> None:
 
 # motions
 
-SMALL_MOTION = "small beside the default atol"
+SMALL_MOTION = "default atol.*atol=..."
 
 
 def stage(size: float = 0.0, mass: float = 1.0) -> lw.Robot:

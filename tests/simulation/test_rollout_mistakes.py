@@ -203,7 +203,7 @@ def test_the_shapes_of_parameters_are_told() -> None:
         lw.rollout(PLANAR, ZEROS, **START, torque=law, parameters=given)
     with raises(ValueError, "(2,)", "(3,)", "kd ()", "kp (2,)", "lw.per_trajectory(array)") as caught:
         lw.simulate(PLANAR, ZEROS, duration=1e-3, torque=law, parameters=given)
-    assert "a trajectory has kd (), kp (2,)" in str(caught.value)
+    assert "kd (), kp (2,)" in str(caught.value)
 
 
 # arrays

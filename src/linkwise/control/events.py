@@ -12,6 +12,7 @@ from ..api.torque_functions import check_arguments
 from ..robot import Robot, require_robot
 from ..spatial import add, mul
 
+EventFunction = Callable[..., Any]  # event(robot, t, q, qd), one number
 MAX_EVENTS = 50  # of one simulation: each is a bit of a float
 
 

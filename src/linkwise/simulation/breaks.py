@@ -1,10 +1,9 @@
-"""Times at which the right-hand side changes its formula, such as the end of a trajectory that a controller follows.
+"""Breaks: times at which the right-hand side changes its formula, such as the end of a tracked trajectory.
 
-There accelerations jump, and a long step could leap over a motion that is short. The times are known beforehand: they
-are where the selects of the torque function that look at a line in t, a t + b, change over, and where np.where, np.clip
-and the like compare two such lines. The numbers a and b may
-hold parameters, which each trajectory has for itself. So an integrator ends a step just before each such time, makes
-one across it that is as short as digits allow, and restarts after it.
+Accelerations jump there, and a long step could skip a short motion. The times are known before the integration: a
+select of the torque function switches where its condition, a line a t + b, is zero, and np.where, np.clip and others
+switch where two such lines meet. The numbers a and b may depend on parameters, and so differ between trajectories. An
+integrator ends a step just before each break, makes the shortest possible step across it, and restarts after it.
 """
 
 from __future__ import annotations
@@ -23,15 +22,15 @@ from .problem import Problem
 from .traced_functions import TracedFunction
 
 Number = Any  # a float, or one for each trajectory
-Line = tuple[Number | None, Number]  # slope and offset of a node that is slope · t + offset; None: it is constant
-Group = tuple[np.ndarray, tuple[float, ...]]  # trajectories, and their breaks in order
-ULPS = 4  # how far on either side of a break steps end
+Line = tuple[Number | None, Number]  # slope and offset of a node slope · t + offset; None: constant
+Group = tuple[np.ndarray, tuple[float, ...]]  # trajectories and their sorted breaks
+ULPS = 4  # distance of the ends of steps from a break
 
 
 def breaks_of(problem: Problem, start: np.ndarray, parameters: np.ndarray) -> list[Group]:
-    """The trajectories in groups that have the same breaks; no groups where there are none.
+    """The trajectories in groups with the same breaks; no groups if there are no breaks.
 
-    A function that was not traced is called once with a time that has no value; none are known if it looks at it.
+    A function that was not traced is called once with a node as its time. If that fails its breaks are unknown.
     """
     if problem.torque is None or not len(start):
         return []
@@ -42,8 +41,8 @@ def breaks_of(problem: Problem, start: np.ndarray, parameters: np.ndarray) -> li
             for position in range(column.stop - column.start)
         }
         return group_by_times(break_times(problem.torque.program.nodes, known), len(start))
-    own = [column for name, column in problem.columns.items() if name.startswith(PREFIX)]
-    rows = np.concatenate([parameters[:, :0], *(parameters[:, column] for column in own)], axis=1)
+    columns = [column for name, column in problem.columns.items() if name.startswith(PREFIX)]
+    rows = np.concatenate([parameters[:, :0], *(parameters[:, column] for column in columns)], axis=1)
     _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
     rows_with: dict[tuple[float, ...], list[int]] = {}
     for row, k in enumerate(first.tolist()):
@@ -57,18 +56,18 @@ def probe_breaks(problem: Problem, start: np.ndarray, parameters: np.ndarray) ->
     assert problem.torque is not None
     q, v = (part.copy() for part in problem.split(start))
     by_name = problem.parameters_by_name(parameters)
-    own = {name: by_name[PREFIX + name] for name, _ in problem.torque_parameters}
+    values = {name: by_name[PREFIX + name] for name, _ in problem.torque_parameters}
     try:
         with np.errstate(all="ignore"):
             qd = np.asarray(problem.rates(q, v))
-            call_torque(problem.torque, problem.robot, graph.input("t"), q, qd, own)
-    except Exception:  # of any kind: the function expects a number for t, and may do anything with a node
+            call_torque(problem.torque, problem.robot, graph.input("t"), q, qd, values)
+    except Exception:  # of any kind: the function expects a number for t
         return ()
     return group_by_times(break_times(graph.nodes, {}), 1)[0][1]
 
 
 def break_times(nodes: Iterable[Node], known: Mapping[tuple[str, int], Number], time: str = "t") -> list[Number]:
-    """The times at which some select changes over, whatever the state is; infinite where there is none."""
+    """The times at which some select switches in every state; infinite for lines without a zero."""
     lines: dict[int, Line] = {}
     times: dict[int, Number] = {}
     for node in nodes:
@@ -105,7 +104,7 @@ def line_of(node: Node, lines: dict[int, Line], known: Mapping[tuple[str, int], 
 
 
 def collect_roots(node: Node, lines: dict[int, Line], times: dict[int, Number]) -> None:
-    """Where a line in t is zero; of a select of such lines, where any of them is."""
+    """Add the time at which a line in t is zero; of a select of lines, the times of all."""
     if node.index in lines:
         if lines[node.index][0] is not None:
             times[node.index] = zero_time(lines[node.index])
@@ -115,7 +114,7 @@ def collect_roots(node: Node, lines: dict[int, Line], times: dict[int, Number]) 
 
 
 def collect_meeting(node: Node, lines: dict[int, Line], times: dict[int, Number]) -> None:
-    """Where the two lines in t meet that a node compares."""
+    """Add the time at which the two lines in t that a node compares meet."""
     if all(operand.index in lines for operand in node.args[:2]):
         (a, b), (c, d) = (lines[operand.index] for operand in node.args[:2])
         if a is not None or c is not None:
@@ -123,7 +122,7 @@ def collect_meeting(node: Node, lines: dict[int, Line], times: dict[int, Number]
 
 
 def zero_time(line: Line) -> Number:
-    """Where a line is zero; infinite where it nowhere is."""
+    """The time at which a line is zero; infinite if there is none."""
     slope, offset = 0.0 if line[0] is None else line[0], line[1]
     with np.errstate(all="ignore"):
         time = np.divide(np.negative(offset), slope)
@@ -131,7 +130,7 @@ def zero_time(line: Line) -> Number:
 
 
 def group_by_times(times: list[Number], count: int) -> list[Group]:
-    """Trajectories with the same times, each of which is one for all or one for each."""
+    """The trajectories in groups with the same times. A time is one number, or one for each trajectory."""
     if all(np.ndim(time) == 0 for time in times):
         return [(np.arange(count), tuple(sorted({float(time) for time in times if time < math.inf})))]
     table = np.sort(np.stack([np.broadcast_to(time, (count,)) for time in times], axis=1), axis=1)
@@ -143,7 +142,7 @@ def group_by_times(times: list[Number], count: int) -> list[Group]:
 def integrate_across_breaks(
     trajectories: Trajectories, groups: list[Group], end: float, first_step: float, integrate: Callable[[float], None]
 ) -> None:
-    """`integrate(until)` up to the end, by way of the breaks, for the trajectories that are not there yet."""
+    """Call `integrate(until)` from break to break up to the end, for the trajectories that are still running."""
     if not any(times for _, times in groups):
         integrate(end)
         return
@@ -165,30 +164,30 @@ def integrate_group(
     first_step: float,
     integrate: Callable[[float], None],
 ) -> None:
-    own = np.zeros(len(trajectories.t), dtype=bool)
-    own[which] = True
+    selected = np.zeros(len(trajectories.t), dtype=bool)
+    selected[which] = True
     try:
         for time in times:
             before, after = (time + sign * ULPS * math.ulp(time) for sign in (-1, 1))
             if not 0.0 < before < after < end:
                 continue
-            advance_selected(trajectories, own, before, integrate)
-            at_break = own & (trajectories.status == DONE) & (trajectories.t == before)
-            advance_selected(trajectories, own, after, integrate)
-            # a jump too high for the error allowed: digits end here
+            advance_selected(trajectories, selected, before, integrate)
+            at_break = selected & (trajectories.status == DONE) & (trajectories.t == before)
+            advance_selected(trajectories, selected, after, integrate)
+            # the jump exceeds the tolerance even in the shortest step: accept it
             across = (trajectories.t >= before) & (trajectories.t < after)
-            refused = own & across & (trajectories.status == STEP_TOO_SMALL)
+            refused = selected & across & (trajectories.status == STEP_TOO_SMALL)
             trajectories.t[refused], trajectories.status[refused] = after, DONE
             trajectories.restart(at_break, first_step)
-        advance_selected(trajectories, own, end, integrate)
+        advance_selected(trajectories, selected, end, integrate)
     finally:
-        trajectories.status[own & (trajectories.status == DONE) & (trajectories.t < end)] = RUNNING
+        trajectories.status[selected & (trajectories.status == DONE) & (trajectories.t < end)] = RUNNING
 
 
 def advance_selected(
-    trajectories: Trajectories, own: np.ndarray, until: float, integrate: Callable[[float], None]
+    trajectories: Trajectories, selected: np.ndarray, until: float, integrate: Callable[[float], None]
 ) -> None:
-    going = own & ((trajectories.status == RUNNING) | (trajectories.status == DONE))
+    going = selected & ((trajectories.status == RUNNING) | (trajectories.status == DONE))
     trajectories.status[going] = np.where(trajectories.t[going] < until, RUNNING, DONE)
     if (trajectories.status == RUNNING).any():
         integrate(until)

@@ -1,10 +1,11 @@
-"""`lw.compile(lw.simulate, ...)` and `lw.compile(lw.rollout, ...)`: what acts is traced once, for many short runs."""
+"""`lw.compile(lw.simulate, ...)` and `lw.compile(lw.rollout, ...)`: functions are traced once, for many short runs."""
 
 from __future__ import annotations
 
 import inspect
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import NoneType
 from typing import Any, ClassVar
 
@@ -26,9 +27,11 @@ from ..robot.configurations import neutral
 from ..robot.named_arrays import PerTrajectory
 from ..robot.symbols import symbols_of
 from ..tracing import Input
+from ..trajectories.torque_history import TorqueHistory
 from . import sampling
 from .backend import backend_for, trace_problem
 from .friction_steps import warn_of_long_steps
+from .histories import history_or_torque
 from .parameters import check_names, parameters_of, unmark
 from .preparation import check_numbers, check_positive, prepare, sample_times
 from .problem import Problem, torque_shape_error
@@ -47,18 +50,18 @@ RUN_ARGUMENTS = ("q0", "qd0", "table", "wrench", "stream", "out")  # of a rollou
 
 
 class CompiledMotion:
-    """What is frozen, and what each run is given."""
+    """A robot with frozen options, and the parameters that each run needs."""
 
-    function: ClassVar[str]  # how it is made
+    function: ClassVar[str]  # the call that makes it
     frozen: ClassVar[Sequence[str]]  # options that a run cannot change
 
     def __init__(self, robot: Robot, parameters: Mapping[str, Any], options: Mapping[str, Any], torque: Any) -> None:
-        """Parameters of the torque function that are not named keep their defaults."""
+        """Parameters of the torque function that are not given keep their defaults."""
         self.robot, self.parameters, self.options = robot, parameters, options
         self.defaults = [name for name in parameters_of(torque) if name not in parameters]
 
     def run_options(self, parameters: Mapping[str, Any] | None, others: Mapping[str, Any]) -> dict[str, Any]:
-        """The options of a run, from what it is given."""
+        """The options of a run: the frozen ones and its own."""
         for name in others:
             if name in self.frozen:
                 raise TypeError(f"{name!r} is frozen in {self!r} (expected it in {self.function})")
@@ -73,7 +76,7 @@ class CompiledMotion:
 
     @property
     def needed(self) -> dict[str, tuple[int, ...]]:
-        """The parameters that each run is given, with the shapes that one trajectory has of them."""
+        """The parameters that each run needs, with their shapes for one trajectory."""
         return {name: value.shape for name, value in self.parameters.items() if isinstance(value, Input)}
 
     def summary(self, names: Sequence[str]) -> str:
@@ -83,16 +86,16 @@ class CompiledMotion:
 
 
 class CompiledSimulation(CompiledMotion):
-    """`run(q0, qd0, duration)`: as `lw.simulate`, with torque and event functions frozen as they were.
+    """A simulation with frozen torque and event functions: run(q0, qd0, duration) returns a `Recording`.
 
-    Whatever those functions read, globals, attributes or lists, was read once, when this was made, and arrays were
-    copied. `samples`, `rtol` and the other numbers may be given again for each run.
+    Globals, attributes and lists that the functions use were read once, when this was made, and arrays were copied.
+    Each run may have its own `duration`, `samples`, `rtol`, steps and `parameters`.
     """
 
     function = SIMULATE
     frozen = (
-        *("torque", "wrench", "point", "friction", "coordinates", "method", "integrator", "events", "compiled"),
-        "target",
+        *("torque", "interpolation", "wrench", "point", "friction", "coordinates", "method", "integrator", "events"),
+        *("compiled", "target"),
     )
 
     def __call__(self, q0: Any, qd0: Any = None, duration: Any = None, **others: Any) -> Recording:
@@ -106,8 +109,26 @@ class CompiledSimulation(CompiledMotion):
 
 
 def compile_simulation(robot: Robot, **options: Any) -> CompiledSimulation:
-    """`lw.compile(lw.simulate, robot, ...)`: traced and compiled now, to be called as run(q0, qd0, duration).
+    """Trace and compile a simulation, `lw.compile(lw.simulate, robot, ...)`.
 
+    Parameters
+    ----------
+    robot : Robot
+    **options
+        Arguments of `lw.simulate` except q0 and qd0. Values of `parameters` are numbers, or `lw.Input(...)` for
+        numbers that each run is given.
+
+    Returns
+    -------
+    CompiledSimulation
+
+    Raises
+    ------
+    UntraceableFunctionError
+        A torque or event function cannot be traced.
+
+    Examples
+    --------
     >>> import linkwise as lw
     >>> run = lw.compile(lw.simulate, lw.load("planar3"), torque=lw.control.pd_gravity([0.5, -0.3, 0.2], kp=60, kd=20))
     >>> run
@@ -119,10 +140,15 @@ def compile_simulation(robot: Robot, **options: Any) -> CompiledSimulation:
     target_by_name(options.get("target", "cpu")).check_run(options.get("threads"))
     inspect.signature(simulate).bind(robot, None, **options)  # raises for q0
     check_run_numbers({**arguments(), **options})
+    history = history_or_torque(robot, options.get("torque"), options.pop("interpolation", "cubic"))
+    if isinstance(history, TorqueHistory):
+        options["torque"] = history
     problem, laws = compile_problem(robot, {**arguments(), **options})
     parts: tuple[Any, ...] = (*([problem.torque] if problem.torque else []), *laws)
     kept = {name: copy_numbers(value, name) for name, value in options.items()} | {"events": problem.events}
-    if parts:
+    if isinstance(history, TorqueHistory):
+        kept["torque"] = replace(history, law=problem.torque or history.law)
+    elif parts:
         kept["torque"] = Sum(parts) if len(parts) > 1 else parts[0]
     law = sampling.split_sampled_laws(options.get("torque"))[0]
     return CompiledSimulation(robot, kept.pop("parameters", None) or {}, kept, law)
@@ -143,7 +169,7 @@ def check_run_numbers(options: Mapping[str, Any]) -> None:
 
 
 def compile_problem(robot: Robot, options: dict[str, Any]) -> tuple[Problem, tuple[Sampled, ...]]:
-    """What `simulate` integrates with these options, its functions frozen and its code compiled; and sampled laws."""
+    """The problem of `simulate` with traced functions and compiled code, and its sampled laws."""
     names = [name for name in inspect.signature(prepare).parameters if name not in ("robot", "q0", "qd0")]
     given = options["parameters"] or {}
     for name, value in given.items():
@@ -151,7 +177,7 @@ def compile_problem(robot: Robot, options: dict[str, Any]) -> tuple[Problem, tup
             raise per_trajectory_error(name, SIMULATE)
     numbers = {name: np.zeros(value.shape) if isinstance(value, Input) else value for name, value in given.items()}
     options = {**options, "parameters": numbers}
-    q0 = neutral(robot) if isinstance(robot, Robot) else None  # which `prepared` refuses
+    q0 = neutral(robot) if isinstance(robot, Robot) else None  # `prepare` refuses None
     inputs = prepare(robot, q0, None, **{name: options[name] for name in names})
     problem = trace_problem(inputs.problem, inputs.start, inputs.parameters, None)
     integrator = integrator_of(options["integrator"])
@@ -162,11 +188,11 @@ def compile_problem(robot: Robot, options: dict[str, Any]) -> tuple[Problem, tup
 
 
 class CompiledRollout(CompiledMotion):
-    """`run(q0, qd0, parameters={...})`: as `lw.rollout`, with the torque function frozen as it was.
+    """A rollout with a frozen torque function: run(q0, qd0, parameters={...}) returns a `RolloutResult`.
 
-    Whatever that function read, globals, attributes or arrays, was read once, when this was made. All numbers may be
-    given again for each run. Arrays and lists were copied; arrays on a GPU are read by each run. Machine code stays as
-    long as this does: CUDA graphs that captured a run need it.
+    Globals, attributes and arrays that the function uses were read once, when this was made. Arrays and lists were
+    copied; arrays on a GPU are read by each run. Each run may have other numbers. CUDA graphs that captured a run need
+    its machine code, which is kept as long as this object.
     """
 
     function = ROLLOUT
@@ -183,7 +209,7 @@ class CompiledRollout(CompiledMotion):
         super().__init__(robot, parameters, options, torque)
         self.law = law
         self.solvers: dict[Any, RolloutCode] = {}
-        self.warned = False  # whether it was said that steps are too long for friction
+        self.warned = False  # whether the warning of steps too long for friction was given
         if (friction := Friction.of(options.get("friction", False))) is not None and "dt" in options:
             symbols = {name: unmark(parameters.get(name)) for name in (symbols_of(robot) if robot.symbolic else ())}
             if all(isinstance(value, (int, float, np.ndarray)) for value in symbols.values()):
@@ -207,15 +233,16 @@ class CompiledRollout(CompiledMotion):
         return run_rollout(self.robot, q0, qd0, Options(**options), look, self.solver)
 
     def solver(self, *key: Any) -> RolloutCode:
-        """The machine code of a run, which is kept; there are few kinds."""
-        found = self.solvers.get(key)
-        return self.solvers.setdefault(key, compile_rollout_code(*key)) if found is None else found
+        """The machine code of a run, from the few kinds that are kept here."""
+        if key not in self.solvers:
+            self.solvers[key] = compile_rollout_code(*key)
+        return self.solvers[key]
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "solvers": {}}  # machine code is of this process
 
     def warn_of_friction(self, *given: Any) -> None:
-        """Warn once of steps that are too long."""
+        """Warn once of steps that are too long for friction."""
         self.warned = warn_of_long_steps(*given)
 
     def __repr__(self) -> str:
@@ -231,14 +258,28 @@ class CompiledRollout(CompiledMotion):
 def compile_rollout(
     robot: Robot, *, torque: Any = None, parameters: Mapping[str, Any] | None = None, **options: Any
 ) -> CompiledRollout:
-    """`lw.compile(lw.rollout, robot, ...)`: traced now, to be called as run(q0, qd0, parameters={...}).
+    """Trace the torque function of a rollout once, `lw.compile(lw.rollout, robot, ...)`.
 
-    `lw.rollout` traces its torque function at every call, since what it reads may have changed; that takes
-    milliseconds. Machine code is made at the first run. Parameters that are not named keep their defaults. Symbols of
-    the robot are always given to each run, unless they have numbers here. `steps`, `dt`, `every`, `hold` and `threads`
-    may be given here or to the run, the arrays `table`, `wrench` and `out` to the run; `friction`, `integrator`,
-    `target` and `dtype` are given here.
+    `lw.rollout` traces it at every call, which takes milliseconds. Machine code is made at the first run.
 
+    Parameters
+    ----------
+    robot : Robot
+    torque : callable, optional
+        torque(robot, t, q, qd) over `lw` pieces.
+    parameters : mapping from str to number, array_like or Input, optional
+        Numbers, or `lw.Input(...)` with the shape for one trajectory, for which each run gives numbers. Parameters of
+        the torque function that are missing keep their defaults. Each run gives numbers for missing symbols.
+    **options
+        `friction`, `integrator`, `target`, `dtype`. `steps`, `dt`, `every`, `hold` and `threads` may be given here or
+        to each run; `table`, `wrench`, `stream` and `out` to each run.
+
+    Returns
+    -------
+    CompiledRollout
+
+    Examples
+    --------
     >>> import numpy as np
     >>> import linkwise as lw
     >>> arm = lw.load("planar3")
@@ -259,7 +300,7 @@ def compile_rollout(
         )
     given = copy_numbers(parameters or {}, "parameters")
     symbols = symbols_of(robot) if robot.symbolic else ()
-    every = {**dict.fromkeys(symbols, Input()), **given}  # symbols are given to each run unless they have numbers here
+    every = {**dict.fromkeys(symbols, Input()), **given}  # symbols without numbers are given to each run
     check_names(torque, every, robot, symbols, EXPECTED)
     for name, x in given.items():
         if isinstance(x, PerTrajectory) and name not in symbols:
@@ -277,7 +318,7 @@ def compile_rollout(
 
 
 def trace_law(robot: Robot, torque: Any, shapes: Mapping[str, tuple[int, ...]]) -> TracedFunction:
-    """The torque function as it is now, with parameters of these shapes."""
+    """The torque function, traced with parameters of these shapes."""
     law = trace_function(torque, robot, f"the torque function {function_name(torque)!r}", tuple(sorted(shapes.items())))
     shape = law.program.outputs[0].shape
     if shape != (robot.n,):
@@ -304,7 +345,7 @@ def check_options(robot: Robot, options: Mapping[str, Any]) -> None:
 
 
 def copy_numbers(value: Any, name: str) -> Any:
-    """A NumPy copy of numbers that others may change, arrays, lists, and mappings of them; not of arrays on a GPU."""
+    """Copy arrays, lists and mappings of them to NumPy, since others may change them; arrays on a GPU stay."""
     if isinstance(value, Mapping):
         return {each: copy_numbers(part, f"{name}: {each!r}") for each, part in value.items()}
     if isinstance(value, PerTrajectory):
@@ -316,7 +357,7 @@ def copy_numbers(value: Any, name: str) -> Any:
 
 
 def per_trajectory_error(name: str, function: str) -> ValueError:
-    """The error of numbers for each trajectory where a function is traced: how many axes a batch has is not known."""
+    """The error for marked parameters of a function that is traced before the batch is known."""
     return ValueError(
         f"parameters: {name!r} is marked lw.per_trajectory (expected lw.Input(...) in {function}, with the shape that"
         " one trajectory has of it, and the numbers in each run)"

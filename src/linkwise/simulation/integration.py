@@ -1,4 +1,4 @@
-"""The integration of a problem, piece by piece, until all trajectories have ended."""
+"""Integrate a problem piece by piece until all trajectories have ended."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from ..ode.trajectories import Chattering, Trajectories
 from ..progress import ProgressDisplay
 from .backend import backend_for
 from .breaks import breaks_of, integrate_across_breaks
+from .histories import HistoryPlayer
 from .mode_changes import integrate_across_mode_changes
 from .preparation import check_numbers, sample_times
 from .problem import Problem
@@ -23,7 +24,7 @@ from .sampling import Sampler
 
 
 class ProgressCallback:
-    """Called now and then with where all trajectories are; `close` when the run is over."""
+    """Show progress: called from time to time with all trajectories. `close` ends it."""
 
     def __init__(self, end: float, shown: bool | None) -> None:
         self.end = end
@@ -40,25 +41,25 @@ class ProgressCallback:
         self.display.close()
 
 
-LOG_SIZE = 32  # events of each trajectory that machine code logs before Python takes them over
+LOG_SIZE = 32  # events of a trajectory that machine code logs before Python reads them
 
 
 class Run(NamedTuple):
-    """What the integration gave: y at the sample times (count, times, size), and where each trajectory is."""
+    """The result of an integration: y at the sample times (count, times, size), and the end of each trajectory."""
 
-    problem: Problem  # the user's functions in it are those that acted
+    problem: Problem  # with the user's functions that acted
     out: np.ndarray
     trajectories: Trajectories
     compiled: bool
     interrupted: BaseException | None
-    given_up: dict[int, str]  # trajectories in which joints neither stick nor slide, and why
+    given_up: dict[int, str]  # trajectories without consistent friction modes, and why
     held: np.ndarray | None = None  # (count, times, n): torques of sampled laws at the sample times
 
 
 def integrate_with_options(
     problem: Problem, options: Mapping[str, Any], duration: float, start: np.ndarray, parameters: np.ndarray
 ) -> Run:
-    """By the options of `simulate`; always compiled."""
+    """Integrate with the options of `simulate`; always compiled."""
     scheme, names = integrator(options["integrator"]), ("rtol", "atol", "dt", "first_step", "max_steps")
     numbers = check_numbers(scheme, duration, *(options[name] for name in names))
     times, target = sample_times(options["samples"], duration), target_by_name(options["target"])
@@ -82,11 +83,12 @@ def integrate_problem(
     progress: bool | None,
     laws: Sequence[Sampled] = (),
     target: Target | None = None,
+    player: HistoryPlayer | None = None,
 ) -> Run:
-    """From the start (count, size), each trajectory with its row of parameters; `laws` are sampled."""
+    """Integrate from the start (count, size), each trajectory with its row of parameters; `laws` are sampled."""
     end, first_step = numbers["duration"], min(numbers["step"], numbers["duration"])
     out = np.empty((len(start), len(times), problem.size))
-    out.fill(np.nan)  # sooner than `np.full`
+    out.fill(np.nan)  # faster than `np.full`
     trajectories = Trajectories(start, first_step, len(problem.crossings), LOG_SIZE)
     if times[0] == 0.0:
         out[:, 0] = start
@@ -111,17 +113,17 @@ def integrate_problem(
 
     sampler = Sampler(laws, problem, times, len(start), compiled) if laws else None
     try:
-        with use_kernels("always" if current_mode() == "auto" else current_mode()):  # counted calls decide of no bit
-            if sampler is None:
+        with use_kernels("always" if current_mode() == "auto" else current_mode()):  # counted calls change no bit
+            if (pieces := sampler or player) is None:
                 integrate(end)
             else:
-                sampler.run(trajectories, parameters, end, first_step, integrate)
+                pieces.run(trajectories, parameters, end, first_step, integrate)
     except KeyboardInterrupt as error:
         interrupted = error
     finally:
         if trajectories.log.size:
             trajectories.empty_logs()
         watch.close()
-    held = None if sampler is None else sampler.held
+    held = sampler.held if sampler else player.at(times).reshape(len(start), len(times), -1) if player else None
     in_code = in_code and (sampler is None or sampler.compiled)
     return Run(problem, out, trajectories, in_code, interrupted, given_up, held)

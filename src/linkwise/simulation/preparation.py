@@ -1,4 +1,4 @@
-"""From the arguments of a simulation to its problem, the states at the start and the parameters of each trajectory."""
+"""Check the arguments of a simulation; make its problem, start and the parameters of each trajectory."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from ..ode.trajectories import TOO_FAR
 from ..robot import Friction, Robot
 from ..robot.named_arrays import refuse_mark
 from ..robot.symbols import refuse_symbols
+from ..trajectories.torque_history import TorqueHistory
+from .histories import of_batch
 from .parameters import check_parameters
 from .problem import Problem
 from .sampling import split_sampled_laws
 from .sticking import Point
 
-# The numbers of a simulation, checked: duration, tolerances, steps, and the times of the samples.
-
-MAX_STEPS = 10_000_000  # of each trajectory, unless its step is fixed
-MIN_RTOL = 100 * float(np.finfo(float).eps)  # below that, the estimate of an error is rounding
-FIRST_STEP = 1e-3  # seconds; it grows tenfold a step where it is too small
+MAX_STEPS = 10_000_000  # of a trajectory, unless its steps are fixed
+MIN_RTOL = 100 * float(np.finfo(float).eps)  # below this, error estimates are rounding errors
+FIRST_STEP = 1e-3  # seconds; if it is too small it grows tenfold at each step
 
 
 def check_numbers(
@@ -42,7 +42,7 @@ def check_numbers(
 ) -> dict[str, float]:
     numbers = check_positive(duration=duration, rtol=rtol) | {"step": step_length(scheme, dt, first_step)}
     if numbers["rtol"] < MIN_RTOL:
-        raise ValueError(f"rtol is {rtol!r} (expected at least {MIN_RTOL:.3g}: less is lost in rounding)")
+        raise ValueError(f"rtol is {rtol!r} (expected at least {MIN_RTOL:.3g}: smaller errors are rounding errors)")
     if max_steps is None:
         numbers["most"], numbers["too_far"] = math.inf if scheme.fixed else MAX_STEPS, TOO_FAR
     elif not is_integer(max_steps):
@@ -55,12 +55,12 @@ def check_numbers(
 
 
 def step_length(scheme: Integrator, dt: Any, first_step: Any) -> float:
-    """Of every step, or of the first one."""
+    """The length of every step, or of the first step, in seconds."""
     if not scheme.fixed:
         if dt is not None:
             raise ValueError(
-                f"integrator {scheme.name!r} chooses the length of its steps, dt=... is for others (expected"
-                ' first_step=..., its first one, or integrator="rk4" with dt=...)'
+                f"integrator {scheme.name!r} adapts the length of its steps, so it takes no dt=... (expected"
+                ' first_step=..., or integrator="rk4" with dt=...)'
             )
         return FIRST_STEP if first_step is None else check_positive(first_step=first_step)["first_step"]
     if first_step is not None:
@@ -84,6 +84,7 @@ def refuse_others(names: Iterable[str], function: object, known: Sequence[str]) 
 
 
 def check_positive(**numbers: Any) -> dict[str, float]:
+    """The numbers as floats; raise an error unless each is finite and above 0."""
     positive = {}
     for name, value in numbers.items():
         if not is_real(value):
@@ -95,6 +96,7 @@ def check_positive(**numbers: Any) -> dict[str, float]:
 
 
 def sample_times(samples: Any, end: float) -> np.ndarray:
+    """The times of samples, from their number or from an array of times, (times,)."""
     if is_integer(samples):
         if samples < 2:
             raise ValueError(f"samples is {samples} (expected at least 2, or an array of times)")
@@ -114,7 +116,7 @@ def even_times(samples: int, end: float) -> np.ndarray:
 
 
 class SimulationInputs(NamedTuple):
-    """What is integrated, and from where."""
+    """The problem and the start of a simulation."""
 
     problem: Problem
     batch: tuple[int, ...]
@@ -122,8 +124,9 @@ class SimulationInputs(NamedTuple):
     parameters: np.ndarray  # (count, ...): a row for each
     tau: np.ndarray | None  # the constant torques and the wrench, with the batch in front
     wrench: np.ndarray | None
-    own: dict[str, np.ndarray]  # parameters of the torque function, each with the batch in front
-    laws: tuple[Sampled, ...]  # those that are sampled
+    torque_parameters: dict[str, np.ndarray]  # parameters of the torque function, each with the batch in front
+    laws: tuple[Sampled, ...]  # sampled laws
+    history: TorqueHistory | None = None
 
 
 def prepare(
@@ -141,10 +144,11 @@ def prepare(
     parameters: Mapping[str, Any] | None,
 ) -> SimulationInputs:
     torque, laws = split_sampled_laws(torque)
-    function = torque if callable(torque) else None
+    history = torque if isinstance(torque, TorqueHistory) else None
+    function = history.law if history else torque if callable(torque) else None
     arrays = {"q0": q0, "qd0": np.zeros(robot.n) if qd0 is None and isinstance(robot, Robot) else qd0}
-    if torque is not None and function is None:
-        arrays["torque"] = torque
+    if torque is not None and (history or function is None):
+        arrays["torque"] = history.tau[0] if history else torque
     arrays = {name: host_array(name, array) for name, array in arrays.items()}
     states = States(robot, arrays, host_array("wrench", wrench), True, point=host_array("point", point))
     refuse_symbols(robot)
@@ -153,7 +157,12 @@ def prepare(
             raise TypeError(f"{name} is {describe_value(array.flat[0])} (expected plain numbers)")
     batch, count = states.batch, math.prod(states.batch)
     full = {name: states.expanded_copy(name) for name in states.arrays}
-    own = check_parameters(torque, parameters, batch)
+    if history:
+        check_parameters(None, parameters, batch)
+        torque_parameters, _ = of_batch(history, 0, batch), full.pop("torque")
+        torque_parameters = dict(sorted(torque_parameters.items()))
+    else:
+        torque_parameters = check_parameters(torque, parameters, batch)
     problem = Problem(
         robot,
         function,
@@ -163,14 +172,14 @@ def prepare(
         coordinates,
         method,
         events_of(events),
-        torque_parameters=tuple((name, array.shape[len(batch) :]) for name, array in own.items()),
+        torque_parameters=tuple((name, array.shape[len(batch) :]) for name, array in torque_parameters.items()),
         point=constant_point(states) if "point" in full else None,
     )
     held = {"torque": np.zeros((*batch, robot.n))} if laws else {}
     columns = [array for array in ({**full, **held}.get(name) for name in ("torque", "wrench")) if array is not None]
     if problem.sticking is not None:
         columns.append(np.zeros((*batch, robot.n + 1)))  # modes of the joints, and since when
-    rows = [x.reshape(count, math.prod(x.shape[len(batch) :])) for x in (*columns, *own.values())]
+    rows = [x.reshape(count, math.prod(x.shape[len(batch) :])) for x in (*columns, *torque_parameters.values())]
     return SimulationInputs(
         problem,
         batch,
@@ -178,14 +187,15 @@ def prepare(
         np.concatenate(rows, axis=1) if rows else np.zeros((count, 0)),
         full.get("torque"),
         full.get("wrench"),
-        own,
+        torque_parameters,
         laws,
+        history,
     )
 
 
 def constant_point(states: States) -> Point:
-    """Where the wrench acts: numbers that are the same for all trajectories."""
-    point, own = states.argument("point"), dict(states.load_shapes)["point"]
-    if point.shape != own:
-        raise ValueError(f"point has shape {point.shape} (expected {own}: one for all trajectories)")
+    """Where the wrench acts, which is the same for all trajectories."""
+    point, expected = states.argument("point"), dict(states.load_shapes)["point"]
+    if point.shape != expected:
+        raise ValueError(f"point has shape {point.shape} (expected {expected}: one for all trajectories)")
     return tuple(tuple(x) if isinstance(x, list) else x for x in point.tolist())

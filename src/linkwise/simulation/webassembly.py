@@ -37,10 +37,10 @@ NOT_IN_MODULES = ("duration", "samples", "threads", "compiled", "progress", "tar
 
 
 def wasm_simulation(robot: Robot, q0: Any = None, qd0: Any = None, **options: Any) -> bytes:
-    """`lw.wasm(lw.simulate, robot, ...)`: a module that goes on from call to call."""
+    """A module that continues the simulation from call to call: `lw.wasm(lw.simulate, robot, ...)`."""
     for name in NOT_IN_MODULES:
         if name in options:
-            raise TypeError(f"{WASM} has no argument {name!r}: a module runs to the times that it is given")
+            raise TypeError(f"{WASM} has no argument {name!r} (expected it in the calls of the module)")
     refuse_unknown(options, WASM, NOT_IN_MODULES)
     options = {**arguments(), **options}
     explicit = [name for name, scheme in members().items() if isinstance(scheme, RungeKutta)]
@@ -63,8 +63,8 @@ def wasm_simulation(robot: Robot, q0: Any = None, qd0: Any = None, **options: An
     most = FOREVER if math.isinf(numbers["most"]) else int(numbers["most"])
     tolerance = problem.tolerance(numbers.get("atol"), numbers["rtol"])
     filled = block.filled(trajectory.with_parameters(inputs.parameters)[0], numbers["rtol"], tolerance, most)
-    start_of_it = filled.tobytes().rstrip(b"\0")  # memory is zero at first
-    module = with_data(binary, start_of_it, filled.nbytes - len(start_of_it), 0)
+    content = filled.tobytes().rstrip(b"\0")  # memory is zero at first
+    module = with_data(binary, content, filled.nbytes - len(content), 0)
     about = {"version": 1, "function": "simulation", "dtype": "float64", "robot": robot.name, "integrator": scheme.name}
     place = heap_of(binary)
     described = {"simulation": place, "codes": CODES, "numbers": number_entries(problem, block, place)}
@@ -84,7 +84,7 @@ def prepare_with_symbols(robot: Robot, q0: Any, qd0: Any, options: Mapping[str, 
     values = {name: check_one_number(name, given.pop(name)) for name in symbols}
     bound = bind(robot, **values)
     inputs = prepare(bound, start, qd0, **{**wanted, "parameters": given})
-    if inputs.problem.sticking is not None:  # refused by its name
+    if inputs.problem.sticking is not None:  # refused later, by name
         return inputs
     columns = np.tile(list(values.values()), (len(inputs.start), 1))
     return inputs._replace(
@@ -96,12 +96,14 @@ def prepare_with_symbols(robot: Robot, q0: Any, qd0: Any, options: Mapping[str, 
 def check_one_number(name: str, value: Any) -> float:
     array = real_numbers(name, value)
     if array.shape or isinstance(value, PerTrajectory):
-        raise ValueError(f"parameters: {name!r} has shape {array.shape} (expected a number: it is one of the robot)")
+        raise ValueError(
+            f"parameters: {name!r} has shape {array.shape} (expected a number: it is a symbol of the robot)"
+        )
     return float(array)
 
 
 def refuse_what_python_drives(problem: Problem, laws: bool, start: np.ndarray, parameters: np.ndarray) -> None:
-    """Modules have the driver alone: what happens between its calls is Python's."""
+    """Raise a ValueError for what Python does between calls of the driver, since a module has the driver alone."""
     jumps = any(len(times) for _, times in breaks_of(problem, start, parameters))
     has = [
         ("events", bool(problem.events), "none: test q and qd after each advance"),
@@ -116,7 +118,7 @@ def refuse_what_python_drives(problem: Problem, laws: bool, start: np.ndarray, p
 
 
 def number_entries(problem: Problem, block: Block, place: int) -> list[dict[str, Any]]:
-    """Where the numbers of a simulation are."""
+    """Names, shapes and offsets of the numbers of a simulation in the memory of the module."""
 
     def entry(name: str, at: int, shape: tuple[int, ...] = (), kind: str = "float64") -> dict[str, Any]:
         return {"name": name, "type": kind, "shape": list(shape), "offset": place + NUMBER * at}
@@ -125,23 +127,23 @@ def number_entries(problem: Problem, block: Block, place: int) -> list[dict[str,
     fields = [
         entry(name, block.record + k, kind=kinds[kind])
         for k, (name, kind) in enumerate(RECORD.items())
-        if name not in ("error", "refused", "next", "logged")  # the driver's own
+        if name not in ("error", "refused", "next", "logged")  # of the driver
     ]
     nq, n = problem.robot.nq, problem.robot.n
     state = [entry("q", block.y, (nq,)), entry("qd", block.y + nq, (n,))]
     if problem.has_energy_balance:
         state += [entry("work", block.y + nq + n), entry("heat", block.y + nq + n + 1)]
-    shapes, own = problem.parameters, []
+    shapes, parameters = problem.parameters, []
     for name, part in problem.columns.items():
-        own.append(
+        parameters.append(
             entry(
                 name if name in problem.symbols else name.removeprefix(PREFIX),
                 block.first_parameter + part.start,
                 shapes[name].shape,
             )
         )
-    asked = [entry("rtol", 0), entry("max_steps", 1, kind="int64")]
-    every = [*asked, *fields, *state, *own, entry("atol", block.tolerance, (block.size,))]
+    settings = [entry("rtol", 0), entry("max_steps", 1, kind="int64")]
+    every = [*settings, *fields, *state, *parameters, entry("atol", block.tolerance, (block.size,))]
     names = [number["name"] for number in every]
     for name in names:
         if names.count(name) > 1:

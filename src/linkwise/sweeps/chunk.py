@@ -1,10 +1,10 @@
-"""One chunk of a sweep, computed: rows of samples in, columns of results out. This runs in any process.
+"""Compute chunks of a sweep, in any process: rows of samples in, columns of results out.
 
-The members of a family are simulated side by side by one compiled program; each has its numbers as parameters.
+One compiled program simulates the members of a family side by side, each with its numbers as parameters.
 
-Chunks are computed in the process that asks, or on a Dask cluster; results always come back. Dask pickles tasks and
-results between its own processes. What a lost worker was computing, the scheduler gives to another one, some three
-times before it gives up on all that was waiting there.
+Chunks are computed in the process of the sweep or on a Dask cluster, which pickles tasks and results. If a worker is
+lost, the scheduler gives its tasks to another one. After about three lost workers it gives up on all tasks that waited
+there.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from .folder import Columns, event_columns, has_events
 from .inputs import LOADS, Job, Outcome, kept_times, most_times
 from .samples import KNOWN
 
-FAILED = "failed"  # the status of a trajectory that could not be begun
+FAILED = "failed"  # the status of a trajectory that did not begin
 EXPECTED = "expected None, 'dask://host:port', 'dask://local?workers=2' or a dask.distributed.Client"
 LOCAL = re.compile(r"dask://local(?:\?workers=(0*[1-9]\d*))?")
 ADDRESS = re.compile(r"dask://([^/?#]+:\d+)")
@@ -58,14 +58,14 @@ RETRIES = 2  # of a task that Dask itself could not run
 
 
 class TrajectoryResults(NamedTuple):
-    """The results of some trajectories: columns of a chunk; q and qd in them are those at the times t."""
+    """The results of some trajectories: columns of a chunk, with q and qd at the times t."""
 
     t: np.ndarray
     columns: dict[str, np.ndarray]
-    events: Sequence[Sequence[EventRecord]]  # none where no events are asked for
+    events: Sequence[Sequence[EventRecord]]  # empty without events
 
     def select(self, which: np.ndarray) -> TrajectoryResults:
-        """Those trajectories alone."""
+        """The results of a selection."""
         columns = {name: column[which] for name, column in self.columns.items()}
         return TrajectoryResults(self.t, columns, list(itertools.compress(self.events, which)))
 
@@ -75,7 +75,7 @@ def compute_chunk(job: Job) -> Outcome:
         if job.version != __version__:
             raise RuntimeError(f"this worker has Linkwise {__version__} (expected {job.version}, as the client has)")
         chunk = Chunk(job)
-        with suppress_warnings(), use_kernels("never"):  # else the size of a chunk would decide about the last bits
+        with suppress_warnings(), use_kernels("never"):  # the last bits must not depend on the size of a chunk
             chunk.compute()
         return Outcome(job.index, chunk.all_columns(), message="; ".join(chunk.messages))
     except Exception:
@@ -83,11 +83,11 @@ def compute_chunk(job: Job) -> Outcome:
 
 
 class Chunk:
-    """The results of a job while it is computed."""
+    """A job while it is computed, with its results."""
 
     def __init__(self, job: Job) -> None:
         self.inputs, self.rows, self.family_map = job.inputs, job.inputs.samples, job.family_map
-        self.kernels = "never" if current_mode() == "never" else "always"  # of simulations, whatever the chunk's size
+        self.kernels = "never" if current_mode() == "never" else "always"  # of simulations, for chunks of any size
         self.count, n, nq = len(self.rows["q0"]), job.inputs.robot.n, job.inputs.robot.nq
         self.columns: Columns = {
             "trajectory": np.arange(self.count) + job.index * job.inputs.chunk,
@@ -127,7 +127,7 @@ class Chunk:
             self.messages[message] = None
 
     def small_motions(self) -> str:
-        """What to say of motions that are small."""
+        """The warning about small motions, or ""."""
         options, columns = self.inputs.options, self.columns
         begun = columns["status"] != FAILED
         pairs = [(self.rows[name][begun, None] for name in ("q0", "qd0"))]
@@ -137,7 +137,7 @@ class Chunk:
         return warning_text(self.inputs.robot, options["integrator"], options["atol"], *states)
 
     def compute_family(self, part: FamilyChunk, duration: float) -> None:
-        """Rows of one family and one duration: together, or those robot by robot for which that is not possible."""
+        """Simulate rows of one family and duration: together, and robot by robot those for which that fails."""
         alone = part.rows.tolist()
         if alone and part.family.symbols and self.inputs.options["compiled"] is not False:
             alone = self.compute_together(part, duration)
@@ -148,10 +148,10 @@ class Chunk:
             self.compute_robot(robot, np.array(rows), duration)
 
     def compute_together(self, part: FamilyChunk, duration: float) -> list[int]:
-        """Simulate the rows of a family by one program. Rows that are returned are to be simulated alone:
+        """Simulate the rows of a family by one program. Return the rows that are left to simulate robot by robot.
 
-        those that did not leave the start, of which their own robot can say why; and all of them where a torque
-        function, for example, cannot be compiled for symbols.
+        These are rows that did not leave the start, since a robot of numbers gives the reason; and all rows if a
+        torque function, for example, cannot be compiled for symbols.
         """
         rows, times = part.rows, self.times(duration)
         start = self.rows["q0"][rows], self.rows["qd0"][rows]
@@ -177,21 +177,21 @@ class Chunk:
             if len(rows) == 1:
                 self.errors[int(rows[0])] = str(error)
                 return
-            for k in range(len(rows)):  # it may be one state alone
+            for k in range(len(rows)):  # perhaps only one state is singular
                 self.compute_robot(robot, rows[k : k + 1], duration)
             return
         self.fill(rows, results_of(recording), duration)
 
     def times(self, duration: float) -> np.ndarray:
-        """The sample times of a simulation: those that are kept, and both ends."""
+        """The sample times of a simulation: those that are kept, the start and the end."""
         return np.union1d(kept_times(self.inputs.keep, self.inputs.options, duration), [0.0, duration])
 
     def options(self, rows: np.ndarray, times: np.ndarray) -> dict[str, Any]:
         """The options of `simulate` for some rows."""
         options = self.inputs.options
         loads = {name: self.rows[name][rows] for name in LOADS if name in self.rows}
-        own = torque_parameters(options["torque"], self.rows)
-        parameters = {name: PerTrajectory(array[rows]) for name, array in own.items()}
+        swept = torque_parameters(options["torque"], self.rows)
+        parameters = {name: PerTrajectory(array[rows]) for name, array in swept.items()}
         return {**options, **loads, "samples": times, "progress": False, "parameters": parameters}
 
     def fill(self, rows: np.ndarray, results: TrajectoryResults, duration: float) -> None:
@@ -201,7 +201,7 @@ class Chunk:
                 self.columns[name][rows] = values
             elif name in self.columns:
                 self.columns[name][rows, : len(at)] = values[:, at]
-        self.events.update(zip(rows.tolist(), results.events, strict=False))  # none where there are no events
+        self.events.update(zip(rows.tolist(), results.events, strict=False))  # empty without events
 
     def all_columns(self) -> Columns:
         """All columns, with those of errors and events."""
@@ -215,7 +215,7 @@ class Chunk:
 
 
 def results_of(recording: Recording) -> TrajectoryResults:
-    """A recording, with the last sample as its end or, where that was not reached, the last state."""
+    """The results of a recording. The end is the last sample or, if it was not reached, the last state."""
     assert recording.end is not None
     reached = np.isfinite(recording.q[:, -1]).all(axis=1)
     last: dict[str, Any] = {}
@@ -239,7 +239,10 @@ def simulate_family(
     options: Mapping[str, Any],
     like: Robot,
 ) -> TrajectoryResults:
-    """As `simulate` with the options of a sweep, each trajectory with a row of numbers; always compiled."""
+    """Simulate members of a family with the options of a sweep; always compiled.
+
+    Each trajectory has a row of `numbers`. `like` is the robot of the sweep.
+    """
     count = len(q0)
     loads = loads_of(options, count)
     problem = family_problem(family, options, loads, like)
@@ -249,7 +252,7 @@ def simulate_family(
     parameters = np.concatenate([*(load.reshape(count, -1) for load in loads.values()), numbers], axis=1)
     run = integrate_with_options(problem, options, duration, start, parameters)
     now = run.trajectories
-    y = np.concatenate([run.out, now.y[:, None]], axis=1)  # the end, wherever it is, comes last
+    y = np.concatenate([run.out, now.y[:, None]], axis=1)  # the end comes last
     reached = np.isfinite(run.out[:, -1]).all(axis=1)
     y[reached, -1] = run.out[reached, -1]
     q, v = problem.split(y)
@@ -276,7 +279,7 @@ def simulate_family(
 def family_events(
     family: Family, problem: Problem, run: Run, numbers: np.ndarray
 ) -> tuple[tuple[EventRecord, ...], ...]:
-    """The events of each trajectory; the rates of quasi-velocities are those of its own robot."""
+    """The events of each trajectory. Rates are computed from quasi-velocities with the numbers of its robot."""
     if not problem.events:
         return ()
     quasi, events = COORDINATES[problem.coordinates], []
@@ -295,7 +298,7 @@ def energy(robot: Robot, q: Any, qd: Any) -> Any:
 
 
 def outcomes(engine: Any, jobs: Iterator[Job]) -> Generator[Outcome, None, None]:
-    """The results of the jobs by a checked engine, in the order in which they end."""
+    """The results of the jobs in the order in which they end; `engine` comes from `check_engine`."""
     if engine is None:
         yield from map(compute_chunk, jobs)
         return
@@ -330,7 +333,7 @@ def check_engine(engine: Any) -> Any:
 
 @contextmanager
 def open_client(engine: Any) -> Iterator[Any]:
-    """A client of a checked engine; a client or cluster that is started here is closed at the end."""
+    """A client of an engine from `check_engine`; a client or cluster that is started here is closed at the end."""
     distributed = import_optional("distributed")
     if isinstance(engine, distributed.Client):
         yield engine
@@ -343,7 +346,7 @@ def open_client(engine: Any) -> Iterator[Any]:
 
 
 def run_tasks(client: Any, jobs: Iterator[Job], suspects: list[Job] | None) -> Generator[Outcome, None, None]:
-    """A task for each job, never many more than there are threads, so that results do not pile up."""
+    """Run a task for each job. Few more tasks than threads wait, so that results do not pile up."""
     from distributed import KilledWorker, as_completed
 
     run, waiting = os.urandom(8).hex(), as_completed(loop=client.loop)
@@ -370,7 +373,7 @@ def run_tasks(client: Any, jobs: Iterator[Job], suspects: list[Job] | None) -> G
             job = job_of[future]
             try:
                 outcome = future.result()
-            except Exception as error:  # a worker without Linkwise, a task that killed several, a cluster that is gone
+            except Exception as error:  # no Linkwise on a worker, a task that killed several workers, a lost cluster
                 outcome = None
                 if suspects is None or not isinstance(error, KilledWorker):
                     outcome = Outcome(job.index, error=traceback.format_exc())

@@ -1,13 +1,14 @@
-"""The plan of a sweep: all that its results depend on, as a JSON table that can be compared, and read again.
+"""The plan of a sweep: all that its results depend on, as a JSON table that can be compared and read again.
 
-Numbers are written in full. Samples, and the robot as it came out of its table, are hashes. Of functions there are:
+Numbers are written in full. Samples and the robot are hashed. Functions are described by
 
-    torque, events   the hash of the traced program: what the function computes, with every number that it reads.
-                     Where the family of the robots is not known, of the program for the robots of some rows too
-    not traceable    hashes of its source text and of its values at some states
-    vary             hashes of its source text and of the robots that it makes of some rows
+    torque, events   the hash of the traced program, which includes every number that the function reads. If the
+                     family of the robots is not known, also those of the programs for the robots of some rows
+    not traceable    hashes of the source text and of values at some states
+    vary             hashes of the source text and of the robots of some rows
 
-A function that is not traceable and differs at other states only, or gives something else at each call, passes.
+Two functions that cannot be traced and differ at other states only are not distinguished, nor are functions whose
+result changes from call to call.
 """
 
 from __future__ import annotations
@@ -35,11 +36,11 @@ from .inputs import Inputs, default_options
 from .samples import Samples
 
 WITHOUT_EFFECT = ("threads", "target")  # on the results
-ROBOT_OF_ROW = re.compile(r".*\.robots\.\d+")  # an entry that is None where no robot could be made
-STATES = 3  # at which a function is evaluated that cannot be traced
-DIFFERS = {  # the last part of the name of a hash, and what it means that it differs
-    "program": "it computes something else, by its formulas or by numbers that it reads",
-    "values": "it gives other values",
+ROBOT_OF_ROW = re.compile(r".*\.robots\.\d+")  # an entry that is None if the row gives no robot
+STATES = 3  # at which untraceable functions are evaluated
+DIFFERS = {  # what a difference means, by the last part of the name of a hash
+    "program": "its formulas or the numbers that it reads",
+    "values": "its values",
     "source": "its source text",
 }
 Hash = dict[str, str]
@@ -75,7 +76,7 @@ def plan_of(inputs: Inputs, files: str) -> dict[str, Any]:
 
 
 def differences(old: Any, new: Any, where: str = "") -> list[str]:
-    """What differs between two plans, by name."""
+    """The differences between two plans, by name."""
     if isinstance(old, dict) and isinstance(new, dict):
         keys = [key for key in {**old, **new} if (where, key) not in (("", "sha256"), ("robot", "name"))]
         if "program" in old and "program" in new:  # the name of a function does not matter then
@@ -94,7 +95,7 @@ def differences(old: Any, new: Any, where: str = "") -> list[str]:
 
 
 def describe_option(value: Any, name: str, inputs: Inputs) -> Any:
-    """The value of an option, as JSON has it."""
+    """Describe the value of an option in JSON."""
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, (np.ndarray, np.generic)):
@@ -110,7 +111,7 @@ def describe_option(value: Any, name: str, inputs: Inputs) -> Any:
 
 
 def function_in(value: Any) -> str | None:
-    """The name of a function that is somewhere in a value of a plan."""
+    """The name of a function anywhere in a value of a plan."""
     if isinstance(value, dict) and "function" in value and isinstance(value["function"], str):
         return str(value["function"])
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
@@ -118,7 +119,7 @@ def function_in(value: Any) -> str | None:
 
 
 def restore_inputs(plan: Mapping[str, Any], samples: Samples) -> Inputs:
-    """The inputs of a plan; a ValueError says what cannot be had from it."""
+    """Restore the inputs from a plan; raise a ValueError that names what it does not hold."""
     again = "the same call of lw.sweep as before resumes"
     if plan["linkwise"] != __version__:
         raise ValueError(f"it was begun by Linkwise {plan['linkwise']}, and this is {__version__}, which may differ")
@@ -139,7 +140,7 @@ def restore_inputs(plan: Mapping[str, Any], samples: Samples) -> Inputs:
 
 
 def describe_function(function: Callable[..., Any], inputs: Inputs, parameters: Samples) -> dict[str, Any]:
-    """`parameters` are those of the torque function in one row."""
+    """Describe a function; `parameters` are those of the torque function in one row."""
     always, laws = split_sampled_laws(function)
     if laws:
         others = {} if always is None else {"always": describe_function(always, inputs, parameters)}
@@ -162,7 +163,7 @@ def describe_function(function: Callable[..., Any], inputs: Inputs, parameters: 
 
 
 def describe_law(law: Any, robot: Robot) -> dict[str, Any]:
-    """A sampled law, by the program of one sample."""
+    """Describe a sampled law by the program of one sample."""
     entry = {"function": name_of(law.law), **numbers_of(law)}
     try:
         return entry | {"program": hash_text(repr(trace_step(law, robot).fingerprint))}
@@ -190,7 +191,7 @@ def program_text(function: Callable[..., Any], robot: Robot, parameters: Samples
 
 
 def source_text(function: Any) -> str | None:
-    """The text of a function, or of the class of a callable object; None where there is none, as at a prompt."""
+    """The source of a function or of the class of a callable object; None if there is none, as at a prompt."""
     while isinstance(function, functools.partial):
         function = function.func
     try:
@@ -200,7 +201,7 @@ def source_text(function: Any) -> str | None:
 
 
 def values_text(function: Callable[..., Any], robot: Robot, parameters: Samples) -> str | None:
-    """What it gives at some states, to nine digits; None if it gives nothing, or not the same again."""
+    """Values of a function at some states, to nine digits; None if it fails, or if a second call differs."""
     rng = np.random.default_rng(0)
     states = [(rng.random(), rng.uniform(-1, 1, robot.nq), rng.uniform(-1, 1, robot.n)) for _ in range(STATES)]
     texts = []
@@ -209,7 +210,7 @@ def values_text(function: Callable[..., Any], robot: Robot, parameters: Samples)
             results = (call_torque(function, robot, t, q.copy(), qd.copy(), parameters) for t, q, qd in states)
             numbers = (x for result in results for x in np.ravel(result).astype(float))
             texts.append(" ".join(f"{x:.9g}" for x in numbers))
-        except Exception:  # it is raised where the function is needed
+        except Exception:  # raised again when the function is needed
             return None
     return texts[0] if texts[0] == texts[1] else None
 
@@ -221,7 +222,7 @@ def name_of(function: Any) -> str:
 
 
 def numbers_of(function: Any) -> dict[str, Any]:
-    """The numbers of a controller that is a dataclass, by name: they make a message clearer."""
+    """The numbers of a controller that is a dataclass, by name, for clear messages."""
     if not is_dataclass(function) or isinstance(function, type):
         return {}
     values = {field.name: getattr(function, field.name) for field in fields(function)}

@@ -60,9 +60,9 @@ class CudaRollout:
         part: Part | None = None,
     ) -> tuple[Any, list[Any]]:
         """The argument array of a launch and the values that it points to; without a part, for all steps."""
-        whole = [trajectories, *(part or next(parts_of(settings, settings.steps)))]
+        integers = [trajectories, *(part or next(parts_of(settings, settings.steps)))]
         values: list[Any] = [
-            *map(ctypes.c_int64, whole),
+            *map(ctypes.c_int64, integers),
             self.real(settings.step),
             *(ctypes.c_int64(rows.stride) for rows in inputs),
         ]

@@ -1,0 +1,167 @@
+"""Torques over time: what inverse dynamics gives along a motion brings the motion back."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwise as lw
+from facts import raises
+from linkwise.errors import FileError
+from robots import CHAINS, DRIVEN, FREE, relative
+
+PLANAR = lw.load("planar3")
+START = np.zeros(3)
+
+
+def motion_of(robot: lw.Robot, duration: float) -> lw.trajectories.Trajectory:
+    start = np.array(lw.neutral(robot))
+    return lw.trajectories.cycloid(start, start + np.where([k == "P" for k in robot.joints], 0.1, 1.0), duration)
+
+
+@pytest.mark.parametrize(
+    ("name", "duration", "samples"), [("planar3", 1.0, 501), ("stanford", 4.0, 2001), ("puma560", 4.0, 1001)]
+)
+def test_torques_along_a_motion_bring_the_motion_back(name: str, duration: float, samples: int, tmp_path: Path) -> None:
+    """Longer motions cannot: open loop, rounding errors of the arm's own equations grow, planar3's by 1e15 in 10 s."""
+    robot = lw.load(name)
+    motion = motion_of(robot, duration)
+    loads = lw.torque_along(robot, motion, samples, loads=False)
+    loads.to_csv(tmp_path / "tau.csv")
+    for torque in (loads, (loads.t, loads.tau), tmp_path / "tau.csv"):
+        run = lw.simulate(robot, loads.q[0], torque=torque, rtol=1e-12, samples=21)
+        assert run.t[-1] == duration
+        assert np.abs(run.q - motion(run.t).q).max() < 1e-8
+        assert relative(run.tau, lw.torque_along(robot, motion, 21, loads=False).tau) < 1e-6
+
+
+@pytest.mark.parametrize("robot", [*CHAINS[:2], FREE[0]], ids=lambda robot: robot.name)
+def test_cubic_histories_are_exact_for_cubics_and_each_trajectory_has_its_own(robot: lw.Robot) -> None:
+    rng = np.random.default_rng(1)
+    a = rng.normal(size=(4, 2, robot.n))
+    t = np.array([0.0, 0.1, 0.15, 0.4, 0.5])
+    tau = sum(a[k] * t[:, None, None] ** k for k in range(4))
+    q0 = lw.random_configuration(robot, rng)
+    run = lw.simulate(robot, np.stack([q0, q0]), torque=(t, tau), rtol=1e-11, samples=11)
+    for k in range(2):
+        law = lambda robot, t, q, qd, k=k: a[0, k] + t * (a[1, k] + t * (a[2, k] + t * a[3, k]))  # noqa: E731
+        expected = lw.simulate(robot, q0, duration=0.5, torque=law, rtol=1e-11, samples=11)
+        assert relative(run.q[k], expected.q) < 1e-8
+        assert relative(run.tau[k], expected.tau) < 1e-12
+        assert relative(run.work[k], expected.work) < 1e-7
+
+
+def test_held_histories_are_the_tables_of_rollouts() -> None:
+    tau = np.random.default_rng(2).normal(size=(6, 3))
+    options: dict[str, Any] = {"torque": (np.arange(6) * 0.02, tau), "interpolation": "held"}
+    run = lw.simulate(PLANAR, START, integrator="rk4", dt=0.005, samples=6, **options)
+    steps = lw.rollout(PLANAR, START, steps=20, dt=0.005, every=4, **options)
+    table = lw.rollout(PLANAR, START, steps=20, dt=0.005, every=4, table=tau[:5], hold=4)
+    assert np.array_equal(steps.q, table.q)
+    assert relative(run.q, table.q) < 1e-13
+    assert np.array_equal(run.tau[:-1], tau[:-1])
+
+
+def test_histories_are_compiled_once_and_run_in_python_too() -> None:
+    t = np.linspace(0.0, 0.3, 7)
+    tau = np.sin(t)[:, None] * [1.0, 0.5, 0.2]
+    run = lw.simulate(PLANAR, START, torque=(t, tau))
+    frozen = lw.compile(lw.simulate, PLANAR, torque=(t, tau.copy()))
+    assert np.array_equal(frozen(START).q, run.q)
+    assert run.compiled
+    assert relative(lw.simulate(PLANAR, START, torque=(t, tau), compiled=False).q, run.q) < 1e-9
+    held = lw.compile(lw.simulate, PLANAR, torque=(t, tau), interpolation="held")(START, duration=0.2)
+    assert np.array_equal(held.q, lw.simulate(PLANAR, START, None, 0.2, (t, tau), interpolation="held").q)
+
+
+def along(t: np.ndarray, tau: np.ndarray) -> Any:
+    spline = lw.trajectories.spline(t, tau, ends="natural")
+    return lambda robot, t, q, qd: spline(t).q
+
+
+def test_stops_and_exact_friction_go_with_histories() -> None:
+    t = np.linspace(0.0, 1.0, 11)
+    options: dict[str, Any] = {"torque": (t, np.zeros((11, 3)))}
+    fall = lw.Event(lambda robot, t, q, qd: q[0] + 0.5, "low", stop=True)
+    assert lw.simulate(PLANAR, START, events=[fall], **options).status == "stopped"
+    robot = DRIVEN[1].with_gravity((0, 0, 0))
+    tau = np.sin(t)[:, None] * np.linspace(0.5, 3.0, robot.n)
+    options = {"torque": (t, tau), "friction": lw.Friction(smooth=0), "samples": 11}
+    moving = lw.simulate(robot, np.zeros(robot.n), **options)
+    law = lw.simulate(robot, np.zeros(robot.n), None, 1.0, along(t, tau), friction=lw.Friction(smooth=0), samples=11)
+    assert relative(moving.q, law.q) < 1e-5
+
+
+T = np.linspace(0.0, 1.0, 5)
+
+
+@pytest.mark.parametrize(
+    ("torque", "facts"),
+    [
+        ((T, np.zeros((4, 3))), ("(5,)", "(4, 3)", "(k, 3)")),
+        ((T, np.zeros((5, 2))), ("(5,)", "(5, 2)", "(k, 3)")),
+        ((np.zeros((5, 1)), np.zeros((5, 3))), ("(5, 1)", "(5, 3)")),
+        ((T + 0.1, np.zeros((5, 3))), ("t[0]", "0.1")),
+        ((T[::-1] - 1.0, np.zeros((5, 3))), ("t[1]",)),
+        ((np.r_[0, T[:4]], np.zeros((5, 3))), ("t[1]",)),
+        ((T, np.full((5, 3), np.nan)), ("finite",)),
+        (([0.0], np.zeros((1, 3))), ("1", "two")),
+        (np.zeros((501, 4)), ("torque", "(501, 4)")),
+    ],
+)
+def test_what_is_no_history_is_refused(torque: Any, facts: tuple[str, ...]) -> None:
+    with raises(ValueError, *facts):
+        lw.simulate(PLANAR, START, None, 0.5, torque)
+
+
+def test_pairs_of_numbers_are_constant_torques() -> None:
+    robot = lw.chain(2)
+    both = lw.simulate(robot, [0.0, 0.0], None, 0.1, (1.0, 2.0)).q
+    assert np.array_equal(both, lw.simulate(robot, [0.0, 0.0], None, 0.1, np.array([1.0, 2.0])).q)
+
+
+@pytest.mark.parametrize(
+    ("options", "facts"),
+    [
+        ({"duration": 1.5}, ("1.5", "1")),
+        ({"duration": 0.5, "interpolation": "linear"}, ("interpolation", "linear", "cubic", "held")),
+        ({"duration": 0.5, "interpolation": "held", "torque": None}, ("interpolation", "held")),
+        ({"parameters": {"width": 1.0}}, ("width",)),
+    ],
+)
+def test_options_that_do_not_fit_a_history_are_refused(options: dict[str, Any], facts: tuple[str, ...]) -> None:
+    with raises(ValueError, *facts):
+        lw.simulate(PLANAR, START, **{"torque": (T, np.zeros((5, 3))), **options})
+
+
+@pytest.mark.parametrize(
+    ("options", "facts"),
+    [
+        ({"interpolation": None}, ("interpolation", "held")),
+        ({"dt": 0.1}, ("0.1", "0.2")),
+        ({"steps": 21}, ("21", "20")),
+        ({"hold": 2}, ("hold",)),
+        ({"torque": None}, ("interpolation",)),
+    ],
+)
+def test_rollouts_refuse_histories_that_are_no_tables(options: dict[str, Any], facts: tuple[str, ...]) -> None:
+    given = {"torque": (T, np.zeros((5, 3))), "steps": 20, "dt": 0.05, "interpolation": "held", **options}
+    with raises(ValueError, *facts):
+        lw.rollout(PLANAR, START, **given)
+
+
+@pytest.mark.parametrize(
+    ("text", "facts"),
+    [
+        ("t,tau1,tau2\n0,1,2\n1,1,2\n", ("tau3",)),
+        ("t,q1,q2,q3\n0,1,2,3\n1,1,2,3\n", ("tau1",)),
+        ("t,tau1,tau2,tau3\n0,1,2,3\n", ("1 rows", "two")),
+        ("t,tau1,tau2,tau3,tau1\n0,1,2,3,4\n1,1,2,3,4\n", ("tau1", "twice")),
+    ],
+)
+def test_files_of_torques_that_are_wrong_are_named(text: str, facts: tuple[str, ...], tmp_path: Path) -> None:
+    file = tmp_path / "tau.csv"
+    file.write_text(text)
+    with raises(FileError, "tau.csv", *facts):
+        lw.simulate(PLANAR, START, torque=file)
