@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from choices import SPECIAL, choices
 from effort import rest_slow
 from facts import raises
 from robots import CHAINS, TREES, ids, relative, states
@@ -47,6 +48,14 @@ def test_python_source_gives_the_numbers(robot: lw.Robot, function: Any) -> None
     first = lanes[0] if isinstance(lanes, tuple) else lanes
     if function is lw.inverse_dynamics:
         assert relative(np.stack([np.broadcast_to(x, 3) for x in first], -1), function(robot, *arrays)) < 1e-11
+
+
+def test_python_source_chooses_as_the_function_does() -> None:
+    """Also where numbers are equal, and of NaN."""
+    arm = lw.load("planar3")
+    written = run(lw.python_source(choices, arm), "choices")
+    for q in SPECIAL:
+        assert np.array_equal(np.array(written(np.array(q))), choices(arm, np.array(q)), equal_nan=True)
 
 
 def test_python_source_of_wrenches_symbols_and_odd_names() -> None:

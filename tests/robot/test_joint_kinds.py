@@ -144,7 +144,7 @@ def test_a_quaternion_without_length_is_a_state_that_is_not_finite(form):
     assert np.isfinite(tau[[0, 3, 4]]).all()
     q[3, robot.quaternions[0] :][:4] *= 1e3
     assert relative(kernel(q, v, a)[3], tau[3]) < 1e-12
-    with pytest.raises(ValueError, match=r"q\[1, \d+\], joint '\w+', begins a quaternion of length zero .*neutral"):
+    with raises(ValueError, "q[1", "quaternion", "lw.neutral(robot)"):
         lw.inverse_dynamics(robot, q[:2], v[:2], a[:2], check=True)
 
 
