@@ -46,6 +46,7 @@ Degrees = Annotated[
 Q = Annotated[str | None, opt("STATE", f"{CONFIGURATION}; default: the zero position.", STATE)]
 Qd = Annotated[str | None, opt("STATE", "Rates, given as for --q; default: zero.", STATE)]
 Qdd = Annotated[str | None, opt("STATE", "Accelerations, given as for --q; default: zero.", STATE)]
+Tau = Annotated[str | None, opt("STATE", "Joint torques and forces, given as for --q; default: none.", STATE)]
 Friction = Annotated[bool, flag("--friction", "Include the friction of the joints.")]
 Json = Annotated[bool, flag("--json", "Print JSON with all digits, and nothing else, on stdout.", OUTPUT)]
 Plot = Annotated[str | None, opt("FILE", "Write a picture: .png, .svg or .pdf (needs matplotlib).", OUTPUT)]

@@ -21,6 +21,7 @@ from typing import IO, Any
 import typer
 
 from ..errors import printable
+from ..printing import display_width
 
 DIGITS = 4
 NOTHING = 1e-12  # relative size below which a number is printed as 0
@@ -133,11 +134,6 @@ def complain(text: str) -> None:
 def format_number(x: float, digits: int = DIGITS, size: float = 1.0) -> str:
     """Four digits; 0 for -0.0 and for rounding errors relative to `size`; - for NaN."""
     return "-" if math.isnan(x) else f"{0.0 if abs(x) < NOTHING * size else float(x) + 0.0:.{digits}g}"
-
-
-def display_width(text: str) -> int:
-    """Columns on the screen. Combining accents take none."""
-    return sum(not unicodedata.combining(character) for character in text)
 
 
 def cell_text(cell: Cell) -> str:
