@@ -83,9 +83,7 @@ class Case:
         self.q, self.qd, self.qdd, self.tau = (x[0] for x in states(robot, count=1))
         self.e = lw.explain(robot, self.q, self.qd, self.qdd, self.tau)
         self.at, moved = Paper(robot, self.q), Paper(robot, self.q + 1j * STEP * self.qd)
-        self.N_l_dot, self.N_d_dot, self.N_dot = (
-            np.imag(getattr(moved, name)) / STEP for name in ("N_l", "N_d", "N")
-        )
+        self.N_l_dot, self.N_d_dot, self.N_dot = (np.imag(getattr(moved, name)) / STEP for name in ("N_l", "N_d", "N"))
         self.t = self.at.N @ self.qd
         self.t_dot = self.at.N @ self.qdd + self.N_dot @ self.qd
         self.spins = [cross(self.t[6 * i : 6 * i + 3]) for i in range(self.n)]
@@ -127,7 +125,12 @@ def test_decoupled_complement_and_its_rates(robot: lw.Robot) -> None:
     assert relative(e["C"], at.N.T @ (at.M @ case.N_dot + M_dot @ at.N)) < 1e-12  # (20)
     assert relative(e["C"], at.N_d.T @ prime @ at.N_d) < 1e-12
     assert relative(e["I"], at.N.T @ at.M @ at.N + np.diag(case.rotors)) < 1e-12
-    for whole, parts in (("M_stacked", "M"), ("W", "Omega_ijrr"), ("M_dot_stacked", "M_dot"), ("Omega_stacked", "Omega")):
+    for whole, parts in (
+        ("M_stacked", "M"),
+        ("W", "Omega_ijrr"),
+        ("M_dot_stacked", "M_dot"),
+        ("Omega_stacked", "Omega"),
+    ):
         assert relative(e[whole], block_diagonal(e[parts])) == 0.0
     for (i, j), H in e["H_tilde"].items():
         assert relative(case.block(e["H_tilde_stacked"], robot.names.index(i), robot.names.index(j)), H) == 0.0
@@ -318,7 +321,7 @@ def numbers_of(e: lw.results.Explanation) -> dict[Any, np.ndarray]:
 
 @pytest.mark.parametrize("robot", rest_slow(ZEROS, ZEROS[:1]), ids=ids(ZEROS))
 def test_zeros_are_those_of_many_digits(robot: lw.Robot) -> None:
-    """What is zero to 60 digits is zero; what is made zero is a rounding error, also where q is a rounded right angle."""
+    """What is zero to 60 digits is zero; what is made zero is a rounding error, also for a rounded right angle."""
     mpmath = pytest.importorskip("mpmath")
     context = mpmath.MPContext()
     context.dps = 60

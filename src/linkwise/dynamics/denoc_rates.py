@@ -20,7 +20,7 @@ from ..spatial.dense import Dense, identity, plus, product, put, transposed, zer
 from .kinematics import poses, twists
 from .operator_matrices import block_diagonal
 
-Blocks = dict[tuple[int, int], Dense]
+Blocks = dict[tuple[int, ...], Dense]  # by two links
 
 
 class ConvectiveTerms(NamedTuple):

@@ -15,9 +15,9 @@ about O_i.
 from collections.abc import Sequence
 
 from ..robot import Link, Robot, inward
-from ..spatial import ArticulatedInertia, Scalars, Twist, add, power
+from ..spatial import ArticulatedInertia, Twist, add, power
 from ..spatial.dense import Dense, zeros
-from .udu import Articulated, articulated_bodies
+from .udu import Articulated
 
 
 def released(link: Link, body: Articulated) -> ArticulatedInertia:
@@ -39,10 +39,8 @@ def reduced_inertias(robot: Robot, bodies: Sequence[Articulated], k: int) -> lis
     return inward(robot, step, ArticulatedInertia.zero(), bodies)
 
 
-def reduced_matrix(robot: Robot, q: Scalars, k: int) -> Dense:
-    """I^(k), element by element."""
-    bodies = articulated_bodies(robot, q)
-    left = reduced_inertias(robot, bodies, k)
+def reduced_matrix(robot: Robot, bodies: Sequence[Articulated], left: Sequence[ArticulatedInertia], k: int) -> Dense:
+    """I^(k), element by element, from M̂_ik."""
     matrix = zeros(robot.n, robot.n)
     for link in robot.links:
         j, moved = link.index, {link.index: link.joint.axis}

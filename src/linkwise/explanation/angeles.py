@@ -45,9 +45,7 @@ def accelerations(robot: Robot, q: Scalars, qd: Scalars, theta_ddot: Scalars, qd
     still, joints = [Wrench.zero()] * robot.n, constraints.joint_constraints(robot, q)
     motions = link_motions(robot, q, qd, theta_ddot)
     turned = (pose.rotation @ m.angular_acceleration for pose, m in zip(poses(robot, q), motions, strict=True))
-    transmitted = in_base_frame(
-        robot, q, in_joint_frames(robot, q, joint_wrenches(robot, q, qd, theta_ddot, still))
-    )
+    transmitted = in_base_frame(robot, q, in_joint_frames(robot, q, joint_wrenches(robot, q, qd, theta_ddot, still)))
     tau = inverse_dynamics(robot.without_rotors(), q, qd, theta_ddot, still)
     against = map(add, tau, Friction().torques(robot, qd))
     active = constraints.drive_wrenches(robot, q, joints, tau)

@@ -122,9 +122,7 @@ def accelerations(robot: Robot, q: Scalars, qd: Scalars, theta_ddot: Scalars, qd
     inertial = [link.body @ x + y for link, x, y in zip(robot.links, alpha, b, strict=True)]
     by_P = [
         mul(body.inverse_pivot, power(link.joint.axis, rate.P_dot @ (m.twist - link.joint.axis * m.xi)))
-        for link, body, m, rate in zip(
-            robot.links, bodies, motions, inertia_rates(robot, bodies, motions), strict=True
-        )
+        for link, body, m, rate in zip(robot.links, bodies, motions, inertia_rates(robot, bodies, motions), strict=True)
     ]
     by_a = seen_by_gain(operators.phi_star(robot, steps, a), bodies)
     of_parents = from_parents(robot, steps, operators.phi_star(robot, steps, driven))

@@ -50,7 +50,7 @@ def quantities(
     qdd: Sequence[Scalar] | None,
     tau: Sequence[Scalar] | None,
 ) -> list[Quantity]:
-    """The quantities of q alone; with qd also those of the rates; with qdd and tau those of inverse and forward dynamics."""
+    """The quantities of q; with qd also those of the rates, with qdd of inverse, with tau of forward dynamics."""
     at: tuple[Any, ...] = (robot, robot.coordinates.positions(q))
     papers = (saha, angeles, kozlowski)
     values: dict[str, Values] = {}

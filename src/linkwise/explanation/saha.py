@@ -13,7 +13,7 @@ from ..dynamics.newton_euler import driving_torques
 from ..dynamics.operator_matrices import block_diagonal
 from ..dynamics.reduction import reduced_inertias, reduced_matrix
 from ..robot import Robot, inward, outward, toward_base
-from ..spatial import RigidInertia, Scalar, Scalars, Twist, Wrench, cross, cross_matrix, mul
+from ..spatial import ArticulatedInertia, RigidInertia, Scalar, Scalars, Twist, Wrench, cross, cross_matrix, mul
 from ..spatial.dense import Dense, identity, minus, plus, product, transposed, zeros
 from .link_values import Seats, Values, per_link, vectors
 
@@ -25,13 +25,13 @@ def configuration(robot: Robot, q: Scalars) -> dict[str, Values]:
     inverse_upper = inverse_inertia.inverse_upper(robot, bodies)
     composites = inward(robot, composite.freeze, RigidInertia.zero(), [body.pose for body in bodies])
     M, B = denoc_rates.masses(robot, q), denoc_rates.propagations(denoc_rates.centres(robot, q))
-    M_tilde = seats.inertias(composites)
+    M_tilde, left = seats.inertias(composites), [reduced_inertias(robot, bodies, k) for k in range(robot.n)]
     axes = [[row[i] for row in N_d[6 * i : 6 * i + 6]] for i in range(robot.n)]
     psi = [seats.wrench(i, body.psi) for i, body in enumerate(bodies)]
     Psi = [minus(identity(6), dyad(w, p)) for w, p in zip(psi, axes, strict=True)]
     psi_hat = [[mul(x, body.pivot) for x in w] for w, body in zip(psi, bodies, strict=True)]
     return {
-        "B": dict(B),
+        "B": B,
         "p": per_link(axes),
         **levers(robot, q),
         "M": per_link(M),
@@ -39,14 +39,14 @@ def configuration(robot: Robot, q: Scalars) -> dict[str, Values]:
         "M_tilde": M_tilde,
         "M_tilde_stacked": {(): denoc_rates.stacked_composite(robot, list(M_tilde.values()), B)},
         "M_hat": seats.inertias([body.inertia for body in bodies]),
-        **reduced(robot, bodies, seats),
+        **reduced(robot, bodies, left, seats),
         "psi_hat": per_link(psi_hat),
         "m_hat": per_link(diagonal),
         "psi": per_link(psi),
         "N_l": {(): N_l},
         "N_d": {(): N_d},
         "I": {(): denoc.inertia_matrix(robot, q)},
-        **eliminated(robot, q),
+        **eliminated(robot, q, bodies, left),
         "U": {(): upper},
         "D": {(): diagonal},
         "Psi": per_link(Psi),
@@ -69,7 +69,9 @@ def levers(robot: Robot, q: Scalars) -> dict[str, Values]:
     return {"d": vectors(d), "rho": dict(sorted(rho.items()))}
 
 
-def reduced(robot: Robot, bodies: Sequence[udu.Articulated], seats: Seats) -> dict[str, Values]:
+def reduced(
+    robot: Robot, bodies: Sequence[udu.Articulated], left: Sequence[Sequence[ArticulatedInertia]], seats: Seats
+) -> dict[str, Values]:
     """ψ_ik, ψ̂_ik, M̂_ik and Ψ_ik of links i on the way from k to the base"""
     psi_ik, psi_hat_ik = {}, {}
     steps = [body.pose for body in bodies]
@@ -82,9 +84,8 @@ def reduced(robot: Robot, bodies: Sequence[udu.Articulated], seats: Seats) -> di
         psi_hat_ik[i, k] = [mul(x, bodies[k].pivot) for x in psi_ik[i, k]]
     M_hat, Psi = {}, {}
     for k in range(robot.n):
-        left = reduced_inertias(robot, bodies, k)
         for i in robot.ancestors(k):
-            M_hat[i, k] = seats.inertia(i, left[i])
+            M_hat[i, k] = seats.inertia(i, left[k][i])
             free = [l for l in robot.subtree(i) if l >= k]
             Psi[i, k] = plus(zeros(6, 6), *(dyad(psi_hat_ik[i, l], psi_ik[i, l]) for l in free))  # (49)
     return {
@@ -93,13 +94,17 @@ def reduced(robot: Robot, bodies: Sequence[udu.Articulated], seats: Seats) -> di
     }
 
 
-def eliminated(robot: Robot, q: Scalars) -> dict[str, Values]:
+def eliminated(
+    robot: Robot, q: Scalars, bodies: Sequence[udu.Articulated], left: Sequence[Sequence[ArticulatedInertia]]
+) -> dict[str, Values]:
     """E_k, L_k and I^(k), from the last column on"""
-    E, L, I_k = {}, {}, {}
-    left = denoc.inertia_matrix(robot, q)
+    E: Values = {}
+    L: Values = {}
+    I_k: Values = {}
+    rest = denoc.inertia_matrix(robot, q)
     for k, matrix in zip(reversed(range(1, robot.n)), udu.elimination_matrices(robot, q), strict=True):
-        left = product(matrix, left)  # (45)
-        E[k,], L[k,], I_k[k,] = matrix, left, reduced_matrix(robot, q, k)
+        rest = product(matrix, rest)  # (45)
+        E[k,], L[k,], I_k[k,] = matrix, rest, reduced_matrix(robot, bodies, left[k], k)
     return {"E": E, "L": L, "I_k": I_k}
 
 
@@ -126,10 +131,10 @@ def rates(robot: Robot, q: Scalars, qd: Scalars) -> dict[str, Values]:
         "Omega_ijrr": per_link(spins),
         "M_dot": per_link(terms.M_dot),
         "M_dot_stacked": {(): block_diagonal(terms.M_dot)},
-        "B_dot": dict(terms.B_dot),
+        "B_dot": terms.B_dot,
         "N_l_dot": {(): terms.N_l_dot},
         "N_d_dot": {(): product(Omega, N_d)},
-        "H_tilde": dict(terms.H_tilde),
+        "H_tilde": terms.H_tilde,
         "M_dot_tilde": per_link(terms.M_dot_tilde),
         "H_tilde_stacked": {(): terms.inertial},
         "M_dot_tilde_stacked": {(): terms.gyroscopic},

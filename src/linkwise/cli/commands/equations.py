@@ -183,7 +183,10 @@ def gravity(robot: lw.Robot) -> tuple[Any, ...]:
     ("linkwise explain planar3", "what there is: names, meanings, equations of the papers"),
     ("linkwise explain planar3 m_hat U D --q 0,0,0", "some of them at a state"),
     ("linkwise explain stanford nu C_nu --q 0,pi/2,0.1,0,0,0 --qd 1,0,0,0,0,0", "with rates: Kozlowski's velocities"),
-    ("linkwise explain planar3 phi tau_hat eta mu qdd --tau 1,0,0", "with torques: Saha's forward dynamics, step by step"),
+    (
+        "linkwise explain planar3 phi tau_hat eta mu qdd --tau 1,0,0",
+        "with torques: Saha's forward dynamics, step by step",
+    ),
     ("linkwise explain planar3 I --latex", "as LaTeX"),
     ("linkwise explain planar3 U D --symbols", "as formulas in m1, a1, ..., q1, ..."),
 )
