@@ -101,7 +101,7 @@ def test_every_quantity_prints_with_its_source_and_equation(robot: lw.Robot) -> 
         assert latex.count(r"\[") == latex.count(r"\]") >= len(quantity.values)
         for head, body in re.findall(r"begin\{array\}\{(c+)\} (.*?) \\end\{array\}", latex):
             assert {row.count("&") + 1 for row in body.split(r"\\")} == {len(head)}
-        assert set(re.findall(r"-?\d+\.\d{4}", text)) <= set(re.findall(r"-?\d+\.\d{4}", html.text))
+        assert all(line in html.text for line in text.splitlines()[1:])
         assert latex.count("{") == latex.count("}")
         assert "nan" not in text
     assert str(e) == e.text()

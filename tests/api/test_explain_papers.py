@@ -340,6 +340,18 @@ def test_zeros_are_those_of_many_digits(robot: lw.Robot) -> None:
     assert made_zero or robot in ARMS
 
 
+def test_small_differences_with_correct_digits_stay() -> None:
+    """The mass centre of the second link comes back to the first joint but for 1e-11 m."""
+    row = {"joint": "revolute", "a": 1.0, "d": 0.0, "alpha": 0.0, "mass": 1.0, "inertia": np.eye(3).tolist()}
+    arm = lw.Robot.from_dh(
+        [{**row, "com": (-0.5, 0, 0)}, {**row, "com": (1e-11, 0, 0)}], convention="standard", name="folded"
+    )
+    e = lw.explain(arm, [0, np.pi], [1.0, 0.0])
+    assert relative(e["rho"]["link1", "link2"] * 1e6, [-1e-5, 0, 0]) < 1e-4
+    assert e["rho"]["link1", "link2"][1] == 0.0
+    assert relative(e["t"]["link2"][3:] * 1e6, [0, -1e-5, 0]) < 1e-4
+
+
 def test_symbols_give_every_quantity() -> None:
     robot = lw.chain(2, seed=2, joints="RP")
     values = dict(zip(["q1", "q2", "v1", "v2", "a1", "a2", "u1", "u2"], np.linspace(-0.7, 1.3, 8), strict=True))

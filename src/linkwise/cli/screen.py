@@ -29,9 +29,8 @@ FOLDED = 30  # smallest width of a column that wraps
 Cell = str | float | int | None
 HANDLER = "linkwise.spell"
 SPELLED = {
-    "τ": "tau", "θ": "theta", "ν": "nu", "ξ": "xi", "ψ": "psi", "Ψ": "Psi", "λ": "lambda", "ω": "omega", "π": "pi",
-    "α": "alpha", "Δ": "d", "Σ": "sum", "·": "*", "×": "x", "–": "-", "—": "-", "−": "-", "…": "...", "≤": "<=",
-    "≥": ">=", "±": "+-", "→": "->", "µ": "u", "μ": "u", "°": " deg", "ł": "l", "Ł": "L", "✓": "ok", "✗": "no",
+    "λ": "lambda", "Δ": "d", "Σ": "sum", "∂": "d", "·": "*", "×": "x", "–": "-", "—": "-", "−": "-", "…": "...",
+    "≤": "<=", "≥": ">=", "±": "+-", "→": "->", "µ": "u", "μ": "u", "°": " deg", "ł": "l", "Ł": "L", "✓": "ok", "✗": "no",
     "⁻": "^-", "ᵀ": "'", "‘": "'", "’": "'", "“": '"', "”": '"', "─": "-", "━": "-", "│": "|", "½": "1/2",
     "\u0302": "^", "\u0303": "~", "\u0304": "-", "\u0307": "'", "\u0308": "''",
 }  # fmt: skip
@@ -260,6 +259,9 @@ def ascii_spelling(character: str) -> str:
     """ASCII for a character; ? where there is none."""
     if character in SPELLED:
         return SPELLED[character]
+    greek = re.fullmatch(r"GREEK (SMALL|CAPITAL) LETTER (\w+)", unicodedata.name(character, ""))
+    if greek:
+        return greek[2].lower() if greek[1] == "SMALL" else greek[2].capitalize()
     parts = unicodedata.normalize("NFKD", character)
     return "".join(part if part.isascii() else SPELLED.get(part, "") for part in parts) or "?"
 

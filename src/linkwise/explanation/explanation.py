@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -104,16 +104,6 @@ class Explanation(ComparesArrays, Mapping[str, Any]):
         return "".join(as_html(quantity, self.robot, digits) for quantity in self._select(names))
 
 
-class Scalars(NamedTuple):
-    """What the state is computed with."""
-
-    robot: Robot
-    q: list[Any]
-    qd: list[Any] | None
-    qdd: list[Any] | None
-    tau: list[Any] | None
-
-
 def explain(
     robot: Robot, q: Array, qd: Array | None = None, qdd: Array | None = None, tau: Array | None = None
 ) -> Explanation:
@@ -185,19 +175,20 @@ def explain(
     if qd is not None:
         check_quasi_robot(robot)
     with np.errstate(all="ignore"), explain_division_by_zero(states):
-        return Explanation(robot, quantities(*scalars_of(robot, states)))
+        computed, values = scalars_of(robot, states)
+        return Explanation(robot, quantities(computed, **values))
 
 
-def scalars_of(robot: Robot, states: States) -> Scalars:
+def scalars_of(robot: Robot, states: States) -> tuple[Robot, dict[str, list[Any]]]:
     """Numbers with their rounding errors; SymPy's expressions where one is SymPy's; others as they are."""
     values = {name: states.scalars(name) for name in states.arrays}
     if states.numeric and not robot.non_floats:
-        robot = rounded_robot(robot)
-        values = {name: [Rounded.of(x) for x in array] for name, array in values.items()}
-    elif any(is_sympy(x) for array in values.values() for x in array):
+        rounded = {name: [Rounded.of(x) for x in array] for name, array in values.items()}
+        return rounded_robot(robot), rounded
+    if any(is_sympy(x) for array in values.values() for x in array):
         robot = robot.mapped(lambda x: as_sympy(x) if is_expression(x) else x)
-        values = {name: [as_sympy(x) if is_expression(x) else x for x in array] for name, array in values.items()}
-    return Scalars(robot, values["q"], values.get("qd"), values.get("qdd"), values.get("tau"))
+        return robot, {name: [as_sympy(x) if is_expression(x) else x for x in array] for name, array in values.items()}
+    return robot, values
 
 
 def as_array(value: Any) -> Any:

@@ -46,9 +46,9 @@ class Quantity:
 def quantities(
     robot: Robot,
     q: Sequence[Scalar],
-    qd: Sequence[Scalar] | None,
-    qdd: Sequence[Scalar] | None,
-    tau: Sequence[Scalar] | None,
+    qd: Sequence[Scalar] | None = None,
+    qdd: Sequence[Scalar] | None = None,
+    tau: Sequence[Scalar] | None = None,
 ) -> list[Quantity]:
     """The quantities of q; with qd also those of the rates, with qdd of inverse, with tau of forward dynamics."""
     at: tuple[Any, ...] = (robot, robot.coordinates.positions(q))

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..printing import align_columns
+from ..printing import align_columns, display_width
 from ..robot import Robot
 from ..robot.symbols import is_expression
 from ..symbolic.expressions import Expressions
@@ -20,6 +20,7 @@ Texts = Mapping[int, str]  # of nodes, by index
 NO_EXPRESSIONS: Texts = {}
 NOISE = 1e-13  # relative to the largest coefficient of a closed form: terms below are rounding errors
 MAX_WIDTH = 120  # characters of a row; a matrix with longer ones is shown element by element
+MOST_FOLDED = 60  # values of a quantity that unfold in HTML
 LONG = 9  # links beyond which indices are separated by commas
 
 
@@ -117,14 +118,21 @@ def expression_texts(quantity: Quantity, digits: int) -> tuple[list[tuple[str, s
 
 
 def as_text(quantity: Quantity, robot: Robot, digits: int) -> str:
-    lines = [f"{quantity.symbol}   {quantity.meaning}   [{quantity.source}, {quantity.equation}]"]
+    head = f"{quantity.symbol}   {quantity.meaning}   [{quantity.source}, {quantity.equation}]"
+    return "\n".join([head, *value_lines(quantity, robot, digits)])
+
+
+def value_lines(quantity: Quantity, robot: Robot, digits: int, most: int | None = None) -> list[str]:
+    """The values as lines of text, the first `most` of them, and the shared subexpressions."""
     shared, write = expression_texts(quantity, digits)
-    for part in parts_of(quantity, robot):
+    parts, lines = list(parts_of(quantity, robot)), []
+    for part in parts[:most]:
         rows = format_rows(part.value, digits, write) if part.pattern is None else align_columns(part.pattern[0])
         lead = f"  {part.label}: " if part.label else "  "
-        lines += [lead + rows[0], *(" " * len(lead) + row for row in rows[1:])]
-    lines += [f"  with {name} = {text}" for name, text in shared]
-    return "\n".join(lines)
+        lines += [lead + rows[0], *(" " * display_width(lead) + row for row in rows[1:])]
+    if most is not None and len(parts) > most:
+        lines.append(f"  and {len(parts) - most} more")
+    return lines + [f"  with {name} = {text}" for name, text in shared]
 
 
 def as_latex(quantity: Quantity, robot: Robot, digits: int) -> str:
@@ -141,24 +149,11 @@ def as_latex(quantity: Quantity, robot: Robot, digits: int) -> str:
 
 
 def as_html(quantity: Quantity, robot: Robot, digits: int) -> str:
-    """A summary that unfolds to the values."""
-    shared, write = expression_texts(quantity, digits)
-    rows = []
-    for part in parts_of(quantity, robot):
-        cells = part.pattern[0] if part.pattern else cells_of(part.value, digits, write)
-        rows.append(f"<tr><th>{escape(part.label)}</th><td>{html_table(cells)}</td></tr>")
-    names = "".join(f"<p>with {escape(name)} = {escape(text)}</p>" for name, text in shared)
+    """A summary that unfolds to the values, as many as a page can bear."""
     head = f"<b>{escape(quantity.symbol)}</b> <code>{escape(quantity.name)}</code> {escape(quantity.meaning)}"
-    where = f"<small>{escape(quantity.equation)}</small>"
-    return f"<details><summary>{head} {where}</summary><table>{''.join(rows)}</table>{names}</details>"
-
-
-def html_table(cells: list[list[str]]) -> str:
-    """Numbers between the two bars of a matrix."""
-    style = "text-align:right;padding:0 0.6em"
-    rows = ("".join(f'<td style="{style}">{escape(x)}</td>' for x in row) for row in cells)
-    lines = "".join(f"<tr>{row}</tr>" for row in rows)
-    return f'<table style="border-left:1px solid;border-right:1px solid">{lines}</table>'
+    values = escape("\n".join(value_lines(quantity, robot, digits, MOST_FOLDED)))
+    summary = f"<summary>{head} <small>{escape(quantity.equation)}</small></summary>"
+    return f'<details>{summary}<pre style="overflow-x:auto">{values}</pre></details>'
 
 
 def format_scalar(x: Any, digits: int, texts: Texts = NO_EXPRESSIONS) -> str:
@@ -167,19 +162,14 @@ def format_scalar(x: Any, digits: int, texts: Texts = NO_EXPRESSIONS) -> str:
     return f"{float(x) + 0.0:.{digits}g}" if isinstance(x, (float, int, np.floating)) else str(x)
 
 
-def cells_of(value: Any, digits: int, texts: Texts) -> list[list[str]]:
-    """The texts of a scalar, a vector, which is a row, or a matrix."""
-    if not isinstance(value, list):
-        return [[format_scalar(value, digits, texts)]]
-    rows = value if isinstance(value[0], list) else [value]
-    return [[format_scalar(x, digits, texts) for x in row] for row in rows]
-
-
 def format_rows(value: Any, digits: int, texts: Texts = NO_EXPRESSIONS) -> list[str]:
     """A scalar, vector or matrix as aligned rows of text; where rows are too wide, its elements that are not zero."""
-    cells = cells_of(value, digits, texts)
+    if not isinstance(value, list):
+        return [format_scalar(value, digits, texts)]
+    rows = value if isinstance(value[0], list) else [value]
+    cells = [[format_scalar(x, digits, texts) for x in row] for row in rows]
     widths = [max(len(row[k]) for row in cells) for k in range(len(cells[0]))]
-    if isinstance(value, list) and texts and sum(widths) > MAX_WIDTH:
+    if texts and sum(widths) > MAX_WIDTH:
         matrix = isinstance(value[0], list)
         elements = [
             (f"{i + 1},{j + 1}" if matrix else f"{j + 1}", x) for i, row in enumerate(cells) for j, x in enumerate(row)
