@@ -1,6 +1,6 @@
 """What the convective inertia terms are made of, in the frame of the paper: [Saha JAM] (2)-(10), (25)-(28), for trees.
 
-    Ω_i  = diag(ω_i×, ω_i×)      Ṁ_i = diag(ω_i× I_i, 0)                            (2), (8)
+    Ω_i  = diag(ω_i×, ω_i×)      Ṁ_i = W_i M_i      W_i = diag(ω_i×, 0)              (2), (8); W: Ω in [Saha IJRR]
     Ḃ_ij = [0, 0; ċ_ij×, 0]      ċ_ij = v_j - v_i                                   not in print
     Ṅ_d  = Ω N_d                                                                    (26)
     N_lᵀ M Ṅ_l   block (i, j): H̃_ij, i beyond j;  Σ_k B_kiᵀ H̃_kj of the children k of j, j at or beyond i   (27)
@@ -27,6 +27,7 @@ class ConvectiveTerms(NamedTuple):
     B_dot: Blocks  # of any two links
     N_l_dot: Dense
     Omega: list[Dense]
+    W: list[Dense]
     M_dot: list[Dense]
     M_dot_tilde: list[Dense]
     H_tilde: Blocks
@@ -97,7 +98,8 @@ def convective_terms(robot: Robot, q: Scalars, qd: Scalars) -> ConvectiveTerms:
     M_tilde = composite(robot, M, B)
     spins = [[list(row) for row in cross_matrix(twist.angular).rows] for twist in t]
     Omega = [block_diagonal([w, w]) for w in spins]
-    M_dot = [product(block_diagonal([w, zeros(3, 3)]), M_i) for w, M_i in zip(spins, M, strict=True)]  # (8)
+    W = [block_diagonal([w, zeros(3, 3)]) for w in spins]
+    M_dot = list(map(product, W, M))  # (8)
     B_dot: Blocks = {}
     for i in n:
         for j in n:
@@ -123,4 +125,4 @@ def convective_terms(robot: Robot, q: Scalars, qd: Scalars) -> ConvectiveTerms:
     turned = product(stacked_composite(robot, M_tilde, B), block_diagonal(Omega))
     prime = plus(inertial, turned, gyroscopic)  # (25)
     H_tilde = dict(sorted(H_tilde.items()))
-    return ConvectiveTerms(B_dot, N_l_dot, Omega, M_dot, M_dot_tilde, H_tilde, inertial, gyroscopic, prime)
+    return ConvectiveTerms(B_dot, N_l_dot, Omega, W, M_dot, M_dot_tilde, H_tilde, inertial, gyroscopic, prime)

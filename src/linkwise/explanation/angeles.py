@@ -9,8 +9,8 @@ from ..dynamics.newton_euler import inverse_dynamics, joint_wrenches, link_motio
 from ..dynamics.operator_matrices import block_diagonal
 from ..robot import Robot
 from ..robot.friction import Friction
-from ..spatial import Scalars, Vector, Wrench, add, cross_matrix, sub
-from ..spatial.dense import plus, product, zeros
+from ..spatial import Scalars, Vector, Wrench, add, sub
+from ..spatial.dense import plus, product
 from .link_values import Values, six, vectors
 
 
@@ -29,13 +29,12 @@ def rates(robot: Robot, q: Scalars, qd: Scalars) -> dict[str, Values]:
     t, terms = denoc_rates.centre_twists(robot, q, qd), denoc_rates.convective_terms(robot, q, qd)
     N_l, N_d = denoc.matrices(robot, q)
     turning = product(N_l, block_diagonal(terms.Omega), N_d)
-    spins = [block_diagonal([[list(row) for row in cross_matrix(x.angular).rows], zeros(3, 3)]) for x in t]
     resisting = [sub(0.0, x) for x in Friction().torques(robot, qd)]
     joints = constraints.joint_constraints(robot, q)
     return {
         "omega": vectors(x.angular for x in t),
         "c_dot": vectors(x.linear for x in t),
-        "W": {(): block_diagonal(spins)},
+        "W": {(): block_diagonal(terms.W)},
         "T_dot": {(): plus(product(terms.N_l_dot, N_d), turning)},
         "w_D": vectors(constraints.drive_wrenches(robot, q, joints, resisting)),
     }
@@ -60,7 +59,3 @@ def accelerations(robot: Robot, q: Scalars, qd: Scalars, theta_ddot: Scalars, qd
         "w_C": vectors(left),
         "lambda": vectors(constraints.multipliers(robot, q, left)),
     }
-
-
-def forces(robot: Robot, q: Scalars, qd: Scalars, tau: Scalars) -> dict[str, Values]:
-    return {}

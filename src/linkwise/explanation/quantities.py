@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ..robot import Robot
 from ..spatial import Scalar
@@ -51,17 +50,16 @@ def quantities(
     tau: Sequence[Scalar] | None = None,
 ) -> list[Quantity]:
     """The quantities of q; with qd also those of the rates, with qdd of inverse, with tau of forward dynamics."""
-    at: tuple[Any, ...] = (robot, robot.coordinates.positions(q))
-    papers = (saha, angeles, kozlowski)
+    angles = robot.coordinates.positions(q)
     values: dict[str, Values] = {}
-    for paper in papers:
-        values |= paper.configuration(*at)
+    for paper in (saha, angeles, kozlowski):
+        values |= paper.configuration(robot, angles)
         if qd is not None:
-            values |= paper.rates(*at, qd)
+            values |= paper.rates(robot, angles, qd)
             if qdd is not None:
-                values |= paper.accelerations(*at, qd, robot.coordinates.accelerations(qd, qdd), qdd)
-            if tau is not None:
-                values |= paper.forces(*at, qd, tau)
+                values |= paper.accelerations(robot, angles, qd, robot.coordinates.accelerations(qd, qdd), qdd)
+    if qd is not None and tau is not None:
+        values |= saha.forces(robot, angles, qd, tau) | kozlowski.forces(robot, angles, qd, tau)
     return [
         Quantity(name, definition, {key: without_noise(value) for key, value in values[name].items()})
         for name, definition in DEFINITIONS.items()

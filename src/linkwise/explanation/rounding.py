@@ -14,7 +14,6 @@ orthogonal matrix does not make errors grow, so long chains are no reason for ze
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -83,10 +82,10 @@ class Rounded:
         return Rounded(value, slope * slope * self.variance + SQUARE * value * value)
 
     def sin(self) -> Rounded:
-        return self._of(float(np.sin(self.value)), math.cos(self.value))
+        return self._of(float(np.sin(self.value)), float(np.cos(self.value)))
 
     def cos(self) -> Rounded:
-        return self._of(float(np.cos(self.value)), math.sin(self.value))
+        return self._of(float(np.cos(self.value)), float(np.sin(self.value)))
 
     def sqrt(self) -> Rounded:
         root = float(np.sqrt(self.value))
@@ -97,7 +96,7 @@ class Rounded:
 
     def rounded(self) -> float:
         """The value, or zero where it is nothing but rounding errors."""
-        noise = self.value * self.value <= CERTAIN * CERTAIN * self.variance
+        noise = self.value * self.value < CERTAIN * CERTAIN * self.variance  # not where both overflow
         return 0.0 if noise else self.value
 
 

@@ -13,7 +13,7 @@ from ..dynamics.newton_euler import driving_torques
 from ..dynamics.operator_matrices import block_diagonal
 from ..dynamics.reduction import reduced_inertias, reduced_matrix
 from ..robot import Robot, inward, outward, toward_base
-from ..spatial import ArticulatedInertia, RigidInertia, Scalar, Scalars, Twist, Wrench, cross, cross_matrix, mul
+from ..spatial import ArticulatedInertia, RigidInertia, Scalar, Scalars, Twist, Wrench, cross, mul
 from ..spatial.dense import Dense, identity, minus, plus, product, transposed, zeros
 from .link_values import Seats, Values, per_link, vectors
 
@@ -122,13 +122,12 @@ def articulated_transforms(robot: Robot, B: denoc_rates.Blocks, Psi: Sequence[De
 def rates(robot: Robot, q: Scalars, qd: Scalars) -> dict[str, Values]:
     terms, t = denoc_rates.convective_terms(robot, q, qd), denoc_rates.centre_twists(robot, q, qd)
     _, N_d = denoc.matrices(robot, q)
-    spins = [block_diagonal([[list(row) for row in cross_matrix(x.angular).rows], zeros(3, 3)]) for x in t]
     Omega = block_diagonal(terms.Omega)
     return {
         "t": vectors(t),
         "Omega": per_link(terms.Omega),
         "Omega_stacked": {(): Omega},
-        "Omega_ijrr": per_link(spins),
+        "Omega_ijrr": per_link(terms.W),
         "M_dot": per_link(terms.M_dot),
         "M_dot_stacked": {(): block_diagonal(terms.M_dot)},
         "B_dot": terms.B_dot,
