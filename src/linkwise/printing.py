@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import unicodedata
 import warnings
 from collections.abc import Collection, Sequence
 from importlib import import_module
@@ -25,11 +26,20 @@ class Description(str):
         return str(self)
 
 
+def display_width(text: str) -> int:
+    """Columns on the screen. Combining accents take none."""
+    return len(text) if text.isascii() else sum(not unicodedata.combining(character) for character in text)
+
+
 def align_columns(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> list[str]:
     """Align rows of cells in columns: left, or right for columns in `right`."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    put = [str.rjust if k in right else str.ljust for k in range(len(widths))]
-    return ["  ".join(side(x, w) for side, x, w in zip(put, row, widths, strict=True)).rstrip() for row in rows]
+    widths = [max(map(display_width, column)) for column in zip(*rows, strict=True)]
+
+    def padded(k: int, cell: str) -> str:
+        space = " " * (widths[k] - display_width(cell))
+        return space + cell if k in right else cell + space
+
+    return ["  ".join(padded(k, cell) for k, cell in enumerate(row)).rstrip() for row in rows]
 
 
 def notebook_html(value: Any) -> str:

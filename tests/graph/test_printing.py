@@ -206,6 +206,11 @@ def evaluated(text: str, space: dict[str, Any], shapes: list[tuple[int, ...]]) -
     return found
 
 
+def units(pattern: list[str]) -> int:
+    """The ones of the identities in the pattern of a stacked matrix."""
+    return 6 * sum(line.split().count("1") for line in pattern)
+
+
 @pytest.mark.parametrize("closed", [True, False])
 @pytest.mark.parametrize("symbolic_state", [True, False])
 def test_explained_expressions_are_the_numbers(
@@ -220,7 +225,16 @@ def test_explained_expressions_are_the_numbers(
     for name, expected in known.items():
         values = list(expected.values()) if isinstance(expected, dict) else [expected]
         space = {**VALUES, **state, "sin": np.sin, "cos": np.cos, "sqrt": np.sqrt}
-        found = evaluated(e.text(name, digits=17), space, [np.shape(value) for value in values])
+        text, blocks = e.text(name, digits=17), e.quantities[name].definition.blocks
+        if blocks is not None:  # of two links: a pattern of two lines, and the blocks that it names
+            head, *lines = text.splitlines()
+            text = "\n".join([head, *(re.sub(r"^  \S+_(\d+): ", r"  x\1: ", line) for line in lines[2:])])
+            places = [(int(k[0]) - 1, int(k[-1]) - 1) for k in re.findall(r"^  x(\d+): ", text, re.M)]
+            r, c = blocks.rows, blocks.columns
+            kept = [expected[r * i : r * (i + 1), c * j : c * (j + 1)] for i, j in places]
+            assert sum(map(np.count_nonzero, kept)) + units(lines[:2]) == np.count_nonzero(expected), name
+            values = [np.squeeze(block) for block in kept]
+        found = evaluated(text, space, [np.shape(value) for value in values])
         for ours, theirs in zip(found, values, strict=True):
             assert np.allclose(ours, theirs, rtol=1e-11, atol=1e-12), name
 

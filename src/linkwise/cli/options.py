@@ -64,6 +64,7 @@ Coordinates = Annotated[
 Method = Annotated[
     str | None, opt("NAME", "Formulation: denoc, articulated, newton-euler, ...; default: that of the function.")
 ]
+Tau = Annotated[str | None, opt("STATE", "Joint torques and forces, given as for --q; default: none.", STATE)]
 Friction = Annotated[bool, flag("--friction", "Include the friction of the joints.")]
 Json = Annotated[bool, flag("--json", "Print JSON with all digits, and nothing else, on stdout.", OUTPUT)]
 Plot = Annotated[str | None, opt("FILE", "Write a picture: .png, .svg or .pdf (needs matplotlib).", OUTPUT)]

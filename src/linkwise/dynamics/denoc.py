@@ -78,9 +78,16 @@ def base_motion(robot: Robot) -> TwistRate:
     return TwistRate(Placement.identity(), Twist.zero(), Twist(Vector.zero(), -Vector.of(robot.gravity)))
 
 
-def inverse_dynamics(robot: Robot, q: Scalars, qd: Scalars, qdd: Scalars, external: Sequence[Wrench]) -> list[Scalar]:
+def stages(
+    robot: Robot, q: Scalars, qd: Scalars, qdd: Scalars, external: Sequence[Wrench]
+) -> tuple[list[TwistRate], list[Wrench]]:
+    """ν_i and ξ_i; γ_i"""
     motions = outward(robot, move, base_motion(robot), q, qd, qdd)
-    gammas = inward(robot, load, Wrench.zero(), motions, external)
+    return motions, inward(robot, load, Wrench.zero(), motions, external)
+
+
+def inverse_dynamics(robot: Robot, q: Scalars, qd: Scalars, qdd: Scalars, external: Sequence[Wrench]) -> list[Scalar]:
+    _, gammas = stages(robot, q, qd, qdd, external)
     return [
         add(power(link.joint.axis, gamma), mul(link.joint.rotor_inertia, qdd_i))  # (30)
         for link, gamma, qdd_i in zip(robot.links, gammas, qdd, strict=True)

@@ -40,6 +40,15 @@ def phi(robot: Robot, poses: Sequence[Placement], x: Sequence[Wrench]) -> list[W
     return inward(robot, step, Wrench.zero(), poses, x)
 
 
+def e_phi(robot: Robot, poses: Sequence[Placement], x: Sequence[Wrench]) -> list[Wrench]:
+    """E_Φ x: the sum of the children's wrenches."""
+
+    def step(link: Link, children: Wrench, pose: Placement, own: Wrench) -> tuple[Wrench, Wrench]:
+        return children, own.to_parent(pose)
+
+    return inward(robot, step, Wrench.zero(), poses, x)
+
+
 def h_star(robot: Robot, x: Scalars) -> list[Twist]:
     return [link.joint.axis * x_i for link, x_i in zip(robot.links, x, strict=True)]
 

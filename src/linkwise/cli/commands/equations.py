@@ -6,7 +6,7 @@ import inspect
 import re
 import shlex
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Any
 
 import numpy as np
@@ -14,11 +14,12 @@ import numpy as np
 import linkwise as lw
 
 from ...errors import is_real, one_of
+from ...explanation.definitions import DEFINITIONS
 from ...robot.layout import Layout
 from ...symbolic.expressions import Expressions
 from ..declare import OUTPUT, arg, command, flag, opt
 from ..inputs import parse_states
-from ..options import Degrees, Json, Q, Qd, Qdd, RobotSource
+from ..options import Degrees, Json, Q, Qd, Qdd, RobotSource, Tau
 from ..results import print_json
 from ..screen import echo, print_sentence, print_table, terminal_width
 from .export import BY_NAME, complete_function, function_name, function_of
@@ -182,7 +183,12 @@ def gravity(robot: lw.Robot) -> tuple[Any, ...]:
     ("linkwise explain planar3", "what there is: names, meanings, equations of the papers"),
     ("linkwise explain planar3 m_hat U D --q 0,0,0", "some of them at a state"),
     ("linkwise explain stanford nu C_nu --q 0,pi/2,0.1,0,0,0 --qd 1,0,0,0,0,0", "with rates: Kozlowski's velocities"),
+    (
+        "linkwise explain planar3 phi tau_hat eta mu qdd --tau 1,0,0",
+        "with torques: Saha's forward dynamics, step by step",
+    ),
     ("linkwise explain planar3 I --latex", "as LaTeX"),
+    ("linkwise explain planar3 U D --symbols", "as formulas in m1, a1, ..., q1, ..."),
 )
 def explain(
     source: RobotSource,
@@ -192,7 +198,11 @@ def explain(
     q: Q = None,
     qd: Qd = None,
     qdd: Qdd = None,
+    tau: Tau = None,
     degrees: Degrees = False,
+    symbols: Annotated[
+        bool, flag("--symbols", "Use symbols for masses, lengths, inertias, g, and for states that are not given.")
+    ] = False,
     latex: Annotated[bool, flag("--latex", "Print LaTeX display equations.", OUTPUT)] = False,
     digits: Annotated[int, opt("COUNT", "Significant digits of numbers.", min=1, max=17)] = 5,
     json: Json = False,
@@ -200,33 +210,66 @@ def explain(
     """Every intermediate of the formulations at one state, by link, with the equation of the paper it is from.
 
     Saha's B, p, M, N_l, N_d, U, D, ..., Angeles' K and T, Kozlowski's P, D, G; with --qd also C, nu and xi; with --qdd
-    also tau. Without names it is a list of them. The state is the zero position unless --q says otherwise.
+    also tau and the steps of inverse dynamics; with --tau those of forward dynamics. Without names it is a list of
+    them. The state is the zero position unless --q says otherwise.
     """
     robot = source.load()
-    at, rates, accelerations = parse_states(
-        robot, {"--q": ("q", q), "--qd": ("qd", qd), "--qdd": ("qdd", qdd)}, degrees
-    )
-    at, rest = lw.neutral(robot) if at is None else at, np.zeros(robot.n)
-    moving = rest if rates is None else rates
-    result = everything = lw.explain(robot, at, moving, rest if accelerations is None else accelerations)
-    if names:
-        result = lw.explain(robot, at, rates if accelerations is None else moving, accelerations)
-    for name in names or ():
-        if name in everything and name not in result:
-            what = "accelerations" if name == "tau" else "rates"
-            raise ValueError(f"{name} depends on {what} (expected --qd, --qdd)")
-    chosen = tuple(result) if names == ["all"] else tuple(names or ())
+    options = {"--q": ("q", q), "--qd": ("qd", qd), "--qdd": ("qdd", qdd), "--tau": ("tau", tau)}
+    given = dict(zip(("q", "qd", "qdd", "tau"), parse_states(robot, options, degrees), strict=True))
+    rest = np.zeros(robot.n)
+    if not names:
+        still = {"q": lw.neutral(robot), "qd": rest, "qdd": rest, "tau": rest}
+        everything = lw.explain(robot, **{word: still[word] if x is None else x for word, x in given.items()})
+        if json:
+            print_quantities(everything, given, tuple(everything), as_texts=False)
+        else:
+            list_quantities(everything, source.name)
+        return 0
+    chosen = tuple(DEFINITIONS) if names == ["all"] else tuple(names)
+    if symbols:
+        robot, given = symbolic_robot(robot), with_symbols(robot, given, chosen)
+    else:
+        given["q"] = lw.neutral(robot) if given["q"] is None else given["q"]
+        if given["qd"] is None and (given["qdd"] is not None or given["tau"] is not None):
+            given["qd"] = rest
+    result = lw.explain(robot, **given)
+    if names == ["all"]:
+        chosen = tuple(result)
+    for name in chosen:
+        needs = DEFINITIONS[name].needs if name in DEFINITIONS else ""
+        if needs and given[needs] is None:
+            what, option = NEEDED_OPTIONS[needs]
+            raise ValueError(f"{name} depends on {what} (expected {option})")
     if json:
-        result._select(chosen)
-        print_json({"robot": robot.name, "q": at, "quantities": {name: result[name] for name in chosen or result}})
-    elif not chosen:
-        rows = [
-            [x.name, x.symbol, f"{x.source} {x.equation}", x.meaning.split(";")[0]] for x in result.quantities.values()
-        ]
-        line = f"linkwise explain {shlex.quote(source.name)} NAME ..."
-        print_sentence(f"{robot.name}: {len(rows)} quantities at a state; their values: {line}")
-        echo()
-        print_table(["name", "symbol", "paper, equation", "what it is"], rows)
+        print_quantities(result, given, chosen, as_texts=symbols)
     else:
         echo(result.latex(*chosen, digits=digits) if latex else result.text(*chosen, digits=digits))
     return 0
+
+
+NEEDED_OPTIONS = {"qd": ("rates", "--qd"), "qdd": ("accelerations", "--qdd"), "tau": ("torques", "--tau")}
+
+
+def with_symbols(robot: lw.Robot, given: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """The state with symbols for what the quantities need and is not given."""
+    needs = {DEFINITIONS[name].needs for name in names if name in DEFINITIONS}
+    words = ["q", *(["qd"] if needs - {""} else []), *(needs & {"qdd", "tau"})]
+    unknown = {word: lw.symbols(" ".join(letters(robot, word))) for word in words if given[word] is None}
+    return given | {word: np.atleast_1d(np.array(array)) for word, array in unknown.items()}
+
+
+def list_quantities(everything: lw.results.Explanation, source: str) -> None:
+    rows = everything.contents()
+    line = f"linkwise explain {shlex.quote(source)} NAME ..."
+    print_sentence(f"{everything.robot.name}: {len(rows)} quantities at a state; their values: {line}")
+    echo()
+    print_table(["name", "symbol", "paper, equation", "what it is"], rows)
+
+
+def print_quantities(
+    result: lw.results.Explanation, given: dict[str, Any], names: tuple[str, ...], *, as_texts: bool
+) -> None:
+    """As JSON; expressions as texts."""
+    values = {name: result.text(name) if as_texts else result[name] for name in names}
+    state = {} if as_texts else {"q": given["q"]}
+    print_json({"robot": result.robot.name, **state, "quantities": values})
