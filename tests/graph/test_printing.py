@@ -169,7 +169,7 @@ def test_explain_writes_expressions_of_the_symbols() -> None:
     arm = two_links()
     q, qd = lw.symbols("q1 q2"), lw.symbols("u1 u2")
     e = lw.explain(arm, q, qd)
-    assert "I1 + I2 + m2*(l1**2 + r2**2 + 2*l1*r2*cos(q2)) + m1*r1**2" in e.text("I")
+    assert "I1 + I2 + m1*r1**2 + m2*(l1**2 + r2**2 + 2*l1*r2*cos(q2))" in e.text("I")
     assert r"2 \, l_{1} \, r_{2} \, \cos\left(q_{2}\right)" in e.latex("I")
     assert "#" not in str(e)
     assert "I2" in str(e["m_hat"]["link2"])

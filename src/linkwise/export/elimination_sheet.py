@@ -32,7 +32,7 @@ LETTERS = {  # in LaTeX and in plain text
     "i": ("i", "i"),
     "m_hat": (r"\hat{m}", "m\N{COMBINING CIRCUMFLEX ACCENT}"),
     "alpha": (r"\alpha", "α"),
-    "alpha'": (r"{\alpha'}", "α'"),
+    "alpha'": (r"\alpha'", "α'"),
     "inverse": ("I^{-1}", "I^-1"),
 }
 

@@ -10,8 +10,8 @@ from ..api.matrices import coriolis_matrix
 from ..printing import Equations
 from ..robot import Robot
 from ..robot.layout import Layout
-from ..robot.symbols import mass_symbols
 from ..robot.model import require_robot
+from ..robot.symbols import mass_symbols
 from ..symbolic.equations import TwoNames, explained, plain_text, write, write_each
 from ..symbolic.latex.names import LatexNames
 from ..symbolic.latex.program import latex_text

@@ -35,7 +35,7 @@ class ClosedForm:
     """The results of a program and their quotients, each in its shortest form.
 
     `limit` is the largest number of terms of intermediate polynomials. Of the symbols in a product, those in `first`
-    stand first. `arrays` says of which arrays (q, qd, ...) symbols stand for numbers.
+    stand first, by default those in which all results are linear. `arrays` says of which arrays (q, qd, ...) symbols stand for numbers.
     """
 
     def __init__(
@@ -86,8 +86,13 @@ class ClosedForm:
 
     @cached_property
     def textbook(self) -> Textbook:
-        first = {k for k, atom in enumerate(self.normal.atoms) if atom.op == "input" and atom.payload[0] in self.first}
-        return Textbook(self.rank, lambda atom: self.arrays[self.normal.atoms[atom].payload[0]], first)
+        def array(atom: int) -> str:
+            return self.arrays[self.normal.atoms[atom].payload[0]]
+
+        inputs = {k: atom.payload[0] for k, atom in enumerate(self.normal.atoms) if atom.op == "input"}
+        first = {k for k, name in inputs.items() if name in self.first}
+        everything: Polynomial = {key: 1.0 for flat in self.results for polynomial in flat for key in polynomial}
+        return Textbook(self.rank, array, first or Textbook(self.rank, array).linear(everything))
 
     def equations(self, elements: bool | None = None, symmetric: Collection[int] = ()) -> list[Equation]:
         """Every quotient and then every output, as an array or element by element; by default vectors by element.
@@ -167,10 +172,15 @@ class ClosedForm:
 
     def _product(self, x: Number, powers: Sequence[tuple[Any, int]]) -> list[str]:
         """A positive number times powers of atoms and sums."""
-        above = [self._power(factor, e) for factor, e in powers if e > 0]
-        if self.style.fractions and [e for _, e in powers if e > 0] == [1] and len(powers) > 1 == x:
-            (factor,) = (factor for factor, e in powers if e > 0)
-            above = above if isinstance(factor, int) else [[whole(self._terms(factor))]]
+        over = [(factor, e) for factor, e in powers if e > 0]
+        above = [self._power(factor, e) for factor, e in over]
+        if (
+            self.style.fractions
+            and len(over) == 1 < len(powers)
+            and over[0][1] == 1
+            and not isinstance(over[0][0], int)
+        ):
+            above = [[whole(self._terms(over[0][0]))]]  # a bar needs no parentheses
         below = [" ".join(self._power(factor, -e)) for factor, e in powers if e < 0]
         return self.style.product(x, above, below, self.digits, self.symbolic)
 

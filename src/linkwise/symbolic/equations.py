@@ -16,7 +16,7 @@ from .closed_form import CLOSED, PATIENCE, closed_form
 from .latex.names import LatexNames, angle_sums
 from .latex.program import Writer
 from .plain_names import ABBREVIATION, PlainNames
-from .styles import LATEX, TEXTBOOK, Equation
+from .styles import LATEX, TEXTBOOK, Equation, terms_of
 
 MEANING = "where s1 = sin(q1), c12 = cos(q1 + q2), ..."
 
@@ -118,12 +118,12 @@ def plain_assignments(
         return f"{node.payload:.{digits}g}" if node.op == "const" else names.input(*node.payload)
 
     lines, named = assignments(program, leaf, [*names.inputs.values(), *names.outputs])
-    equations = [(name, [text]) for name, text in lines]
+    equations = [(name, TEXTBOOK.lines(name, terms_of(text))) for name, text in lines]
     for k, (port, nodes) in enumerate(zip(program.outputs, program.results, strict=True)):
         for position, node in enumerate(nodes):
             if not (k in symmetric and position // port.shape[-1] > position % port.shape[-1]):
                 left = names.elements[k][position] if port.shape else names.outputs[k]
-                equations.append((left, [expression_text(node, named)]))
+                equations.append((left, TEXTBOOK.lines(left, terms_of(expression_text(node, named)))))
     return equations
 
 

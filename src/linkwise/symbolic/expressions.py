@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -14,13 +13,8 @@ from .closed_form import CLOSED, PATIENCE, ClosedForm, Names, closed_form
 from .latex.names import LatexNames
 from .latex.program import Writer, display_equations
 from .plain_names import PlainNames
-from .styles import LATEX, PYTHON, Style, Terms, whole
+from .styles import LATEX, PYTHON, Style, Terms, terms_of, whole
 from .sympy_expressions import sympy_expressions
-
-
-def terms_of(text: str) -> Terms:
-    """The terms of a sum as it is written; sums inside parentheses stay whole."""
-    return [[term] for term in re.split(r" (?=[+-] )(?![^(]*\))", text)]
 
 
 def program_of(nodes: Sequence[Node]) -> Program:

@@ -7,6 +7,7 @@ Python     m2*l2**2/3 + a/t1
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -40,9 +41,10 @@ class Style:
         lines: list[list[str]] = [[]]
         left = room
         for term in terms:
-            length = sum(map(self.length, term))
-            for piece in [" ".join(term)] if length <= room else term:
-                length = self.length(piece)
+            lengths = [*map(self.length, term)]
+            together = sum(lengths) <= room
+            parts = [(" ".join(term), sum(lengths))] if together else zip(term, lengths, strict=True)
+            for piece, length in parts:
                 if lines[-1] and length > left:
                     lines.append([])
                     left = room
@@ -115,6 +117,8 @@ class LatexStyle(Style):
     def power(self, text: str, exponent: int) -> str:
         if exponent == 1:
             return text
+        if "'" in text:  # a prime is an exponent
+            return f"{{{text}}}^{{{exponent}}}"
         grouped = " " in text and not text.startswith(OPENING)
         return rf"\left({text}\right)^{{{exponent}}}" if grouped else f"{text}^{{{exponent}}}"
 
@@ -146,6 +150,11 @@ class LatexStyle(Style):
 BRACKETS = ((r"\bigl( ", r" \bigr)"), (r"\Bigl[ ", r" \Bigr]"), (r"\biggl\{ ", r" \biggr\}"))  # by what is inside
 OPENING = tuple(opening.strip() for opening, _ in BRACKETS)
 LATEX, TEXTBOOK, PYTHON = LatexStyle(latex.WIDTH), TextbookStyle(), Style()
+
+
+def terms_of(text: str) -> Terms:
+    """The terms of a sum as it is written; sums inside parentheses stay whole."""
+    return [[term] for term in re.split(r" (?=[+-] )(?![^(]*\))", text)]
 
 
 def whole(terms: Terms) -> str:
