@@ -260,19 +260,9 @@ def point(robot: lw.Robot, seed: int) -> tuple[list[np.ndarray], dict[str, float
     return [q, qd, qdd], values | symbols, lw.bind(robot, **symbols) if symbols else robot
 
 
-ROBOTS = [
-    TWO,
-    THREE,
-    RP,
-    OFFSET,
-    PR,
-    rods(4),
-    lw.load("stanford"),
-    lw.load("planar3"),
-    lw.load("gantry"),
-    CHAINS[1],
-    TREES[2],
-]
+NUMBERS = [lw.load("stanford"), lw.load("planar3"), lw.load("gantry"), CHAINS[1], TREES[2]]
+ROBOTS = [TWO, THREE, RP, OFFSET, PR, rods(4), *NUMBERS]
+over_robots = pytest.mark.parametrize("robot", rest_slow(ROBOTS, [TWO, OFFSET, *NUMBERS[1:]]), ids=ids(ROBOTS))
 
 
 @pytest.mark.parametrize("closed", [None, False])
