@@ -77,6 +77,7 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
     from .explanation import accuracy as accuracy
     from .explanation import explain as explain
     from .export import c_source as c_source
+    from .export import equations_of_motion as equations_of_motion
     from .export import latex as latex
     from .export import python_source as python_source
     from .export import sympy as sympy
@@ -148,7 +149,7 @@ LAZY_IMPORTS = {  # the public names, by the modules that are imported when one 
         "derivatives.linear_models": "linearize",
         "drawing": "draw",
         "explanation": "accuracy explain",
-        "export": "c_source latex python_source sympy",
+        "export": "c_source equations_of_motion latex python_source sympy",
         "formats": "LIBRARY load save",
         "formats.conventions": "convert_force convert_state",
         "formats.conversion": "convert",

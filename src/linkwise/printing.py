@@ -52,9 +52,27 @@ def notebook_html(value: Any) -> str:
 
 
 class Equations(str):
-    """LaTeX text that a notebook shows as equations."""
+    """LaTeX text that a notebook shows as equations, and the prompt as plain text.
 
-    __slots__ = ()
+    Attributes
+    ----------
+    text : str
+        The same equations as plain text: m2 (l1^2 + 2 l1 l2 c2), with s1 = sin(q1), c12 = cos(q1 + q2).
+    """
+
+    __slots__ = ("text",)
+    text: str
+
+    def __new__(cls, latex: str, text: str) -> Self:
+        equations = super().__new__(cls, latex)
+        equations.text = text
+        return equations
+
+    def __getnewargs__(self) -> tuple[str, str]:  # type: ignore[override]
+        return str(self), self.text
+
+    def __repr__(self) -> str:
+        return self.text
 
     def _repr_latex_(self) -> str:
         """Without comments, which a notebook would show as text."""

@@ -105,7 +105,8 @@ def test_names_of_the_left_side_are_chosen() -> None:
     arm = lw.load("planar3")
     text = lw.latex(lw.gravity_torque, arm, name=r"\tau")
     assert text == lw.latex(lw.gravity_torque, arm, name="tau")
-    assert equations(text)[-1][0] == r"\tau"
+    assert [left for left, _ in equations(text)] == [r"\tau_{1}", r"\tau_{2}", r"\tau_{3}"]
+    assert equations(lw.latex(lw.gravity_torque, arm, name="tau", elements=False))[-1][0] == r"\tau"
     left = [name for name, _ in equations(lw.latex(lw.inertia_matrix, arm, name="I"))]
     assert left == ["I_{11}", "I_{12}", "I_{13}", "I"]  # those that are too wide for the array
     for closed in (True, False):
@@ -169,7 +170,7 @@ def test_explain_writes_expressions_of_the_symbols() -> None:
     arm = two_links()
     q, qd = lw.symbols("q1 q2"), lw.symbols("u1 u2")
     e = lw.explain(arm, q, qd)
-    assert "I1 + I2 + l1**2*m2 + m1*r1**2 + m2*r2**2 + 2*l1*m2*r2*cos(q2)" in e.text("I")
+    assert "I1 + I2 + m1*r1**2 + m2*(l1**2 + r2**2 + 2*l1*r2*cos(q2))" in e.text("I")
     assert r"2 \, l_{1} \, r_{2} \, \cos\left(q_{2}\right)" in e.latex("I")
     assert "#" not in str(e)
     assert "I2" in str(e["m_hat"]["link2"])
