@@ -283,7 +283,11 @@ def test_laws_say_what_they_are():
         (lambda: lw.control.diagonal_control(0, 1, 1, coriolis=1), TypeError, "coriolis is 1"),
         (lambda: lw.control.diagonal_control(swing, 1, 2, coriolis=True), ValueError, "coriolis is True"),
         (lambda: lw.control.diagonal_control(swing, [1, 4], 3), ValueError, r"kd is 3 .*at least 2 √kp = 4"),
-        (lambda: lw.control.diagonal_control(0, 1, 2, coordinates="nu"), ValueError, "'nu'.*'normalized', 'unnormalized'"),
+        (
+            lambda: lw.control.diagonal_control(0, 1, 2, coordinates="nu"),
+            ValueError,
+            "'nu'.*'normalized', 'unnormalized'",
+        ),
         (
             lambda: lw.control.diagonal_control(0, 1, 2, coordinates="unnormalized", coriolis=True).lyapunov(
                 PLANAR, np.zeros(3), np.zeros(3)

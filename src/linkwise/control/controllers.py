@@ -321,8 +321,8 @@ def diagonal_control(
     To a target: springs and dampers, τ = g(q) + L* kp L*ᵀ (target - q) - L kd ν. Near the target the motion is that of
     n separate oscillators ẍ + kd ẋ + kp x = 0. The energy falls by Σ kd ν² per second everywhere.
 
-    Along a motion: each component of s = Lᵀ (ė + a e) falls as e^(-b t), everywhere, and e follows: ė + a e = L⁻ᵀ s. a and
-    b are the roots of x² - kd x + kp = 0, a <= b. Where L does not change, ë + kd ė + kp e = 0.
+    Along a motion: each component of s = Lᵀ (ė + a e) falls as e^(-b t), everywhere, and e follows: ė + a e = L⁻ᵀ s.
+    a and b are the roots of x² - kd x + kp = 0, a <= b. Where L does not change, ë + kd ė + kp e = 0.
 
     Parameters
     ----------
@@ -333,8 +333,8 @@ def diagonal_control(
         Gains in 1/s² and 1/s: one number, or (n,). With kp = 0 the law is a brake. Along a motion kd is at least 2 √kp,
         where both rates are kd / 2.
     coordinates : {"normalized", "unnormalized"}, optional
-        "unnormalized": the same laws in ξ = Uᵀ q̇, I = U D Uᵀ. Along a motion σ = Uᵀ (ė + a e) then falls. To a target this
-        matters only with `coriolis`.
+        "unnormalized": the same laws in ξ = Uᵀ q̇, I = U D Uᵀ. Along a motion σ = Uᵀ (ė + a e) then falls. To a
+        target this matters only with `coriolis`.
     coriolis : bool, optional
         Of a target: compensate C(q, ν) too. With kp = 0, each ν_i then decays by itself. Of a motion it is
         compensated in any case.

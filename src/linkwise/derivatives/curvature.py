@@ -30,7 +30,7 @@ def symbols(states: States) -> Any:
 @PublicFunction(
     ("n",) * 4, symbols, divides=True, check_robot=check_rotors, published="curvature", result_names=("curvature",)
 )
-def curvature(robot: Robot, q: Array, *, check: bool = False) -> Array:  # type: ignore[empty-body]
+def curvature(robot: Robot, q: Array, *, check: bool = False) -> Array:
     """The Riemann symbols of the first kind, R_ijkl, of the metric that the inertia matrix I(q) is.
 
     They vanish for all q if and only if I = Lᵀ L with L q̇ the rate of some coordinates Q(q). In these the robot moves

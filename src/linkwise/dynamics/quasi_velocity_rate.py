@@ -26,19 +26,19 @@ class Rate(NamedTuple):
 
 
 RATES: dict[str, Callable[[Unnormalized, Articulated, Rate], Scalar]] = {  # of the quasi-velocities, by name
-    "unnormalized": lambda kind, body, rate: rate.xi_dot,
-    "normalized": lambda kind, body, rate: add(
-        mul(kind.scale(body), rate.xi_dot), mul(kind.inverse_scale(body), mul(mul(0.5, rate.xi), rate.D_dot))
+    "unnormalized": lambda quasi, body, rate: rate.xi_dot,
+    "normalized": lambda quasi, body, rate: add(
+        mul(quasi.scale(body), rate.xi_dot), mul(quasi.inverse_scale(body), mul(mul(0.5, rate.xi), rate.D_dot))
     ),
 }
 
 
-def velocity_rate(kind: Unnormalized, robot: Robot, q: Scalars, qd: Scalars, w: Scalars) -> list[Scalar]:
+def velocity_rate(quasi: Unnormalized, robot: Robot, q: Scalars, qd: Scalars, w: Scalars) -> list[Scalar]:
     """ν̇ or ξ̇."""
     bodies = articulated_bodies(robot, q)
     inertias = rates(robot, bodies, from_joint_rates(robot, bodies, qd))
     moved = outward(robot, move, ZERO, bodies, qd, from_joint_rates(robot, bodies, w), inertias)
-    return [RATES[kind.name](kind, *pair) for pair in zip(bodies, moved, strict=True)]
+    return [RATES[quasi.name](quasi, *pair) for pair in zip(bodies, moved, strict=True)]
 
 
 def move(link: Link, parent: Rate, body: Articulated, qd: Scalar, held: QuasiMotion, inertia: InertiaRates) -> Rate:

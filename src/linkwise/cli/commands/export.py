@@ -23,8 +23,8 @@ FUNCTIONS = (
     "slotine_li_regressor", "energy_regressor", "jacobian", "poses", "udu", "joint_wrenches", "centre_of_mass",
     "momentum", "inverse_dynamics_derivatives", "forward_dynamics_derivatives",
     "inverse_dynamics_second_derivatives", "forward_dynamics_second_derivatives", "linearize",
-    "curvature", "momentum_matrix", "momentum_bias", "mass_centres", "mass_factor", "mass_factor_rate", "kinetic_gradient",
-    "constraint_wrenches", "denoc_matrices", "complement_matrices", "operators", "operator_rates",
+    "momentum_matrix", "momentum_bias", "mass_centres", "mass_factor", "mass_factor_rate", "kinetic_gradient",
+    "curvature", "constraint_wrenches", "denoc_matrices", "complement_matrices", "operators", "operator_rates",
     "base_wrench", "floating_dynamics", "generalized_jacobian", "configuration_rate", "integrate", "difference",
     "normalize",
 )  # fmt: skip
