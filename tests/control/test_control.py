@@ -154,6 +154,15 @@ def test_velocity_errors_of_diagonal_control_fall_at_the_set_rates_and_positions
     assert np.abs(away[-1]).max() < 0.3 * np.abs(away[0]).max()
 
 
+def test_gains_of_motions_may_be_parameters():
+    move = lw.trajectories.quintic([0.0, 0.0, 0.0], [1.0, -0.5, 0.3], 2.0)
+    first, other = (lw.control.diagonal_control(move, kp, 10.0) for kp in (25.0, 16.0))
+    kp = {"kp": 16.0}
+    given = lw.simulate(PLANAR, [0.1, -0.2, 0.3], [0] * 3, 0.1, torque=first, samples=2, parameters=kp, compiled=True)
+    expected = lw.simulate(PLANAR, [0.1, -0.2, 0.3], [0] * 3, 0.1, torque=other, samples=2)
+    assert relative(given.q, expected.q) < 1e-9
+
+
 @COORDINATES
 def test_brakes_with_coriolis_forces_compensated_let_each_quasi_velocity_decay_alone(coordinates):
     robot = DRIVEN[1]

@@ -302,7 +302,7 @@ class DiagonalTracking(Law):
 
     def rates(self, robot: Robot) -> tuple[Any, Any]:
         """a and b, the roots of x² - kd x + kp, a <= b: (n,) each, in 1/s."""
-        kp, kd = (per_joint(self, name, robot) for name in ("kp", "kd"))
+        kp, kd = (np.stack([*per_joint(self, name, robot)]) for name in ("kp", "kd"))  # also where they are nodes
         root = np.sqrt(np.maximum(kd * kd - 4.0 * kp, 0.0))
         return 0.5 * (kd - root), 0.5 * (kd + root)
 

@@ -27,9 +27,7 @@ def symbols(states: States) -> Any:
     return riemann_symbols(states.robot, q, inertia)
 
 
-@PublicFunction(
-    ("n",) * 4, symbols, divides=True, check_robot=check_rotors, published="curvature", result_names=("curvature",)
-)
+@PublicFunction(("n",) * 4, symbols, divides=True, check_robot=check_rotors, published="curvature", result_names=("R",))
 def curvature(robot: Robot, q: Array, *, check: bool = False) -> Array:
     """The Riemann symbols of the first kind, R_ijkl, of the metric that the inertia matrix I(q) is.
 

@@ -16,7 +16,8 @@ Sums over particles need only the frozen body beyond the farther link, mass m, m
 
     ⟨(A, a), (B, b)⟩ = tr(A (B Π + b hᵀ)ᵀ) + a · (B h + b m)                          (5)
 
-(1) is a tensor, so the three axes of one joint may turn its own axes, in any order: what differs is tangent.
+Rotors, √J q, add directions in which second derivatives vanish: they are in I alone. (1) is a tensor, so the three axes
+of one joint may be taken in any order: what differs is tangent.
 """
 
 from __future__ import annotations
