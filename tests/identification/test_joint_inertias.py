@@ -43,8 +43,13 @@ def test_errors_of_d_are_as_large_as_its_sigma_says(seeds: range) -> None:
     assert 0.2 < np.sqrt(np.mean(np.square(errors))) < 1.8
 
 
-def test_it_takes_one_configuration() -> None:
+def test_it_takes_one_configuration_and_columns_by_name() -> None:
+    pandas = pytest.importorskip("pandas")
     _, fit = arm_and_fit(2, 0)
     D, sigma = lw.identification.joint_inertias(fit, [0.1, 0.2])
     assert D.shape == sigma.shape == (2,)
     assert np.isfinite(sigma).all()
+    first, second = fit.robot.names
+    rows = lw.identification.joint_inertias(fit, pandas.DataFrame({second: [0.2, 0.2], first: [0.1, 0.1]}))
+    assert np.allclose(rows.D, D)
+    assert np.allclose(rows.sigma, sigma)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..api.functions import udu
+from ..api.integration import normalize
 from ..regressors.regressors import regressor
 from .identifiability import sigma_of_unknowns
 
@@ -54,8 +55,8 @@ def joint_inertias(fit: Identification, q: ArrayLike) -> JointInertias:
     >>> fit = lw.identify(arm, "log.csv")                                           # doctest: +SKIP
     >>> D, sigma = lw.identification.joint_inertias(fit, [0.0, -1.0, 1.0, 0, 0, 0])      # doctest: +SKIP
     """
-    robot, q = fit.robot, np.asarray(q, dtype=float)
-    U, D = udu(robot, q)
+    q = np.asarray(normalize(fit.robot, q))  # columns with names in the robot's order
+    U, D = udu(fit.robot, q)
     rows = inertia_regressor(fit, q, np.linalg.inv(U))[..., fit.model.free]
     sigma, _ = sigma_of_unknowns(fit.model, fit.solution, fit.spread, rows.reshape(-1, rows.shape[-1]))
     return JointInertias(D, sigma.reshape(D.shape))
