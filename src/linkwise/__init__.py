@@ -68,6 +68,7 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
     from .derivatives.closed_form_derivatives import (
         inverse_dynamics_second_derivatives as inverse_dynamics_second_derivatives,
     )
+    from .derivatives.curvature import curvature as curvature
     from .derivatives.equilibria import equilibrium as equilibrium
     from .derivatives.graph_derivatives import derivative as derivative
     from .derivatives.graph_derivatives import jvp as jvp
@@ -144,6 +145,7 @@ LAZY_IMPORTS = {  # the public names, by the modules that are imported when one 
             "forward_dynamics_derivatives forward_dynamics_second_derivatives inverse_dynamics_derivatives "
             "inverse_dynamics_second_derivatives"
         ),
+        "derivatives.curvature": "curvature",
         "derivatives.equilibria": "equilibrium",
         "derivatives.graph_derivatives": "derivative jvp vjp",
         "derivatives.linear_models": "linearize",

@@ -9,7 +9,7 @@ from ..dynamics import quasi
 from ..robot import Robot
 from .call import PublicFunction
 from .functions import differences, external_wrenches, refuse_coupled, sums
-from .recentring import quasi_rates
+from .recentring import quasi_rates, recentred_velocity_rate
 from .states import Array, States
 
 if TYPE_CHECKING:
@@ -71,6 +71,18 @@ class QuasiCoordinates:
     @JointQuasiFunction(lambda self, states: self._kind.velocity(states.links, states.positions(), states.rates()))
     def velocity(self, robot: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
         """The quasi-velocities of the joint rates qd: (..., n)."""
+
+    @JointQuasiFunction(
+        lambda self, states: recentred_velocity_rate(
+            self._kind, states.robot, states.positions(), states.rates(), states.scalars("w")
+        )
+    )
+    def velocity_rate(self, robot: Robot, q: Array, qd: Array, w: Array, *, check: bool = False) -> Array:
+        """The rate of the quasi-velocities of joint rates w that stay the same while the robot moves by qd: (..., n).
+
+        L̇ᵀ w for ν, U̇ᵀ w for ξ. The quasi-velocities of a motion have the rate of qd itself, and the
+        quasi-velocities of its accelerations: `velocity_rate(robot, q, qd, qd) + velocity(robot, q, qdd)`.
+        """
 
     @JointQuasiFunction(
         lambda self, states: self._kind.joint_rates(states.links, states.positions(), states.scalars("velocity"))

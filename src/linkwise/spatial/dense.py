@@ -141,13 +141,18 @@ class UDU(NamedTuple):
                 a[k][i] = u
         return UDU(a, inverse)
 
-    def solve(self, b: Column) -> Column:
-        """x of A x = b."""
-        x, n = list(b), len(b)
-        for k in reversed(range(n)):
+    def eliminate(self, b: Column) -> Column:
+        """U⁻¹ b"""
+        x = list(b)
+        for k in reversed(range(len(x))):
             for i in range(k):
                 x[i] = sub(x[i], mul(self.below[k][i], x[k]))
-        for k in range(n):
+        return x
+
+    def solve(self, b: Column) -> Column:
+        """x of A x = b."""
+        x = self.eliminate(b)
+        for k in range(len(x)):
             x[k] = mul(x[k], self.inverse[k])
             for i in range(k):
                 x[k] = sub(x[k], mul(self.below[k][i], x[i]))
