@@ -64,11 +64,6 @@ ALL_INVERSE_INERTIA_MATRICES: Methods = {
 }
 
 # What a method can besides, where it can:
-ANY_BASE = (  # of a base that moves as prescribed
-    newton_euler.inverse_dynamics,
-    newton_euler_centres.inverse_dynamics,
-    denoc_centres.inverse_dynamics,
-)
 ANY_COUPLING = (fewest.composite_udu, elimination.udu, elimination.inverse_inertia_matrix)  # by the matrix I alone
 ANY_LENGTH = (  # in loops over the links, which are compiled for long robots
     newton_euler.inverse_dynamics,

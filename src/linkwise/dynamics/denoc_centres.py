@@ -21,7 +21,7 @@ from typing import NamedTuple
 from ..robot import Link, Robot, inward, outward
 from ..spatial import Scalar, Scalars, Twist, Vector, Wrench, add, cross, mul, power
 from .denoc import spin
-from .newton_euler import LinkMotion, resting_base
+from .newton_euler import LinkMotion, base_twists
 from .table_frames import NO_TURN, TableLink, Turn, in_table_frame, table_links
 
 
@@ -73,9 +73,8 @@ def recursion(
 def inverse_dynamics(
     robot: Robot, q: Scalars, qd: Scalars, qdd: Scalars, external: Sequence[Wrench], base: LinkMotion | None = None
 ) -> list[Scalar]:
-    base, bodies = base or resting_base(), table_links(robot)
-    nu = Twist(base.angular_velocity, Vector.zero())  # torques do not depend on its linear part
-    xi = Twist(base.angular_acceleration, base.acceleration - Vector.of(robot.gravity))  # (32)
+    (nu, rate), bodies = base_twists(base), table_links(robot)
+    xi = Twist(Vector.zero(), -Vector.of(robot.gravity)) + rate  # (32)
     wrenches = [in_table_frame(link, wrench) for link, wrench in zip(robot.links, external, strict=True)]
     gammas = recursion(robot, bodies, starting_from(nu, xi), q, qd, qdd, wrenches)
     return [

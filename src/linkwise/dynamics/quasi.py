@@ -8,6 +8,7 @@ Joint accelerations from them, outward; A is the acceleration of a link seen fro
     ξ̇_i = D⁻¹ H Ṗ ψ_i* V_β + G_i* (φ_i* A_β + a_i) + θ̈_i      A_i = φ_i* A_β + a_i + H* θ̈_i           (36)
     ν̇_i = D^½ ξ̇_i + ½ D^-½ Ḋ ξ_i      Ḋ = H λ̇ H*
 
+The motion of a base enters as inertia forces on the links, in b: ξ and ν are those of a base at rest.
 Print of (36) mixes Ṗ with the sum that goes with λ̇.
 """
 
@@ -17,6 +18,7 @@ from ..robot import Link, Robot, outward
 from ..spatial import Scalar, Scalars, Twist, Wrench, cross_twist, mul, power, sqrt, sub
 from . import components, diagonal
 from .diagonal import InertiaRates, QuasiMotion, from_joint_rates, from_quasi_velocities, rates
+from .newton_euler import LinkMotion, inertia_forces
 from .operators import bias_wrenches
 from .udu import Articulated, articulated_bodies
 
@@ -75,16 +77,32 @@ class Unnormalized:
         return self.coriolis_of(robot, bodies, motions, b, method)
 
     def acceleration(
-        self, robot: Robot, q: Scalars, velocity: Scalars, tau: Scalars, external: Wrenches
+        self,
+        robot: Robot,
+        q: Scalars,
+        velocity: Scalars,
+        tau: Scalars,
+        external: Wrenches,
+        base: LinkMotion | None = None,
     ) -> list[Scalar]:
         bodies = articulated_bodies(robot, q)
         motions = from_quasi_velocities(robot, bodies, self._unscaled(bodies, velocity))
-        return self._rates(robot, q, bodies, motions, tau, external)
+        wrenches = inertia_forces(robot, q, [m.qd for m in motions], external, base)
+        return self._rates(robot, q, bodies, motions, tau, wrenches)
 
-    def forward_dynamics(self, robot: Robot, q: Scalars, qd: Scalars, tau: Scalars, external: Wrenches) -> list[Scalar]:
+    def forward_dynamics(
+        self,
+        robot: Robot,
+        q: Scalars,
+        qd: Scalars,
+        tau: Scalars,
+        external: Wrenches,
+        base: LinkMotion | None = None,
+    ) -> list[Scalar]:
         bodies = articulated_bodies(robot, q)
         motions = from_joint_rates(robot, bodies, qd)
-        accelerations = self._rates(robot, q, bodies, motions, tau, external)
+        wrenches = inertia_forces(robot, q, qd, external, base)
+        accelerations = self._rates(robot, q, bodies, motions, tau, wrenches)
 
         def step(
             link: Link,
