@@ -17,7 +17,7 @@ from timing import command, one_core, without_cache
 
 import linkwise as lw
 from linkwise.simulation import backend
-from linkwise.sweeps.samples import varied
+from linkwise.sweeps.samples import replace_entries
 
 ABOUT = (
     "One core. Every link's mass is drawn between 0.8 and 1.2 times its own, every robot starts at rest somewhere else;"
@@ -38,7 +38,7 @@ def samples_of(arm: lw.Robot, count: int) -> dict[str, Any]:
 def family(arm: lw.Robot, samples: dict[str, Any]) -> tuple[float, dict[str, np.ndarray]]:
     """Seconds for all, and what the sweep found."""
     with tempfile.TemporaryDirectory() as folder:
-        backend.compiled_solver.cache_clear()
+        backend.compile_solver.cache_clear()
         start = perf_counter()
         with warnings.catch_warnings():
             warnings.simplefilter(
@@ -50,10 +50,10 @@ def family(arm: lw.Robot, samples: dict[str, Any]) -> tuple[float, dict[str, np.
 
 def one_by_one(arm: lw.Robot, samples: dict[str, Any], count: int) -> tuple[float, np.ndarray]:
     """Seconds for so many, and where they end."""
-    backend.compiled_solver.cache_clear()
+    backend.compile_solver.cache_clear()
     start, ends = perf_counter(), []
     for k in range(count):
-        robot = varied(arm, {name: drawn.values[k] for name, drawn in samples.items() if name != "q0"})
+        robot = replace_entries(arm, {name: drawn.values[k] for name, drawn in samples.items() if name != "q0"})
         ends.append(lw.simulate(robot, samples["q0"][k], np.zeros(arm.n), SECONDS, samples=2).q[-1])
     return perf_counter() - start, np.array(ends)
 

@@ -1,4 +1,4 @@
-"""The errors of the package. A message says where the problem is, which value was found and what was expected."""
+"""The errors of the package. A message names the place, the value and what was expected."""
 
 from __future__ import annotations
 
@@ -31,35 +31,35 @@ __all__ = [
 
 
 class ErrorWithFields(BaseException):
-    """An exception that is made of other arguments than its message; it is pickled without calling `__init__` again.
+    """An exception with other arguments than its message, which is unpickled without calling `__init__`.
 
-    An error that cannot be unpickled ends a pool of processes, or leaves it waiting, instead of being raised there.
+    An error that cannot be unpickled would end a pool of processes or leave it waiting.
     """
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return restored_error, (type(self), self.args, self.__dict__)
+        return restore_error, (type(self), self.args, self.__dict__)
 
 
-def restored_error(kind: type[BaseException], args: tuple[Any, ...], fields: dict[str, Any]) -> BaseException:
+def restore_error(kind: type[BaseException], args: tuple[Any, ...], fields: dict[str, Any]) -> BaseException:
     error = kind.__new__(kind, *args)
     error.__dict__.update(fields)
     return error
 
 
 def is_integer(value: object) -> TypeGuard[int]:
-    """Whether it is a whole number of Python or NumPy; True and False are none."""
+    """Whether it is an integer of Python or NumPy, not True or False."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def is_real(value: object) -> TypeGuard[float]:
-    """Whether it is a real number of Python or NumPy; True and False are none."""
+    """Whether it is a real number of Python or NumPy, not True or False."""
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def printable(text: str) -> str:
-    """The text with escapes in place of what a terminal would obey: control characters and marks of direction.
+    """Escape the characters that control a terminal: control characters and marks of direction.
 
-    Lines stay lines. Text of a file goes through this before it is printed.
+    Line breaks stay. Text of files is printed through this function.
 
     >>> print(printable("arm \\x1b]52;c;Y\\x07"))
     arm \\x1b]52;c;Y\\x07
@@ -73,14 +73,14 @@ def printable(text: str) -> str:
 
 
 class RobotError(ValueError):
-    """A robot's description is wrong: the message names the robot, the link and the entry."""
+    """A robot's description is wrong. The message names the robot, the link and the entry."""
 
     def __init__(self, message: str = "") -> None:
         super().__init__(printable(message))
 
 
 class RowError(RobotError):
-    """A row of a table is wrong: `row` (from 0) and `key` tell a file reader which line to name."""
+    """A row of a table is wrong. From `row` (from 0) and `key` a file reader finds the line."""
 
     def __init__(self, message: str, row: int = 0, key: str | None = None) -> None:
         super().__init__(message)
@@ -88,13 +88,13 @@ class RowError(RobotError):
 
 
 class FileError(RobotError):
-    """A robot, trajectory or recording file is wrong: the message begins with the file and, where known, the line."""
+    """A file of a robot, trajectory or recording is wrong. The message begins with the file and the line, if known."""
 
 
 class SingularError(ValueError):
-    """The inertia matrix cannot be inverted: the message names the joint that moves without resistance.
+    """The inertia matrix is singular. The message names the joint that moves without resistance.
 
-    `state` says which of a batch of states it is.
+    `state` is the index of the state in a batch.
     """
 
     def __init__(self, message: str, reason: str = "", state: tuple[int, ...] = ()) -> None:
@@ -102,20 +102,20 @@ class SingularError(ValueError):
         self.message, self.reason, self.state = message, reason, state
 
     def in_state(self, state: tuple[int, ...]) -> SingularError:
-        """The same error of one state, when it is this one of a batch."""
+        """The error of one state as that of a batch with this index."""
         return SingularError(self.message, self.reason, (*state, *self.state))
 
 
 class EquilibriumError(ValueError):
-    """No configuration was found at which the robot is in balance: the message names the joint that is not."""
+    """No equilibrium was found. The message names the joint that is not in balance."""
 
 
 class UntraceableFunctionError(TypeError):
-    """A user's function cannot be traced into a program: the message says which, where and why."""
+    """A user's function cannot be traced into a program. The message says which, where and why."""
 
 
 class SimulationError(ErrorWithFields, RuntimeError):
-    """A trajectory could not be integrated to its end; `recording` holds the part before."""
+    """A trajectory could not be integrated to its end. `recording` holds the part until then."""
 
     def __init__(self, message: str, recording: Recording) -> None:
         super().__init__(message)
@@ -123,7 +123,7 @@ class SimulationError(ErrorWithFields, RuntimeError):
 
 
 class SimulationInterrupted(ErrorWithFields, KeyboardInterrupt):
-    """Ctrl-C during a simulation; `recording` holds what was computed until then."""
+    """Ctrl-C during a simulation. `recording` holds the part until then."""
 
     def __init__(self, recording: Recording) -> None:
         super().__init__(f"interrupted: {recording!r} is kept as .recording of this exception")
@@ -131,7 +131,7 @@ class SimulationInterrupted(ErrorWithFields, KeyboardInterrupt):
 
 
 class ExcitationInterrupted(ErrorWithFields, KeyboardInterrupt):
-    """Ctrl-C during a search; `excitation` is the best motion until then, within all limits."""
+    """Ctrl-C during a search. `excitation` is the best motion until then, within all limits."""
 
     def __init__(self, best: Excitation) -> None:
         super().__init__(f"interrupted: {best!r} is kept as .excitation of this exception")
@@ -139,7 +139,7 @@ class ExcitationInterrupted(ErrorWithFields, KeyboardInterrupt):
 
 
 class SweepInterrupted(ErrorWithFields, KeyboardInterrupt):
-    """Ctrl-C during a sweep; the finished chunks are in `sweep` and its folder."""
+    """Ctrl-C during a sweep. The finished chunks are in `sweep` and its folder."""
 
     def __init__(self, sweep: Sweep) -> None:
         again = f"without functions, lw.sweeps.open_sweep({sweep.folder!r}).resume()"
@@ -148,27 +148,27 @@ class SweepInterrupted(ErrorWithFields, KeyboardInterrupt):
 
 
 class SweepWarning(UserWarning):
-    """Something about a sweep that was not as expected, and what was done about it."""
+    """A sweep has a problem. The message says which, and what was done about it."""
 
 
 class CacheWarning(UserWarning):
-    """A file or folder of the cache was not used: the message says which and why."""
+    """A file or folder of the cache was not used. The message says which and why."""
 
 
 class CompileError(RuntimeError):
-    """LLVM refused a text: a bug in Linkwise."""
+    """LLVM refused a text, which is a bug in Linkwise."""
 
 
 class CudaError(RuntimeError):
-    """The GPU, or its driver, cannot do what was asked: the message says why."""
+    """The GPU or its driver failed or is missing. The message says why."""
 
 
 class CudaMemoryError(CudaError, MemoryError):
     """The GPU has no memory left."""
 
 
-BEGUN = 3  # letters that a name must have in common with the one that it is the beginning of
-SYNONYMS = {  # words of other packages and of textbooks: what they are called here
+MIN_PREFIX = 3  # letters of a word that may be the beginning of a name
+SYNONYMS = {  # names in other packages and textbooks, and the names here
     "gpu": "cuda",
     "rnea": "newton-euler",
     "aba": "articulated",
@@ -185,18 +185,18 @@ SYNONYMS = {  # words of other packages and of textbooks: what they are called h
 
 
 def near_miss(value: object, known: Iterable[str]) -> str:
-    """', did you mean ...?' where one of the known values is close, otherwise nothing."""
+    """', did you mean ...?' if one of the known values is close, otherwise ''."""
     import difflib  # late: only errors need it
 
     known = list(known)
     close = [SYNONYMS[str(value)]] if SYNONYMS.get(str(value)) in known else []
-    begun = [name for name in known if len(str(value)) >= BEGUN and name.startswith(str(value))]
+    begun = [name for name in known if len(str(value)) >= MIN_PREFIX and name.startswith(str(value))]
     close = close or (begun if len(begun) == 1 else []) or difflib.get_close_matches(str(value), known, n=1)
     return f", did you mean {close[0]!r}?" if close else ""
 
 
 def one_of(value: object, known: Iterable[str], what: str, error: type[ValueError] = ValueError) -> None:
-    """Raise an error, with the known values and the nearest of them, if the value is not known."""
+    """Raise an error that lists the known values and suggests the nearest, if the value is not one of them."""
     known = list(known)
     if value not in known:
         choices = ", ".join(map(repr, known))

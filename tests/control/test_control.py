@@ -6,7 +6,7 @@ from scipy.integrate import simpson
 
 import linkwise as lw
 from effort import rest_slow
-from linkwise.simulation.backend import compiled_solver
+from linkwise.simulation.backend import compile_solver
 from robots import CHAINS, DRIVEN, TREES, relative, states
 
 PLANAR = lw.load("planar3")
@@ -228,9 +228,9 @@ def test_laws_are_known_by_their_numbers_and_compile_once():
     assert lw.control.diagonal_control(0, 1, 2) != lw.control.diagonal_control(0, 1, 2, coriolis=True)
     assert len({*laws([0.1, 0.2]), *laws([0.1, 0.2])}) == 4
     lw.simulate(PLANAR, [0] * 3, [0] * 3, 0.01, torque=one)
-    made = compiled_solver.cache_info().misses
+    made = compile_solver.cache_info().misses
     lw.simulate(PLANAR, [0] * 3, [0] * 3, 0.01, torque=other)
-    assert compiled_solver.cache_info().misses == made
+    assert compile_solver.cache_info().misses == made
 
 
 def test_laws_say_what_they_are():

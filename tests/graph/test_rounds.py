@@ -15,7 +15,7 @@ from linkwise.api.compiling import check_spec
 from linkwise.errors import CudaError
 from linkwise.kernels.round_spec import RoundSpec
 from linkwise.kernels.rounds import Launch, Order, Plan
-from linkwise.kernels.target import target_named, this_machine
+from linkwise.kernels.target import target_by_name, this_machine
 from linkwise.targets.cpu.host import host_target
 from linkwise.targets.cuda.driver import Device, device
 from linkwise.targets.cuda.memory import DeviceArray
@@ -135,7 +135,7 @@ def test_a_chain_is_never_put_in_order_but_for_odd_links() -> None:
 def test_long_robots_take_rounds_by_themselves() -> None:
     def form(n: int, target: str, method: str) -> type:
         spec = check_spec(
-            lw.forward_dynamics, lw.chain(n), target_named(target), "float64", "auto", (), {"method": method}
+            lw.forward_dynamics, lw.chain(n), target_by_name(target), "float64", "auto", (), {"method": method}
         )
         return type(spec)
 

@@ -344,7 +344,7 @@ def fake_driver(**options: Any) -> Iterator[FakeLibrary]:
 
 def forget() -> None:
     cached_here = (driver.driver, driver.device, loops.work_memory, checking.finite_test)
-    for cached in (*cached_here, rollouts.solver, backend.compiled_solver):
+    for cached in (*cached_here, rollouts.compile_rollout_code, backend.compile_solver):
         cached.cache_clear()
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
-from linkwise.kernels.target import TARGETS, target_named
+from linkwise.kernels.target import TARGETS, target_by_name
 from linkwise.results import WasmModule
 
 pytest.importorskip("llvmlite")
@@ -16,7 +16,7 @@ WRENCHES = [np.arange(1.0, 7.0), np.arange(42.0).reshape(7, 6)]
 
 @pytest.mark.parametrize("wrench", WRENCHES, ids=str)
 @pytest.mark.parametrize("function", [lw.inverse_dynamics, lw.forward_dynamics])
-@pytest.mark.parametrize("target", [name for name in TARGETS if target_named(name).has_loops])
+@pytest.mark.parametrize("target", [name for name in TARGETS if target_by_name(name).has_loops])
 def test_loops_have_no_constant_wrenches(function: Any, wrench: np.ndarray, target: str) -> None:
     with pytest.raises(ValueError, match=r"wrench is constant, .*wrench=lw\.Input\(7, \.\.\.\), or form 'straight'"):
         lw.compile(function, ARM, form="loops", target=target, wrench=wrench)
@@ -27,7 +27,7 @@ def test_loops_have_no_constant_wrenches(function: Any, wrench: np.ndarray, targ
 
 
 def test_rounds_have_no_constant_wrenches() -> None:
-    for target in (name for name in TARGETS if target_named(name).rounds_beyond is not None):
+    for target in (name for name in TARGETS if target_by_name(name).rounds_beyond is not None):
         for form in ("auto", "rounds"):
             with pytest.raises(ValueError, match=r"no form in rounds: wrench is constant \(expected an input"):
                 lw.compile(

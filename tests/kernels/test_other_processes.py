@@ -10,7 +10,7 @@ import pytest
 
 import linkwise as lw
 from linkwise.sweeps.chunk import compute_chunk
-from linkwise.sweeps.inputs import checked_inputs, jobs
+from linkwise.sweeps.inputs import check_inputs, jobs
 from measured import nominal, recorded
 from processes import in_a_new_process
 from short_sweeps import same
@@ -245,7 +245,7 @@ def test_what_is_sent_to_a_fresh_interpreter_gives_the_same_there(more, tmp_path
     sent |= {name: (pickle.dumps(x), cloudpickle.dumps(use)) for name, (x, use) in plain.items()}
     options = {"torque": code["law"], "events": lw.Event(code["closed_low"], "low"), "samples": 3, **code["QUICK"]}
     samples = {"q0": np.array([[0.1, 0.2, 0.3], [0.3, 0.2, 0.1]]), "factor": lw.per_trajectory([1.0, 2.0])}
-    job = next(jobs(checked_inputs(code["arm"], samples, 0.05, 2, "samples", code["heavier"], options), [0]))
+    job = next(jobs(check_inputs(code["arm"], samples, 0.05, 2, "samples", code["heavier"], options), [0]))
     sent |= {"job": cloudpickle.dumps(job), "told": pickled_by_value(told)}
     path = tmp_path / "sent"
     path.write_bytes(pickle.dumps(sent))

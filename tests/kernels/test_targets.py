@@ -18,7 +18,7 @@ from fake_cuda import fake_driver
 from integrators import FIXED, steps_of
 from linkwise.graph import Program
 from linkwise.graph.evaluation import evaluate
-from linkwise.kernels.target import TARGETS, Target, target_named
+from linkwise.kernels.target import TARGETS, Target, target_by_name
 
 HOUSE = Path(lw.__file__).parent
 ARM = lw.load("planar3")
@@ -168,7 +168,7 @@ def test_a_target_refuses_options_that_it_does_not_have() -> None:
 
 
 def test_targets_are_one_object_of_their_name() -> None:
-    assert [target_named(name).kind for name in TARGETS] == list(TARGETS)
+    assert [target_by_name(name).kind for name in TARGETS] == list(TARGETS)
 
 
 def test_nothing_outside_of_a_target_asks_which_one_it_is() -> None:

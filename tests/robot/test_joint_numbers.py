@@ -12,7 +12,7 @@ from effort import rest_slow
 from joint_kinds import states
 from linkwise.robot import Joint
 from linkwise.robot.joint import Revolute, Screw, in_unit
-from linkwise.robot.kinds import KINDS, JointKind, link_joints, listed
+from linkwise.robot.kinds import KINDS, JointKind, kinds_by_name, link_joints
 from linkwise.robot.link import DRIVE, NumberMap, empty_link, numbers_of, own_numbers
 from linkwise.robot.tables import refuse_taken_names
 from linkwise.spatial import power
@@ -76,7 +76,7 @@ def test_a_number_changes_torques_by_as_much_in_every_form(kind: JointKind, numb
     def torques(arm: lw.Robot, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
         return ID(arm, q, qd, qdd, friction=True)
 
-    found = related.family.evaluated(torques, related.numbers, q=two[0], qd=two[1], qdd=two[2])
+    found = related.family.evaluate_members(torques, related.numbers, q=two[0], qd=two[1], qdd=two[2])
     assert relative(found[1], tau) < 1e-12
 
 
@@ -168,7 +168,7 @@ def test_kinds_that_cannot_be_told_apart_are_refused() -> None:
             JointKind.of(made(**own))
     for own, said in (({"kind": "made", "letter": "P"}, "letter 'P'"), ({"kind": "screw", "letter": "M"}, "'screw'")):
         with pytest.raises(TypeError, match=rf"Made.*{said}"):
-            listed(*EVERY.values(), JointKind.of(made(**own)))
+            kinds_by_name(*EVERY.values(), JointKind.of(made(**own)))
     for name in ("ratio", "mass", "d"):
         number = field(default=0.0, metadata=in_unit("m", "metres", lengths=1))
         numbered = dataclass(frozen=True)(made(**{name: number, "__annotations__": {name: float}}))

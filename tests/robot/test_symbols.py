@@ -64,7 +64,7 @@ def test_values_bind_symbols_and_the_robot_is_checked() -> None:
     assert not bound.symbolic
     q, qd, qdd, _ = states(bound)
     assert relative(lw.inverse_dynamics(bound, q, qd, qdd), lw.inverse_dynamics(lw.load("planar3"), q, qd, qdd)) < 1e-13
-    half = lw.bind(arm, l1=0.3, m1=0.5)
+    half = lw.bind(robot=arm, l1=0.3, m1=0.5)
     assert set(lw.symbols_of(half)) == set(VALUES) - {"l1", "m1"}
     with pytest.raises(lw.errors.RobotError, match="link 'link2': mass is -1"):
         lw.bind(arm, **{**VALUES, "m2": -1.0})
@@ -91,6 +91,8 @@ def test_symbols_say_what_they_want(tmp_path: Any) -> None:
         lw.symbols("l1 2m")
     with pytest.raises(ValueError, match="no symbols"):
         lw.symbols(" ")
+    with pytest.raises(ValueError, match=r"'robot'.*lw\.bind"):
+        lw.symbols("m robot")
     with pytest.raises(lw.errors.FileError, match="no symbols"):
         lw.save(symbolic_planar(), tmp_path / "arm.toml")
     q = lw.symbols("q")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
-from linkwise.simulation import traced
+from linkwise.simulation import traced_functions
 from robots import pendulum
 
 PLANAR = lw.load("planar3")
@@ -42,7 +42,7 @@ def test_it_is_the_rollout_of_the_function_as_it_was(place: str) -> None:
 def test_its_function_is_never_called_again(monkeypatch: pytest.MonkeyPatch) -> None:
     run = lw.compile(lw.rollout, PLANAR, **LENGTH, torque=Servo(2.0), parameters={"goal": lw.Input(3), "kd": 0.1})
     monkeypatch.setattr(Servo, "__call__", lambda *_: pytest.fail("called"))
-    monkeypatch.setattr(traced, "trace", lambda *_: pytest.fail("traced"))
+    monkeypatch.setattr(traced_functions, "trace", lambda *_: pytest.fail("traced"))
     for q0 in (np.zeros(3), np.zeros((3, 3)), np.zeros((2, 4, 3))):
         batch, one = q0.shape[:-1], (1,) * (q0.ndim - 1)
         for goal in (np.ones(3), *(lw.per_trajectory(np.ones((*front, 3))) for front in (batch, one) if front)):

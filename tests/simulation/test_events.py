@@ -128,7 +128,7 @@ def test_joints_that_start_on_a_limit_in_a_batch_each_by_its_own_motion():
 
 @every_way
 def test_all_events_are_listed_however_many_and_the_stop_after_them(integrator, compiled, monkeypatch):
-    monkeypatch.setattr(integration, "ROOM", 7)
+    monkeypatch.setattr(integration, "LOG_SIZE", 7)
 
     def mark(arm, t, q, qd):
         return np.sin(np.pi * q[0])

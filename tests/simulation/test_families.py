@@ -80,7 +80,9 @@ def test_the_robot_of_symbols_is_each_member(robot, words):
         def torques(arm, q, qd, qdd, method=method):
             return lw.inverse_dynamics(arm, q, qd, qdd, method=method)
 
-        found = related.family.evaluated(torques, related.numbers, q=q[:, None], qd=qd[:, None], qdd=qdd[:, None])[:, 0]
+        found = related.family.evaluate_members(
+            torques, related.numbers, q=q[:, None], qd=qd[:, None], qdd=qdd[:, None]
+        )[:, 0]
         want = [lw.inverse_dynamics(*each) for each in zip(members, q, qd, qdd, strict=True)]
         assert relative(found, want) < 1e-12
 
@@ -106,7 +108,7 @@ def test_numbers_that_agree_in_one_member_only_are_not_taken_for_one():
     (kin,) = families(members)
     q, qd, qdd, _ = states(PLANAR)
     given = {"q": q[:, None], "qd": qd[:, None], "qdd": qdd[:, None]}
-    found = kin.family.evaluated(lw.inverse_dynamics, kin.numbers, **given)[:, 0]
+    found = kin.family.evaluate_members(lw.inverse_dynamics, kin.numbers, **given)[:, 0]
     want = [lw.inverse_dynamics(*each) for each in zip(members, q, qd, qdd, strict=True)]
     assert relative(found, want) < 1e-12
 
@@ -138,8 +140,12 @@ def test_a_family_that_is_known_by_its_table_has_the_same_numbers(robot):
     numbers = known.numbers(entries)
     assert numbers.shape == (4, len(known.family.symbols))
     q, qd, qdd, _ = states(robot, 4)
-    found = known.family.evaluated(lw.inverse_dynamics, numbers, q=q[:, None], qd=qd[:, None], qdd=qdd[:, None])[:, 0]
-    members = [sweep_samples.varied(robot, {name: array[k] for name, array in entries.items()}) for k in range(4)]
+    found = known.family.evaluate_members(lw.inverse_dynamics, numbers, q=q[:, None], qd=qd[:, None], qdd=qdd[:, None])[
+        :, 0
+    ]
+    members = [
+        sweep_samples.replace_entries(robot, {name: array[k] for name, array in entries.items()}) for k in range(4)
+    ]
     want = [lw.inverse_dynamics(*each) for each in zip(members, q, qd, qdd, strict=True)]
     assert relative(found, want) < 1e-12
 
@@ -240,7 +246,7 @@ def compiled(monkeypatch):
         return compiled_driver(program, *others)
 
     monkeypatch.setattr(solver, "CompiledDriver", machine)
-    backend.compiled_solver.cache_clear()
+    backend.compile_solver.cache_clear()
     return made
 
 
@@ -272,7 +278,7 @@ def test_what_differs_anywhere_is_known_before():
     mass, com = np.full(100, 0.3), np.zeros((100, 3))
     mass[37], com[99, 1] = 0.4, 0.1
     same = {"q0": np.zeros((100, 3)), "link2.mass": 0.5, "gravity": np.zeros(3)}
-    inputs = partial(sweep_inputs.checked_inputs, PLANAR, duration=1.0, chunk=8, keep="ends", vary=None, options={})
+    inputs = partial(sweep_inputs.check_inputs, PLANAR, duration=1.0, chunk=8, keep="ends", vary=None, options={})
     found = inputs({**same, "link1.mass": mass, "link2.com": com}).varying
     assert {name: x.tolist() for name, x in found.items()} == {
         "link2.mass": False, "gravity": [False] * 3, "link1.mass": True, "link2.com": [False, True, False],
@@ -308,12 +314,12 @@ def test_no_row_of_which_no_robot_can_be_made_passes_unseen(robot):
             name = f"{robot.names[-1]}.{word}"
             array = np.array([value], dtype=float)
             with pytest.raises(lw.errors.RobotError):
-                sweep_samples.varied(robot, {name: array[0]})
-            assert sweep_robots.perhaps_invalid({name: array}).tolist() == [True]
+                sweep_samples.replace_entries(robot, {name: array[0]})
+            assert sweep_robots.possibly_invalid({name: array}).tolist() == [True]
             seen += 1
     assert seen >= 12
     fine = {f"{row['name']}.{word}": np.array([row[word]]) for row in robot.rows for word in ("mass", "inertia")}
-    assert not sweep_robots.perhaps_invalid(fine).any()
+    assert not sweep_robots.possibly_invalid(fine).any()
 
 
 def test_rotations_and_axes_vary_too(tmp_path):
@@ -324,7 +330,7 @@ def test_rotations_and_axes_vary_too(tmp_path):
     samples = {"q0": np.full((6, 3), 0.1), name: rotations, f"{robot.names[0]}.mass": np.linspace(1.0, 2.0, 6)}
     found = lw.sweep(robot, samples, tmp_path, 0.2, chunk=4, samples=3, **REST).read()
     for k in (0, 3, 5):
-        own = sweep_samples.varied(robot, {x: array[k] for x, array in samples.items() if x != "q0"})
+        own = sweep_samples.replace_entries(robot, {x: array[k] for x, array in samples.items() if x != "q0"})
         want = lw.simulate(own, samples["q0"][k], np.zeros(3), 0.2, samples=3)
         assert np.allclose(found["q"][k], want.q, rtol=0.0, atol=1e-8)
 

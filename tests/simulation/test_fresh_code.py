@@ -118,11 +118,11 @@ def test_functions_that_do_the_same_share_compiled_code():
         lw.simulate(ARM, START, [0] * 3, 0.01, torque=lambda arm, t, q, qd: gain * q, events=lambda arm, t, q, qd: q[0])
 
     run(3.0)
-    made = backend.compiled_solver.cache_info().misses
+    made = backend.compile_solver.cache_info().misses
     run(3.0)
-    assert backend.compiled_solver.cache_info().misses == made
+    assert backend.compile_solver.cache_info().misses == made
     run(3.5)
-    assert backend.compiled_solver.cache_info().misses == made + 1
+    assert backend.compile_solver.cache_info().misses == made + 1
 
 
 def test_a_controller_with_another_model_is_other_code():
@@ -154,6 +154,36 @@ def test_a_compiled_simulation_is_frozen_and_says_so():
         lw.compile(lw.simulate, ARM, torque=lambda arm, t, q, qd: q * max(q[0], 0.0))
     with pytest.raises(ZeroDivisionError):
         lw.compile(lw.simulate, ARM, torque=lambda arm, t, q, qd: q * (1 / len(level[1:])))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"dt": 1e-3},
+        {"integrator": "rk4", "first_step": 1e-3},
+        {"integrator": "rk4", "dt": 0.0},
+        {"rtol": 1e-30},
+        {"atol": -1.0},
+        {"max_steps": 0},
+        {"duration": -1.0},
+        {"samples": 1},
+    ],
+    ids=lambda options: "-".join(options),
+)
+def test_compiling_refuses_the_numbers_that_a_run_refuses(options):
+    with pytest.raises(ValueError) as run:  # noqa: PT011
+        lw.simulate(ARM, START, **{"duration": 0.1, "dt": 1e-3 if "integrator" in options else None, **options})
+    with pytest.raises(ValueError) as compiling:  # noqa: PT011
+        lw.compile(lw.simulate, ARM, **options)
+    assert str(compiling.value) == str(run.value)
+
+
+def test_a_compiled_simulation_takes_numbers_when_it_is_made_or_run():
+    run = lw.compile(lw.simulate, ARM, integrator="rk4", samples=[0.0, 0.1, 0.2])
+    want = lw.simulate(ARM, START, duration=0.2, integrator="rk4", dt=0.01, samples=[0.0, 0.1, 0.2])
+    assert run(START, duration=0.2, dt=0.01) == want
+    run = lw.compile(lw.simulate, ARM, duration=0.1, samples=3)
+    assert run(START) == lw.simulate(ARM, START, duration=0.1, samples=3)
 
 
 TABLE = np.linspace(-1.0, 1.0, 50)

@@ -66,7 +66,7 @@ def test_numbers_of_any_size() -> None:
         for smooth in (1e-300, 0.0, 1e300):
             for viscous, coulomb in ((0.0, 1e300), (1e-300, 1e-300), (1e300, 0.0)):
                 law = lw.Friction(viscous, coulomb, smooth=smooth)
-                text = friction_steps.advice(slider(mass), law, 0.01, "rk4", ())
+                text = friction_steps.warning_text(slider(mass), law, 0.01, "rk4", ())
                 assert (mass == 0.0 and text == "") or "nan" not in text
 
 
@@ -132,5 +132,5 @@ def test_it_costs_next_to_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
         friction_steps.warn_of_long_steps(arm, friction, 1e-3, "rk4", values)
         best = min(best, time.perf_counter() - start)
     assert best < 5e-4
-    monkeypatch.setattr(friction_steps, "advice", lambda *_: pytest.fail("asked"))
+    monkeypatch.setattr(friction_steps, "warning_text", lambda *_: pytest.fail("asked"))
     lw.rollout(PLANAR, np.zeros(3), **START)

@@ -84,8 +84,8 @@ def test_a_right_hand_side_that_is_too_long_takes_loops_too(monkeypatch, integra
     arguments = {"q0": [0.1, 0.2, 0.3], "duration": 0.01, "samples": 3, "integrator": integrator}
     arguments["torque"] = lambda arm, t, q, qd: lw.gravity_torque(arm, q) - qd + np.sin(t)
     short = lw.simulate(ARM, **arguments)
-    backend.compiled_solver.cache_clear()
-    monkeypatch.setattr(backend, "MOST_OPERATIONS", 10)
+    backend.compile_solver.cache_clear()
+    monkeypatch.setattr(backend, "MAX_OPERATIONS", 10)
     long = lw.simulate(ARM, **arguments)
     assert short.compiled
     assert long.compiled
@@ -93,7 +93,7 @@ def test_a_right_hand_side_that_is_too_long_takes_loops_too(monkeypatch, integra
     assert relative(short.tau, long.tau) < 1e-9
     with pytest.warns(RuntimeWarning, match="more than 10 operations"):
         lw.simulate(ARM, [0] * 3, duration=1e-3, samples=2, rtol=1e-3, coordinates="normalized")
-    backend.compiled_solver.cache_clear()
+    backend.compile_solver.cache_clear()
 
 
 @pytest.mark.parametrize("function", [lw.forward_dynamics, lw.inertia_matrix], ids=lambda function: function.__name__)
@@ -154,10 +154,10 @@ def test_torques_are_asked_for_at_times_that_were_reached_only(compiled):
 
 
 def test_torques_of_many_samples_are_evaluated_in_blocks(monkeypatch):
-    from linkwise.simulation import traced
+    from linkwise.simulation import traced_functions
 
     run = lw.simulate(ARM, np.full((4, 3), 0.1), duration=0.1, samples=9, torque=lambda arm, t, q, qd: np.sin(t) * q)
-    monkeypatch.setattr(traced, "BLOCK", 50)
+    monkeypatch.setattr(traced_functions, "BLOCK", 50)
     assert np.allclose(run.tau, np.sin(run.t)[:, None] * run.q, rtol=1e-13)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import linkwise as lw
 from fake_cuda import Foreign
-from linkwise.simulation.symbol_values import invalid, minors
+from linkwise.simulation.symbol_checks import inconsistent_tensors, minors
 from linkwise.targets.cuda.driver import device
 from linkwise.targets.cuda.memory import DeviceArray
 from robots import pendulum
@@ -29,7 +29,7 @@ def test_masses_that_no_body_has_are_refused(target: str, place: str) -> None:
         ValueError, match=r"parameters: mass of link 'payload' is -50.0 for trajectory \[1\] \(expected"
     ):
         run(np.zeros((2, 3)), parameters={"load": lw.per_trajectory([1.0, -50.0])})
-    with pytest.raises(ValueError, match=r"parameters: mass of link 'payload' is -1.0 .expected a number that is not"):
+    with pytest.raises(ValueError, match=r"parameters: mass of link 'payload' is -1.0 "):
         run(np.zeros(3), parameters={"load": -1.0})
     assert run(np.zeros((2, 3)), parameters={"load": lw.per_trajectory([0.0, 1.0])}).finite.tolist() == [1, 1]
 
@@ -132,7 +132,7 @@ def test_the_quick_look_at_inertias_finds_all_that_are_wrong() -> None:
     wrong = moments.min(axis=1) < -1e-6
     suspects = np.array([min(minors(tensor.tolist())) < 0.0 for tensor in tensors])
     assert (suspects | ~wrong).all()
-    assert (suspects & invalid(tensors) == wrong).all()
+    assert (suspects & inconsistent_tensors(tensors) == wrong).all()
 
 
 # torque functions
@@ -166,7 +166,7 @@ def pull(arm: Any, t: Any, q: Any, qd: Any) -> Any:
 
 def test_laws_with_times_of_their_own_and_exact_friction() -> None:
     sampled = lw.control.sampled(lw.control.pd_gravity([0, 0, 0], 10, 1), 0.002)
-    with pytest.raises(ValueError, match=r"sampled law, .*rollouts of a period each, with torque="):
+    with pytest.raises(ValueError, match=r"sampled law.*lw\.simulate.*torque="):
         lw.rollout(PLANAR, ZEROS, **START, torque=sampled)
     for arm, options in ((PLANAR, {}), (pendulum(lw.symbols("m")), {"parameters": {"m": 1.0}})):
         with pytest.raises(ValueError, match=r"friction is exact: joints stick .expected Friction with smooth above 0"):
@@ -202,11 +202,11 @@ def test_torch_in_a_torque_function() -> None:
 def test_the_shapes_of_parameters_are_told() -> None:
     law = lambda arm, t, q, qd, kp, kd: -kp * q - kd * qd  # noqa: E731
     given = {"kp": lw.per_trajectory(np.ones((4, 2))), "kd": 1.0}
-    with pytest.raises(TypeError, match=r"could not be broadcast .*; a trajectory has kd \(\), kp \(2,\)"):
+    with pytest.raises(TypeError, match=r"could not be broadcast .*kd \(\), kp \(2,\)"):
         lw.rollout(PLANAR, ZEROS, **START, torque=law, parameters=given)
     with pytest.raises(ValueError, match="could not be broadcast") as caught:
         lw.simulate(PLANAR, ZEROS, duration=1e-3, torque=law, parameters=given)
-    assert "a trajectory has kd (), kp (2,)" in str(caught.value)
+    assert "kd (), kp (2,)" in str(caught.value)
 
 
 # arrays
@@ -220,7 +220,7 @@ def test_arrays_for_results_are_told_by_kind_and_shape() -> None:
     ):
         kernel(ZEROS, out=torch.zeros(4, 3))
     run = lw.rollout(PLANAR, ZEROS, **START, every=1)
-    with pytest.raises(TypeError, match=r"^out is a numpy.ndarray \(4, 2, 3\) \(expected what an earlier lw.rollout"):
+    with pytest.raises(TypeError, match=r"^out is a numpy.ndarray \(4, 2, 3\).*lw.rollout"):
         lw.rollout(PLANAR, ZEROS, **START, out=run.q)
 
 

@@ -252,7 +252,7 @@ def test_modes_are_the_only_ones_that_fit(together, monkeypatch):
             if (mode * qdd >= 0.0)[free].all() and (np.abs(hold) <= level)[~free].all():
                 fits.append(modes)
         found = np.zeros(n)
-        qdd, left = sticking.exchange(inertia, push, level, found, np.ones(n, dtype=bool), np.ones(n))
+        qdd, left = sticking.exchange_modes(inertia, push, level, found, np.ones(n, dtype=bool), np.ones(n))
         assert left == -1
         assert [tuple(found.tolist())] == fits
 
@@ -365,7 +365,7 @@ def test_events_of_the_user_are_met_beside_it_and_are_the_only_ones(compiled, in
 
 @pytest.mark.parametrize("stop", [False, True])
 def test_a_log_that_fills_up_again_and_again_changes_nothing(stop, monkeypatch):
-    monkeypatch.setattr(integration, "ROOM", 2)
+    monkeypatch.setattr(integration, "LOG_SIZE", 2)
 
     def wave(arm, t, q, qd):
         return np.sin(20.0 * q[0])

@@ -108,6 +108,26 @@ def test_what_vary_reads_is_for_all_unless_it_is_marked_whatever_its_name(name, 
     assert [shapes(len(x.values), x) for x in (drawn, made)] == [{(2,)}, {made.values.shape[1:]}]
 
 
+def test_robot_and_rows_may_be_given_by_name(tmp_path):
+    made = lw.sweep(robot=PLANAR, rows={"q0": np.zeros((2, 3))}, folder=tmp_path, duration=0.01, progress=False)
+    assert made.done == [0]
+
+
+@pytest.mark.parametrize("name", ["K", "tool.K"])
+def test_bounds_of_parameters_may_have_any_shape(name):
+    low, high = np.zeros((2, 3)), np.arange(1.0, 7.0).reshape(2, 3)
+    drawn = lw.sweeps.monte_carlo(200, 1, **{name: (low, high)})[name].values
+    assert drawn.shape == (200, 2, 3)
+    assert ((drawn >= low) & (drawn < high)).all()
+    assert (drawn.max(axis=0) > 0.9 * high).all()
+
+
+@pytest.mark.parametrize("name", ["link1.mass", "q0", "q0.link1", "gravity", "duration", "link1.com", "wrench"])
+def test_bounds_of_known_samples_have_their_shape(name):
+    with pytest.raises(ValueError, match=re.escape(f"{name} has bounds of shape (2, 2, 2)")):
+        lw.sweeps.monte_carlo(3, 1, **{name: (np.zeros((2, 2, 2)), 1.0)})
+
+
 def test_constant_options_act_on_every_trajectory(tmp_path):
     every = np.zeros((3, 6))
     every[2] = tip = [0, 0, 0.2, 0.1, -0.3, 0]
@@ -207,7 +227,9 @@ BAD_ENGINES = [
         ({"files": "csv"}, "files is 'csv'"),
         ({"duration": -1.0}, "duration is -1.0"),
         ({"integrator": "rk45"}, "integrator is 'rk45'"),
-        ({"rtoll": 1e-3}, "rtoll is not an option of a sweep or of simulate, did you mean 'rtol'"),
+        ({"rtoll": 1e-3}, "'rtoll'.*'rtol'"),
+        ({"step": 0.1}, "'step'.*dt: .*first_step"),
+        ({"given": {**STARTS, "robot": 1.0}}, "'robot'"),
         ({"torque": np.zeros((23, 3))}, r"torque has shape \(23, 3\).*belong in the samples"),
         ({"torque": lambda arm, t, q, qd: q[:2]}, r"torque function gave shape \(2,\)"),
         ({"vary": 3}, "vary is 3"),

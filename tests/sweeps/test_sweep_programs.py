@@ -47,22 +47,22 @@ def closing_over(numbers):
 
 CONTROLLER, (CLOSED, CHANGE_LIST) = Controller(1.0), closing_over([1.0])
 CHANGES = {
-    "a global": ({"torque": by_global}, lambda: GLOBAL.update(gain=2.0), "options.torque differs: it computes"),
+    "a global": ({"torque": by_global}, lambda: GLOBAL.update(gain=2.0), "options.torque differs: its formulas"),
     "an attribute": (
         {"torque": CONTROLLER},
         lambda: setattr(CONTROLLER, "gain", 2.0),
-        "options.torque differs: it comp",
+        "options.torque differs: its form",
     ),
-    "a closed-over list": ({"torque": CLOSED}, CHANGE_LIST, "options.torque differs: it computes"),
+    "a closed-over list": ({"torque": CLOSED}, CHANGE_LIST, "options.torque differs: its formulas"),
     "a threshold": (
         {"events": lw.Event(threshold, "high")},
         lambda: GLOBAL.update(limit=0.6),
-        r"options.events.function differs: it computes",
+        r"options.events.function differs: its formulas",
     ),
     "in Python": (
         {"torque": in_python, "compiled": False, "rtol": 1e-3},
         lambda: GLOBAL.update(gain=2.0),
-        "options.torque differs: it gives other values",
+        "options.torque differs: its values",
     ),
     "vary": ({"vary": lighter}, lambda: GLOBAL.update(mass=0.5), "vary.robots.0 was .*, is"),
     "a gain": ({"torque": lw.control.pd_gravity(0, 5, 1)}, None, r"options.torque.kp was 5.0, is 50.0"),

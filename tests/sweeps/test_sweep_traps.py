@@ -8,7 +8,7 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
-from linkwise.sweeps.plan import values
+from linkwise.sweeps.plan import values_text
 from short_sweeps import PLANAR, REST, SEVEN, every_kind, heavier, low, same, short
 
 
@@ -49,7 +49,7 @@ def test_the_values_of_a_law_tell_apart_what_returns_one_array_at_every_call():
         out[:] = gain * q if t < 0.7 else q  # at the first state, not at the last
         return out
 
-    assert values(partial(law, gain=2.0), arm, {}) != values(partial(law, gain=3.0), arm, {})
+    assert values_text(partial(law, gain=2.0), arm, {}) != values_text(partial(law, gain=3.0), arm, {})
 
 
 def test_other_numbers_without_effect_are_named_in_a_warning(tmp_path):

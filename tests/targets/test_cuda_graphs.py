@@ -166,7 +166,7 @@ def test_a_compiled_rollout_keeps_its_machine_code(library: FakeLibrary) -> None
     (program,) = run.solvers.values()
     module = program.code.module(0).module.value
     del program
-    rollouts.solver.cache_clear()
+    rollouts.compile_rollout_code.cache_clear()
     gc.collect()
     assert device(0).retired == []
     assert np.array_equal(run(STATES[0], parameters=given).q_end, before)
@@ -270,12 +270,12 @@ def test_a_kernel_that_runs_is_not_unloaded(torch: Any) -> None:
     z = torch.zeros((1000, 3), device="cuda", dtype=torch.float64)
     long = {**LENGTH, "steps": 300_000, "dt": 1e-5}
     right = lw.rollout(ARM, z, torque=lambda arm, t, q, qd: 0.5 - q, **long).q_end
-    rollouts.solver.cache_clear()
+    rollouts.compile_rollout_code.cache_clear()
     for k in range(RETIRED):
         lw.rollout(ARM, z, torque=lambda arm, t, q, qd, k=k: 0.001 * k - q, **LENGTH)
     torch.cuda.synchronize()
     found = lw.rollout(ARM, z, torque=lambda arm, t, q, qd: 0.5 - q, **long).q_end
-    rollouts.solver.cache_clear()
+    rollouts.compile_rollout_code.cache_clear()
     gc.collect()
     assert len(device(0).retired) >= RETIRED
     lw.rollout(ARM, z[:1], torque=lambda arm, t, q, qd: 7.0 - q, **LENGTH)
@@ -329,7 +329,5 @@ def test_results_that_share_memory_are_refused() -> None:
     run = lw.rollout(ARM, STATES[0], steps=5, dt=0.01, every=5)
     for name, other in (("qd_end", "q_end"), ("qd", "q")):
         mixed = replace(run, **{name: getattr(run, other)})
-        with pytest.raises(
-            ValueError, match=f"out.{name} shares memory with out.{other} .expected arrays of their own"
-        ):
+        with pytest.raises(ValueError, match=f"out.{name} shares memory with out.{other} "):
             lw.rollout(ARM, STATES[0], steps=5, dt=0.01, every=5, out=mixed)

@@ -64,7 +64,7 @@ TABLES = {
     "no joints": ("t\n0\n1\n", r":1: column 'q1' is missing"),
     "rates": ("t,q1,q2,qd1\n0,0,0,0\n1,1,1,1\n", r":1: column 'qd2' is missing"),
     "acceleration": ("t,q1,qdd1\n0,0,0\n1,1,1\n", r":1: column 'qd1' is missing"),
-    "more rates": ("t,q1,qd1,qd2\n0,0,0,0\n1,1,1,1\n", r":1: column 'qd2' belongs to no joint, of 1"),
+    "more rates": ("t,q1,qd1,qd2\n0,0,0,0\n1,1,1,1\n", r":1: column 'qd2' belongs to no joint of 1"),
     "late header": ("\n\nt,q2\n0,0\n1,1\n", r":3: column 'q1' is missing, of 1 joint "),
     "no header": ("0,0\n1,1\n2,2\n", r":1: column '0'"),
     "one row": ("t,q1\n0,0\n", r":2: ends after 1 rows"),

@@ -79,9 +79,9 @@ def compile(  # noqa: A001
         return motion.compiled(robot, **non_default_options(dtype, form, passes, target), **keywords)
     dtype = dtype or "float64"
     with LOCK:
-        from ..kernels.target import target_named, this_machine  # imported only when something is compiled
+        from ..kernels.target import target_by_name, this_machine  # imported only when something is compiled
 
-        machine = target_named(target)
+        machine = target_by_name(target)
         check_function_and_robot(function, robot)
         one_of(dtype, DTYPES, "dtype")
         compiled_for: Any = getattr(function, "compiled_for", None)  # several kernels together, rather than one program
@@ -176,12 +176,12 @@ def ptx_source(
     True
     """
     with LOCK:
-        from ..kernels.target import target_named
+        from ..kernels.target import target_by_name
 
         function, keywords = traceable(function, robot, keywords)
         check_function_and_robot(function, robot)
         one_of(dtype, DTYPES, "dtype")
-        machine: Any = target_named("cuda", architecture=architecture)
+        machine: Any = target_by_name("cuda", architecture=architecture)
         if "form" in keywords:
             raise TypeError("lw.ptx_source has no argument 'form': its text is straight-line code (expected none)")
         spec = spec_of(function, robot, dtype, keywords, "straight", tuple(passes), machine)
@@ -251,9 +251,9 @@ class WasmModule(bytes):
 
 
 def wasm_target() -> Target:
-    from ..kernels.target import target_named
+    from ..kernels.target import target_by_name
 
-    return target_named("wasm")
+    return target_by_name("wasm")
 
 
 def wasm(

@@ -12,6 +12,7 @@ from ..api.torque_functions import check_arguments
 from ..robot import Robot, require_robot
 from ..spatial import add, mul
 
+EventFunction = Callable[..., Any]  # event(robot, t, q, qd), one number
 MAX_EVENTS = 50  # of one simulation: each is a bit of a float
 
 
@@ -108,7 +109,7 @@ def events_of(events: Any) -> tuple[Event, ...]:
     if callable(events) or isinstance(events, Event):
         events = [events]
     if isinstance(events, str) or not isinstance(events, Iterable):
-        expected = "functions of robot, t, q and qd, lw.Events, or lw.control.joint_limits(robot)"
+        expected = "functions of (robot, t, q, qd), lw.Event, or lw.control.joint_limits(robot)"
         raise TypeError(f"events is {events!r} (expected {expected})")
     result = tuple(x if isinstance(x, Event) else Event(x, getattr(x, "__name__", "event")) for x in events)
     if len(result) > MAX_EVENTS:

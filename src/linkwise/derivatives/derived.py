@@ -179,7 +179,7 @@ class DerivedFunction(Prepared):
             self._others[robot] = self.for_robot(robot)
         return self._others[robot]
 
-    def prepared(self, robot: Robot) -> Program:
+    def program_for(self, robot: Robot) -> Program:
         function = self.of(robot)
         return function.generated if FEWEST_PREFERRED.get() else function.program
 

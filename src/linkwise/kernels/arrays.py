@@ -10,7 +10,7 @@ import numpy as np
 
 from ..ode.rollout import Rows
 from .dispatch import DTYPES
-from .interface import described, numpy_array
+from .interface import describe_value, numpy_array
 from .kernel import real_array
 
 Shape = tuple[int, ...]
@@ -123,7 +123,7 @@ class CpuTensors(HostArrays):
 
     def output_array(self, name: str, array: Any, shape: Shape, dtype: str) -> np.ndarray:
         if not isinstance(array, self.torch.Tensor) or array.is_cuda:
-            raise TypeError(f"{name} is {described(array)} (expected a tensor of torch on the CPU, as q0)")
+            raise TypeError(f"{name} is {describe_value(array)} (expected a tensor of torch on the CPU, as q0)")
         return super().output_array(name, array.numpy(), shape, dtype)
 
     def result_for_caller(self, array: np.ndarray) -> Any:

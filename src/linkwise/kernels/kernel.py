@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import is_integer
 from .entry import entry_function, has_entry
-from .interface import EXPECTED, Argument, Interface, Links, batch_of, described, internal_overlap, numpy_array
+from .interface import EXPECTED, Argument, Interface, Links, batch_of, describe_value, internal_overlap, numpy_array
 from .target import Code
 
 
@@ -106,7 +106,7 @@ class Kernel:
             raise ValueError(f"out has {len(results)} arrays (expected {len(shapes)})")
         for result, shape in zip(results, shapes, strict=True):
             if not isinstance(result, np.ndarray) or result.shape != shape or result.dtype != self.interface.dtype:
-                kind = f"{result.dtype} {result.shape}" if isinstance(result, np.ndarray) else described(result)
+                kind = f"{result.dtype} {result.shape}" if isinstance(result, np.ndarray) else describe_value(result)
                 raise ValueError(f"out is {kind} (expected a NumPy array of {self.interface.dtype}, {shape})")
             if not result.flags.writeable:
                 raise ValueError("out cannot be written to")

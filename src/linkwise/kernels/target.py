@@ -1,9 +1,9 @@
-"""What the package asks of a machine, and the machines that there are, by the name that `target=` takes.
+"""The interface of targets, and the list of targets by the name for `target=`.
 
-A problem, a function of a robot or its motion, becomes a program; a target computes programs. `Target` is all that
-others know of one: no other room asks which it is. `CodeTarget` is one that compiles a text. What is computed, node by
-node, is the same text for all of them (`codegen.llvm.program`); a target adds the frame around it: how rows of numbers
-are read and written, and how the code is entered.
+A function of a robot or its motion becomes a program, and a target computes programs. Other packages use the interface
+`Target` and never ask which target it is. `CodeTarget` is a target that compiles texts. The text of the nodes is the
+same for all of them (`codegen.llvm.program`); a target adds the frame around it, which reads and writes rows of numbers
+and is the entry of the code.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ if TYPE_CHECKING:
     from .spec import KernelSpec
 
 BatchFunction = Callable[[int, int, Sequence[np.ndarray]], int]  # from state, to state, arrays -> non-finite results
-Explain = Callable[..., None]  # may raise an error for states with results that are not finite
+Explain = Callable[..., None]  # may raise an error for states whose results are not finite
 
 
 class Target(ABC):
-    """A machine, which computes programs on arrays."""
+    """A machine that computes programs on arrays."""
 
     kind: ClassVar[str]  # its name in `TARGETS`
     has_loops: ClassVar[bool] = False  # whether it takes programs of loops
-    rounds_beyond: ClassVar[int | None] = None  # for how many links rounds are straight-line code at most
+    rounds_beyond: ClassVar[int | None] = None  # the most links for which rounds are straight-line code
     has_threads: ClassVar[bool] = False  # whether a run takes `threads`
-    has_streams: ClassVar[bool] = False  # and `stream`
-    chunk: ClassVar[int] = 256  # trajectories of a sweep at a time
+    has_streams: ClassVar[bool] = False  # whether a run takes `stream`
+    chunk: ClassVar[int] = 256  # trajectories in a chunk of a sweep
     python_takes_over: ClassVar[bool] = False  # whether NumPy drives simulations that have no compiled form
 
     @abstractmethod
@@ -52,7 +52,7 @@ class Target(ABC):
         """The program as a function of its inputs, in order: arrays of float64, of one state or of any batch."""
 
     def kernel(self, spec: KernelSpec, explain: Explain | None = None) -> Any:
-        """What `lw.compile` gives. This one calls `function` on arrays that were checked."""
+        """The result of `lw.compile`. By default it calls `function` on checked arrays."""
         from .kernel import full_rows, in_order
 
         if spec.dtype != "float64":
@@ -66,49 +66,49 @@ class Target(ABC):
         return kernel
 
     def module(self, spec: KernelSpec) -> bytes:
-        """A file of the kernel that describes itself: what `lw.wasm` gives."""
+        """The result of `lw.wasm`: a file of the kernel that describes itself."""
         raise ValueError(f"target {self.kind!r} has no modules")
 
     def universal_module(self, function: Any, arrays: Any, dtype: str, keywords: Any) -> bytes:
-        """The same for any robot: of a function of such arrays, with the shapes of what they have for each link."""
+        """A module for any robot: of a function of such arrays, with their shapes for each link."""
         raise ValueError(f"target {self.kind!r} has no modules")
 
     def interface_of(self, module: bytes) -> dict[str, Any]:
-        """What a module says of itself."""
+        """The description in a module."""
         raise ValueError(f"target {self.kind!r} has no modules")
 
     def robot_as_data(self, robot: Robot, dtype: str) -> bytes:
-        """For modules of any robot."""
+        """The numbers of a robot for modules of any robot."""
         raise ValueError(f"target {self.kind!r} has no modules")
 
     def solver(self, program: Program, integrator: Integrator, crossings: tuple[Crossing, ...]) -> Solver:
-        """For a program of t, y and parameters; its results are y' and, if there are events, their values."""
+        """A solver for a program of t, y and parameters with the results y' and, if there are events, their values."""
         return integrator.program_solver(program, self.function, crossings)
 
     def rollout(self, rollout: Rollout, dtype: str) -> RolloutCode:
-        """Steps of one length, compiled."""
+        """A compiled rollout."""
         raise ValueError(f"target {self.kind!r} has no rollouts")
 
     def arrays(self, q0: Any, dtype: str | None, stream: Any) -> Arrays:
-        """Where a rollout takes and leaves arrays, from what q0 is."""
+        """The kind of arrays of a rollout, from q0."""
         from .arrays import host_arrays
 
         return host_arrays(q0, dtype)
 
     def check_run(self, threads: int | None = None, stream: Any = None) -> None:
-        """Raise an error if it runs no simulations and rollouts, or none with these options."""
+        """Raise a ValueError if it cannot run simulations and rollouts with these options."""
         if threads is not None and not self.has_threads:
             raise ValueError(f"threads is given, and target is {self.kind!r} (expected target='cpu')")
         if stream is not None and not self.has_streams:
             raise ValueError(f"stream is given, and target is {self.kind!r} (expected target='cuda')")
 
     def check_there(self) -> None:
-        """Raise an error if nothing can run there now."""
+        """Raise an error if the machine is not available now."""
         self.check_run()
 
 
 class Code(Protocol):
-    """Code that is loaded. `binary` is what the cache keeps of it, `metadata` what it keeps beside that."""
+    """Loaded code. The cache keeps `binary` and `metadata`."""
 
     binary: bytes
     metadata: dict[str, str]
@@ -123,7 +123,7 @@ Loaded = TypeVar("Loaded", bound=Code)
 
 
 class CodeTarget(Target, Generic[Loaded]):
-    """A machine for which texts are compiled: a frozen dataclass, whose `repr` is part of cache keys."""
+    """A machine for which texts are compiled: a frozen dataclass whose `repr` is part of cache keys."""
 
     has_loops = True
     entered_from_python: ClassVar[bool] = False  # whether its code has the entry of `kernels.entry`
@@ -134,11 +134,11 @@ class CodeTarget(Target, Generic[Loaded]):
 
     @abstractmethod
     def load(self, text: str = "", binary: bytes = b"") -> Loaded:
-        """Code that can be called, from a text or from the binary that was compiled from it earlier."""
+        """Load code from a text, or from the binary that was compiled from it before."""
 
     @abstractmethod
     def call(self, code: Loaded, interface: Interface, links: Links | None = None) -> Callable[..., Any]:
-        """The function in the code that computes states; for arrays in the host's memory, a `BatchFunction`."""
+        """The function that computes states; a `BatchFunction` if arrays are in the host's memory."""
 
     def function(self, program: Program, name: str) -> Callable[..., Any]:
         from .kernel import Kernel
@@ -154,15 +154,15 @@ class CodeTarget(Target, Generic[Loaded]):
         return Compiled(spec, explain)
 
     def loop_vectors(self, loops: LoopText, links: int, levels: int) -> int:
-        """How many vectors are stored at a time by loops over so many links, at most so far from the base."""
+        """The number of vectors that loops store at a time, for so many links in so many levels."""
         return loops.vectors(links, levels)
 
     def source(self, spec: KernelSpec) -> str:
-        """The program as the machine's own compiler takes it: for the GPU's driver, what `lw.ptx_source` gives."""
+        """The program in the language of the machine's compiler: PTX for GPUs, the result of `lw.ptx_source`."""
         raise ValueError(f"target {self.kind!r} has no source")
 
     def solves(self, places: Any, n: int, count: int, identity: str | None, dtype: str) -> Loaded:
-        """The code of `codegen.llvm.solves`, for `count` values at such places; `identity` is what these depend on."""
+        """The code of `codegen.llvm.solves` for `count` values at such places; `identity` determines the places."""
         raise NotImplementedError
 
     def rounds(self, spec: RoundSpec) -> RoundCode:
@@ -173,29 +173,30 @@ class CodeTarget(Target, Generic[Loaded]):
 
 
 @cache
-def found_in(module: str, name: str) -> Callable[..., Any]:
+def import_name(module: str, name: str) -> Callable[..., Any]:
     return getattr(import_module(f"linkwise.targets.{module}"), name)  # type: ignore[no-any-return]
 
 
-def made_in(module: str, maker: str, **options: Any) -> Any:
-    """A target, by a function of a module that is loaded when it is first asked for."""
-    return found_in(module, maker)(**options)
+def make_target(module: str, maker: str, **options: Any) -> Any:
+    """Make a target; its module is imported at the first use."""
+    return import_name(module, maker)(**options)
 
 
 CPU = "cpu.host", "host_target"
 TARGETS: dict[str, Callable[..., Target]] = {
-    "cpu": partial(made_in, *CPU),
-    "cuda": partial(made_in, "cuda.target", "CudaTarget"),
-    "wasm": partial(made_in, "wasm.target", "WasmTarget"),
+    "cpu": partial(make_target, *CPU),
+    "cuda": partial(make_target, "cuda.target", "CudaTarget"),
+    "wasm": partial(make_target, "wasm.target", "WasmTarget"),
 }
 
 
-def target_named(name: str, **options: Any) -> Target:
+def target_by_name(name: str, **options: Any) -> Target:
+    """The target with a name of `TARGETS`."""
     one_of(name, TARGETS, "target")
     return TARGETS[name](**options)
 
 
 def this_machine() -> CodeTarget[Any]:
-    """The target of kernels that are made where none is asked for."""
-    target: CodeTarget[Any] = made_in(*CPU)
+    """The default target: the CPU."""
+    target: CodeTarget[Any] = make_target(*CPU)
     return target

@@ -17,7 +17,7 @@ from .trajectories import Chattering, Trajectories
 NAMES = ("rhs", "event_values")  # of the results of a program
 Bind = Callable[[np.ndarray], Functions]  # rows of parameters, one for each state -> functions of such states
 FunctionOf = Callable[[Program, str], Callable[..., Any]]  # of a target: program, name -> function of arrays
-Watch = Callable[[Trajectories], None]  # called now and then with all trajectories; may raise to stop
+Watch = Callable[[Trajectories], None]  # called from time to time with all trajectories; may raise to stop
 
 
 class Task(NamedTuple):
@@ -29,7 +29,7 @@ class Task(NamedTuple):
     rtol: float
     atol: np.ndarray  # for each number of the state
     max_steps: float = math.inf  # of each trajectory, refused ones included
-    chattering: Chattering | None = None  # for integrations driven by Python; machine code is fast enough without
+    chattering: Chattering | None = None  # for integrations driven by Python
     threads: int | None = None
     watch: Watch | None = None
 

@@ -1,4 +1,4 @@
-"""Rollouts: trajectories in steps of one length. What all targets share of them."""
+"""Rollouts, trajectories in steps of one length: the part that all targets share."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from .methods import Method, entries, method
 
 
 class Settings(NamedTuple):
-    """How far, how often it is sampled, and how long a step is."""
+    """The steps of a rollout, its samples and the length of a step."""
 
     steps: int
     every: int  # 0: no samples
     samples: int  # rows of each trajectory
     step: float
-    hold: int = 1  # steps that a row of the table lasts
+    hold: int = 1  # steps for each row of the table
 
 
 class Part(NamedTuple):
-    """The steps that one call makes, as its machine code takes them."""
+    """The steps of one call, in the order of the arguments of its machine code."""
 
     first: int  # step
     stop: int  # the step after its last
@@ -29,12 +29,12 @@ class Part(NamedTuple):
     every: int
     until: int  # the next sample
     samples: int
-    sample: int  # which one is next; 0: also the start is one
+    sample: int  # the index of the next sample; 0: the start is a sample
     hold: int
 
 
 def parts_of(settings: Settings, most: int) -> Iterator[Part]:
-    """All steps, in parts of at most so many."""
+    """Split all steps into parts of at most so many."""
     steps, every, samples, _, hold = settings
     for first in range(0, steps, most):
         until, sample = (every - first % every, first // every + bool(first)) if every else (0, 1)
@@ -42,7 +42,7 @@ def parts_of(settings: Settings, most: int) -> Iterator[Part]:
 
 
 class Rows(NamedTuple):
-    """An array, by its address: so many numbers for each trajectory, 0 where all share them."""
+    """The address of an array, and its numbers for each trajectory, 0 if all share them."""
 
     address: int
     stride: int
@@ -52,7 +52,7 @@ class RolloutCode(Protocol):
     """A rollout that a target has compiled."""
 
     def most(self, trajectories: int) -> int:
-        """How many steps are made at once."""
+        """The most steps of one call."""
 
     def fill(
         self,
@@ -64,15 +64,14 @@ class RolloutCode(Protocol):
         between: Sequence[Any],
         threads: int | None,
     ) -> None:
-        """Fill the results, or start it.
+        """Fill the results, or start to fill them.
 
-        `arrays` made all arrays. An input has so many numbers for each trajectory, 0 where all share them; inputs are
-        those of `Rollout`, results those of its `outputs`. `between` are two for q and qd, if not all steps are made
-        at once.
+        `arrays` made all arrays. An input has a number of values for each trajectory, 0 if all share them. Inputs are
+        those of `Rollout`, results its `outputs`. `between` has buffers for q and qd if several calls make the steps.
         """
 
 
-def in_parts(
+def parts_with_arrays(
     settings: Settings,
     most: int,
     sizes: Sequence[int],
@@ -80,7 +79,7 @@ def in_parts(
     outputs: Sequence[int],
     spare: Sequence[int],
 ) -> Iterator[tuple[Part, list[Rows], list[int]]]:
-    """The arrays of each part: states go to and fro between q_end and qd_end, where the last part ends, and `spare`."""
+    """The arrays of each part. States alternate between `spare` and q_end, qd_end, where the last part ends."""
     states, left = list(inputs[:2]), -(-settings.steps // most)
     for part in parts_of(settings, most):
         left -= 1
@@ -89,26 +88,28 @@ def in_parts(
         states = [Rows(place, size) for place, size in zip(to, sizes, strict=False)]
 
 
-def stage_by_stage(known: Method) -> bool:
-    """Whether each of its stages needs the one before alone."""
+def needs_previous_stage_alone(known: Method) -> bool:
+    """Whether each stage depends on the previous stage alone."""
     return not any(x for s, row in enumerate(known.a) for j, x in enumerate(row) if j != s - 1)
 
 
 def fixed_step_integrators() -> list[str]:
     """The methods of rollouts: those that make steps of one length, stage by stage."""
-    return [name for name, entry in entries().items() if entry.get("fixed") and stage_by_stage(method(name))]
+    return [
+        name for name, entry in entries().items() if entry.get("fixed") and needs_previous_stage_alone(method(name))
+    ]
 
 
 def rollout_of(
     program: Program, integrator: str, configuration: int, quaternions: tuple[int, ...] = (), table: str = ""
 ) -> Rollout:
-    """What is compiled, for one of `fixed_step_integrators`; see `codegen.llvm.rollout`."""
+    """The rollout of a program with one of `fixed_step_integrators`; see `codegen.llvm.rollout`."""
     known = method(integrator)
-    assert stage_by_stage(known)
+    assert needs_previous_stage_alone(known)
     before = tuple(row[s - 1] for s, row in enumerate(known.a) if s)
     return Rollout(program, Stages(before, known.b, known.c), configuration, quaternions, table)
 
 
 def cost_of(rollout: Rollout) -> int:
-    """Operations of a step."""
+    """The operations of a step."""
     return len(rollout.stages.b) * (count(rollout.program).total + 1)

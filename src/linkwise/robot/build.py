@@ -10,7 +10,7 @@ from ..errors import RobotError, RowError, near_miss, one_of
 from ..spatial import Placement, RigidInertia, Scalar, Symmetric, Vector, add, is_zero, mul
 from .coordinates import Coupling
 from .entries import INERTIA_HINT, EntryError, check_number, is_finite, items_of
-from .kinds import KINDS, STAYS, JointKind, of_one_degree
+from .kinds import KINDS, STAYS, JointKind, one_degree_kinds
 from .link import Frame, Link, empty_link, number_fields, numbers_of
 from .tables import REFUSE, WARN, CheckedRow, Convention, check_row, table_size
 
@@ -271,8 +271,8 @@ class Assembly:
                 index, "coupled_to", f"{text}, which no link has as its name{near_miss(leader, self.row_of)}"
             )
         joint = self.table[self.row_of[leader]]["joint"]
-        if joint not in of_one_degree():
-            raise self.error(index, "coupled_to", f"{text}, a {joint} joint (expected {', '.join(of_one_degree())})")
+        if joint not in one_degree_kinds():
+            raise self.error(index, "coupled_to", f"{text}, a {joint} joint (expected {', '.join(one_degree_kinds())})")
         return leader
 
 

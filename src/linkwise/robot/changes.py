@@ -12,7 +12,7 @@ from ..errors import RobotError, is_real, one_of
 from ..spatial import RigidInertia, Rotation, Scalar, Vector, is_zero, mul
 from .build import BASE, body_about_centre, warnings_of
 from .entries import RESIDUE, inconsistency_of_inertia, is_finite, is_symbol
-from .kinds import KINDS, of_one_degree
+from .kinds import KINDS, one_degree_kinds
 from .link import Link
 from .named_arrays import refuse_gradients, refuse_labels
 from .regroup import TEN, body_of, ten_numbers
@@ -94,8 +94,8 @@ def values_by_link(robot: Robot, values: Mapping[str, float]) -> dict[str, float
             raise RobotError(f"robot {robot.name!r}: joint {name!r} follows {leader!r} (expected that to be locked)")
         if joint.kind.degrees > 1:
             raise RobotError(
-                f"robot {robot.name!r}: joint {name!r} is {joint.kind.name} (expected {', '.join(of_one_degree())}; a"
-                " free joint of a base is fixed by robot.with_fixed_base())"
+                f"robot {robot.name!r}: joint {name!r} is {joint.kind.name} (expected {', '.join(one_degree_kinds())};"
+                " a free joint of a base is fixed by robot.with_fixed_base())"
             )
         if not is_real(value) or not math.isfinite(value):
             raise RobotError(

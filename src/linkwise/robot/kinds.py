@@ -1,8 +1,8 @@
-"""The kinds of joints that a table may have, each as links of one degree of freedom.
+"""The kinds of joints in tables, each made of links of one degree of freedom.
 
-A joint of several degrees of freedom becomes several links when the robot is made: all but the last have no mass. Its
-axes are x, y, z of the joint frame. The links' own z lies along their axis; they follow each other by cyclic exchanges
-of the axes, which are exact zeros and ones.
+A joint of several degrees of freedom becomes several links when the robot is made; all but the last have no mass. Its
+axes are x, y, z of the joint frame. The z axis of each link lies along the axis of its joint. The rotations between
+links are cyclic exchanges of the axes, with exact zeros and ones.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ BACK = Placement(Rotation(CYCLE.columns), Vector.zero())
 
 @dataclass(frozen=True)
 class JointKind:
-    """`before` and `after` say how the axes are exchanged before each of its links, and at the end."""
+    """A kind of joint. `before` and `after` are the exchanges of axes before each of its links and at the end."""
 
     name: str
     letter: str  # of the theory of mechanisms
@@ -43,22 +43,24 @@ class JointKind:
 
     @staticmethod
     def of(joint: type[Joint]) -> JointKind:
-        """The kind of joint that a class is: all that tables, files and pictures need is in the class."""
-        own = vars(joint)
+        """The kind of a joint class, which holds all that tables, files and pictures need."""
+        fields = vars(joint)
         for name, what in (("kind", "a name"), ("letter", "one character")):
-            if not own.get(name) or (name == "letter" and len(own[name]) != 1):
-                found = repr(own[name]) if name in own else "missing"
-                raise TypeError(f"joint class {joint.__name__}: {name} is {found} (expected {what} of its own)")
+            if not fields.get(name) or (name == "letter" and len(fields[name]) != 1):
+                given = repr(fields[name]) if name in fields else "missing"
+                raise TypeError(
+                    f"joint class {joint.__name__}: {name} is {given} (expected {what} that no other kind has)"
+                )
         return JointKind(
-            own["kind"],
-            own["letter"],
+            fields["kind"],
+            fields["letter"],
             (joint,),
             joint.meaning,
-            own.get("colour", Joint.colour),
+            fields.get("colour", Joint.colour),
             dh_variables=joint.dh_variables,
             symbol=joint.symbol,
-            urdf=own.get("urdf", ""),
-            libraries=own.get("libraries", ()),
+            urdf=fields.get("urdf", ""),
+            libraries=fields.get("libraries", ()),
         )
 
     @property
@@ -67,7 +69,7 @@ class JointKind:
 
     @property
     def sizes(self) -> tuple[int, int]:
-        """How many numbers of q and of v its coordinates are."""
+        """The numbers of its coordinates in q and in v."""
         return len(self.q_labels), len(self.v_labels)
 
     @cached_property
@@ -77,7 +79,7 @@ class JointKind:
 
     @property
     def bounded(self) -> bool:
-        """Whether each coordinate is a number that limits can be given for."""
+        """Whether each coordinate is one number, which can have limits."""
         return len(self.q_labels) == len(self.v_labels)
 
     @property
@@ -87,20 +89,20 @@ class JointKind:
 
     @property
     def directions(self) -> tuple[tuple[Scalar, ...], ...]:
-        """The axes of its links in the joint frame, at zero; not of balls, which exchange axes themselves."""
-        place, found = STAYS, []
+        """The axes of its links in the joint frame at zero; wrong for balls, which exchange axes themselves."""
+        place, axes = STAYS, []
         for before in self.before:
             place = place.then(before)
-            found.append(tuple(place.axes.columns[2]))
-        return tuple(found)
+            axes.append(tuple(place.axes.columns[2]))
+        return tuple(axes)
 
     def joints(self, row: Mapping[str, Any]) -> list[Joint]:
-        """Its joints, with the numbers of a row that only some kinds have."""
+        """Its joints, with the numbers of a row such as the pitch of a screw."""
         return [joint(**{name: row[name] for name in own_numbers(joint)}) for joint in self.links]
 
     @property
     def joint_frame(self) -> Placement:
-        """Where the joint frame is, seen from that of the first link's joint."""
+        """The placement of the joint frame in the frame of the first link's joint."""
         return BACK if self.before[0] is CYCLES else STAYS
 
 
@@ -108,20 +110,20 @@ BALL, BALL_BEFORE = (BallX, BallY, BallZ), (STAYS, CYCLES, CYCLES)  # the first 
 QUATERNION, SPIN = ("qw", "qx", "qy", "qz"), ("wx", "wy", "wz")
 
 
-def listed(*kinds: JointKind) -> dict[str, JointKind]:
-    """Kinds by their names; each has a name and a letter that no other has."""
+def kinds_by_name(*kinds: JointKind) -> dict[str, JointKind]:
+    """Kinds by name; raise a TypeError if two have the same name or letter."""
     for key in ("name", "letter"):
         taken: dict[str, JointKind] = {}
         for kind in kinds:
             value = getattr(kind, key)
             if value in taken:
                 one, other = (f"{k.name} ({', '.join(j.__name__ for j in k.links)})" for k in (taken[value], kind))
-                raise TypeError(f"{one} and {other} have the {key} {value!r} (expected one of its own for each)")
+                raise TypeError(f"{one} and {other} have the {key} {value!r} (expected a different one for each)")
             taken[value] = kind
     return {kind.name: kind for kind in kinds}
 
 
-KINDS = listed(
+KINDS = kinds_by_name(
     JointKind.of(Revolute),
     JointKind.of(Prismatic),
     JointKind.of(Screw),
@@ -194,6 +196,6 @@ def link_joints() -> tuple[type[Joint], ...]:
     return tuple(dict.fromkeys(joint for kind in KINDS.values() for joint in kind.links))
 
 
-def of_one_degree() -> tuple[str, ...]:
-    """The kinds of one degree of freedom: those that can be locked, coupled and held by a spring."""
+def one_degree_kinds() -> tuple[str, ...]:
+    """The names of the kinds of one degree of freedom, which can be locked, coupled and held by a spring."""
     return tuple(kind.name for kind in KINDS.values() if kind.degrees == 1)

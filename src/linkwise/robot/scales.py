@@ -1,17 +1,17 @@
-"""The scales of torques and lengths: what a torque or a displacement that is nothing but rounding is small beside.
+"""The scales of torques and lengths, with which rounding errors are compared.
 
-A torque is a sum of contributions that may cancel. Their magnitudes, added up, are bounded by the Newton-Euler
-recursion with the norms of all vectors in place of the vectors, W of ω, α of ω̇ at q̈ = 0, A of the acceleration, s of
-the displacement from the parent, d of the distance between a link's origin and its mass:
+A torque is a sum of contributions that may cancel. The Newton-Euler recursion with norms in place of vectors bounds the
+sum of their magnitudes: W of ω, α of ω̇ at q̈ = 0, A of the acceleration, s of the displacement from the parent,
+d of the distance between a link's origin and its mass:
 
     W_i = W_β + |turn|,  α_i = α_β + W_i |turn|,  A_i = A_β + (α_β + W_β²) s_i + 2 W_i |slide|
     F_i = m_i (A_i + (α_i + W_i²) d_i) + |f_ext| + Σ F_k
     N_i = d_i (F_i - Σ F_k) + |I_i| (α_i + W_i²) + |n_ext| + Σ (N_k + s_k F_k)
 
-d is |c| plus the radius of gyration and the distance of the table frame, so that a mass centre which is off an axis by
-rounding counts as on it.
+d is |c| plus the radius of gyration and the distance of the table frame, so that a mass centre off an axis by rounding
+counts as on the axis.
 
-`with_lengths_in` gives a robot whose lengths are about 1: decisions then do not depend on its size.
+`with_lengths_in` returns a robot with lengths of about 1, so that decisions do not depend on its size.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .walk import inward, outward
 
 
 class Magnitudes(NamedTuple):
-    """Of a link's motion."""
+    """The magnitudes of a link's motion."""
 
     W: Any
     alpha: Any
@@ -39,7 +39,7 @@ class Magnitudes(NamedTuple):
 
 
 class Carried(NamedTuple):
-    """What a link gets from its parent: the magnitudes of moment and force."""
+    """The magnitudes of the moment and force at a joint."""
 
     N: Any
     F: Any
@@ -59,14 +59,14 @@ def extent(link: Link) -> float:
 
 
 def trace(link: Link) -> float:
-    """Of the inertia, which bounds its norm."""
+    """The trace of the inertia, which bounds its norm."""
     return abs(float(link.inertia.xx) + float(link.inertia.yy) + float(link.inertia.zz))
 
 
 def reach(robot: Robot) -> float:
-    """The size of a robot: from the base to the farthest mass, along the links and by all that they may slide.
+    """The size of a robot in m: from the base to the farthest mass, along the links with the full travel of slides.
 
-    A robot without any length is as large as the unit, 1 m.
+    It is 1 for a robot without any length.
     """
 
     def far(link: Link, parent: float) -> float:
@@ -86,7 +86,7 @@ def coordinate_scales(robot: Robot) -> np.ndarray:
 
 
 def metre(robot: Robot) -> float:
-    """What stands for 1 m where errors of a motion are measured: less for robots that are smaller than 0.1 m."""
+    """The length with which errors of a motion are compared: 1 m, less for robots smaller than 0.1 m."""
     return min(1.0, 10.0 * reach(robot)) if "N" in robot.effort_units else 1.0
 
 
@@ -109,18 +109,18 @@ def torque_scales(
     wrench: np.ndarray | None = None,
     point: np.ndarray | None = None,
 ) -> np.ndarray:
-    """For states (count, nq), (count, n) magnitudes: of what acts on each joint, added up.
+    """For states (count, nq) the summed magnitudes of the torques on each joint, (count, n).
 
-    These are the weights and the inertial forces at the rates qd, each times its distance, and the external wrenches.
+    These come from weights, inertial forces at the rates qd, and external wrenches.
     """
     links, coordinates = robot.uncoupled, robot.coordinates
     still = np.zeros((len(q), robot.n)) if qd is None else qd
     positions, rates = coordinates.positions(list(q.T)), coordinates.rates(list(np.abs(still).T))
-    moments, forces, at = acting(robot, wrench, point)
+    moments, forces, at = load_magnitudes(robot, wrench, point)
 
     def move(link: Link, parent: Magnitudes, position: Any, rate: Any) -> Magnitudes:
         turn, slide = (length(part) for part in (link.joint.axis.angular, link.joint.axis.linear))
-        shift = slide * np.abs(position) if slide else 0.0  # a ball's position is no number
+        shift = slide * np.abs(position) if slide else 0.0  # a ball's position is not a number
         s = length(link.placement.translation) + shift
         rate = np.abs(rate)
         W = parent.W + turn * rate
@@ -129,8 +129,8 @@ def torque_scales(
 
     def support(link: Link, carried: Carried, motion: Magnitudes, n: Any, f: Any, p: Any) -> tuple[Carried, Carried]:
         d, turning = extent(link), motion.alpha + motion.W**2
-        own = abs(float(link.mass)) * (motion.A + turning * d)
-        kept = carried + Carried(own * d + trace(link) * turning + n + f * (d + p), own + f)
+        force = abs(float(link.mass)) * (motion.A + turning * d)
+        kept = carried + Carried(force * d + trace(link) * turning + n + f * (d + p), force + f)
         return kept, Carried(kept.N + motion.s * kept.F, kept.F)
 
     base = Magnitudes(0.0, 0.0, math.hypot(*map(float, robot.gravity)), 0.0)
@@ -143,26 +143,28 @@ def torque_scales(
     return scales
 
 
-def acting(robot: Robot, wrench: np.ndarray | None, point: np.ndarray | None) -> tuple[list[Any], list[Any], list[Any]]:
+def load_magnitudes(
+    robot: Robot, wrench: np.ndarray | None, point: np.ndarray | None
+) -> tuple[list[Any], list[Any], list[Any]]:
     """The magnitudes of the external moment and force on each link, and of the point where they act."""
     moments, forces, at = ([0.0] * len(robot.links) for _ in range(3))
     if wrench is not None:
         on_tip = wrench.ndim == 2
         for row, index in enumerate([robot.leaves[0]] if on_tip else [joint.link for joint in robot.moving]):
-            own = wrench if on_tip else wrench[:, row]
-            moments[index], forces[index] = (np.linalg.norm(part, axis=-1) for part in np.split(own, 2, axis=-1))
+            loads = wrench if on_tip else wrench[:, row]
+            moments[index], forces[index] = (np.linalg.norm(part, axis=-1) for part in np.split(loads, 2, axis=-1))
             if point is not None:
                 at[index] = np.linalg.norm(point if on_tip else point[:, row], axis=-1)
     return moments, forces, at
 
 
 def length_unit(robot: Robot) -> float:
-    """A power of two near the robot's size, so that nothing is rounded; 1 for a robot of symbols."""
+    """A power of two near the robot's size, so that scaling is exact; 1 for a robot of symbols."""
     return 1.0 if robot.symbolic else math.ldexp(1.0, round(math.log2(reach(robot))))
 
 
 def with_lengths_in(robot: Robot, unit: float) -> Robot:
-    """The robot of which lengths are in this unit, forces and torques in kg unit/s² and kg unit²/s²; not its table."""
+    """The robot with lengths in this unit, forces and torques in kg unit/s² and kg unit²/s². The table is unchanged."""
     if unit == 1.0:
         return robot
     k = 1.0 / unit
@@ -171,13 +173,13 @@ def with_lengths_in(robot: Robot, unit: float) -> Robot:
         return Placement(placement.rotation, placement.translation * k)
 
     def shrunk_link(link: Link) -> Link:
-        own = {
+        numbers = {
             name: mul(getattr(link.joint, name), k**unit.lengths)
             for name, unit in own_numbers(type(link.joint)).items()
         }
         return replace(
             link,
-            joint=replace(link.joint, **own),
+            joint=replace(link.joint, **numbers),
             placement=shrunk(link.placement),
             com=link.com * k,
             inertia=Symmetric(*(mul(x, k * k) for x in link.inertia.upper)),

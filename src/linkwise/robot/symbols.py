@@ -77,7 +77,7 @@ def refuse_symbols(robot: Robot) -> None:
     )
 
 
-def bind(robot: Robot, /, **values: float) -> Robot:
+def bind(robot: Robot, **values: float) -> Robot:
     """Replace symbols of a robot by numbers. The result is checked like any robot; other symbols stay.
 
     Parameters

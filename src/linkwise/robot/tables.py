@@ -39,7 +39,7 @@ from .entries import (
     positive_part,
 )
 from .joint import Joint
-from .kinds import KINDS, JointKind, joint_numbers, link_joints, of_one_degree
+from .kinds import KINDS, JointKind, joint_numbers, link_joints, one_degree_kinds
 from .link import own_numbers
 
 Row = Mapping[str, Any]
@@ -461,7 +461,7 @@ def coupling_of(row: Row, kind: JointKind) -> dict[str, Any]:
                 raise EntryError(key, "is given without coupled_to (expected the name of another joint there)")
         return {}
     if kind.degrees > 1:
-        raise EntryError("coupled_to", f"is given for a {kind.name} joint (expected {', '.join(of_one_degree())})")
+        raise EntryError("coupled_to", f"is given for a {kind.name} joint (expected {', '.join(one_degree_kinds())})")
     if not isinstance(leader, str):
         raise EntryError("coupled_to", f"is {leader!r} (expected the name of another joint)")
     return {"coupled_to": leader, "ratio": ENTRIES["ratio"].of(row), "offset": ENTRIES["offset"].of(row)}

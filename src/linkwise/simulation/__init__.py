@@ -1,6 +1,6 @@
-"""Motion in time: the equations of motion of a robot, integrated to a recording."""
+"""Motion in time: integrate the equations of motion of a robot to a recording."""
 
-from .compiled import CompiledRollout, CompiledSimulation
+from .compiled_motions import CompiledRollout, CompiledSimulation
 from .parameters import per_trajectory
 from .rollouts import RolloutResult, rollout
 from .simulation import simulate

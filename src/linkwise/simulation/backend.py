@@ -1,8 +1,8 @@
-"""Which code integrates a problem: a compiled integrator, NumPy over compiled loops, or Python alone.
+"""Choose the code that integrates a problem: a compiled integrator, NumPy over compiled loops, or Python alone.
 
-Straight-line code of a right-hand side grows with the robot, and the time to compile it faster than that. Loops over
-the links compile in a moment, whatever their number (`kernels.dispatch`); NumPy then drives the steps, and functions of
-the user are called as they are, for one state after another.
+The straight-line code of a right-hand side grows with the robot, and its compile time grows faster. Loops over the
+links compile quickly for any number of links (`kernels.dispatch`). NumPy then drives the steps and calls functions of
+the user as they are, one state at a time.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..api.compiling import compile as compiled_kernel
+from ..api.compiling import compile as compile_kernel
 from ..api.functions import bias_torque, forward_dynamics, gravity_torque
 from ..api.method_table import LOOP_METHODS
 from ..errors import UntraceableFunctionError
@@ -27,15 +27,15 @@ from ..tracing import Input
 from .problem import Problem, program_of
 from .sticking import Point
 
-MOST_OPERATIONS = 40_000  # of a right-hand side: more than that of a fall of a chain of MAX_STRAIGHT_LINKS links
+MAX_OPERATIONS = 40_000  # of a right-hand side: enough for a falling chain of MAX_STRAIGHT_LINKS links
 
 
 class Backend(NamedTuple):
-    """How a problem is integrated."""
+    """The code that integrates a problem."""
 
-    problem: Problem  # with the user's functions as they are now, where they were traced
+    problem: Problem  # with the user's functions traced, if they can be
     solver: Solver
-    compiled: bool  # whether no function of it runs in Python
+    compiled: bool  # whether none of its functions runs in Python
 
 
 def backend_for(
@@ -54,11 +54,11 @@ def backend_for(
         if compiled is None and problem.robot.n > MAX_STRAIGHT_LINKS:  # straight-line code is not even tried
             why = f"the robot has {problem.robot.n} links, and these options have no form with loops over them"
         else:
-            problem = freshly_traced(problem, start, parameters, compiled)
-            solver = compiled_solver(problem, integrator, target, compiled is True)
+            problem = trace_problem(problem, start, parameters, compiled)
+            solver = compile_solver(problem, integrator, target, compiled is True)
             if solver is not None:
                 return Backend(problem, solver, True)
-            why = f"its right-hand side has more than {MOST_OPERATIONS:,} operations, too many to compile"
+            why = f"its right-hand side has more than {MAX_OPERATIONS:,} operations, too many to compile"
         loops = loops_for(problem)
         if loops is not None:
             return plain_backend(problem, integrator, loops)
@@ -78,21 +78,21 @@ def backend_on(
     parameters: np.ndarray,
     compiled: bool | None,
 ) -> Backend:
-    """On this target, or not at all."""
+    """Compiled code on this target; raise a ValueError if there is none."""
     if compiled is False:
         raise ValueError(f"compiled is False, and target is {target.kind!r} (expected target 'cpu', or compiled code)")
-    problem = freshly_traced(problem, start, parameters, None)
-    solver = compiled_solver(problem, integrator, target)
+    problem = trace_problem(problem, start, parameters, None)
+    solver = compile_solver(problem, integrator, target)
     if solver is None:
         raise ValueError(
             f"the right-hand side has {count(program_of(problem)).total:,} operations (target {target.kind!r} takes at"
-            f" most {MOST_OPERATIONS:,}; expected a robot of fewer joints, or target 'cpu')"
+            f" most {MAX_OPERATIONS:,}; expected a robot of fewer joints, or target 'cpu')"
         )
     return Backend(problem, solver, True)
 
 
 def plain_backend(problem: Problem, integrator: Integrator, loops: LoopDynamics | None = None) -> Backend:
-    """NumPy drives; dynamics are those of `loops`, or run in Python."""
+    """NumPy drives the steps. The dynamics are compiled loops, or run in Python."""
 
     def bind(parameters: np.ndarray) -> Functions:
         rhs = problem.batch_rhs(parameters, loops) if loops else problem.plain_rhs(parameters)
@@ -101,12 +101,12 @@ def plain_backend(problem: Problem, integrator: Integrator, loops: LoopDynamics 
     return Backend(problem, integrator.array_solver(bind, problem.crossings), loops is not None and problem.frozen)
 
 
-def freshly_traced(problem: Problem, start: np.ndarray, parameters: np.ndarray, compiled: bool | None) -> Problem:
-    """The problem with its functions as they are now. What is wrong with one on numbers too is raised as it is."""
+def trace_problem(problem: Problem, start: np.ndarray, parameters: np.ndarray, compiled: bool | None) -> Problem:
+    """The problem with traced functions. A function that also fails with numbers raises its own error."""
     try:
-        return problem.traced()
+        return problem.with_traced_functions()
     except UntraceableFunctionError as reason:
-        if problem.symbols:  # there are no numbers to try it on
+        if problem.symbols:  # no numbers to call it with
             raise
         if len(start):
             q, v = problem.split(start[0])
@@ -118,16 +118,16 @@ def freshly_traced(problem: Problem, start: np.ndarray, parameters: np.ndarray, 
 
 
 @lru_cache(maxsize=64)
-def compiled_solver(problem: Problem, integrator: Integrator, target: Target, unlimited: bool = False) -> Solver | None:
-    """The compiled integrator of a problem whose functions are frozen, or None where its code would be too long."""
+def compile_solver(problem: Problem, integrator: Integrator, target: Target, unlimited: bool = False) -> Solver | None:
+    """The compiled integrator of a problem with traced functions; None if its code would be too long."""
     program = program_of(problem)
-    if not unlimited and count(program).total > MOST_OPERATIONS:
+    if not unlimited and count(program).total > MAX_OPERATIONS:
         return None
     return target.solver(program, integrator, problem.crossings)
 
 
 def loops_for(problem: Problem) -> LoopDynamics | None:
-    """The compiled loops of a problem, or None where its dynamics cannot loop over the links."""
+    """The compiled loops of a problem; None if its dynamics cannot loop over the links."""
     robot = problem.robot
     plain = problem.coordinates == "joint" and problem.sticking is None and not (robot.non_floats or robot.couplings)
     if not plain or (problem.method or "fewest") not in LOOP_METHODS["forward_dynamics"]:
@@ -143,7 +143,7 @@ def loop_dynamics(
 
 
 class LoopDynamics:
-    """The functions of `api.functions` that a right-hand side calls, for one robot, as compiled loops."""
+    """Compiled loops, for one robot, of the functions of `api.functions` that a right-hand side calls."""
 
     def __init__(self, robot: Robot, method: str | None, wrench: tuple[int, ...] | None, point: Point | None) -> None:
         self.bodies = len(robot.names)
@@ -155,14 +155,14 @@ class LoopDynamics:
             loads["point"] = Input(self.bodies, 3)
             self.points = [np.zeros((self.bodies, 3))]
             self.points[0][self.tip if self.on_tip else ...] = point
-        asked: dict[str, Any] = {"method": method} if method else {}
-        self.forward = compiled_kernel(forward_dynamics, robot, form="loops", **asked, **loads)
+        options: dict[str, Any] = {"method": method} if method else {}
+        self.forward = compile_kernel(forward_dynamics, robot, form="loops", **options, **loads)
         if wrench:
-            self.gravity = compiled_kernel(gravity_torque, robot, form="loops")
-            self.bias = compiled_kernel(bias_torque, robot, form="loops", **loads)
+            self.gravity = compile_kernel(gravity_torque, robot, form="loops")
+            self.bias = compile_kernel(bias_torque, robot, form="loops", **loads)
 
     def forward_dynamics(self, _: Robot, q: Any, qd: Any, tau: Any, wrench: Any = None, **__: Any) -> Any:
-        """Method and point are those that it was made for."""
+        """Method and point are fixed."""
         return self.forward(q, qd, tau, *self.loads(q, wrench))
 
     def gravity_torque(self, _: Robot, q: Any) -> Any:
@@ -172,7 +172,7 @@ class LoopDynamics:
         return self.bias(q, qd, *self.loads(q, wrench))
 
     def loads(self, q: np.ndarray, wrench: Any) -> list[np.ndarray]:
-        """A wrench on every link (..., n, 6), from such, or from one on the tip; and the points, if there are any."""
+        """The wrench on every link (..., m, 6), also if it acts on the tip, and the points, if any."""
         if wrench is None:
             return []
         if not self.on_tip:

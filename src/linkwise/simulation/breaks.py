@@ -1,10 +1,9 @@
-"""Times at which the right-hand side changes its formula, such as the end of a trajectory that a controller follows.
+"""Breaks: times at which the right-hand side changes its formula, such as the end of a tracked trajectory.
 
-There accelerations jump, and a long step could leap over a motion that is short. The times are known beforehand: they
-are where the selects of the torque function that look at a line in t, a t + b, change over, and where np.where, np.clip
-and the like compare two such lines. The numbers a and b may
-hold parameters, which each trajectory has for itself. So an integrator ends a step just before each such time, makes
-one across it that is as short as digits allow, and restarts after it.
+Accelerations jump there, and a long step could skip a short motion. The times are known before the integration: a
+select of the torque function switches where its condition, a line a t + b, is zero, and np.where, np.clip and others
+switch where two such lines meet. The numbers a and b may depend on parameters, and so differ between trajectories. An
+integrator ends a step just before each break, makes the shortest possible step across it, and restarts after it.
 """
 
 from __future__ import annotations
@@ -18,20 +17,20 @@ import numpy as np
 from ..graph import Graph, Node
 from ..graph.derivative import CHOICES
 from ..ode.trajectories import DONE, RUNNING, STEP_TOO_SMALL, Trajectories
-from .parameters import PREFIX, called
+from .parameters import PREFIX, call_torque
 from .problem import Problem
-from .traced import TracedFunction
+from .traced_functions import TracedFunction
 
 Number = Any  # a float, or one for each trajectory
-Line = tuple[Number | None, Number]  # slope and offset of a node that is slope · t + offset; None: it is constant
-Group = tuple[np.ndarray, tuple[float, ...]]  # trajectories, and their breaks in order
-ULPS = 4  # how far on either side of a break steps end
+Line = tuple[Number | None, Number]  # slope and offset of a node slope · t + offset; None: constant
+Group = tuple[np.ndarray, tuple[float, ...]]  # trajectories and their sorted breaks
+ULPS = 4  # distance of the ends of steps from a break
 
 
 def breaks_of(problem: Problem, start: np.ndarray, parameters: np.ndarray) -> list[Group]:
-    """The trajectories in groups that have the same breaks; no groups where there are none.
+    """The trajectories in groups with the same breaks; no groups if there are no breaks.
 
-    A function that was not traced is called once with a time that has no value; none are known if it looks at it.
+    A function that was not traced is called once with a node as its time. If that fails its breaks are unknown.
     """
     if problem.torque is None or not len(start):
         return []
@@ -41,34 +40,34 @@ def breaks_of(problem: Problem, start: np.ndarray, parameters: np.ndarray) -> li
             for name, column in problem.columns.items()
             for position in range(column.stop - column.start)
         }
-        return grouped(breaks(problem.torque.program.nodes, known), len(start))
-    own = [column for name, column in problem.columns.items() if name.startswith(PREFIX)]
-    rows = np.concatenate([parameters[:, :0], *(parameters[:, column] for column in own)], axis=1)
+        return group_by_times(break_times(problem.torque.program.nodes, known), len(start))
+    columns = [column for name, column in problem.columns.items() if name.startswith(PREFIX)]
+    rows = np.concatenate([parameters[:, :0], *(parameters[:, column] for column in columns)], axis=1)
     _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
     rows_with: dict[tuple[float, ...], list[int]] = {}
     for row, k in enumerate(first.tolist()):
-        rows_with.setdefault(probed(problem, start[k], parameters[k]), []).append(row)
+        rows_with.setdefault(probe_breaks(problem, start[k], parameters[k]), []).append(row)
     return [(np.flatnonzero(np.isin(inverse.ravel(), same)), times) for times, same in rows_with.items()]
 
 
-def probed(problem: Problem, start: np.ndarray, parameters: np.ndarray) -> tuple[float, ...]:
+def probe_breaks(problem: Problem, start: np.ndarray, parameters: np.ndarray) -> tuple[float, ...]:
     """The breaks of a function that runs in Python, from a call with a node for t and numbers for the state."""
     graph = Graph()
     assert problem.torque is not None
     q, v = (part.copy() for part in problem.split(start))
     by_name = problem.parameters_by_name(parameters)
-    own = {name: by_name[PREFIX + name] for name, _ in problem.torque_parameters}
+    values = {name: by_name[PREFIX + name] for name, _ in problem.torque_parameters}
     try:
         with np.errstate(all="ignore"):
             qd = np.asarray(problem.rates(q, v))
-            called(problem.torque, problem.robot, graph.input("t"), q, qd, own)
-    except Exception:  # of any kind: the function expects a number for t, and may do anything with a node
+            call_torque(problem.torque, problem.robot, graph.input("t"), q, qd, values)
+    except Exception:  # of any kind: the function expects a number for t
         return ()
-    return grouped(breaks(graph.nodes, {}), 1)[0][1]
+    return group_by_times(break_times(graph.nodes, {}), 1)[0][1]
 
 
-def breaks(nodes: Iterable[Node], known: Mapping[tuple[str, int], Number], time: str = "t") -> list[Number]:
-    """The times at which some select changes over, whatever the state is; infinite where there is none."""
+def break_times(nodes: Iterable[Node], known: Mapping[tuple[str, int], Number], time: str = "t") -> list[Number]:
+    """The times at which some select switches in every state; infinite for lines without a zero."""
     lines: dict[int, Line] = {}
     times: dict[int, Number] = {}
     for node in nodes:
@@ -76,9 +75,9 @@ def breaks(nodes: Iterable[Node], known: Mapping[tuple[str, int], Number], time:
         if line is not None:
             lines[node.index] = line
         if node.op == "select":
-            roots(node.args[0], lines, times)
+            collect_roots(node.args[0], lines, times)
         elif node.op in CHOICES:
-            meeting(node, lines, times)
+            collect_meeting(node, lines, times)
     return list(times.values())
 
 
@@ -104,34 +103,34 @@ def line_of(node: Node, lines: dict[int, Line], known: Mapping[tuple[str, int], 
     return None
 
 
-def roots(node: Node, lines: dict[int, Line], times: dict[int, Number]) -> None:
-    """Where a line in t is zero; of a select of such lines, where any of them is."""
+def collect_roots(node: Node, lines: dict[int, Line], times: dict[int, Number]) -> None:
+    """Add the time at which a line in t is zero; of a select of lines, the times of all."""
     if node.index in lines:
         if lines[node.index][0] is not None:
-            times[node.index] = zero_of(lines[node.index])
+            times[node.index] = zero_time(lines[node.index])
     elif node.op in CHOICES:
         for operand in node.args:
-            roots(operand, lines, times)
+            collect_roots(operand, lines, times)
 
 
-def meeting(node: Node, lines: dict[int, Line], times: dict[int, Number]) -> None:
-    """Where the two lines in t meet that a node compares."""
+def collect_meeting(node: Node, lines: dict[int, Line], times: dict[int, Number]) -> None:
+    """Add the time at which the two lines in t that a node compares meet."""
     if all(operand.index in lines for operand in node.args[:2]):
         (a, b), (c, d) = (lines[operand.index] for operand in node.args[:2])
         if a is not None or c is not None:
-            times[node.index] = zero_of(((0.0 if a is None else a) - (0.0 if c is None else c), b - d))
+            times[node.index] = zero_time(((0.0 if a is None else a) - (0.0 if c is None else c), b - d))
 
 
-def zero_of(line: Line) -> Number:
-    """Where a line is zero; infinite where it nowhere is."""
+def zero_time(line: Line) -> Number:
+    """The time at which a line is zero; infinite if there is none."""
     slope, offset = 0.0 if line[0] is None else line[0], line[1]
     with np.errstate(all="ignore"):
         time = np.divide(np.negative(offset), slope)
     return np.where(np.isfinite(time), time, np.inf)
 
 
-def grouped(times: list[Number], count: int) -> list[Group]:
-    """Trajectories with the same times, each of which is one for all or one for each."""
+def group_by_times(times: list[Number], count: int) -> list[Group]:
+    """The trajectories in groups with the same times. A time is one number, or one for each trajectory."""
     if all(np.ndim(time) == 0 for time in times):
         return [(np.arange(count), tuple(sorted({float(time) for time in times if time < math.inf})))]
     table = np.sort(np.stack([np.broadcast_to(time, (count,)) for time in times], axis=1), axis=1)
@@ -140,10 +139,10 @@ def grouped(times: list[Number], count: int) -> list[Group]:
     return [(np.flatnonzero(inverse.ravel() == k), row) for k, row in enumerate(finite)]
 
 
-def with_breaks(
+def integrate_across_breaks(
     trajectories: Trajectories, groups: list[Group], end: float, first_step: float, integrate: Callable[[float], None]
 ) -> None:
-    """`integrate(until)` up to the end, by way of the breaks, for the trajectories that are not there yet."""
+    """Call `integrate(until)` from break to break up to the end, for the trajectories that are still running."""
     if not any(times for _, times in groups):
         integrate(end)
         return
@@ -165,28 +164,30 @@ def integrate_group(
     first_step: float,
     integrate: Callable[[float], None],
 ) -> None:
-    own = np.zeros(len(trajectories.t), dtype=bool)
-    own[which] = True
+    selected = np.zeros(len(trajectories.t), dtype=bool)
+    selected[which] = True
     try:
         for time in times:
             before, after = (time + sign * ULPS * math.ulp(time) for sign in (-1, 1))
             if not 0.0 < before < after < end:
                 continue
-            advance(trajectories, own, before, integrate)
-            at_break = own & (trajectories.status == DONE) & (trajectories.t == before)
-            advance(trajectories, own, after, integrate)
-            # a jump too high for the error allowed: digits end here
+            advance_selected(trajectories, selected, before, integrate)
+            at_break = selected & (trajectories.status == DONE) & (trajectories.t == before)
+            advance_selected(trajectories, selected, after, integrate)
+            # the jump exceeds the tolerance even in the shortest step: accept it
             across = (trajectories.t >= before) & (trajectories.t < after)
-            refused = own & across & (trajectories.status == STEP_TOO_SMALL)
+            refused = selected & across & (trajectories.status == STEP_TOO_SMALL)
             trajectories.t[refused], trajectories.status[refused] = after, DONE
             trajectories.restart(at_break, first_step)
-        advance(trajectories, own, end, integrate)
+        advance_selected(trajectories, selected, end, integrate)
     finally:
-        trajectories.status[own & (trajectories.status == DONE) & (trajectories.t < end)] = RUNNING
+        trajectories.status[selected & (trajectories.status == DONE) & (trajectories.t < end)] = RUNNING
 
 
-def advance(trajectories: Trajectories, own: np.ndarray, until: float, integrate: Callable[[float], None]) -> None:
-    going = own & ((trajectories.status == RUNNING) | (trajectories.status == DONE))
+def advance_selected(
+    trajectories: Trajectories, selected: np.ndarray, until: float, integrate: Callable[[float], None]
+) -> None:
+    going = selected & ((trajectories.status == RUNNING) | (trajectories.status == DONE))
     trajectories.status[going] = np.where(trajectories.t[going] < until, RUNNING, DONE)
     if (trajectories.status == RUNNING).any():
         integrate(until)

@@ -1,4 +1,4 @@
-"""`lw.simulate` and `lw.rollout` as others see them: how they are compiled, and the equations that they integrate."""
+"""Compilation of `lw.simulate` and `lw.rollout`, and the equations of motion that they integrate."""
 
 from __future__ import annotations
 
@@ -14,37 +14,37 @@ from ..ode.rollout import fixed_step_integrators
 from ..robot import Friction, Robot
 from ..tracing import Input
 from ..tracing.tracing import Motion
-from .parameters import called, checked_parameters, parameters_of
-from .sampling import parted
+from .parameters import call_torque, check_parameters, parameters_of
+from .sampling import split_sampled_laws
 
 
-class MotionOf(Motion):
-    """Equations of motion, with what acts: q̈ from q, q̇ and, where a torque function has it, t."""
+class EquationsOfMotion(Motion):
+    """Equations of motion with torques, wrenches and friction: q̈ from q, q̇ and, for a torque function, t."""
 
     name: ClassVar[str]
-    of_equations: ClassVar[Sequence[str]]  # options on which the right-hand side depends
+    equation_options: ClassVar[Sequence[str]]  # options that change the right-hand side
 
     def equations(self, robot: Robot, **options: Any) -> tuple[Callable[..., Any], dict[str, Any]]:
-        """Constant torques, tables and wrenches are inputs; parameters are numbers, or inputs that are `lw.Input`."""
+        """The right-hand side and its inputs: constant torques, tables, wrenches, parameters that are `lw.Input`."""
         for name in options:
-            if name not in self.of_equations:
+            if name not in self.equation_options:
                 raise TypeError(
                     f"the equations of motion of {self.name} have no argument {name!r}"
-                    f"{near_miss(name, self.of_equations)} (they have {', '.join(self.of_equations)})"
+                    f"{near_miss(name, self.equation_options)} (they have {', '.join(self.equation_options)})"
                 )
-        torque, laws = parted(options.get("torque"))
+        torque, laws = split_sampled_laws(options.get("torque"))
         if laws:
             raise ValueError(
-                "the torque has a sampled law, which acts at times of its own (expected a torque function, or lw.trace"
-                " of the law's own step)"
+                "the torque has a sampled law, which is computed at its own times (expected a torque function, or"
+                " lw.trace of the law's step)"
             )
         friction = Friction.of(options.get("friction", False))
         if friction is not None and friction.smooth == 0.0:
             raise ValueError(
-                "friction is exact: which equations hold depends on which joints stick (expected lw.Friction with"
-                " smooth above 0)"
+                "friction is exact: the equations depend on which joints stick (expected lw.Friction with smooth above"
+                " 0)"
             )
-        inputs, numbers = parameters_in(torque, options.get("parameters"))
+        inputs, numbers = split_inputs(torque, options.get("parameters"))
         more: dict[str, Any] = {"t": Input()} if callable(torque) else {}
         if options.get("table") is not None or not (torque is None or callable(torque)):
             more["tau"] = Input(robot.n)
@@ -54,11 +54,11 @@ class MotionOf(Motion):
         passed = {name: options[name] for name in ("point", "method") if options.get(name) is not None}
 
         def equations_of_motion(
-            robot: Robot, q: Any, qd: Any, t: Any = None, tau: Any = None, wrench: Any = None, **own: Any
+            robot: Robot, q: Any, qd: Any, t: Any = None, tau: Any = None, wrench: Any = None, **parameters: Any
         ) -> Any:
             net = np.zeros(robot.n) if tau is None else tau
             if callable(torque):
-                net = net + called(torque, robot, t, q, qd, {**numbers, **own})
+                net = net + call_torque(torque, robot, t, q, qd, {**numbers, **parameters})
             if friction is not None:
                 net = net - friction.torque(robot, qd)
             return forward_dynamics(robot, q, qd, net, wrench, **passed)
@@ -68,29 +68,30 @@ class MotionOf(Motion):
         return equations_of_motion, {**more, **inputs}
 
 
-def parameters_in(torque: Any, given: Mapping[str, Any] | None) -> tuple[dict[str, Input], dict[str, Any]]:
-    """Parameters of a torque function that are inputs, and those that are numbers."""
+def split_inputs(torque: Any, given: Mapping[str, Any] | None) -> tuple[dict[str, Input], dict[str, Any]]:
+    """Split the parameters of a torque function into inputs and numbers."""
     inputs = {name: value for name, value in (given or {}).items() if isinstance(value, Input)}
     numbers = {name: value for name, value in (given or {}).items() if name not in inputs}
     held = {name: np.zeros(value.shape) for name, value in inputs.items()}
-    checked_parameters(torque, {**numbers, **held}, ())
+    check_parameters(torque, {**numbers, **held}, ())
     clash = sorted({"q", "qd", "t", "tau", "wrench"} & set(parameters_of(torque)))
     if clash:
         raise ValueError(
-            f"the torque function has a parameter {clash[0]!r}, which is an argument (expected another name)"
+            f"the torque function has a parameter {clash[0]!r}, which is an argument of the equations (expected"
+            " another name)"
         )
     return inputs, {name: np.asarray(value, dtype=float) for name, value in numbers.items()}
 
 
-class SimulationMotion(MotionOf):
+class SimulationMotion(EquationsOfMotion):
     name = "lw.simulate"
-    of_equations = ("torque", "wrench", "point", "friction", "method", "parameters")
+    equation_options = ("torque", "wrench", "point", "friction", "method", "parameters")
 
     def methods(self) -> list[str]:
         return integrators()
 
     def compiled(self, robot: Robot, **options: Any) -> Callable[..., Any]:
-        from .compiled import compile_simulation
+        from .compiled_motions import compile_simulation
 
         return compile_simulation(robot, **options)
 
@@ -100,15 +101,15 @@ class SimulationMotion(MotionOf):
         return wasm_simulation(robot, **options)
 
 
-class RolloutMotion(MotionOf):
+class RolloutMotion(EquationsOfMotion):
     name = "lw.rollout"
-    of_equations = ("torque", "table", "wrench", "friction", "parameters")
+    equation_options = ("torque", "table", "wrench", "friction", "parameters")
 
     def methods(self) -> list[str]:
         return fixed_step_integrators()
 
     def compiled(self, robot: Robot, **options: Any) -> Callable[..., Any]:
-        from .compiled import compile_rollout
+        from .compiled_motions import compile_rollout
 
         return compile_rollout(robot, **options)
 

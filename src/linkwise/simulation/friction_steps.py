@@ -1,19 +1,19 @@
-"""Whether steps of one length are short enough for the friction of a robot.
+"""Check that steps of one length are short enough for the friction of a robot.
 
 Near rest friction is linear in the rates, and without other torques
 
     M(q) v' = -(B + C/ε) v            B: viscous friction, C: friction on breaking loose, ε: `smooth`
 
-An explicit method damps this only if its step times λ, the largest eigenvalue of M⁻¹ (B + C/ε), is within its stability
-limit. Beyond it joints that ought to come to rest rattle or run away, with finite numbers. M is taken at the neutral
-position: no state has to be read. For symbols the trajectories with the least and the largest value of each are looked
-at.
+An explicit method damps this motion only if its step times λ, the largest eigenvalue of M⁻¹ (B + C/ε), is within its
+stability limit. Beyond the limit, joints that should come to rest rattle or run away, with finite numbers. M is that of
+the neutral position, so that no state is read. For symbols the trajectories with the smallest and the largest value of
+each symbol are checked.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
@@ -32,20 +32,20 @@ from ..robot.configurations import neutral
 from ..robot.symbols import symbols_of
 from ..tracing import trace
 
-MOST_JOINTS = 64  # of robots that are looked at: M⁻¹ of longer ones takes long
+MAX_JOINTS = 64  # of robots that are checked: M⁻¹ of larger ones is slow
 NONE: Mapping[str, np.ndarray] = {}
-TOLD: ContextVar[bool] = ContextVar("told", default=False)  # see `told_already`
+SUPPRESSED: ContextVar[bool] = ContextVar("suppressed", default=False)  # by `suppress_warnings`
 Values = tuple[tuple[float, ...], ...]  # of all symbols, for some trajectories
 
 
 @contextmanager
-def told_already() -> Iterator[None]:
-    """Within, nothing is said: it was said for all that follows."""
-    before = TOLD.set(True)
+def suppress_warnings() -> Iterator[None]:
+    """Give no advice about steps and small motions within this context: it was given for all of it before."""
+    before = SUPPRESSED.set(True)
     try:
         yield
     finally:
-        TOLD.reset(before)
+        SUPPRESSED.reset(before)
 
 
 def warn_of_long_steps(
@@ -55,27 +55,27 @@ def warn_of_long_steps(
     integrator: str,
     symbols: Mapping[str, np.ndarray] | None = NONE,
 ) -> bool:
-    """Warn if the steps of this method are too long; whether they are. `symbols` are values of all of them, if known.
+    """Warn if the steps of this method are too long for the friction; return whether they are.
 
-    Without friction nothing is done.
+    `symbols` are the values of all symbols; None if some are unknown, and then nothing is checked.
     """
-    if friction is None or symbols is None or robot.n > MOST_JOINTS or TOLD.get():
+    if friction is None or symbols is None or robot.n > MAX_JOINTS or SUPPRESSED.get():
         return False
-    message = advice(robot, friction, step, integrator, extremes(symbols) if symbols else ())
+    message = warning_text(robot, friction, step, integrator, extremes(symbols) if symbols else ())
     if message:
         warn(message)
     return bool(message)
 
 
 def warn_of_options(robot: Robot, options: Mapping[str, Any]) -> None:
-    """The same for the options of `simulate`."""
+    """Warn of steps that are too long, from the options of `simulate`."""
     friction = Friction.of(options["friction"])
     if friction is not None and integrator_of(options["integrator"]).fixed:
         warn_of_long_steps(robot, friction, float(options["dt"]), options["integrator"])
 
 
 def extremes(symbols: Mapping[str, np.ndarray]) -> Values:
-    """The rows of values, in order of the names, in which a symbol is least or largest."""
+    """The rows of values, in order of the names, in which a symbol is smallest or largest."""
     arrays = np.broadcast_arrays(*(symbols[name] for name in sorted(symbols)))
     columns = np.stack([np.ravel(array) for array in arrays])
     if not columns.size:
@@ -85,7 +85,7 @@ def extremes(symbols: Mapping[str, np.ndarray]) -> Values:
 
 
 class Damping(NamedTuple):
-    """M, B and C for each row of values of the symbols; one row where there are none."""
+    """M, B and C for each row of values of the symbols; one row if there are no symbols."""
 
     inertia: np.ndarray  # (rows, n, n)
     viscous: np.ndarray  # (rows, n)
@@ -93,8 +93,8 @@ class Damping(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def advice(robot: Robot, friction: Friction, step: float, integrator: str, values: Values) -> str:
-    """What to say about steps of this length; nothing if they are short enough."""
+def warning_text(robot: Robot, friction: Friction, step: float, integrator: str, values: Values) -> str:
+    """The warning about steps of this length; "" if they are short enough."""
     if robot.symbolic and not values:
         return ""
     limit = stability_limit(integrator)
@@ -102,15 +102,15 @@ def advice(robot: Robot, friction: Friction, step: float, integrator: str, value
         with np.errstate(all="ignore"):
             damping = damping_of(robot, friction, values)
             slope = damping.viscous + (damping.breakaway / friction.smooth if friction.smooth else 0.0)
-            rates, motions = eigen(damping.inertia, slope)
-    except np.linalg.LinAlgError:  # a robot that has no accelerations at its neutral position
+            rates, motions = largest_eigenpair(damping.inertia, slope)
+    except np.linalg.LinAlgError:  # the robot is singular at its neutral position
         return ""
     worst = int(rates.argmax())
     rate = float(rates[worst])
     if not limit < step * rate < math.inf:
         return ""
     joint = robot.v_names[int(np.abs(motions[worst]).argmax())]
-    most, least = rounded(limit / rate, math.floor), smooth_for(damping, limit / step)
+    most, least = round_digits(limit / rate, math.floor), smooth_for(damping, limit / step)
     law = f"lw.Friction(smooth={least}) or more, or " if least else ""
     return (
         f"dt is {step:g} s, and friction slows joint {joint!r} near rest at a rate of {rate:.3g} 1/s: with steps"
@@ -121,7 +121,7 @@ def advice(robot: Robot, friction: Friction, step: float, integrator: str, value
 
 @lru_cache(maxsize=64)
 def damping_program(robot: Robot, friction: Friction) -> Program | np.ndarray:
-    """M, B + C and B, one after another: numbers, or a program of the robot's symbols."""
+    """M, B + C and B, concatenated: numbers, or a program of the robot's symbols."""
     both = replace(friction, smooth=1.0)  # whose slope at rest is B + C
     alone = replace(both, coulomb=0.0, stribeck=None)
 
@@ -134,7 +134,7 @@ def damping_program(robot: Robot, friction: Friction) -> Program | np.ndarray:
 
 
 def damping_of(robot: Robot, friction: Friction, values: Values) -> Damping:
-    """Of a robot of numbers, or of one of symbols with these values."""
+    """M, B and C of a robot of numbers, or of one of symbols with these values."""
     known = damping_program(robot, friction)
     if isinstance(known, Program):
         columns = dict(zip(sorted(symbols_of(robot)), np.array(values).T, strict=True))
@@ -148,29 +148,29 @@ def damping_of(robot: Robot, friction: Friction, values: Values) -> Damping:
     return Damping(inertia, viscous, every - viscous)
 
 
-def eigen(matrix: np.ndarray, diagonal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The largest eigenvalue of A⁻¹ D for each symmetric matrix A and diagonal D, and its vector, times √D."""
+def largest_eigenpair(matrix: np.ndarray, diagonal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The largest eigenvalue of A⁻¹ D for each symmetric A and diagonal D, and √D times its eigenvector."""
     root = np.sqrt(np.maximum(diagonal, 0.0))
-    np.linalg.cholesky(matrix)  # an error unless positive definite
+    np.linalg.cholesky(matrix)  # raises unless positive definite
     values, vectors = np.linalg.eigh(root[:, :, None] * np.linalg.inv(matrix) * root[:, None, :])
     return values[:, -1], vectors[:, :, -1]
 
 
 def smooth_for(damping: Damping, rate: float) -> str:
-    """The least ε with which no rate is above this one; "" if viscous friction alone is too much.
+    """The smallest ε for which no rate exceeds this one; "" if viscous friction alone exceeds it.
 
     λ M - B - C/ε is singular where ε is an eigenvalue of (λ M - B)⁻¹ C.
     """
     left = rate * damping.inertia - damping.viscous[:, :, None] * np.eye(damping.viscous.shape[1])
     try:
         with np.errstate(all="ignore"):
-            least = float(eigen(left, damping.breakaway)[0].max())
+            least = float(largest_eigenpair(left, damping.breakaway)[0].max())
     except np.linalg.LinAlgError:
         return ""
-    return rounded(least, math.ceil) if 0.0 < least < math.inf else ""
+    return round_digits(least, math.ceil) if 0.0 < least < math.inf else ""
 
 
-def rounded(number: float, how: Any) -> str:
-    """To two digits, up or down."""
+def round_digits(number: float, how: Callable[[float], int]) -> str:
+    """Round to two digits with math.floor or math.ceil."""
     digits, _, power = f"{number:.15e}".partition("e")
     return f"{float(f'{how(10.0 * float(digits)) / 10.0}e{power}'):.2g}"

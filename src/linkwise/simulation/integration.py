@@ -1,4 +1,4 @@
-"""The integration of a problem, piece by piece, until all trajectories have ended."""
+"""Integrate a problem piece by piece until all trajectories have ended."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ import numpy as np
 
 from ..control.sampled_laws import Sampled
 from ..kernels.dispatch import current_mode, use_kernels
-from ..kernels.target import Target, target_named, this_machine
+from ..kernels.target import Target, target_by_name, this_machine
 from ..ode.interface import Integrator, Task
 from ..ode.registry import integrator
 from ..ode.trajectories import Chattering, Trajectories
 from ..progress import ProgressDisplay
 from .backend import backend_for
-from .breaks import breaks_of, with_breaks
-from .mode_changes import with_mode_changes
-from .prepared import checked_numbers, sample_times
+from .breaks import breaks_of, integrate_across_breaks
+from .mode_changes import integrate_across_mode_changes
+from .preparation import check_numbers, sample_times
 from .problem import Problem
 from .sampling import Sampler
 
 
 class ProgressCallback:
-    """Called now and then with where all trajectories are; `close` when the run is over."""
+    """Show progress: called from time to time with all trajectories. `close` ends it."""
 
     def __init__(self, end: float, shown: bool | None) -> None:
         self.end = end
@@ -40,29 +40,29 @@ class ProgressCallback:
         self.display.close()
 
 
-ROOM = 32  # events of each trajectory that machine code logs before Python takes them over
+LOG_SIZE = 32  # events of a trajectory that machine code logs before Python reads them
 
 
 class Run(NamedTuple):
-    """What the integration gave: y at the sample times (count, times, size), and where each trajectory is."""
+    """The result of an integration: y at the sample times (count, times, size), and the end of each trajectory."""
 
-    problem: Problem  # the user's functions in it are those that acted
+    problem: Problem  # with the user's functions that acted
     out: np.ndarray
     trajectories: Trajectories
     compiled: bool
     interrupted: BaseException | None
-    given_up: dict[int, str]  # trajectories in which joints neither stick nor slide, and why
+    given_up: dict[int, str]  # trajectories without consistent friction modes, and why
     held: np.ndarray | None = None  # (count, times, n): torques of sampled laws at the sample times
 
 
-def integrated_as(
+def integrate_with_options(
     problem: Problem, options: Mapping[str, Any], duration: float, start: np.ndarray, parameters: np.ndarray
 ) -> Run:
-    """By the options of `simulate`; always compiled."""
+    """Integrate with the options of `simulate`; always compiled."""
     scheme, names = integrator(options["integrator"]), ("rtol", "atol", "dt", "first_step", "max_steps")
-    numbers = checked_numbers(scheme, duration, *(options[name] for name in names))
-    times, target = sample_times(options["samples"], duration), target_named(options["target"])
-    run = integrated(
+    numbers = check_numbers(scheme, duration, *(options[name] for name in names))
+    times, target = sample_times(options["samples"], duration), target_by_name(options["target"])
+    run = integrate_problem(
         problem, scheme, start, parameters, times, numbers, options["threads"], True, False, target=target
     )  # fmt: skip
     if run.interrupted is not None:
@@ -70,7 +70,7 @@ def integrated_as(
     return run
 
 
-def integrated(
+def integrate_problem(
     problem: Problem,
     scheme: Integrator,
     start: np.ndarray,
@@ -83,11 +83,11 @@ def integrated(
     laws: Sequence[Sampled] = (),
     target: Target | None = None,
 ) -> Run:
-    """From the start (count, size), each trajectory with its row of parameters; `laws` are sampled."""
+    """Integrate from the start (count, size), each trajectory with its row of parameters; `laws` are sampled."""
     end, first_step = numbers["duration"], min(numbers["step"], numbers["duration"])
     out = np.empty((len(start), len(times), problem.size))
-    out.fill(np.nan)  # sooner than `np.full`
-    trajectories = Trajectories(start, first_step, len(problem.crossings), ROOM)
+    out.fill(np.nan)  # faster than `np.full`
+    trajectories = Trajectories(start, first_step, len(problem.crossings), LOG_SIZE)
     if times[0] == 0.0:
         out[:, 0] = start
         trajectories.next = 1
@@ -103,13 +103,15 @@ def integrated(
 
     def integrate(until: float) -> None:
         def piece() -> None:
-            with_breaks(trajectories, groups, until, first_step, lambda time: solver.run(trajectories, task, time))
+            integrate_across_breaks(
+                trajectories, groups, until, first_step, lambda time: solver.run(trajectories, task, time)
+            )
 
-        given_up.update(with_mode_changes(problem, parameters, trajectories, until, times, out, piece))
+        given_up.update(integrate_across_mode_changes(problem, parameters, trajectories, until, times, out, piece))
 
     sampler = Sampler(laws, problem, times, len(start), compiled) if laws else None
     try:
-        with use_kernels("always" if current_mode() == "auto" else current_mode()):  # counted calls decide of no bit
+        with use_kernels("always" if current_mode() == "auto" else current_mode()):  # counted calls change no bit
             if sampler is None:
                 integrate(end)
             else:

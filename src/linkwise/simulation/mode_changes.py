@@ -1,9 +1,8 @@
-"""Integration of joints with exact friction from one change of their modes to the next (see `sticking`).
+"""Integrate joints with exact friction from one change of their modes to the next (see `sticking`).
 
-An integrator runs until the modes of a trajectory no longer last; that is an event of its own, which no recording
-shows. Then rates that have reached zero are set to it, modes are decided, and the same trajectory goes on. Each
-trajectory of a batch has its own modes, and the others do not notice. Where modes change again and again while time
-stands still, the trajectory is given up.
+An integrator runs until the modes of a trajectory end, which is an event that recordings do not show. Then rates that
+reached zero are set to zero, modes are decided, and the trajectory continues. Each trajectory of a batch has its own
+modes. A trajectory whose modes change on and on while time stands still is given up.
 """
 
 from __future__ import annotations
@@ -15,12 +14,13 @@ import numpy as np
 
 from ..ode.trajectories import CHATTERING, RUNNING, STOPPED, Trajectories
 from .problem import Problem
-from .sticking import Decided, Sticking
+from .sticking import ModeDecision, Sticking
 
-CHANGES, MOMENT = 200, 1e-4  # so many changes within so many seconds, or this part of a run below 1 s, are no motion
+# a trajectory is given up after so many changes within so many seconds, or within this part of a run below 1 s
+CHANGES, MOMENT = 200, 1e-4
 
 
-def with_mode_changes(
+def integrate_across_mode_changes(
     problem: Problem,
     parameters: np.ndarray,
     trajectories: Trajectories,
@@ -29,7 +29,7 @@ def with_mode_changes(
     out: np.ndarray,
     integrate: Callable[[], None],
 ) -> dict[int, str]:
-    """Integrate, by way of all changes of modes; which trajectories were given up, and why."""
+    """Integrate across all changes of modes; return the trajectories that were given up, and why."""
     if problem.sticking is None:
         integrate()
         return {}
@@ -41,28 +41,30 @@ def with_mode_changes(
         try:
             integrate()
         finally:
-            changing = modes.resumed(np.flatnonzero(running & (trajectories.status == STOPPED)))
+            changing = modes.resume(np.flatnonzero(running & (trajectories.status == STOPPED)))
     return modes.given_up
 
 
 class ModeChanges:
+    """The friction modes of all trajectories, and their changes."""
+
     def __init__(
         self, problem: Problem, sticking: Sticking, parameters: np.ndarray, trajectories: Trajectories, end: float
     ) -> None:
         n, self.v = problem.robot.n, slice(problem.robot.nq, problem.rest)
         self.problem, self.sticking, self.trajectories, self.end = problem, sticking, trajectories, end
         self.parameters = problem.parameters_by_name(parameters)
-        self.modes = parameters[:, problem.columns["modes"]]  # each joint's, and since when: changed in place
+        self.modes = parameters[:, problem.columns["modes"]]  # of each joint, and since when; changed in place
         self.modes[:, :n] = np.sign(trajectories.y[:, self.v])
         self.first_step = trajectories.h.copy()
         self.changes = [deque([-np.inf] * CHANGES, CHANGES) for _ in trajectories.t]
         self.given_up: dict[int, str] = {}
 
     def decide_and_restart(self, which: np.ndarray, times: np.ndarray, out: np.ndarray) -> None:
-        """New modes for some trajectories, and a new start of their integration."""
+        """Decide the modes of some trajectories and restart their integration."""
         trajectories, n = self.trajectories, self.problem.robot.n
         before = self.modes[which, :n]
-        trajectories.y[which, self.v] = np.where(self.against(which), 0.0, trajectories.y[which, self.v])
+        trajectories.y[which, self.v] = np.where(self.stopped_joints(which), 0.0, trajectories.y[which, self.v])
         trajectories.y[which, -1] = 0.0
         decided = self.decide(which)
         self.modes[which, :n], self.modes[which, n] = decided.mode, trajectories.t[which]
@@ -72,24 +74,24 @@ class ModeChanges:
                 out[k, trajectories.next[k] - 1] = trajectories.y[k]
             self.watch(k, (new == 0.0) | (old != new), left)
 
-    def against(self, which: np.ndarray) -> np.ndarray:
-        """The joints that do not slide as their modes say, or that stick."""
+    def stopped_joints(self, which: np.ndarray) -> np.ndarray:
+        """The joints that stick, or do not slide in the direction of their modes."""
         n = self.problem.robot.n
         dry = np.isin(np.arange(n), self.sticking.joints)
         return np.asarray(dry & (self.modes[which, :n] * self.trajectories.y[which, self.v] <= 0.0))
 
-    def decide(self, which: np.ndarray) -> Decided:
+    def decide(self, which: np.ndarray) -> ModeDecision:
         problem, trajectories = self.problem, self.trajectories
         q, qd = problem.split(trajectories.y[which])
         constants = {name: array[which] for name, array in self.parameters.items() if name != "modes"}
         tau, wrench = constants.pop("tau", np.zeros_like(qd)), constants.pop("wrench", None)
-        own = [{name: array[k] for name, array in constants.items()} for k in range(len(which))]
-        states = zip(trajectories.t[which].tolist(), q, qd, tau, own, strict=True)
-        applied = np.array([problem.applied(problem.robot, *state) for state in states], dtype=float)
-        return self.sticking.decided(problem.robot, q, qd, applied.reshape(qd.shape), wrench)
+        rows = [{name: array[k] for name, array in constants.items()} for k in range(len(which))]
+        states = zip(trajectories.t[which].tolist(), q, qd, tau, rows, strict=True)
+        applied = np.array([problem.applied_torques(problem.robot, *state) for state in states], dtype=float)
+        return self.sticking.decide_modes(problem.robot, q, qd, applied.reshape(qd.shape), wrench)
 
     def watch(self, k: int, moved: np.ndarray, left: int) -> None:
-        """Give a trajectory up if its modes cannot be decided, or change on and on."""
+        """Give a trajectory up if its modes cannot be decided or change on and on."""
         trajectories, robot = self.trajectories, self.problem.robot
         t, long_ago = trajectories.t[k], self.changes[k][0]
         self.changes[k].append(t)
@@ -104,13 +106,14 @@ class ModeChanges:
             f" {'has no friction mode that is consistent' if left >= 0 else changing}"
         )
 
-    def resumed(self, which: np.ndarray) -> np.ndarray:
-        """Of the trajectories that have stopped, those that have to go on; their logs lose what was not asked for."""
-        going_on = [k for k in which.tolist() if self.goes_on(k)]
+    def resume(self, which: np.ndarray) -> np.ndarray:
+        """Resume the stopped trajectories that no event of the user ends; return them."""
+        going_on = [k for k in which.tolist() if self.continues(k)]
         self.trajectories.status[going_on] = RUNNING
         return np.array(going_on, dtype=int)
 
-    def goes_on(self, k: int) -> bool:
+    def continues(self, k: int) -> bool:
+        """Whether a trajectory goes on; ends of modes are removed from its log."""
         met, events = self.trajectories.met[k], self.problem.events
         asked_for = int(met[-1][1]) & ((1 << len(events)) - 1)
         met[-1][1] = asked_for

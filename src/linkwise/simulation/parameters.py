@@ -1,10 +1,10 @@
 """Parameters of a torque function: gains, targets and other numbers.
 
-They are the arguments that the function has after (robot, t, q, qd), or the numbers that one of Linkwise's own laws,
-such as `lw.control.pd_gravity`, was made with, also within `lw.control.limited` and sums, where no other part has a
-number of that name. In the compiled program they are inputs.
+They are the arguments of the function after (robot, t, q, qd), or the numbers of a law of `lw.control`, such as
+`pd_gravity`, also within `limited` and sums if no other part has a number of that name. In the compiled program they
+are inputs.
 
-An array is for all trajectories as it stands, unless it is marked by `lw.per_trajectory`.
+An array is for all trajectories, unless it is marked by `lw.per_trajectory`.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from ..api.torque_functions import check_arguments
 from ..control.drives import Law, Limited, Sum, function_name
 from ..errors import near_miss
 from ..kernels.arrays import on_gpu
-from ..kernels.interface import described, numpy_array
+from ..kernels.interface import describe_value, numpy_array
 from ..robot import Robot
 from ..robot.named_arrays import PerTrajectory, gradient_error, refuse_gradients, refuse_labels
 
 NUMBERS = "expected numbers: parameters={{{name!r}: ...}}"
 STATE = 4  # arguments of every torque function: robot, t, q, qd
 NONE: Mapping[str, Any] = {}
-PREFIX = "own_"  # of the program's inputs, so that a parameter may be called tau
+PREFIX = "own_"  # of the inputs of programs, so that a parameter may be called tau
 
 
 Shape = tuple[int, ...]
@@ -37,8 +37,8 @@ Shape = tuple[int, ...]
 def per_trajectory(array: Any) -> PerTrajectory:
     """Mark an array that has a value for each trajectory: its first axes are those of the batch.
 
-    For `parameters=` of `lw.simulate` and `lw.rollout`, and for samples of `lw.sweep`. Without the mark an array is for
-    all trajectories as it stands. Numbers of a symbolic robot are marked in the same way.
+    For `parameters=` of `lw.simulate` and `lw.rollout`, values of symbols included, and for samples of `lw.sweep`. An
+    array without the mark is for all trajectories.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def per_trajectory(array: Any) -> PerTrajectory:
     Returns
     -------
     PerTrajectory
-        The array, as `.values`, with the mark. It is no array itself: elsewhere it is refused.
+        Holds the array as `.values`. It is not an array itself: other functions refuse it.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def per_trajectory(array: Any) -> PerTrajectory:
     >>> bool((same.q_end[0] == same.q_end[2]).all()), bool((each.q_end[0] == each.q_end[2]).all())
     (True, False)
     """
-    name, value = "the array of lw.per_trajectory", values_of(array)
+    name, value = "the array of lw.per_trajectory", unmark(array)
     if on_gpu(value):
         return PerTrajectory(value)
     numbers = as_array(np, value, name, None)
@@ -72,33 +72,33 @@ def per_trajectory(array: Any) -> PerTrajectory:
     return PerTrajectory(value if hasattr(type(value), "__dlpack__") else numbers)  # a tensor stays one
 
 
-def values_of(value: Any) -> Any:
-    """What a caller gave, without the mark."""
+def unmark(value: Any) -> Any:
+    """The value without the mark, if it has one."""
     return value.values if isinstance(value, PerTrajectory) else value
 
 
-def shape_in_one(name: str, value: Any, shape: Shape, batch: Shape, declared: Shape | None = None) -> Shape:
-    """The shape that one trajectory has of a parameter of this shape; `declared`: that with which it was traced."""
-    own = shape
+def trajectory_shape(name: str, value: Any, shape: Shape, batch: Shape, declared: Shape | None = None) -> Shape:
+    """The shape of a parameter for one trajectory; `declared` is the one it was traced with."""
+    one_shape = shape
     if isinstance(value, PerTrajectory):
-        front, own = shape[: len(batch)], shape[len(batch) :]
+        front, one_shape = shape[: len(batch)], shape[len(batch) :]
         if not batch:
             raise ValueError(
-                f"parameters: {name!r} is marked lw.per_trajectory, and there is one trajectory (expected q0 or qd0"
-                " with the axes of a batch in front, or an array without the mark)"
+                f"parameters: {name!r} is marked lw.per_trajectory, and there is one trajectory (expected a batch of q0"
+                " or qd0, or an array without the mark)"
             )
         if len(front) < len(batch) or any(size not in (1, wanted) for size, wanted in zip(front, batch, strict=True)):
             raise ValueError(
                 f"parameters: {name!r} has shape {shape} (expected {batch} in front, as q0 has: it is marked"
                 " lw.per_trajectory)"
             )
-    if declared is not None and own != declared:
+    if declared is not None and one_shape != declared:
         each = f", or lw.per_trajectory of {(*batch, *declared)}" if batch else ""
         raise ValueError(
             f"parameters: {name!r} has shape {shape} (expected {declared} for all trajectories{each}: the torque"
             f" function was traced with {declared})"
         )
-    return own
+    return one_shape
 
 
 def check_names(
@@ -108,18 +108,18 @@ def check_names(
     symbols: Sequence[str] = (),
     expected: str = NUMBERS,
 ) -> None:
-    """Raise an error for a parameter that is not known, and for one that has no value and needs one.
+    """Raise a ValueError for an unknown parameter, and for one that needs a value and has none.
 
-    What may be given are the parameters of the torque function and the symbols of the robot; `expected` are values.
+    Parameters of the torque function and symbols of the robot are known. `expected` describes values in the message.
     """
     laws = parameters_of(torque)
     known = {**dict.fromkeys(symbols, True), **laws}
     for name in given:
         if name not in known:
             what = f"neither a symbol of robot {robot.name!r} nor a" if robot is not None else "not a"
-            listed = f"expected {', '.join(known)}" if known else "it has none after robot, t, q and qd"
+            choices = f"expected {', '.join(known)}" if known else "it has none after robot, t, q and qd"
             raise ValueError(
-                f"parameters: {name!r} is {what} parameter of the torque function{near_miss(name, known)} ({listed})"
+                f"parameters: {name!r} is {what} parameter of the torque function{near_miss(name, known)} ({choices})"
             )
     for name in symbols:
         if name in laws:
@@ -129,20 +129,20 @@ def check_names(
             raise ValueError(f"parameters: {name!r} has no value ({expected.format(name=name)})")
 
 
-def checked_parameters(torque: Any, values: Mapping[str, Any] | None, batch: Shape) -> dict[str, np.ndarray]:
-    """An array (*batch, ...) of each parameter that has a value, in the order of their names."""
+def check_parameters(torque: Any, values: Mapping[str, Any] | None, batch: Shape) -> dict[str, np.ndarray]:
+    """Arrays (*batch, ...) of the parameters that have values, sorted by name."""
     values = values or {}
     check_names(torque, values)
     arrays, declared = {}, declared_shapes(torque)
     for name in sorted(values):
         array = real_numbers(name, values[name])
-        own = shape_in_one(name, values[name], array.shape, batch, declared.get(name))
-        arrays[name] = np.broadcast_to(array, (*batch, *own))
+        one_shape = trajectory_shape(name, values[name], array.shape, batch, declared.get(name))
+        arrays[name] = np.broadcast_to(array, (*batch, *one_shape))
     return arrays
 
 
 def declared_shapes(torque: Any) -> dict[str, Shape]:
-    """The shapes of the parameters with which a function was traced; none where it was not."""
+    """The shapes of the parameters of a traced function; {} if it was not traced."""
     if not isinstance(getattr(torque, "parameters", None), tuple):
         return {}
     shapes = {port.name: port.shape for port in torque.program.inputs}
@@ -150,11 +150,11 @@ def declared_shapes(torque: Any) -> dict[str, Shape]:
 
 
 def real_numbers(name: str, value: Any) -> np.ndarray:
-    """The numbers of a parameter."""
-    given = values_of(value)
+    """The numbers of a parameter as an array of finite floats."""
+    given = unmark(value)
     array = np.array(numpy_array(f"parameters: {name!r}", given))
     if array.dtype.kind not in "fiu":
-        raise TypeError(f"parameters: {name!r} is {described(given)} (expected real numbers)")
+        raise TypeError(f"parameters: {name!r} is {describe_value(given)} (expected real numbers)")
     array = array.astype(float)
     if not np.isfinite(array).all():
         where = tuple(np.argwhere(~np.isfinite(array))[0].tolist())
@@ -165,10 +165,10 @@ def real_numbers(name: str, value: Any) -> np.ndarray:
 
 
 def parameters_of(torque: Any) -> dict[str, bool]:
-    """The names of the parameters, and whether each must be given; none where the torque is not a function."""
+    """The names of the parameters, and whether each needs a value; {} if the torque is not a function."""
     if not callable(torque):
         return {}
-    if isinstance(getattr(torque, "parameters", None), tuple):  # a function that was traced with them
+    if isinstance(getattr(torque, "parameters", None), tuple):  # a traced function
         return dict.fromkeys(torque.parameters, True)
     if isinstance(torque, Law):
         names = [name for law in laws_in(torque) for name in numbers_of(law)]
@@ -176,19 +176,19 @@ def parameters_of(torque: Any) -> dict[str, bool]:
     check_arguments(torque, parameters=True)
     try:
         every = list(inspect.signature(torque).parameters.values())
-    except (TypeError, ValueError):  # a function of another language
+    except (TypeError, ValueError):  # a function of another language has no signature
         return {}
     further = [p for p in every[STATE:] if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
     return {p.name: p.default is p.empty for p in further}
 
 
 def torque_parameters(torque: Any, samples: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Those samples that are parameters of the torque function."""
+    """The samples that are parameters of the torque function."""
     return {name: samples[name] for name in parameters_of(torque) if name in samples}
 
 
 def laws_in(torque: Any) -> list[Law]:
-    """A law, and those that it limits or adds up."""
+    """A law, and the laws that it limits or adds up."""
     if not isinstance(torque, Law):
         return []
     inner = torque.parts if isinstance(torque, Sum) else (torque.torque,) if isinstance(torque, Limited) else ()
@@ -196,18 +196,19 @@ def laws_in(torque: Any) -> list[Law]:
 
 
 def numbers_of(law: Law) -> list[str]:
+    """The names of the fields of a law that are numbers."""
     return [field.name for field in fields(law) if is_number(getattr(law, field.name))]  # type: ignore[arg-type]
 
 
-def with_numbers(torque: Any, numbers: Mapping[str, Any]) -> Any:
-    """A law with these in place of the numbers of that name, in itself or in what it limits or adds up."""
+def replace_numbers(torque: Any, numbers: Mapping[str, Any]) -> Any:
+    """A law with other numbers, also in the laws that it limits or adds up."""
     if not isinstance(torque, Law):
         return torque
     changed = {name: numbers[name] for name in numbers_of(torque) if name in numbers}
     if isinstance(torque, Sum):
-        changed["parts"] = tuple(with_numbers(part, numbers) for part in torque.parts)
+        changed["parts"] = tuple(replace_numbers(part, numbers) for part in torque.parts)
     if isinstance(torque, Limited):
-        changed["torque"] = with_numbers(torque.torque, numbers)
+        changed["torque"] = replace_numbers(torque.torque, numbers)
     return replace(torque, **changed)  # type: ignore[type-var]
 
 
@@ -217,17 +218,17 @@ def is_number(value: Any) -> bool:
     )
 
 
-def called(torque: Callable[..., Any], robot: Any, t: Any, q: Any, qd: Any, own: Mapping[str, Any]) -> Any:
-    """What the function gives, with the parameters in place of its own."""
-    if own and isinstance(torque, Law):
-        return with_numbers(torque, own)(robot, t, q, qd)
+def call_torque(torque: Callable[..., Any], robot: Any, t: Any, q: Any, qd: Any, parameters: Mapping[str, Any]) -> Any:
+    """Call a torque function with these parameters."""
+    if parameters and isinstance(torque, Law):
+        return replace_numbers(torque, parameters)(robot, t, q, qd)
     try:
-        tau = torque(robot, t, q, qd, **own)
+        tau = torque(robot, t, q, qd, **parameters)
     except (RuntimeError, TypeError) as error:
-        told = gradient_error(error, function_name(torque))
-        if told is None:
+        explained = gradient_error(error, function_name(torque))
+        if explained is None:
             raise
-        raise told from None
+        raise explained from None
     refuse_labels("the torque", tau)
     refuse_gradients("the torque", tau)
     if tau is None:
@@ -236,5 +237,5 @@ def called(torque: Callable[..., Any], robot: Any, t: Any, q: Any, qd: Any, own:
     return tau
 
 
-def without_prefix(own: Mapping[str, Any]) -> dict[str, Any]:
-    return {name.removeprefix(PREFIX): value for name, value in own.items()}
+def strip_prefix(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    return {name.removeprefix(PREFIX): value for name, value in parameters.items()}

@@ -1,14 +1,14 @@
-"""What is integrated: y' = f(t, y, parameters) for a robot under torques, wrenches and friction.
+"""The initial value problem: y' = f(t, y, parameters) for a robot under torques, wrenches and friction.
 
-    y = (q, v, work, heat, near)      v: joint rates, or quasi-velocities; work: of torques and wrench; heat: lost to
-                                      friction; near: how near modes were to their ends, see `sticking`
+    y = (q, v, work, heat, near)      v: joint rates, or quasi-velocities; work: of torques and wrench; heat:
+                                      dissipated by friction; near: nearness of modes to their ends, `sticking`
 
-Quaternions are integrated as they are, q̇ = ½ q ω. That is linear in q, and nothing else depends on their length: each
-step turns a quaternion as it would turn one of unit length. So they are divided by their length only where they are
-recorded; to do it after every step would give the same orientations.
+Quaternions are integrated without normalization, q̇ = ½ q ω. This is linear in q, and nothing else depends on their
+length, so a step turns every quaternion like one of unit length. They are normalized only in recordings; normalizing
+after every step would give the same orientations.
 
-Work and heat are there only where something acts; `near` where joints may stick, and then their modes are parameters. f
-is a plain function over `lw` pieces: it is traced and compiled like any other, or runs as it is.
+Work and heat are part of y if torques, wrenches or friction act; `near` if joints may stick, and then their modes are
+parameters. f is a plain function over `lw` pieces: it is traced and compiled like any other, or runs in Python.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -33,23 +33,25 @@ from ..robot import Friction, Robot
 from ..robot.scales import state_scales
 from ..tracing import Input, trace
 from ..tracing.tracing import prefer_fewest
-from .parameters import NONE, PREFIX, called, without_prefix
+from .parameters import NONE, PREFIX, call_torque, strip_prefix
 from .sticking import NEARNESS_TOLERANCE, Point, Sticking
-from .traced import Shapes, TracedFunction, shapes_in_words, traced
+from .traced_functions import Shapes, TracedFunction, describe_shapes, trace_function
 
-ROUNDED = (
-    "the torque function {!r} gives {}: its rounding makes the steps of an integrator very short (expected float64, or"
-    " a larger rtol)"
+LOW_PRECISION = (
+    "the torque function {!r} gives {}: rounding errors then shorten the steps (expected float64, or a larger rtol)"
 )
 COORDINATES = {"joint": None, "normalized": normalized, "unnormalized": unnormalized}
+Coordinates = Literal["joint", "normalized", "unnormalized"]
 Torque = Callable[..., Any]  # torque(robot, t, q, qd), or with parameters after these
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A robot and what acts on it; `tau` and `wrench` say whether constant ones do, and of which shape.
+    """A robot with its torques, wrench, friction and events.
 
-    `symbols` are those of the robot, if it stands for a family: each trajectory then has numbers of its own for them.
+    `tau` says whether constant torques act, `wrench` is the shape of a constant wrench.
+
+    `symbols` are those of the robot, if it stands for a family. Each trajectory then has its own values for them.
     """
 
     robot: Robot
@@ -60,11 +62,11 @@ class Problem:
     coordinates: str = "joint"
     method: str | None = None
     events: tuple[Event, ...] = ()
-    symbols: tuple[str, ...] = ()  # in order of the alphabet, as `trace` has them
+    symbols: tuple[str, ...] = ()  # sorted, as in `trace`
     torque_parameters: Shapes = ()  # the torque function's parameters and their shapes
     point: Point | None = None  # where the wrench acts, if not at the mass centre
-    energy_balance: bool = True  # whether work and heat are integrated along, where something acts
-    like: Robot | None = field(default=None, compare=False)  # a robot of numbers, where this one has symbols
+    energy_balance: bool = True  # whether work and heat are integrated, if something acts
+    like: Robot | None = field(default=None, compare=False)  # a robot of numbers, if this one has symbols
 
     def __post_init__(self) -> None:
         one_of(self.coordinates, COORDINATES, "coordinates")
@@ -78,34 +80,34 @@ class Problem:
             option = f"method is {self.method!r}" if self.method else f"coordinates are {self.coordinates!r}"
             raise ValueError(f"{option}, and friction is exact (expected friction with smooth above 0, or neither)")
 
-    def traced(self) -> Problem:
-        """The same with the user's functions frozen as they are now; equal ones share what was compiled."""
+    def with_traced_functions(self) -> Problem:
+        """The problem with the user's functions traced now. Equal traced functions share compiled code."""
         if self.torque is None and not self.events:
             return self
         what = f"the torque function {function_name(self.torque)!r}" if self.torque else ""
-        torque = self.torque and traced(self.torque, self.robot, what, self.torque_parameters)
+        torque = self.torque and trace_function(self.torque, self.robot, what, self.torque_parameters)
         events = tuple(
-            replace(event, function=traced(event.function, self.robot, f"the function of event {event.name!r}"))
+            replace(event, function=trace_function(event.function, self.robot, f"the function of event {event.name!r}"))
             for event in self.events
         )
         return replace(self, torque=torque, events=events)
 
     @property
     def frozen(self) -> bool:
-        """Whether no function of the user runs in it."""
+        """Whether all functions of the user are traced."""
         functions = [self.torque, *(event.function for event in self.events)]
         return all(function is None or isinstance(function, TracedFunction) for function in functions)
 
     def call_functions(self, q: np.ndarray, qd: np.ndarray, by_name: Mapping[str, Any]) -> None:
-        """Call the user's functions with the numbers of one state: their own mistakes are raised as they are."""
+        """Call the user's functions with the numbers of one state, so that their errors are raised unchanged."""
         with np.errstate(all="ignore"):
             if self.torque is not None:
-                own = {PREFIX + name: by_name[PREFIX + name] for name, _ in self.torque_parameters}
+                values = {PREFIX + name: by_name[PREFIX + name] for name, _ in self.torque_parameters}
                 try:
-                    np.asarray(self.applied(self.robot, 0.0, q, qd, None, own), dtype=float)
+                    np.asarray(self.applied_torques(self.robot, 0.0, q, qd, None, values), dtype=float)
                 except ValueError as error:
-                    shapes = shapes_in_words(self.torque_parameters) if own else ""
-                    if not own or type(error) is not ValueError or shapes in str(error):
+                    shapes = describe_shapes(self.torque_parameters) if values else ""
+                    if not values or type(error) is not ValueError or shapes in str(error):
                         raise
                     raise ValueError(f"{error}; {shapes}") from error
             for event in self.events:
@@ -113,13 +115,13 @@ class Problem:
 
     @cached_property
     def has_energy_balance(self) -> bool:
-        """Whether work and heat are integrated along."""
+        """Whether work and heat are integrated."""
         acts = self.torque is not None or self.tau or self.wrench is not None or self.friction is not None
         return acts and self.energy_balance
 
     @cached_property
     def sticking(self) -> Sticking | None:
-        """What there is to know of joints that may stick."""
+        """The joints that may stick; None if there are none."""
         return Sticking.of(self.robot, self.friction, self.point)
 
     @cached_property
@@ -128,7 +130,7 @@ class Problem:
 
     @property
     def rest(self) -> int:
-        """Where q and v end in y."""
+        """The index in y after q and v."""
         return self.robot.nq + self.robot.n
 
     def split(self, y: Any) -> tuple[Any, Any]:
@@ -136,7 +138,7 @@ class Problem:
         return y[..., : self.robot.nq], y[..., self.robot.nq : self.rest]
 
     def normalized(self, q: np.ndarray) -> np.ndarray:
-        """q (..., nq) with quaternions of unit length: a copy, if there are any."""
+        """q (..., nq) with quaternions of unit length; a copy if there are any."""
         if self.robot.quaternions:
             q = q.copy()
         for start in self.robot.quaternions:
@@ -145,7 +147,7 @@ class Problem:
         return q
 
     def configuration_rates(self, robot: Robot, q: Any, qd: Any) -> Any:
-        """q̇ of the joints' rates."""
+        """q̇ from the rates of the joints."""
         if not robot.quaternions:
             return qd
         components = [q[..., i] for i in range(robot.nq)], [qd[..., i] for i in range(robot.n)]
@@ -160,95 +162,103 @@ class Problem:
         wrench: Any = None,
         modes: Any = None,
         dynamics: Any = functions,
-        **own: Any,
+        **parameters: Any,
     ) -> Any:
-        """f for one state; unless joints may stick, also for many, (..., size). `dynamics` are the functions called."""
+        """f for one state, or for many (..., size) unless joints may stick. `dynamics` has the functions to call."""
         if self.sticking is not None:
-            return self.rhs_with_modes(self.sticking, robot, t, y, tau, wrench, modes, own)
+            return self.rhs_with_modes(self.sticking, robot, t, y, tau, wrench, modes, parameters)
         quasi = COORDINATES[self.coordinates]
         q, v = self.split(y)
         qd = v if quasi is None else quasi.joint_rates(robot, q, v)
-        applied = self.applied(robot, t, q, qd, tau, own)
+        applied = self.applied_torques(robot, t, q, qd, tau, parameters)
         drag = None if self.friction is None else self.friction.torque(robot, qd)
         net = applied if drag is None else applied - drag
         if quasi is None:
-            named = (("wrench", wrench), ("point", self.point), ("method", self.method))
-            options = {name: value for name, value in named if value is not None}  # without them: the fast path
+            optional = (("wrench", wrench), ("point", self.point), ("method", self.method))
+            options = {name: value for name, value in optional if value is not None}  # without them: the fast path
             vd = dynamics.forward_dynamics(robot, q, qd, net, **options)
         else:
             vd = quasi.acceleration(robot, q, v, net, wrench, point=self.point)
         parts = [self.configuration_rates(robot, q, qd), vd]
         if self.has_energy_balance:
-            pushed = applied if wrench is None else applied + self.pushed(robot, q, wrench, dynamics)
+            pushed = applied if wrench is None else applied + self.wrench_torques(robot, q, wrench, dynamics)
             power = (pushed * qd).sum(axis=-1)
             parts.append(np.stack([power, np.zeros(np.shape(power)) if drag is None else (drag * qd).sum(axis=-1)], -1))
         return np.concatenate(parts, axis=-1)
 
     def rhs_with_modes(
-        self, sticking: Sticking, robot: Robot, t: Any, y: Any, tau: Any, wrench: Any, modes: Any, own: Any
+        self, sticking: Sticking, robot: Robot, t: Any, y: Any, tau: Any, wrench: Any, modes: Any, parameters: Any
     ) -> np.ndarray:
         """f for one state of a robot whose joints may stick."""
         (q, qd), mode = self.split(y), modes[: robot.n]
-        applied = self.applied(robot, t, q, qd, tau, own)
-        held = sticking.held(robot, q, qd, applied, wrench, mode)
-        pushed = applied if wrench is None else applied + self.pushed(robot, q, wrench)
+        applied = self.applied_torques(robot, t, q, qd, tau, parameters)
+        held = sticking.constrained_dynamics(robot, q, qd, applied, wrench, mode)
+        pushed = applied if wrench is None else applied + self.wrench_torques(robot, q, wrench)
         drag = sticking.friction.torque(robot, qd, mode)
         rates = self.configuration_rates(robot, q, qd)
-        lost = [(pushed * qd).sum(), (drag * qd).sum(), sticking.nearness(qd, mode, held)]
-        return np.concatenate([np.asarray(part, dtype=object) for part in (rates, held.qdd, lost)])
+        integrals = [(pushed * qd).sum(), (drag * qd).sum(), sticking.nearness(qd, mode, held)]
+        return np.concatenate([np.asarray(part, dtype=object) for part in (rates, held.qdd, integrals)])
 
-    def pushed(self, robot: Robot, q: Any, wrench: Any, dynamics: Any = functions) -> Any:
-        """The torques that do the same work as the wrench."""
+    def wrench_torques(self, robot: Robot, q: Any, wrench: Any, dynamics: Any = functions) -> Any:
+        """The torques equivalent to the wrench."""
         at_rest = dynamics.bias_torque(robot, q, np.zeros(robot.n), wrench, point=self.point)
         return dynamics.gravity_torque(robot, q) - at_rest
 
-    def applied(self, robot: Robot, t: Any, q: Any, qd: Any, tau: Any = None, own: Mapping[str, Any] = NONE) -> Any:
-        """The torques that act, without friction; a function that was not traced is called for one state after another.
+    def applied_torques(
+        self, robot: Robot, t: Any, q: Any, qd: Any, tau: Any = None, parameters: Mapping[str, Any] = NONE
+    ) -> Any:
+        """The torques without friction. A function that was not traced is called state by state.
 
-        `own` are the torque function's parameters, as `loads` has them.
+        `parameters` are those of the torque function, as `loads` has them.
         """
         constant = np.zeros(robot.n) if tau is None else np.asarray(tau)
         if self.torque is None:
             return constant
         if q.ndim == 1:
-            torque = np.asarray(called(self.torque, robot, t, q.copy(), qd.copy(), without_prefix(own)))
+            torque = np.asarray(call_torque(self.torque, robot, t, q.copy(), qd.copy(), strip_prefix(parameters)))
             if torque.dtype in (np.float32, np.float16):
-                warnings.warn(ROUNDED.format(function_name(self.torque), torque.dtype), RuntimeWarning, stacklevel=2)
+                warnings.warn(
+                    LOW_PRECISION.format(function_name(self.torque), torque.dtype), RuntimeWarning, stacklevel=2
+                )
         else:
             times, shapes = np.broadcast_to(t, q.shape[:-1]), dict(self.torque_parameters)
-            rows = {x: np.broadcast_to(a, (len(q), *shapes[x])) for x, a in without_prefix(own).items()}
+            rows = {x: np.broadcast_to(a, (len(q), *shapes[x])) for x, a in strip_prefix(parameters).items()}
             if isinstance(self.torque, TracedFunction):
-                torque = self.torque.at(times, q, qd, rows)
+                torque = self.torque.values_at(times, q, qd, rows)
             else:
                 of_row = [{PREFIX + name: array[k] for name, array in rows.items()} for k in range(len(q))]
                 states = zip(times.tolist(), q, qd, [None] * len(q), of_row, strict=True)
-                return constant + np.array([self.applied(robot, *state) for state in states])
+                return constant + np.array([self.applied_torques(robot, *state) for state in states])
         if torque.shape != qd.shape:
-            raise wrong_torques(robot, torque.shape[q.ndim - 1 :], self.torque_parameters)
+            raise torque_shape_error(robot, torque.shape[q.ndim - 1 :], self.torque_parameters)
         return constant + torque
 
     def event_values(
-        self, robot: Robot, t: Any, y: Any, tau: Any = None, wrench: Any = None, modes: Any = None, **own: Any
+        self, robot: Robot, t: Any, y: Any, tau: Any = None, wrench: Any = None, modes: Any = None, **parameters: Any
     ) -> list[Any]:
         """The values of the events for one state, and whether the modes last."""
         quasi, (q, v) = COORDINATES[self.coordinates], self.split(y)
         qd = v if quasi is None else quasi.joint_rates(robot, q, v)
         values = [event.value(robot, t, q.copy(), qd.copy()) for event in self.events]
         if self.sticking is not None:
-            applied, mode, since = self.applied(robot, t, q, qd, tau, own), modes[: robot.n], modes[robot.n]
-            slack = self.sticking.held(robot, q, qd, applied, wrench, mode).slack
+            applied, mode, since = (
+                self.applied_torques(robot, t, q, qd, tau, parameters),
+                modes[: robot.n],
+                modes[robot.n],
+            )
+            slack = self.sticking.constrained_dynamics(robot, q, qd, applied, wrench, mode).slack
             values.append(self.sticking.lasts(qd, mode, slack, t, since))
         return values
 
     @cached_property
     def crossings(self) -> tuple[Crossing, ...]:
-        """What the integrator looks for: the events, and, last, an end of the modes."""
+        """The zero crossings to detect: the events and, last, an end of the modes."""
         modes = [Crossing(-1, stop=True, inside=False)] * (self.sticking is not None)
         return (*(Crossing(event.direction, event.stop) for event in self.events), *modes)
 
     @property
     def parameters(self) -> dict[str, Input]:
-        """All that is constant along a trajectory and differs between them."""
+        """The inputs that are constant along a trajectory and differ between trajectories."""
         return {**self.loads, **{name: Input() for name in self.symbols}}
 
     @property
@@ -256,19 +266,19 @@ class Problem:
         n = self.robot.n
         modes = None if self.sticking is None else (n + 1,)
         shapes = {"tau": (n,) if self.tau else None, "wrench": self.wrench, "modes": modes}
-        own = {PREFIX + name: Input(*shape) for name, shape in self.torque_parameters}
-        return {**{name: Input(*shape) for name, shape in shapes.items() if shape is not None}, **own}
+        inputs = {PREFIX + name: Input(*shape) for name, shape in self.torque_parameters}
+        return {**{name: Input(*shape) for name, shape in shapes.items() if shape is not None}, **inputs}
 
     @property
     def columns(self) -> dict[str, slice]:
-        """The columns of each parameter in a row of them; `modes` are those of each joint, and since when."""
+        """The columns of each parameter in a row; `modes` are the modes of the joints, and since when."""
         columns, start = {}, 0
         for name, parameter in self.parameters.items():
             columns[name] = slice(start, start := start + int(np.prod(parameter.shape)))
         return columns
 
     def parameters_by_name(self, parameters: np.ndarray) -> dict[str, np.ndarray]:
-        """Rows of parameters (..., count), each of them in its own shape."""
+        """Parameters by name, in their shapes, from rows (..., columns)."""
         batch, shapes = parameters.shape[:-1], self.parameters
         return {
             name: parameters[..., part].reshape((*batch, *shapes[name].shape)) for name, part in self.columns.items()
@@ -286,7 +296,7 @@ class Problem:
             return trace(rhs, self.robot, **inputs)
 
     def plain_rhs(self, parameters: np.ndarray) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-        """f for a batch, one state after another, in Python."""
+        """f for a batch, state by state in Python."""
 
         def rhs(t: np.ndarray, y: np.ndarray) -> np.ndarray:
             rates = np.empty_like(y)
@@ -298,7 +308,7 @@ class Problem:
         return rhs
 
     def batch_rhs(self, parameters: np.ndarray, dynamics: Any) -> Callable[[Any, np.ndarray], np.ndarray]:
-        """f for all states at once, by the functions of `dynamics`; parameters are rows, or one row for all."""
+        """f for all states at once with the functions of `dynamics`; parameters are rows, or one row for all."""
         by_name = self.parameters_by_name(parameters)
 
         def rhs(t: Any, y: np.ndarray) -> np.ndarray:
@@ -307,11 +317,11 @@ class Problem:
         return rhs
 
     def plain_event_values(self, parameters: np.ndarray) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-        """The values of the events for a batch, one state after another, in Python."""
+        """The values of the events for a batch, state by state in Python."""
 
         def event_values(t: np.ndarray, y: np.ndarray) -> np.ndarray:
             states = zip(t.tolist(), y, map(self.parameters_by_name, parameters), strict=True)
-            values = [self.event_values(self.robot, time, state, **own) for time, state, own in states]
+            values = [self.event_values(self.robot, time, state, **by_name) for time, state, by_name in states]
             return np.array(values, dtype=float).reshape(len(y), len(self.crossings))
 
         return event_values
@@ -324,11 +334,11 @@ class Problem:
         return y
 
     def tolerance(self, atol: float | None, rtol: float) -> np.ndarray:
-        """The error that is allowed each component of y besides rtol |y|; rough where it is `near`.
+        """The absolute tolerance of each component of y.
 
-        Without atol, a hundredth of rtol times the scale of each; of work and heat, which act back on nothing, 1 J.
-        Components of a quaternion are measured by its length, 1, not each by its own size: an orientation is as exact
-        wherever it is, and an error e of them turns the body by 2 e.
+        By default it is rtol / 100 times the scale of the component; 1 J for work and heat, on which nothing depends.
+        The scale of a quaternion's components is its length, 1, so that all orientations have the same accuracy; an
+        error e of the components turns the body by 2 e. `near` has a large tolerance.
         """
         tolerance = np.full(self.size, rtol / 100 if atol is None else atol)
         if atol is None and not (self.symbols and self.like is None):
@@ -340,19 +350,19 @@ class Problem:
         return tolerance
 
     def rates(self, q: Any, v: Any) -> Any:
-        """Joint rates of the velocities that were integrated."""
+        """Joint rates from the integrated velocities."""
         quasi = COORDINATES[self.coordinates]
         return v if quasi is None else quasi.joint_rates(self.robot, q, v)
 
 
-def wrong_torques(robot: Robot, shape: tuple[int, ...], own: Shapes = ()) -> ValueError:
-    """The error of a torque function that gives them; it says which shapes its parameters had."""
+def torque_shape_error(robot: Robot, shape: tuple[int, ...], shapes: Shapes = ()) -> ValueError:
+    """The error for a torque function whose result has this shape; it lists the shapes of its parameters."""
     each = "joint" if robot.v_names == robot.joint_names else "degree of freedom"
-    why = f"; {shapes_in_words(own)}" if own else ""
+    why = f"; {describe_shapes(shapes)}" if shapes else ""
     return ValueError(f"the torque function gave shape {shape} (expected ({robot.n},), one for each {each}){why}")
 
 
 @lru_cache(maxsize=4)
 def program_of(problem: Problem) -> Program:
-    """The program of a problem whose functions are frozen."""
+    """The program of a problem with traced functions."""
     return problem.program()

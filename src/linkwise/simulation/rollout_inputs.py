@@ -1,4 +1,4 @@
-"""From the arguments of a rollout to its problem, and the rows of numbers that each trajectory has."""
+"""Check the arguments of a rollout; make its problem and the rows of numbers of each trajectory."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from ..kernels.interface import broadcast
 from ..robot import Friction, Robot, require_robot
 from ..robot.named_arrays import PerTrajectory
 from ..robot.symbols import symbols_of
-from .parameters import check_names, declared_shapes, shape_in_one, values_of
+from .parameters import check_names, declared_shapes, trajectory_shape, unmark
 from .problem import Problem
-from .sampling import parted
-from .symbol_values import refuse_impossible
+from .sampling import split_sampled_laws
+from .symbol_checks import refuse_inconsistent_values
 
 
-class Inputs(NamedTuple):
-    """What is integrated, from where."""
+class RolloutInputs(NamedTuple):
+    """The problem and the numbers of a rollout."""
 
-    problem: Problem  # with the user's function as it is now
+    problem: Problem  # with the user's function traced
     batch: Shape
-    rows: list[tuple[Any, int]]  # arrays, and how many numbers a trajectory has in each; 0: all share them
-    table: str  # the parameter that has a row for every so many steps
-    symbols: Mapping[str, np.ndarray] | None  # numbers of the robot's symbols; None where some are on a GPU
+    rows: list[tuple[Any, int]]  # arrays, and the numbers of each trajectory in them; 0: shared by all
+    table: str  # the parameter that changes from row to row of the table
+    symbols: Mapping[str, np.ndarray] | None  # values of the robot's symbols; None if some are on a GPU
 
 
 def rollout_inputs(
@@ -42,50 +42,50 @@ def rollout_inputs(
     wrench: Any,
     friction: bool | Friction,
     parameters: Mapping[str, Any] | None,
-) -> Inputs:
+) -> RolloutInputs:
     require_robot(robot)
-    refuse_sampled(torque)
+    refuse_sampled_laws(torque)
     function, given = torque if callable(torque) else None, dict(parameters or {})
     symbols = symbols_of(robot) if robot.symbolic else ()
     law = Friction.of(friction)
-    refuse_exact(robot, law)
+    refuse_exact_friction(robot, law)
     check_names(torque, given, robot, symbols)
     of_symbols = {name: symbol_numbers(arrays, name, given[name]) for name in symbols}
     axes = max((len(array.shape) for array in of_symbols.values()), default=0)
-    known = known_arrays(robot, arrays, q0, qd0, table_rows, None if function else torque, table, wrench, axes)
+    known = array_arguments(robot, arrays, q0, qd0, table_rows, None if function else torque, table, wrench, axes)
     batch = batch_of(robot, [*known.values(), *of_symbols.values()])
     for name, array in of_symbols.items():
         if array.shape:
-            shape_in_one(name, given[name], array.shape, batch, ())
-    values = numbers_here(arrays, {name: array.value for name, array in of_symbols.items()})
+            trajectory_shape(name, given[name], array.shape, batch, ())
+    values = host_numbers(arrays, {name: array.value for name, array in of_symbols.items()})
     if values:
-        refuse_impossible(robot, values)
+        refuse_inconsistent_values(robot, values)
     of_laws, declared = {}, declared_shapes(function)
     for name in sorted(set(given) - set(symbols)):
-        label, value = f"parameters: {name!r}", values_of(given[name])
+        label, value = f"parameters: {name!r}", unmark(given[name])
         shape = arrays.shape(label, value)
-        own = shape_in_one(name, given[name], shape, batch, declared.get(name))
-        of_laws[name] = Given(label, value, shape, own)
+        one_shape = trajectory_shape(name, given[name], shape, batch, declared.get(name))
+        of_laws[name] = ArrayArgument(label, value, shape, one_shape)
     problem = Problem(
         robot,
         function,
         "torque" in known or "table" in known,
-        known["wrench"].own if "wrench" in known else None,
+        known["wrench"].item_shape if "wrench" in known else None,
         law,
         symbols=symbols,
-        torque_parameters=tuple((name, array.own) for name, array in of_laws.items()),
+        torque_parameters=tuple((name, array.item_shape) for name, array in of_laws.items()),
         energy_balance=False,
     )
     every = [*known.values(), *of_laws.values(), *of_symbols.values()]  # as the program has them
     rows = [rows_of(arrays, array, batch) for array in every]
     every_symbol = values if len(values) == len(symbols) else None
-    return Inputs(problem.traced(), batch, rows, "tau" if "table" in known else "", every_symbol)
+    return RolloutInputs(problem.with_traced_functions(), batch, rows, "tau" if "table" in known else "", every_symbol)
 
 
-def symbol_numbers(arrays: Arrays, name: str, value: Any) -> Given:
-    """The numbers of a symbol: one for all trajectories, or marked as one for each."""
-    numbers = values_of(value)
-    array = Given(f"parameters: {name!r}", numbers, arrays.shape(f"parameters: {name!r}", numbers), ())
+def symbol_numbers(arrays: Arrays, name: str, value: Any) -> ArrayArgument:
+    """The values of a symbol: one for all trajectories, or marked as one for each."""
+    numbers = unmark(value)
+    array = ArrayArgument(f"parameters: {name!r}", numbers, arrays.shape(f"parameters: {name!r}", numbers), ())
     if array.shape and not isinstance(value, PerTrajectory):
         raise ValueError(
             f"{array.name} has shape {array.shape} (expected a number for all trajectories, or lw.per_trajectory(array)"
@@ -94,53 +94,59 @@ def symbol_numbers(arrays: Arrays, name: str, value: Any) -> Given:
     return array
 
 
-def numbers_here(arrays: Arrays, given: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """Those of these numbers that are not on a GPU."""
-    found = {name: arrays.on_host(value) for name, value in given.items()}
-    return {name: array.astype(float) for name, array in found.items() if array is not None}
+def host_numbers(arrays: Arrays, given: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """The numbers that are in the memory of the host."""
+    host = {name: arrays.on_host(value) for name, value in given.items()}
+    return {name: array.astype(float) for name, array in host.items() if array is not None}
 
 
-class Given(NamedTuple):
-    """An array of the caller's: its name in messages, its shape, and the shape of what one trajectory has of it."""
+class ArrayArgument(NamedTuple):
+    """An array of the caller: its name in messages, its value and shape, and its shape for one trajectory."""
 
     name: str
     value: Any
     shape: Shape
-    own: Shape
+    item_shape: Shape
 
 
-def known_arrays(
+def array_arguments(
     robot: Robot, arrays: Arrays, q0: Any, qd0: Any, table_rows: int, torque: Any, table: Any, wrench: Any, axes: int
-) -> dict[str, Given]:
-    """Those whose shape is known beforehand, in the order in which the program has them.
-
-    `axes`: how many the batch has at least.
-    """
+) -> dict[str, ArrayArgument]:
+    """The arrays with a given shape, in the order of the program. The batch has at least `axes` axes."""
     if torque is not None and table is not None:
         raise ValueError("torque is constant, and table is given (expected one of them, or a function and table)")
-    own: dict[str, Shape] = {"q0": (robot.nq,), "qd0": (robot.n,), "torque": (robot.n,), "table": (table_rows, robot.n)}
+    item_shapes: dict[str, Shape] = {
+        "q0": (robot.nq,),
+        "qd0": (robot.n,),
+        "torque": (robot.n,),
+        "table": (table_rows, robot.n),
+    }
     values = {"q0": q0, "qd0": qd0, "torque": torque, "table": table, "wrench": wrench}
     given = {name: value for name, value in values.items() if value is not None or name == "q0"}
     shapes = {name: arrays.shape(name, value) for name, value in given.items()}
     shapes.setdefault("qd0", (robot.n,))  # zeros
     if wrench is not None:
-        fronts = [shape[: len(shape) - len(own[name])] for name, shape in shapes.items() if name != "wrench"]
-        own["wrench"] = wrench_shape(robot, shapes["wrench"], max([*fronts, (1,) * axes], key=len))
-    return {name: Given(name, value, shapes[name], own[name]) for name, value in values.items() if name in shapes}
+        fronts = [shape[: len(shape) - len(item_shapes[name])] for name, shape in shapes.items() if name != "wrench"]
+        item_shapes["wrench"] = wrench_shape(robot, shapes["wrench"], max([*fronts, (1,) * axes], key=len))
+    return {
+        name: ArrayArgument(name, value, shapes[name], item_shapes[name])
+        for name, value in values.items()
+        if name in shapes
+    }
 
 
-def rows_of(arrays: Arrays, array: Given, batch: Shape) -> tuple[Any, int]:
-    """Its numbers, and how many a trajectory has of them; 0: all share them."""
+def rows_of(arrays: Arrays, array: ArrayArgument, batch: Shape) -> tuple[Any, int]:
+    """The numbers of an array, and how many each trajectory has; 0: shared by all."""
     if array.value is None:
-        return arrays.zeros(array.own), 0
-    front = array.shape[: len(array.shape) - len(array.own)]
+        return arrays.zeros(array.item_shape), 0
+    front = array.shape[: len(array.shape) - len(array.item_shape)]
     shared = math.prod(front) == 1
-    shape = array.shape if shared else (*batch, *array.own)
-    return arrays.rows(array.name, array.value, shape), 0 if shared else math.prod(array.own)
+    shape = array.shape if shared else (*batch, *array.item_shape)
+    return arrays.rows(array.name, array.value, shape), 0 if shared else math.prod(array.item_shape)
 
 
 def wrench_shape(robot: Robot, shape: Shape, batch: Shape) -> Shape:
-    """(6,) for a wrench on the tip, (bodies, 6) for one on every link: so many axes has the batch."""
+    """(6,) for a wrench on the tip, (bodies, 6) for one on every link; the axes of the batch decide."""
     bodies, one_tip = len(robot.names), len(robot.leaves) == 1
     if shape[-1:] == (6,) and len(shape) <= len(batch) + 1 and one_tip:
         check_tip_wrenches(shape, batch, bodies)
@@ -155,30 +161,29 @@ def wrench_shape(robot: Robot, shape: Shape, batch: Shape) -> Shape:
     )
 
 
-def refuse_exact(robot: Robot, friction: Friction | None) -> None:
+def refuse_exact_friction(robot: Robot, friction: Friction | None) -> None:
     if friction is not None and friction.smooth == 0.0 and (robot.symbolic or friction.dry(robot)):
         raise ValueError("friction is exact: joints stick (expected Friction with smooth above 0, or lw.simulate)")
 
 
-def refuse_sampled(torque: Any) -> None:
-    if parted(torque)[1]:
+def refuse_sampled_laws(torque: Any) -> None:
+    if split_sampled_laws(torque)[1]:
         raise ValueError(
-            "the torque has a sampled law, which is computed at times of its own (expected lw.simulate for it; or, in a"
-            " loop over its periods, rollouts of a period each, with torque= the torques that its law gave for the"
-            " states before)"
+            "the torque has a sampled law, which is computed at its own times (expected lw.simulate; or a loop with a"
+            " rollout for each period and torque= the torques of the law in the states before it)"
         )
 
 
-def batch_of(robot: Robot, arrays: Sequence[Given]) -> Shape:
-    """The one batch shape of arrays whose last axes are known."""
+def batch_of(robot: Robot, arrays: Sequence[ArrayArgument]) -> Shape:
+    """The common batch shape of arrays whose last axes are known."""
     batches = {}
-    for name, _, shape, own in arrays:
-        dims = len(shape) - len(own)
-        if dims < 0 or shape[dims:] != own:
-            expected = ", ".join(("...", *map(str, own)))
+    for name, _, shape, item_shape in arrays:
+        dims = len(shape) - len(item_shape)
+        if dims < 0 or shape[dims:] != item_shape:
+            expected = ", ".join(("...", *map(str, item_shape)))
             labels = robot.q_names if name == "q0" else robot.v_names
-            listed = ", ".join(labels) if len(labels) <= 6 else f"{', '.join(labels[:3])}, ..., {labels[-1]}"
-            numbers = f": one number for each of {listed}" if name in ("q0", "qd0", "torque") else ""
+            names = ", ".join(labels) if len(labels) <= 6 else f"{', '.join(labels[:3])}, ..., {labels[-1]}"
+            numbers = f": one number for each of {names}" if name in ("q0", "qd0", "torque") else ""
             raise ValueError(f"{name} has shape {shape} (expected ({expected}){numbers})")
         batches[name] = shape[:dims]
     return broadcast(batches)

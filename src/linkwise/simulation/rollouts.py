@@ -1,4 +1,4 @@
-"""`rollout`: very many trajectories in steps of one length, on the CPU or on a GPU."""
+"""`lw.rollout`: very many trajectories in steps of one length, on the CPU or a GPU."""
 
 from __future__ import annotations
 
@@ -7,39 +7,54 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple, Never
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Never
 
 import numpy as np
 
+from ..api.states import Array
+from ..control.drives import TorqueFunction
 from ..errors import is_integer, one_of
 from ..graph import count
 from ..kernels.arrays import Arrays
 from ..kernels.dispatch import DTYPES
-from ..kernels.interface import described
-from ..kernels.target import Target, target_named
+from ..kernels.interface import describe_value
+from ..kernels.target import Target, target_by_name
 from ..ode.rollout import RolloutCode, Settings, fixed_step_integrators, rollout_of
 from ..robot import Friction, Robot
 from ..robot.layout import reorder_columns
 from .equations import RolloutMotion
 from .friction_steps import warn_of_long_steps
-from .prepared import checked, refuse_others
+from .preparation import check_positive, refuse_others
 from .problem import Problem, program_of
-from .rollout_inputs import Inputs, rollout_inputs
+from .rollout_inputs import RolloutInputs, rollout_inputs
 
-MOST_OPERATIONS = 30_000  # of the right-hand side: longer code takes minutes to compile
-MOST_STEPS = 2**31 - 1
+if TYPE_CHECKING:
+    from ..api.compiling import DType
+
+MAX_OPERATIONS = 30_000  # of the right-hand side: longer code takes minutes to compile
+MAX_STEPS = 2**31 - 1
 OUTPUTS = ("q_end", "qd_end", "finite", "q", "qd")
 
 
 @dataclass(frozen=True, eq=False)
 class RolloutResult:
-    """Trajectories of `lw.rollout`, with the batch's axes in front: NumPy arrays; of the kind of q0 where that is on a
-    GPU, or a tensor of torch.
+    """The trajectories of a rollout, with the batch's axes in front.
 
-    `q_end` (..., nq) and `qd_end` (..., n) are the states after the last step. `q` (..., samples, nq) and `qd`
-    (..., samples, n) are those at the times `t`: at the start and after every so many steps; None without `every`.
-    `finite` (...) is how many steps each trajectory made with finite numbers: all of them, unless it was lost; its
-    numbers are NaN from there on. `steps` and `dt` are those that were asked for.
+    Arrays are those of NumPy or, if q0 was a tensor or on a GPU, of the kind of q0.
+
+    Parameters
+    ----------
+    robot : Robot
+    steps, dt : int, float
+        The number of steps and the length of each, in seconds.
+    t : ndarray, (samples,), or None
+        Times of the samples: the start, and after every so many steps; None without `every`.
+    q, qd : array, (..., samples, nq) and (..., samples, n), or None
+        The states at these times.
+    q_end, qd_end : array, (..., nq) and (..., n)
+        The states after the last step.
+    finite : array of int, (...)
+        The steps that each trajectory made with finite numbers. Its later numbers are NaN.
     """
 
     robot: Robot
@@ -83,45 +98,72 @@ class Options(NamedTuple):
 
 def rollout(
     robot: Robot,
-    q0: Any,
-    qd0: Any = None,
+    q0: Array,
+    qd0: Array | None = None,
     *,
     steps: int,
     dt: float | None = None,
-    torque: Any = None,
-    table: Any = None,
+    torque: Array | TorqueFunction | None = None,
+    table: Array | None = None,
     hold: int = 1,
-    wrench: Any = None,
+    wrench: Array | None = None,
     friction: bool | Friction = False,
-    parameters: Mapping[str, Any] | None = None,
+    parameters: Mapping[str, Array] | None = None,
     integrator: str = "rk4",
     every: int | None = None,
-    target: str = "cpu",
-    dtype: str | None = None,
+    target: Literal["cpu", "cuda"] = "cpu",
+    dtype: DType | None = None,
     threads: int | None = None,
     stream: Any = None,
     out: RolloutResult | None = None,
     **unknown: Never,
 ) -> RolloutResult:
-    """Very many trajectories from q0 and qd0 (..., n), at rest without qd0, over so many steps of `dt` seconds.
+    """Integrate very many trajectories in steps of one length, with their states in registers.
 
-    For trajectories whose errors and events matter, see `simulate`; here all make the same steps, with their states in
-    registers. `torque` is None, constant torques (..., n), or a function torque(robot, t, q, qd) over `lw` pieces,
-    which is traced anew at each call (`lw.compile(lw.rollout, ...)`: once); `table` are torques (..., rows, n) that are
-    added, each row held over `hold` steps: as many rows as there are steps, or a hold-th of that, rounded up.
-    `wrench` is constant, as for `inverse_dynamics`: (..., 6) on the tip or (..., m, 6) on every link of m, beside a
-    batch (1, m, 6) where they are the same for all trajectories. `friction` is as for `simulate`, with `smooth` above
-    0; a warning says where steps are too long for it. `parameters` are numbers, by name, for what the torque function
-    takes after qd and for the symbols of the robot (`lw.symbols`: masses, payloads, friction): an array is for all
-    trajectories as it stands; `lw.per_trajectory(array)` has the batch's axes in front, a value for each. `every` asks
-    for samples: the start, and after every so many steps.
+    For trajectories whose errors and events matter, see `simulate`.
 
-    With `target="cuda"` a GPU computes each trajectory in a thread: arrays of torch, CuPy, JAX and Numba are read where
-    they are, and results are of their kind, on their stream, or on `stream`; NumPy arrays are copied to it and back.
-    The bits are those of the CPU, where these are computed in vectors, on `threads`. `dtype` is that of q0 if it has
-    float32 or float64, otherwise float64. `out` is the result of an earlier rollout of the same size, whose arrays are
-    written again; on a GPU, of arrays that are there.
+    Parameters
+    ----------
+    robot : Robot
+    q0, qd0 : array_like, (..., nq) and (..., n)
+        Start in rad, m and rad/s, m/s; qd0 is zero by default.
+    steps, dt : int, float
+        The number of steps, and the length of each in seconds.
+    torque : array_like, (..., n), or callable, optional
+        Constant torques, or torque(robot, t, q, qd) over `lw` pieces, which is traced at each call, or once by
+        `lw.compile(lw.rollout, ...)`.
+    table : array_like, (..., rows, n), optional
+        Torques that are added to those of a function. Each row acts for `hold` steps; rows = steps / hold, rounded up.
+    hold : int
+    wrench : array_like, (..., 6) or (..., m, 6), optional
+        Constant external wrench, as for `inverse_dynamics`.
+    friction : bool or Friction
+        As for `simulate`, with `smooth` above 0. A warning says if the steps are too long for it.
+    parameters : mapping from str to array_like, optional
+        Numbers for arguments of the torque function after qd, and for symbols of the robot. An array is for all
+        trajectories, unless it is `lw.per_trajectory(array)`.
+    integrator : str
+        One of `lw.methods(lw.rollout)`.
+    every : int, optional
+        Sample the start, and the states after every so many steps.
+    target : {"cpu", "cuda"}
+        "cuda" computes each trajectory in a GPU thread, and results equal those of the CPU bit for bit. Arrays of
+        torch, CuPy, JAX and Numba are read where they are; those of NumPy are copied to the GPU and back.
+    dtype : {"float64", "float32"}, optional
+        By default that of q0.
+    threads : int, optional
+        Of the CPU.
+    stream : optional
+        Of the GPU; by default that of the arrays' library.
+    out : RolloutResult, optional
+        An earlier result of the same size, whose arrays are overwritten.
 
+    Returns
+    -------
+    RolloutResult
+
+    Examples
+    --------
     >>> import numpy as np
     >>> import linkwise as lw
     >>> arm = lw.load("planar3")
@@ -136,23 +178,23 @@ def rollout(
         steps, dt, torque, table, hold, wrench, friction, parameters, integrator, every, target, dtype, threads,
         stream, out,
     )  # fmt: skip
-    return rolled_out(robot, q0, qd0, options, warn_of_long_steps, solver)
+    return run_rollout(robot, q0, qd0, options, warn_of_long_steps, compile_rollout_code)
 
 
-def rolled_out(
+def run_rollout(
     robot: Robot,
     q0: Any,
     qd0: Any,
     options: Options,
-    look_at_friction: Callable[..., Any] | None,
+    warn_of_steps: Callable[..., Any] | None,
     solver: Callable[..., RolloutCode],
 ) -> RolloutResult:
-    """As `rollout`; friction, if there is any, is looked at by that function, and `solver` has the machine code."""
-    target = target_named(options.target)
+    """As `rollout`, with other functions to warn of steps that are too long for friction and to compile."""
+    target = target_by_name(options.target)
     target.check_run(options.threads, options.stream)
     one_of(options.integrator, fixed_step_integrators(), "integrator")
-    length, steps = checked(dt=options.dt)["dt"], whole("steps", options.steps)
-    settings = Settings(steps, *sampled(options.every, steps), length, whole("hold", options.hold))
+    length, steps = check_positive(dt=options.dt)["dt"], check_count("steps", options.steps)
+    settings = Settings(steps, *sampling(options.every, steps), length, check_count("hold", options.hold))
     if settings.hold > 1 and options.table is None:
         raise ValueError(f"hold is {options.hold}, and there is no table (expected table=..., whose rows are held)")
     q0, qd0 = reorder_columns(robot, "q0", q0), reorder_columns(robot, "qd0", qd0)
@@ -173,10 +215,10 @@ def rolled_out(
         friction=options.friction,
         parameters=options.parameters,
     )
-    if look_at_friction is not None and inputs.problem.friction is not None:
-        look_at_friction(robot, inputs.problem.friction, length, options.integrator, inputs.symbols)
+    if warn_of_steps is not None and inputs.problem.friction is not None:
+        warn_of_steps(robot, inputs.problem.friction, length, options.integrator, inputs.symbols)
     program = solver(inputs.problem, options.integrator, inputs.table, arrays.dtype, target)
-    results = outputs(arrays, inputs, settings, options.out)
+    results = output_arrays(arrays, inputs, settings, options.out)
     trajectories = math.prod(inputs.batch)
     if trajectories:
         several = program.most(trajectories) < settings.steps
@@ -194,42 +236,42 @@ rollout.motion = RolloutMotion()  # type: ignore[attr-defined]
 
 
 def refuse_unknown(names: Iterable[str], function: object = "lw.rollout", known: Sequence[str] = ()) -> None:
-    """Raise an error for a name that is no argument of `rollout`, or of another function that has most of them."""
+    """Raise a TypeError if a name is not an argument of `rollout`, or of a function with the arguments `known`."""
     every = [name for name in inspect.signature(rollout).parameters if name not in ("robot", "unknown")]
     refuse_others(names, function, known or every)
 
 
-def whole(name: str, value: Any) -> int:
+def check_count(name: str, value: Any) -> int:
     if not is_integer(value):
         raise TypeError(f"{name} is {value!r} (expected a whole number)")
-    if not 1 <= value <= MOST_STEPS:
-        raise ValueError(f"{name} is {value} (expected a whole number from 1 to {MOST_STEPS:,})")
+    if not 1 <= value <= MAX_STEPS:
+        raise ValueError(f"{name} is {value} (expected a whole number from 1 to {MAX_STEPS:,})")
     return int(value)
 
 
-def sampled(every: Any, steps: int) -> tuple[int, int]:
-    """After how many steps there is a sample, and how many there are with that at the start."""
+def sampling(every: Any, steps: int) -> tuple[int, int]:
+    """The steps between samples, and the number of samples, the start included; zeros if there are none."""
     if every is None:
         return 0, 0
-    after = whole("every", every)
+    after = check_count("every", every)
     return after, steps // after + 1
 
 
 @lru_cache(maxsize=64)
-def solver(problem: Problem, integrator: str, table: str, dtype: str, target: Target) -> RolloutCode:
-    """The compiled rollout of a problem whose functions are frozen."""
+def compile_rollout_code(problem: Problem, integrator: str, table: str, dtype: str, target: Target) -> RolloutCode:
+    """The compiled rollout of a problem with traced functions."""
     program = program_of(problem)
     operations = count(program).total
-    if operations > MOST_OPERATIONS:
+    if operations > MAX_OPERATIONS:
         raise ValueError(
-            f"the right-hand side has {operations:,} operations (rollouts take at most {MOST_OPERATIONS:,}; expected a"
+            f"the right-hand side has {operations:,} operations (rollouts take at most {MAX_OPERATIONS:,}; expected a"
             " robot of fewer joints, or lw.simulate)"
         )
     what = rollout_of(program, integrator, problem.robot.nq, problem.robot.quaternions, table)
     return target.rollout(what, dtype)
 
 
-def outputs(arrays: Arrays, inputs: Inputs, settings: Settings, out: RolloutResult | None) -> list[Any]:
+def output_arrays(arrays: Arrays, inputs: RolloutInputs, settings: Settings, out: RolloutResult | None) -> list[Any]:
     """Arrays for the results, in the order of the machine code: new ones, or those of an earlier rollout."""
     robot, batch = inputs.problem.robot, inputs.batch
     samples = (*batch, settings.samples)
@@ -238,23 +280,23 @@ def outputs(arrays: Arrays, inputs: Inputs, settings: Settings, out: RolloutResu
     if out is None:
         return [arrays.temporary("there is no out", *each) for each in zip(shapes, kinds, strict=True)]
     if not isinstance(out, RolloutResult):
-        raise TypeError(f"out is {described(out)} (expected what an earlier lw.rollout returned)")
-    found = []
+        raise TypeError(f"out is {describe_value(out)} (expected the result of an earlier lw.rollout)")
+    out_arrays = []
     for name, shape, kind in zip(OUTPUTS, shapes, kinds, strict=True):
         array = getattr(out, name)
         none = name in ("q", "qd") and not settings.samples
-        found.append(arrays.new(shape, kind) if none else arrays.output_array(f"out.{name}", array, shape, kind))
-    separate(arrays, inputs.rows, found)
-    return found
+        out_arrays.append(arrays.new(shape, kind) if none else arrays.output_array(f"out.{name}", array, shape, kind))
+    separate_arrays(arrays, inputs.rows, out_arrays)
+    return out_arrays
 
 
-def separate(arrays: Arrays, rows: list[tuple[Any, int]], results: Sequence[Any]) -> None:
-    """Trajectories would be written over what others read: states at the start, q0 and qd0, are copied before that."""
+def separate_arrays(arrays: Arrays, rows: list[tuple[Any, int]], results: Sequence[Any]) -> None:
+    """Copy q0 and qd0 where results would overwrite them; raise a ValueError if results overlap anything else."""
     places = [arrays.extent(array) for array in results]
     for k, (start, end) in enumerate(places):
         for name, (other, other_end) in zip(OUTPUTS, places[:k], strict=False):
             if max(start, other) < min(end, other_end):
-                raise ValueError(f"out.{OUTPUTS[k]} shares memory with out.{name} (expected arrays of their own)")
+                raise ValueError(f"out.{OUTPUTS[k]} shares memory with out.{name} (expected separate arrays)")
     for k, (array, stride) in enumerate(rows):
         start, end = arrays.extent(array)
         shared = [start < other_end and other < end for other, other_end in places]

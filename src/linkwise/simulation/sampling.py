@@ -1,8 +1,8 @@
-"""Sampled control (`control.sampled_laws`): laws that are computed at their own times, and held in between.
+"""Sampled control (`control.sampled_laws`): laws that are computed at their own times and held in between.
 
-A torque that is held is a parameter of the right-hand side, one for each trajectory, so code is compiled as for
-constant torques. The integration runs from one instant to the next, where the laws that are due are computed for all
-trajectories at once, from kernels of their own or, where they cannot be traced, in Python.
+A held torque is a parameter of the right-hand side, one for each trajectory, so code is compiled as for constant
+torques. The integration runs from one instant to the next. There the laws that are due are computed for all
+trajectories at once: by kernels or, if they cannot be traced, in Python.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from ..robot import Robot
 from ..tracing import Input, trace
 from ..tracing.tracing import Prepared, prefer_fewest
 from .problem import Problem
-from .traced import TracedFunction, message_of, user_line
+from .traced_functions import TracedFunction, message_of, user_line
 
-SAME = 1e-9  # how close two instants are, in periods, that are one: rounding
+INSTANT_TOLERANCE = 1e-9  # in periods: instants that are closer are one, but for rounding
 
 
 class TracedStep(TracedFunction, Prepared):
-    """One sample of a law as a program of t, q, qd and its state: torques and the next state, one after another."""
+    """One sample of a law as a program of t, q, qd and its state: torques and the next state, concatenated."""
 
-    def prepared(self, robot: Robot) -> Program:
+    def program_for(self, robot: Robot) -> Program:
         return self.program
 
 
-def parted(torque: Any) -> tuple[Any, tuple[Sampled, ...]]:
-    """What acts all the time, if anything does, and the sampled laws in it."""
+def split_sampled_laws(torque: Any) -> tuple[Any, tuple[Sampled, ...]]:
+    """Split a torque into the part that acts continuously, if any, and its sampled laws."""
     parts = torque.parts if isinstance(torque, Sum) else (torque,)
     laws = tuple(part for part in parts if isinstance(part, Sampled))
     if not laws:
@@ -47,8 +47,8 @@ def parted(torque: Any) -> tuple[Any, tuple[Sampled, ...]]:
     return (Sum(others) if len(others) > 1 else others[0] if others else None), laws
 
 
-def traced_step(law: Sampled, robot: Robot) -> TracedStep:
-    """One sample of a law as it is now."""
+def trace_step(law: Sampled, robot: Robot) -> TracedStep:
+    """Trace one sample of a law."""
     if isinstance(law.law, TracedStep):
         return law.law
 
@@ -62,13 +62,13 @@ def traced_step(law: Sampled, robot: Robot) -> TracedStep:
     try:
         with prefer_fewest():
             return TracedStep(trace(values, robot, **inputs), "step")
-    except Exception as error:  # of any kind: a call with numbers tells whether it is a mistake in the law
+    except Exception as error:  # of any kind: a call with numbers shows mistakes of the law
         raise UntraceableFunctionError(f"{law!r} cannot be traced{user_line(error)}: {message_of(error)}") from error
 
 
-def frozen(laws: Sequence[Sampled], robot: Robot) -> tuple[Sampled, ...]:
-    """The laws as they are now, traced."""
-    return tuple(replace(law, law=traced_step(law, robot)) for law in laws)
+def freeze_laws(laws: Sequence[Sampled], robot: Robot) -> tuple[Sampled, ...]:
+    """The laws with traced steps."""
+    return tuple(replace(law, law=trace_step(law, robot)) for law in laws)
 
 
 @lru_cache(maxsize=64)
@@ -83,7 +83,7 @@ def step_kernel(step: TracedStep, robot: Robot) -> Callable[..., Any]:
 
 
 class SampledLaw:
-    """A law in a simulation: its states, and the torques that it holds."""
+    """A law in a simulation, with the states and the held torques of all trajectories."""
 
     def __init__(self, law: Sampled, problem: Problem, count: int, compiled: bool | None) -> None:
         self.law, self.problem = law, problem
@@ -92,13 +92,13 @@ class SampledLaw:
         self.kernel: Callable[..., Any] | None = None
         if compiled is not False:
             try:
-                self.kernel = step_kernel(traced_step(law, problem.robot), problem.robot)
+                self.kernel = step_kernel(trace_step(law, problem.robot), problem.robot)
             except UntraceableFunctionError:
                 if compiled:
                     raise
 
     def compute(self, t: float, q: np.ndarray, qd: np.ndarray, which: np.ndarray) -> None:
-        """The torques of some trajectories from t on."""
+        """Compute the torques of some trajectories from t on."""
         n, robot = self.problem.robot.n, self.problem.robot
         with np.errstate(all="ignore"):
             if self.kernel is None:
@@ -112,7 +112,7 @@ class SampledLaw:
 
 
 class Sampler:
-    """Computes the laws of a simulation when they are due; `held` are their torques at the sample times."""
+    """Compute the laws of a simulation when they are due. `held` has their torques at the sample times."""
 
     def __init__(
         self, laws: Sequence[Sampled], problem: Problem, times: np.ndarray, count: int, compiled: bool | None
@@ -134,11 +134,11 @@ class Sampler:
         first_step: float,
         integrate: Callable[[float], None],
     ) -> None:
-        """`integrate(until)` from instant to instant, for the trajectories that are on their way."""
+        """Call `integrate(until)` from instant to instant for the trajectories that are running."""
         column = parameters[:, self.problem.columns["tau"]]  # changed in place
         periods = [part.law.dt for part in self.laws]
-        same = SAME * min(periods)
-        for (t, laws), (until, _) in itertools.pairwise(itertools.chain(due(periods, end), [(end, [])])):
+        same = INSTANT_TOLERANCE * min(periods)
+        for (t, laws), (until, _) in itertools.pairwise(itertools.chain(due_times(periods, end), [(end, [])])):
             going = (trajectories.status == RUNNING) | (trajectories.status == DONE)
             which = np.flatnonzero(going)
             q, v = self.problem.split(trajectories.y)
@@ -154,9 +154,9 @@ class Sampler:
                 integrate(until)
 
 
-def due(periods: Sequence[float], end: float) -> Iterator[tuple[float, list[int]]]:
-    """The instants before the end, in order, each with the laws that are due."""
-    same = SAME * min(periods)
+def due_times(periods: Sequence[float], end: float) -> Iterator[tuple[float, list[int]]]:
+    """The sorted instants before the end, each with the laws that are due."""
+    same = INSTANT_TOLERANCE * min(periods)
 
     def instants(law: int) -> Iterator[tuple[float, int]]:
         times = (k * periods[law] for k in itertools.count())

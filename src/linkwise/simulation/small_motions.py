@@ -1,7 +1,8 @@
-"""Motions that are small beside what the default tolerance is measured by.
+"""Motions that are small in comparison with the scales of the default tolerance.
 
-Where |y| stays below a part p of its scale, a step may be off by rtol (1 + 0.01 / p) |y|, see `Problem.tolerance`. A
-motion is small where p is `SMALL` for all of q and qd: a joint that hardly moves beside others does not make it one.
+If |y| stays below a fraction p of its scale, the error of a step may reach rtol (1 + 0.01 / p) |y|, see
+`Problem.tolerance`. A motion is small if p is below `SMALL` for all of q and qd; one joint that hardly moves does not
+make a motion small.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from ..robot import Robot
 from ..robot.scales import metre, state_scales
 
 SMALL = 1e-4
-ROUNDING = 1e-13  # what moves less from rest at zero does not move
+ROUNDING = 1e-13  # smaller motions from rest at zero are rounding errors
 
 
-def advice(robot: Robot, integrator: str, atol: Any, start: np.ndarray, *later: np.ndarray) -> str:
-    """What to say of trajectories, if one is small: q and qd (count, times, nq + n), NaN where they did not get."""
+def warning_text(robot: Robot, integrator: str, atol: Any, start: np.ndarray, *later: np.ndarray) -> str:
+    """The warning if a trajectory is small, otherwise "". States are (count, times, nq + n), NaN if not reached."""
     if integrator_of(integrator).fixed or atol is not None:
         return ""
 
@@ -33,13 +34,13 @@ def advice(robot: Robot, integrator: str, atol: Any, start: np.ndarray, *later: 
     moved = begun.copy()
     for states in later:
         middle = states.shape[1] // 2
-        for some in (states[:, middle : middle + 1], states):  # one of them tells of most trajectories
+        for some in (states[:, middle : middle + 1], states):  # one sample is enough for most trajectories
             small = moved < SMALL
             moved[small] = np.fmax(moved[small], largest(some[small]))
     if not ((moved < SMALL) & ((begun > 0.0) | (moved > ROUNDING))).any():
         return ""
     return (
-        f"a motion in which q and qd stay below {SMALL:g} rad, {SMALL * metre(robot):g} m, and these per second, is"
-        " small beside the default atol, and may be exact to few digits (expected atol=..., a hundredth of rtol times"
-        " the largest of q and qd)"
+        f"q and qd stay below {SMALL:g} rad, {SMALL * metre(robot):g} m, and these per second, which is small in"
+        " comparison with the default atol: few digits may be correct (expected atol=..., a hundredth of rtol times the"
+        " largest of q and qd)"
     )

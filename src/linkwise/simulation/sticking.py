@@ -1,13 +1,13 @@
-"""Which joints stick: modes, decided by the state alone. The equations with given modes are `dynamics.dry_friction`.
+"""Decide from the state which joints stick. The equations with given modes are `dynamics.dry_friction`.
 
-A joint that moves slides as it moves; for those at rest, with f the torques that act, bias and friction of the others
-taken off, and s the level of friction at rest, q̈ minimises
+A moving joint slides in the direction of its rate. For joints at rest q̈ minimises the function below, where f are the
+torques minus bias and friction of the moving joints, and s is the level of friction at rest:
 
     ½ q̈ᵀ I q̈ - q̈ᵀ f + Σ s_i |q̈_i|
 
-which is strictly convex: there is one solution, however many joints stop and break loose at once. q̈_i = 0 means that
-joint i sticks. It is found by exchanging modes: of all joints whose accelerations contradict them, and, should that go
-in circles, of the first of these only (as Murty, Opsearch 11, 1974, solves complementarity problems).
+It is strictly convex, so there is one solution, however many joints stop and break loose at once. q̈_i = 0 means that
+joint i sticks. The algorithm changes the modes of all joints whose accelerations contradict them; if that goes in
+circles, of the first of these only (as Murty, Opsearch 11, 1974, solves complementarity problems).
 """
 
 from __future__ import annotations
@@ -23,12 +23,14 @@ from ..dynamics.dry_friction import MARGIN, Held
 from ..robot import Friction, Robot
 
 Point = tuple[Any, ...]  # three numbers, or three for each link
-NEARNESS_TOLERANCE = 1e-4  # the error that is allowed the integral of nearness
+NEARNESS_TOLERANCE = 1e-4  # of the integral of nearness
 MAX_JOINT_ROUNDS = 20  # rounds in which all joints change their modes; after that one at a time
 ROUNDS = 200  # and as many again for each joint
 
 
-class Decided(NamedTuple):
+class ModeDecision(NamedTuple):
+    """Modes and accelerations of states."""
+
     mode: np.ndarray  # (count, n)
     qdd: np.ndarray  # (count, n)
     open: np.ndarray  # (count,): a joint for which no mode was found, or -1
@@ -36,7 +38,7 @@ class Decided(NamedTuple):
 
 @dataclass(frozen=True)
 class Sticking:
-    """Exact friction; of which joints, and the level at rest of each joint of the robot."""
+    """Exact friction: the joints that may stick, and the level of friction at rest of each joint of the robot."""
 
     friction: Friction
     joints: tuple[int, ...]
@@ -45,14 +47,14 @@ class Sticking:
 
     @staticmethod
     def of(robot: Robot, friction: Friction | None, point: Point | None = None) -> Sticking | None:
-        """None where no joint may stick."""
+        """The friction of joints that may stick; None if there are none."""
         joints = () if friction is None else friction.dry(robot)
         if not friction or not joints:
             return None
         return Sticking(friction, joints, tuple(friction.at_rest(robot).tolist()), point)
 
-    def held(self, robot: Robot, q: Any, qd: Any, applied: Any, wrench: Any, mode: Any) -> Held:
-        """Forward dynamics with these modes, for one state, over generic scalars."""
+    def constrained_dynamics(self, robot: Robot, q: Any, qd: Any, applied: Any, wrench: Any, mode: Any) -> Held:
+        """Forward dynamics with given modes, for one state of generic scalars."""
         inertia, bias = inertia_matrix(robot, q), bias_torque(robot, q, qd, wrench, point=self.point)
         drag = list(self.friction.torque(robot, qd, mode))
         return dry_friction.forward_dynamics(inertia, applied, bias, drag, mode, self.joints, self.level)
@@ -63,33 +65,38 @@ class Sticking:
     def nearness(self, qd: Any, mode: Any, held: Held) -> Any:
         return dry_friction.nearness(qd, mode, held, self.joints, self.level)
 
-    def decided(self, robot: Robot, q: np.ndarray, qd: np.ndarray, applied: np.ndarray, wrench: Any) -> Decided:
-        """The modes and accelerations of states (count, n) by themselves."""
+    def decide_modes(
+        self, robot: Robot, q: np.ndarray, qd: np.ndarray, applied: np.ndarray, wrench: Any
+    ) -> ModeDecision:
+        """Decide the modes and accelerations of states (count, n)."""
         inertia, bias = inertia_matrix(robot, q), bias_torque(robot, q, qd, wrench, point=self.point)
         may = np.isin(np.arange(robot.n), self.joints)
         mode = np.where(may, np.sign(qd), 1.0)
         qdd, left = np.empty_like(mode), np.empty(len(mode), dtype=int)
-        fixed = applied - bias - self.friction.torque(robot, qd, mode)  # of joints at rest no friction
+        fixed = applied - bias - self.friction.torque(robot, qd, mode)  # joints at rest have no friction here
         scale, level = np.abs(applied) + np.abs(bias) + self.level, np.array(self.level)
         for k in range(len(mode)):
-            qdd[k], left[k] = exchange(inertia[k], fixed[k], level, mode[k], may & (qd[k] == 0.0), scale[k])
-        return Decided(mode, qdd, left)
+            qdd[k], left[k] = exchange_modes(inertia[k], fixed[k], level, mode[k], may & (qd[k] == 0.0), scale[k])
+        return ModeDecision(mode, qdd, left)
 
     def accelerations(
         self, robot: Robot, q: np.ndarray, qd: np.ndarray, applied: np.ndarray, wrench: np.ndarray | None
     ) -> np.ndarray:
-        """Of states (..., n)."""
+        """The accelerations of states (..., n)."""
         if wrench is not None:
-            own = wrench.shape[q.ndim - 1 :]
-            wrench = np.broadcast_to(wrench, (*q.shape[:-1], *own)).reshape((-1, *own))
+            shape = wrench.shape[q.ndim - 1 :]
+            wrench = np.broadcast_to(wrench, (*q.shape[:-1], *shape)).reshape((-1, *shape))
         states = [x.reshape(-1, x.shape[-1]) for x in (q, qd, applied)]
-        return self.decided(robot, states[0], states[1], states[2], wrench).qdd.reshape(qd.shape)
+        return self.decide_modes(robot, states[0], states[1], states[2], wrench).qdd.reshape(qd.shape)
 
 
-def exchange(
+def exchange_modes(
     inertia: np.ndarray, fixed: np.ndarray, level: np.ndarray, mode: np.ndarray, resting: np.ndarray, scale: np.ndarray
 ) -> tuple[np.ndarray, int]:
-    """Accelerations of one state; the modes of joints at rest are changed in place until none contradicts them."""
+    """Change the modes of joints at rest in place until none contradicts its acceleration; return accelerations.
+
+    The second result is a joint for which no mode was found, or -1.
+    """
     wrong = np.zeros_like(resting)
     for tried in range(ROUNDS * (1 + len(mode))):
         free = mode != 0.0
@@ -98,7 +105,7 @@ def exchange(
         try:
             qdd[free] = np.linalg.solve(inertia[np.ix_(free, free)], net[free])
         except np.linalg.LinAlgError:
-            qdd[free] = np.nan  # nothing resists the motion of a joint: the integration will say so
+            qdd[free] = np.nan  # singular: the integration raises an error
         moved = inertia @ qdd
         hold = fixed - moved
         breaks = resting & ~free & (np.abs(hold) > level + 0.5 * MARGIN * (scale + np.abs(moved)))

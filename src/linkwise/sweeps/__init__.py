@@ -1,4 +1,4 @@
-"""Many simulations in chunks, kept in a folder, resumable, here or on a Dask cluster."""
+"""Many simulations in chunks, kept in a folder and resumable, in this process or on a Dask cluster."""
 
 from .samples import grid, monte_carlo
 from .sweeping import open_sweep

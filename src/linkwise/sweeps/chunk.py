@@ -1,10 +1,10 @@
-"""One chunk of a sweep, computed: rows of samples in, columns of results out. This runs in any process.
+"""Compute chunks of a sweep, in any process: rows of samples in, columns of results out.
 
-The members of a family are simulated side by side by one compiled program; each has its numbers as parameters.
+One compiled program simulates the members of a family side by side, each with its numbers as parameters.
 
-Chunks are computed in the process that asks, or on a Dask cluster; results always come back. Dask pickles tasks and
-results between its own processes. What a lost worker was computing, the scheduler gives to another one, some three
-times before it gives up on all that was waiting there.
+Chunks are computed in the process of the sweep or on a Dask cluster, which pickles tasks and results. If a worker is
+lost, the scheduler gives its tasks to another one. After about three lost workers it gives up on all tasks that waited
+there.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from ..api.functions import kinetic_energy, potential_energy
 from ..errors import SingularError
 from ..extras import import_optional
 from ..kernels.dispatch import current_mode, use_kernels
-from ..kernels.target import target_named
+from ..kernels.target import target_by_name
 from ..recording.recording import EventRecord, Recording
 from ..robot import Robot
 from ..robot.named_arrays import PerTrajectory
-from ..simulation.friction_steps import told_already
-from ..simulation.integration import Run, integrated_as
+from ..simulation.friction_steps import suppress_warnings
+from ..simulation.integration import Run, integrate_with_options
 from ..simulation.parameters import parameters_of, torque_parameters
 from ..simulation.problem import COORDINATES, Problem
-from ..simulation.recorded import STATUS_OF, event_records
+from ..simulation.recordings import STATUS_OF, event_records
 from ..simulation.simulation import simulate
-from ..simulation.small_motions import advice
+from ..simulation.small_motions import warning_text
 from ..version import __version__
 from .family import (
     Errors,
@@ -50,7 +50,7 @@ from .folder import Columns, event_columns, has_events
 from .inputs import LOADS, Job, Outcome, kept_times, most_times
 from .samples import KNOWN
 
-FAILED = "failed"  # the status of a trajectory that could not be begun
+FAILED = "failed"  # the status of a trajectory that did not begin
 EXPECTED = "expected None, 'dask://host:port', 'dask://local?workers=2' or a dask.distributed.Client"
 LOCAL = re.compile(r"dask://local(?:\?workers=(0*[1-9]\d*))?")
 ADDRESS = re.compile(r"dask://([^/?#]+:\d+)")
@@ -58,14 +58,14 @@ RETRIES = 2  # of a task that Dask itself could not run
 
 
 class TrajectoryResults(NamedTuple):
-    """The results of some trajectories: columns of a chunk; q and qd in them are those at the times t."""
+    """The results of some trajectories: columns of a chunk, with q and qd at the times t."""
 
     t: np.ndarray
     columns: dict[str, np.ndarray]
-    events: Sequence[Sequence[EventRecord]]  # none where no events are asked for
+    events: Sequence[Sequence[EventRecord]]  # empty without events
 
     def select(self, which: np.ndarray) -> TrajectoryResults:
-        """Those trajectories alone."""
+        """The results of a selection."""
         columns = {name: column[which] for name, column in self.columns.items()}
         return TrajectoryResults(self.t, columns, list(itertools.compress(self.events, which)))
 
@@ -75,19 +75,19 @@ def compute_chunk(job: Job) -> Outcome:
         if job.version != __version__:
             raise RuntimeError(f"this worker has Linkwise {__version__} (expected {job.version}, as the client has)")
         chunk = Chunk(job)
-        with told_already(), use_kernels("never"):  # else the size of a chunk would decide about the last bits
+        with suppress_warnings(), use_kernels("never"):  # the last bits must not depend on the size of a chunk
             chunk.compute()
-        return Outcome(job.index, chunk.finished(), message="; ".join(chunk.messages))
+        return Outcome(job.index, chunk.all_columns(), message="; ".join(chunk.messages))
     except Exception:
         return Outcome(job.index, error=traceback.format_exc())
 
 
 class Chunk:
-    """The results of a job while it is computed."""
+    """A job while it is computed, with its results."""
 
     def __init__(self, job: Job) -> None:
         self.inputs, self.rows, self.family_map = job.inputs, job.inputs.samples, job.family_map
-        self.kernels = "never" if current_mode() == "never" else "always"  # of simulations, whatever the chunk's size
+        self.kernels = "never" if current_mode() == "never" else "always"  # of simulations, for chunks of any size
         self.count, n, nq = len(self.rows["q0"]), job.inputs.robot.n, job.inputs.robot.nq
         self.columns: Columns = {
             "trajectory": np.arange(self.count) + job.index * job.inputs.chunk,
@@ -127,17 +127,17 @@ class Chunk:
             self.messages[message] = None
 
     def small_motions(self) -> str:
-        """What to say of motions that are small."""
+        """The warning about small motions, or ""."""
         options, columns = self.inputs.options, self.columns
         begun = columns["status"] != FAILED
         pairs = [(self.rows[name][begun, None] for name in ("q0", "qd0"))]
         pairs += [(columns[name][begun, None] for name in ("q_end", "qd_end"))]
         pairs += [(columns[name][begun] for name in ("q", "qd"))] if "q" in columns else []
         states = (np.concatenate(list(pair), axis=2) for pair in pairs)
-        return advice(self.inputs.robot, options["integrator"], options["atol"], *states)
+        return warning_text(self.inputs.robot, options["integrator"], options["atol"], *states)
 
     def compute_family(self, part: FamilyChunk, duration: float) -> None:
-        """Rows of one family and one duration: together, or those robot by robot for which that is not possible."""
+        """Simulate rows of one family and duration: together, and robot by robot those for which that fails."""
         alone = part.rows.tolist()
         if alone and part.family.symbols and self.inputs.options["compiled"] is not False:
             alone = self.compute_together(part, duration)
@@ -148,10 +148,10 @@ class Chunk:
             self.compute_robot(robot, np.array(rows), duration)
 
     def compute_together(self, part: FamilyChunk, duration: float) -> list[int]:
-        """Simulate the rows of a family by one program. Rows that are returned are to be simulated alone:
+        """Simulate the rows of a family by one program. Return the rows that are left to simulate robot by robot.
 
-        those that did not leave the start, of which their own robot can say why; and all of them where a torque
-        function, for example, cannot be compiled for symbols.
+        These are rows that did not leave the start, since a robot of numbers gives the reason; and all rows if a
+        torque function, for example, cannot be compiled for symbols.
         """
         rows, times = part.rows, self.times(duration)
         start = self.rows["q0"][rows], self.rows["qd0"][rows]
@@ -177,21 +177,21 @@ class Chunk:
             if len(rows) == 1:
                 self.errors[int(rows[0])] = str(error)
                 return
-            for k in range(len(rows)):  # it may be one state alone
+            for k in range(len(rows)):  # perhaps only one state is singular
                 self.compute_robot(robot, rows[k : k + 1], duration)
             return
         self.fill(rows, results_of(recording), duration)
 
     def times(self, duration: float) -> np.ndarray:
-        """The sample times of a simulation: those that are kept, and both ends."""
+        """The sample times of a simulation: those that are kept, the start and the end."""
         return np.union1d(kept_times(self.inputs.keep, self.inputs.options, duration), [0.0, duration])
 
     def options(self, rows: np.ndarray, times: np.ndarray) -> dict[str, Any]:
         """The options of `simulate` for some rows."""
         options = self.inputs.options
         loads = {name: self.rows[name][rows] for name in LOADS if name in self.rows}
-        own = torque_parameters(options["torque"], self.rows)
-        parameters = {name: PerTrajectory(array[rows]) for name, array in own.items()}
+        swept = torque_parameters(options["torque"], self.rows)
+        parameters = {name: PerTrajectory(array[rows]) for name, array in swept.items()}
         return {**options, **loads, "samples": times, "progress": False, "parameters": parameters}
 
     def fill(self, rows: np.ndarray, results: TrajectoryResults, duration: float) -> None:
@@ -201,9 +201,9 @@ class Chunk:
                 self.columns[name][rows] = values
             elif name in self.columns:
                 self.columns[name][rows, : len(at)] = values[:, at]
-        self.events.update(zip(rows.tolist(), results.events, strict=False))  # none where there are no events
+        self.events.update(zip(rows.tolist(), results.events, strict=False))  # empty without events
 
-    def finished(self) -> Columns:
+    def all_columns(self) -> Columns:
         """All columns, with those of errors and events."""
         rows = range(self.count)
         texts = [self.errors.get(k, "").encode("ascii", "backslashreplace").decode() for k in rows]
@@ -215,7 +215,7 @@ class Chunk:
 
 
 def results_of(recording: Recording) -> TrajectoryResults:
-    """A recording, with the last sample as its end or, where that was not reached, the last state."""
+    """The results of a recording. The end is the last sample or, if it was not reached, the last state."""
     assert recording.end is not None
     reached = np.isfinite(recording.q[:, -1]).all(axis=1)
     last: dict[str, Any] = {}
@@ -239,23 +239,26 @@ def simulate_family(
     options: Mapping[str, Any],
     like: Robot,
 ) -> TrajectoryResults:
-    """As `simulate` with the options of a sweep, each trajectory with a row of numbers; always compiled."""
+    """Simulate members of a family with the options of a sweep; always compiled.
+
+    Each trajectory has a row of `numbers`. `like` is the robot of the sweep.
+    """
     count = len(q0)
     loads = loads_of(options, count)
     problem = family_problem(family, options, loads, like)
     quasi = COORDINATES[problem.coordinates]
-    v = qd0 if quasi is None else family.evaluated(quasi.velocity, numbers, q=q0[:, None], qd=qd0[:, None])[:, 0]
+    v = qd0 if quasi is None else family.evaluate_members(quasi.velocity, numbers, q=q0[:, None], qd=qd0[:, None])[:, 0]
     start = np.concatenate([problem.normalized(q0), v, np.zeros((count, problem.size - problem.rest))], axis=1)
     parameters = np.concatenate([*(load.reshape(count, -1) for load in loads.values()), numbers], axis=1)
-    run = integrated_as(problem, options, duration, start, parameters)
+    run = integrate_with_options(problem, options, duration, start, parameters)
     now = run.trajectories
-    y = np.concatenate([run.out, now.y[:, None]], axis=1)  # the end, wherever it is, comes last
+    y = np.concatenate([run.out, now.y[:, None]], axis=1)  # the end comes last
     reached = np.isfinite(run.out[:, -1]).all(axis=1)
     y[reached, -1] = run.out[reached, -1]
     q, v = problem.split(y)
     q = problem.normalized(q)
-    qd = v if quasi is None else family.evaluated(quasi.joint_rates, numbers, q=q, velocity=v)
-    kept = family.evaluated(energy, numbers, q=q[:, [0, -1]], qd=qd[:, [0, -1]])
+    qd = v if quasi is None else family.evaluate_members(quasi.joint_rates, numbers, q=q, velocity=v)
+    kept = family.evaluate_members(energy, numbers, q=q[:, [0, -1]], qd=qd[:, [0, -1]])
     if problem.has_energy_balance:
         work, heat = (y[:, [0, -1], problem.rest + k] for k in range(2))
         kept = kept - (work - heat)
@@ -276,7 +279,7 @@ def simulate_family(
 def family_events(
     family: Family, problem: Problem, run: Run, numbers: np.ndarray
 ) -> tuple[tuple[EventRecord, ...], ...]:
-    """The events of each trajectory; the rates of quasi-velocities are those of its own robot."""
+    """The events of each trajectory. Rates are computed from quasi-velocities with the numbers of its robot."""
     if not problem.events:
         return ()
     quasi, events = COORDINATES[problem.coordinates], []
@@ -284,7 +287,7 @@ def family_events(
         records = event_records(replace(problem, coordinates="joint"), run.trajectories, k)
         if quasi is not None and records:
             q, v = (np.array([getattr(record, name) for record in records])[None] for name in ("q", "qd"))
-            rates = family.evaluated(quasi.joint_rates, numbers[[k]], q=q, velocity=v)[0]
+            rates = family.evaluate_members(quasi.joint_rates, numbers[[k]], q=q, velocity=v)[0]
             records = tuple(record._replace(qd=qd) for record, qd in zip(records, rates, strict=True))
         events.append(records)
     return tuple(events)
@@ -295,18 +298,18 @@ def energy(robot: Robot, q: Any, qd: Any) -> Any:
 
 
 def outcomes(engine: Any, jobs: Iterator[Job]) -> Generator[Outcome, None, None]:
-    """The results of the jobs by a checked engine, in the order in which they end."""
+    """The results of the jobs in the order in which they end; `engine` comes from `check_engine`."""
     if engine is None:
         yield from map(compute_chunk, jobs)
         return
     suspects: list[Job] = []  # during which Dask lost workers again: one by one, since the cause may have been another
-    with cluster(engine) as client:
-        yield from tasks(client, jobs, suspects)
+    with open_client(engine) as client:
+        yield from run_tasks(client, jobs, suspects)
         for job in suspects:
-            yield from tasks(client, iter([job]), None)
+            yield from run_tasks(client, iter([job]), None)
 
 
-def checked_engine(engine: Any) -> Any:
+def check_engine(engine: Any) -> Any:
     """None, a client, the address of a scheduler, or a number of processes of this machine."""
     if engine is None:
         return None
@@ -329,8 +332,8 @@ def checked_engine(engine: Any) -> Any:
 
 
 @contextmanager
-def cluster(engine: Any) -> Iterator[Any]:
-    """A client of a checked engine; a client or cluster that is started here is closed at the end."""
+def open_client(engine: Any) -> Iterator[Any]:
+    """A client of an engine from `check_engine`; a client or cluster that is started here is closed at the end."""
     distributed = import_optional("distributed")
     if isinstance(engine, distributed.Client):
         yield engine
@@ -342,8 +345,8 @@ def cluster(engine: Any) -> Iterator[Any]:
         yield stack.enter_context(distributed.Client(engine, set_as_default=False))
 
 
-def tasks(client: Any, jobs: Iterator[Job], suspects: list[Job] | None) -> Generator[Outcome, None, None]:
-    """A task for each job, never many more than there are threads, so that results do not pile up."""
+def run_tasks(client: Any, jobs: Iterator[Job], suspects: list[Job] | None) -> Generator[Outcome, None, None]:
+    """Run a task for each job. Few more tasks than threads wait, so that results do not pile up."""
     from distributed import KilledWorker, as_completed
 
     run, waiting = os.urandom(8).hex(), as_completed(loop=client.loop)
@@ -355,7 +358,7 @@ def tasks(client: Any, jobs: Iterator[Job], suspects: list[Job] | None) -> Gener
             if job is None:
                 return
             options = job.inputs.options
-            if options["threads"] is None and target_named(options["target"]).has_threads:
+            if options["threads"] is None and target_by_name(options["target"]).has_threads:
                 # Dask runs a task on each thread of its workers
                 job = replace(job, inputs=replace(job.inputs, options={**options, "threads": 1}))
             future = client.submit(
@@ -370,7 +373,7 @@ def tasks(client: Any, jobs: Iterator[Job], suspects: list[Job] | None) -> Gener
             job = job_of[future]
             try:
                 outcome = future.result()
-            except Exception as error:  # a worker without Linkwise, a task that killed several, a cluster that is gone
+            except Exception as error:  # no Linkwise on a worker, a task that killed several workers, a lost cluster
                 outcome = None
                 if suspects is None or not isinstance(error, KilledWorker):
                     outcome = Outcome(job.index, error=traceback.format_exc())

@@ -1,11 +1,12 @@
 """Families: robots of one structure. Their joints, parents and names are the same, some of their numbers differ.
 
-One robot of symbols stands for all of them: a symbol wherever members differ, the number wherever they do not, so that
-zeros and ones still simplify. The symbols are what algorithms read of a link: rotations and inertias as the table made
-them, not the table's own angles and lengths. Base parameters too: each member was regrouped before, in numbers. So one
-program, of which the symbols are inputs, is that of every member.
+One robot of symbols stands for all members: it has a symbol where members differ and a number where they agree, so
+that zeros and ones still simplify. The symbols stand for what algorithms read of a link, rotations and inertias, not
+for the angles and lengths of the table. Base parameters are included: each member was regrouped before, in
+numbers. So one program with the symbols as inputs serves every member.
 
-The robots of a chunk's rows are found by family: all of one, where their tables tell, or each made and put to its own.
+If the samples are entries of tables, all rows of a chunk are of one known family. Otherwise the robot of each row is
+made, and robots are sorted into families.
 """
 
 from __future__ import annotations
@@ -26,48 +27,48 @@ from ..robot import Friction, Robot, before_regrouping
 from ..robot.entries import TENSOR, TURNS
 from ..robot.layout import zero_quaternion_message
 from ..robot.tables import DRIVE
-from ..simulation.parameters import checked_parameters
+from ..simulation.parameters import check_parameters
 from ..simulation.problem import Problem
-from ..simulation.sampling import parted
+from ..simulation.sampling import split_sampled_laws
 from ..tracing import trace
 from ..tracing.loop_tracing import Column, Columns
-from .samples import STATE, Samples, table_entries, varied
+from .samples import STATE, Samples, replace_entries, table_entries
 
 Entries = Mapping[str, np.ndarray]  # of tables, by name
 Entry = float | Column  # a number that all members share, or a column
 Vary = Callable[[Robot, Mapping[str, Any]], Robot]
-Errors = dict[int, str]  # what is wrong with a row
+Errors = dict[int, str]  # messages by row
 
 
 class Structure(NamedTuple):
-    """What makes robots members of one family."""
+    """What the robots of one family have in common."""
 
     robot: Robot  # regrouped, of zeros
-    table: Any  # of zeros too; robots are equal without it
+    table: Any  # of zeros; equality of robots ignores tables
     convention: str
 
 
 @dataclass(frozen=True)
 class Family:
-    """What the members have in common, and where each has a number of its own."""
+    """The common structure of the members, and the places in which their numbers differ."""
 
     structure: Structure
-    entries: tuple[Entry, ...]  # in the order in which `Robot.mapped` meets the numbers
+    entries: tuple[Entry, ...]  # in the order of `Robot.mapped`
 
     @cached_property
     def symbols(self) -> tuple[str, ...]:
-        """As many as there are different columns of numbers."""
+        """The names of the symbols, one for each different column of numbers."""
         count = 1 + max((entry[0] for entry in self.entries if isinstance(entry, tuple)), default=-1)
         return tuple(f"number_{k:05d}" for k in range(count))
 
     @property
     def robot(self) -> Robot:
-        """The robot of symbols; the same one for equal families, so that its code is found again."""
+        """The robot of symbols. Equal families share it, and so its code."""
         return robot_of(self)
 
-    def evaluated(self, function: Callable[..., Any], numbers: np.ndarray, **arrays: np.ndarray) -> np.ndarray:
-        """function(robot, ...) of each member, whose numbers are a row; arrays are (members, samples, n)."""
-        program = traced(function, self)
+    def evaluate_members(self, function: Callable[..., Any], numbers: np.ndarray, **arrays: np.ndarray) -> np.ndarray:
+        """Evaluate function(robot, ...) for members with these rows of numbers; arrays are (members, samples, n)."""
+        program = trace_for_family(function, self)
         columns = {name: column[:, None] for name, column in zip(self.symbols, numbers.T, strict=True)}
         values = {**arrays, **columns}
         with np.errstate(all="ignore"):
@@ -83,12 +84,12 @@ def robot_of(family: Family) -> Robot:
 
 
 @lru_cache(maxsize=64)
-def traced(function: Callable[..., Any], family: Family) -> Program:
+def trace_for_family(function: Callable[..., Any], family: Family) -> Program:
     return trace(function, family.robot)
 
 
 def family_problem(family: Family, options: Mapping[str, Any], loads: Mapping[str, np.ndarray], like: Robot) -> Problem:
-    """`like` is the robot of the sweep."""
+    """The problem of a family; `like` is the robot of the sweep."""
     torque = options["torque"]
     return Problem(
         family.robot,
@@ -107,20 +108,20 @@ def family_problem(family: Family, options: Mapping[str, Any], loads: Mapping[st
 
 
 def loads_of(options: Mapping[str, Any], count: int) -> dict[str, np.ndarray]:
-    """What acts on each trajectory, and the parameters of the torque function, in the order of `Problem.loads`."""
-    torque = parted(options["torque"])[0]
+    """Torques, wrenches and parameters of each trajectory, in the order of `Problem.loads`."""
+    torque = split_sampled_laws(options["torque"])[0]
     constant = {"tau": None if callable(torque) else torque, "wrench": options["wrench"]}
     loads = {name: spread(load, count) for name, load in constant.items() if load is not None}
-    return {**loads, **checked_parameters(torque, options.get("parameters"), (count,))}
+    return {**loads, **check_parameters(torque, options.get("parameters"), (count,))}
 
 
 def plain_tuple(x: Any) -> Any:
-    """A number as a float, a row of them as a tuple."""
+    """A number as a float, a row of numbers as a tuple."""
     return tuple(map(float, x)) if np.ndim(x) else float(x)
 
 
 def spread(load: Any, count: int) -> np.ndarray:
-    """A load for each trajectory, from such, or from one for all."""
+    """A load for each trajectory, from one load for all or from an array of loads."""
     array = np.asarray(load, dtype=float)
     return np.broadcast_to(array, (count, *(array.shape if array.ndim == 1 else array.shape[1:])))
 
@@ -134,7 +135,7 @@ class FamilyMembers(NamedTuple):
 
 
 def families(robots: Iterable[Robot]) -> list[FamilyMembers]:
-    """The robots by family, in the order in which these appear."""
+    """Sort robots into families, in order of appearance."""
     groups: dict[Structure, list[tuple[int, list[float]]]] = {}
     for k, robot in enumerate(robots):
         structure, numbers = structure_of(robot)
@@ -142,13 +143,13 @@ def families(robots: Iterable[Robot]) -> list[FamilyMembers]:
     members = []
     for structure, rows in groups.items():
         table = np.array([row for _, row in rows])
-        entries, columns = differing(table)
+        entries, columns = differing_columns(table)
         members.append(FamilyMembers(Family(structure, entries), [k for k, _ in rows], table[:, columns]))
     return members
 
 
 def structure_of(robot: Robot) -> tuple[Structure, list[Any]]:
-    """The structure of a robot, and all its numbers, or the nodes that it has in place of them."""
+    """The structure of a robot, and its numbers or the nodes in their place."""
     numbers: list[Any] = []
 
     def record(x: Any) -> float:
@@ -159,8 +160,8 @@ def structure_of(robot: Robot) -> tuple[Structure, list[Any]]:
     return Structure(bare, bare.table, bare.convention), numbers
 
 
-def differing(rows: np.ndarray) -> tuple[tuple[Entry, ...], list[int]]:
-    """What each column is, and the indices of the columns that differ from row to row and from each other."""
+def differing_columns(rows: np.ndarray) -> tuple[tuple[Entry, ...], list[int]]:
+    """The entry of each column, and the indices of the different columns whose rows differ."""
     columns = Columns()
     entries: list[Entry] = []
     kept: list[int] = []
@@ -176,7 +177,7 @@ def differing(rows: np.ndarray) -> tuple[tuple[Entry, ...], list[int]]:
 
 @dataclass(frozen=True, eq=False)
 class FamilyMap:
-    """The family of all robots that differ in some entries of their tables, and the numbers of members from these.
+    """The family of the robots that differ in some entries of their tables, and a program for members' numbers.
 
     It is pickled as the arguments of `family_map`.
     """
@@ -197,7 +198,7 @@ class FamilyMap:
 
 
 def family_map(robot: Robot, row: Entries, varying: Entries) -> FamilyMap:
-    """Robots like `robot`, with the entries of one row; `varying` says which numbers of these differ between robots."""
+    """The map for robots like `robot` with the entries of one row; `varying` masks the numbers that differ."""
     tape, entries = Graph(), {}
     ports = [Port(name, (which.size,)) for name, which in varying.items()]
     for name, which in varying.items():
@@ -205,7 +206,7 @@ def family_map(robot: Robot, row: Entries, varying: Entries) -> FamilyMap:
         for position, index in enumerate(np.ndindex(which.shape)):
             if which[index]:
                 entries[name][index] = tape.input(name, position)
-    structure, numbers = structure_of(varied(robot, entries))
+    structure, numbers = structure_of(replace_entries(robot, entries))
     columns = Columns()
     kept: list[Node] = []
     parts: list[Entry] = []
@@ -221,12 +222,12 @@ def family_map(robot: Robot, row: Entries, varying: Entries) -> FamilyMap:
 
 
 class FamilyChunk(NamedTuple):
-    """Rows of a chunk whose robots are of one family, and the numbers of each (rows, symbols)."""
+    """Rows of a chunk with robots of one family, and their numbers (rows, symbols)."""
 
     family: Family
     rows: np.ndarray
     numbers: np.ndarray
-    robot: Callable[[int], Robot]  # that of a row
+    robot: Callable[[int], Robot]  # by row
 
     def part(self, which: np.ndarray) -> FamilyChunk:
         """Some of the rows."""
@@ -234,7 +235,7 @@ class FamilyChunk(NamedTuple):
 
 
 class Row(UserDict[str, Any]):
-    """A row of samples that records which of them are read."""
+    """A row of samples that records which names are read."""
 
     def __init__(self, numbers: Mapping[str, Any], read: set[str]) -> None:
         super().__init__(numbers)
@@ -246,7 +247,7 @@ class Row(UserDict[str, Any]):
 
 
 def check_motion(robot: Robot, rows: Samples, vary: Vary | None, errors: Errors) -> None:
-    """Add to the errors the rows whose state, loads, parameters or duration cannot be simulated."""
+    """Add an error for each row whose state, loads, parameters or duration cannot be simulated."""
     motion = {*STATE, "wrench", "duration"} if vary else set(rows) - set(table_entries(rows, robot))
     for name in (name for name in rows if name in motion):
         flat = rows[name].reshape(len(rows[name]), -1)
@@ -260,13 +261,13 @@ def check_motion(robot: Robot, rows: Samples, vary: Vary | None, errors: Errors)
 
 
 def chunk_of_table(rows: Samples, family_map: FamilyMap, errors: Errors) -> FamilyChunk:
-    """All rows but those with errors; the numbers of their robots without the robots, which are made when asked for."""
+    """All rows without errors, with the numbers of their robots. A robot itself is made when it is asked for."""
     entries = {name: rows[name] for name in family_map.varying}
 
     def robot(k: int) -> Robot:
-        return varied(family_map.robot, {name: array[k] for name, array in entries.items()})
+        return replace_entries(family_map.robot, {name: array[k] for name, array in entries.items()})
 
-    for k in np.flatnonzero(perhaps_invalid(entries)).tolist():
+    for k in np.flatnonzero(possibly_invalid(entries)).tolist():
         try:
             robot(k)
         except RobotError as error:
@@ -276,8 +277,8 @@ def chunk_of_table(rows: Samples, family_map: FamilyMap, errors: Errors) -> Fami
     return FamilyChunk(family_map.family, good, numbers, robot)
 
 
-def perhaps_invalid(rows: Samples) -> np.ndarray:
-    """The rows of which no robot can be made, and perhaps some more."""
+def possibly_invalid(rows: Samples) -> np.ndarray:
+    """The rows that may not give a robot: all that do not, and perhaps others."""
     invalid = np.zeros(len(next(iter(rows.values()))), dtype=bool)
     for name, array in rows.items():
         key, flat = name.rpartition(".")[2], array.reshape(len(array), -1)
@@ -298,7 +299,10 @@ def perhaps_invalid(rows: Samples) -> np.ndarray:
 def chunks_of_robots(
     robot: Robot, rows: Samples, vary: Vary | None, errors: Errors, read: set[str]
 ) -> list[FamilyChunk]:
-    """The robot of each row without an error, then their families. `read`: names of samples that `vary` looked at."""
+    """Make the robot of each row without an error, and sort them into families.
+
+    `read` collects the names of samples that `vary` reads.
+    """
     names = table_entries(rows, robot)
     robots: dict[bytes, Robot] = {}
     groups: dict[Robot, list[int]] = {}
@@ -309,8 +313,8 @@ def chunks_of_robots(
         key = b"".join(row[name].tobytes() for name in names)
         try:
             if key not in robots:
-                robots[key] = varied(robot, {name: row[name] for name in names}) if names else robot
-            member = robots[key] if vary is None else checked_robot(vary(robots[key], Row(row, read)), robot)
+                robots[key] = replace_entries(robot, {name: row[name] for name in names}) if names else robot
+            member = robots[key] if vary is None else check_robot(vary(robots[key], Row(row, read)), robot)
         except RobotError as error:
             errors[k] = str(error)
             continue
@@ -325,8 +329,14 @@ def chunks_of_robots(
     return chunks
 
 
-def checked_robot(made: Any, robot: Robot) -> Robot:
-    if not isinstance(made, Robot) or made.n != robot.n or made.quaternions != robot.quaternions or made.symbolic:
-        kinds = ", its orientations where they were" if robot.quaternions else ""
-        raise TypeError(f"vary gave {made!r} (expected a Robot of numbers with {robot.n} joints{kinds})")
-    return made
+def check_robot(member: Any, robot: Robot) -> Robot:
+    """The result of `vary`; raise a TypeError unless it is a robot of numbers with the joints of `robot`."""
+    if (
+        not isinstance(member, Robot)
+        or member.n != robot.n
+        or member.quaternions != robot.quaternions
+        or member.symbolic
+    ):
+        kinds = ", quaternions in the same places" if robot.quaternions else ""
+        raise TypeError(f"vary returned {member!r} (expected a Robot of numbers with {robot.n} joints{kinds})")
+    return member

@@ -1,21 +1,21 @@
-"""The folder of a sweep: its plan, its samples and a file for each finished chunk, and when these are valid.
+"""The folder of a sweep: its plan, its samples and a file for each finished chunk.
 
-    _samples-01234567….npz   the samples, named by their hashes, which are in the plan
+    _samples-01234567….npz   the samples, named by their hashes in the plan
     _sweep.json              the plan; with it, the folder is a sweep
     chunk-00000.parquet      results, or .npz where the plan says so
     _chunk-00003.failed.txt  why a chunk failed
 
-The samples are written first, then the plan, then the chunks: who sees a plan sees its samples. A plan is never
-replaced: of two processes that begin a sweep in one folder, the first one's plan stays, and the other compares its own.
+The samples are written first, then the plan, then the chunks, so that a plan always has its samples. A plan is never
+replaced: if two processes begin a sweep in one folder, the first plan stays, and the other process compares its plan.
 
-Readers of folders of Parquet files leave out names that begin with _: for them the folder is a table. Files
-are replaced as a whole, never changed. A chunk carries the hash of its plan, its number and the hash of its content,
-and counts as finished only if all three are right. Nothing here is ever unpickled.
+Readers of folders of Parquet files skip names that begin with _: for them the folder is a table. Files are replaced
+atomically, never changed. A chunk has the hash of its plan, its number and the hash of its content. It is finished only
+if all three are right. Nothing here is ever unpickled.
 
-Events of many trajectories are flat columns of a chunk, a row for each name, in the order of trajectory and time:
+The events of many trajectories are flat columns of a chunk, a row for each name, sorted by trajectory and time:
 
-    events                                   how many each trajectory has; two at the same time count as two
-    event_t, event_name, event_q, event_qd   all of them, one after another; in Parquet lists, one for each trajectory
+    events                                   the number of each trajectory; two at the same time count as two
+    event_t, event_name, event_q, event_qd   all events, concatenated; in Parquet a list for each trajectory
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def has_parquet() -> bool:
 
 
 def chunk_kind(files: str | None, before: Mapping[str, Any] | None) -> str:
-    """The kind of the chunks' files: as asked for, as before, as possible."""
+    """The kind of the chunks' files: the given one, that of the folder, or "parquet" if pyarrow is installed."""
     if files is None:
         return str(before["files"]) if before else KINDS[not has_parquet()]
     one_of(files, KINDS, "files")
@@ -76,7 +76,7 @@ def chunk_kind(files: str | None, before: Mapping[str, Any] | None) -> str:
 
 
 def check_kind(kind: str, path: Path) -> None:
-    """An ImportError where files of this kind can be neither written nor read."""
+    """Raise an ImportError if files of this kind can be neither written nor read."""
     if kind == "parquet":
         try:
             import_optional("pyarrow")
@@ -96,7 +96,7 @@ def samples_name(plan: Mapping[str, Any]) -> str:
 
 
 def place_once(temporary: Path, path: Path) -> None:
-    """Give a file its name, unless another has it. On disks without hard links another may take it at that moment."""
+    """Give a file its name unless the name is taken. Without hard links another process may win between the two."""
     try:
         os.link(temporary, path)
     except FileExistsError:
@@ -107,12 +107,14 @@ def place_once(temporary: Path, path: Path) -> None:
 
 
 class Folder:
+    """The files of a sweep."""
+
     def __init__(self, path: str | os.PathLike[str], kind: str = "npz") -> None:
-        self.path, self.kind = Path(path).absolute(), kind  # the process may change its folder
-        self.verified: dict[int, tuple[int, int]] = {}  # chunks that are valid, with their time and size
+        self.path, self.kind = Path(path).absolute(), kind  # the working directory may change
+        self.verified: dict[int, tuple[int, int]] = {}  # valid chunks, with their time and size
 
     def plan(self) -> dict[str, Any] | None:
-        """The plan, if there is one."""
+        """The plan; None if there is none."""
         try:
             text = (self.path / PLAN).read_text(encoding="utf-8")
         except FileNotFoundError:
@@ -139,17 +141,17 @@ class Folder:
         """Raise an error if the folder no longer holds the sweep of this plan."""
         standing = self.plan()
         if standing is None:
-            raise FileNotFoundError(f"{self.path}: the sweep is not there any more")
+            raise FileNotFoundError(f"{self.path}: the sweep was removed")
         if standing["sha256"] != plan["sha256"]:
             raise ValueError(f"{self.path}: holds another sweep now, which lw.sweeps.open_sweep opens")
 
     def begin(self, plan: Mapping[str, Any], samples: Columns) -> dict[str, Any]:
-        """Make a sweep of a folder in which there is nothing else. Its plan: this one, or that of a faster process."""
+        """Begin a sweep in an empty folder; return its plan: this one, or that of a faster process."""
         check_kind(plan["files"], self.path)
         self.path.mkdir(parents=True, exist_ok=True)
         names = sorted(path.name for path in self.path.iterdir())
         others = [name for name in names if not (TEMPORARY.fullmatch(name) or SAMPLES.fullmatch(name))]
-        if others and not (self.path / PLAN).exists():  # looked for last: it is there before any chunk
+        if others and not (self.path / PLAN).exists():  # checked last: the plan is written before any chunk
             raise ValueError(f"{self.path}: holds {others[0]!r} and no sweep (expected a new or an empty folder)")
         self.store_samples(plan, samples)
         self.write(PLAN, (json.dumps(plan, indent=1) + "\n").encode(), place_once)
@@ -160,10 +162,10 @@ class Folder:
         return standing
 
     def clear_abandoned(self, plan: Mapping[str, Any]) -> None:
-        """Remove temporary files, which a process that still writes one writes again, and samples of other sweeps."""
+        """Remove temporary files and samples of other sweeps; a process that is writing one writes it again."""
         for path in self.path.iterdir():
             if TEMPORARY.fullmatch(path.name) or (SAMPLES.fullmatch(path.name) and path.name != samples_name(plan)):
-                with suppress(PermissionError):  # another user's
+                with suppress(PermissionError):  # of another user
                     path.unlink(missing_ok=True)
 
     def write(self, name: str, content: bytes, place: Callable[[Path, Path], None] | None = None) -> os.stat_result:
@@ -179,12 +181,12 @@ class Folder:
                     raise
 
     def store_samples(self, plan: Mapping[str, Any], samples: Columns) -> None:
-        self.write(samples_name(plan), encoded("npz", samples, {}))
+        self.write(samples_name(plan), encode("npz", samples, {}))
 
     def samples(self, plan: Mapping[str, Any]) -> Columns:
-        """The samples of the plan; a ValueError says why the file does not hold them."""
+        """The samples of the plan; raise a ValueError if the file is missing or damaged."""
         try:
-            samples = decoded("npz", (self.path / samples_name(plan)).read_bytes())[0]
+            samples = decode("npz", (self.path / samples_name(plan)).read_bytes())[0]
         except FileNotFoundError:
             raise ValueError("is missing") from None
         except ValueError as problem:
@@ -199,16 +201,16 @@ class Folder:
 
     def store(self, index: int, plan: str, columns: Columns) -> None:
         metadata = {"plan": plan, "chunk": str(index), "sha256": digest(columns, plan, index)}
-        status = self.write(self.chunk(index).name, encoded(self.kind, columns, metadata))
+        status = self.write(self.chunk(index).name, encode(self.kind, columns, metadata))
         self.verified[index] = status.st_mtime_ns, status.st_size
         self._failure(index).unlink(missing_ok=True)
 
     def load(self, index: int, plan: str) -> Columns:
-        """The columns of a chunk; FileNotFoundError where there is none, ValueError where it is not valid."""
+        """The columns of a chunk; raise FileNotFoundError if there is none, ValueError if it is not valid."""
         path = self.chunk(index)
         status, content = path.stat(), path.read_bytes()
         try:
-            columns, metadata = decoded(self.kind, content)
+            columns, metadata = decode(self.kind, content)
         except ValueError as problem:
             raise ValueError(f"it cannot be read: {problem}") from None
         if (metadata.get("plan"), metadata.get("chunk")) != (plan, str(index)):
@@ -219,7 +221,10 @@ class Folder:
         return columns
 
     def defect(self, index: int, plan: str) -> str | None:
-        """Why a chunk is not finished: "" if there is none; None if it is. A file is read once, and when it changes."""
+        """None if a chunk is finished, "" if there is none, or what is wrong with it.
+
+        A file is read once, and again when it changes.
+        """
         try:
             status = self.chunk(index).stat()
             if self.verified.get(index) != (status.st_mtime_ns, status.st_size):
@@ -244,7 +249,7 @@ class Folder:
 
 
 def digest(columns: Mapping[str, np.ndarray], *more: Any) -> str:
-    """A hash of names, types, shapes and numbers; `more` is hashed with them."""
+    """The hash of names, types, shapes, numbers and `more`."""
     total = hashlib.sha256(repr(more).encode())
     for name, array in columns.items():
         text = array.dtype.kind == "U"
@@ -253,8 +258,8 @@ def digest(columns: Mapping[str, np.ndarray], *more: Any) -> str:
     return total.hexdigest()
 
 
-def encoded(kind: str, columns: Columns, metadata: Mapping[str, str]) -> bytes:
-    """The content of a file with these columns: "npz" or "parquet"."""
+def encode(kind: str, columns: Columns, metadata: Mapping[str, str]) -> bytes:
+    """Encode columns as the content of a file, "npz" or "parquet"."""
     buffer = io.BytesIO()
     if kind == "parquet":
         lengths = {name: columns[COUNT] for name in FLAT if name in columns}
@@ -266,8 +271,8 @@ def encoded(kind: str, columns: Columns, metadata: Mapping[str, str]) -> bytes:
     return buffer.getvalue()
 
 
-def decoded(kind: str, content: bytes) -> tuple[Columns, dict[str, str]]:
-    """The columns and the metadata of a file; a ValueError where it is not one of these."""
+def decode(kind: str, content: bytes) -> tuple[Columns, dict[str, str]]:
+    """Decode the columns and metadata of a file; raise a ValueError if it is of another kind."""
     if kind == "parquet":
         columns, metadata = read_parquet(content)
         return columns, {key.removeprefix(PREFIX): text for key, text in metadata.items() if key.startswith(PREFIX)}
@@ -297,7 +302,7 @@ def event_columns(events: Sequence[Sequence[EventRecord]], nq: int, n: int) -> d
 
 
 def event_table(columns: Mapping[str, np.ndarray], nq: int, n: int) -> dict[str, np.ndarray]:
-    """trajectory, t, name, q and qd of all events."""
+    """All events as columns: trajectory, t, name, q and qd."""
     if COUNT not in columns:
         columns = {"trajectory": np.zeros(0, dtype=np.int64), **event_columns([], nq, n)}
     trajectory = np.repeat(columns["trajectory"], columns[COUNT])
@@ -305,7 +310,7 @@ def event_table(columns: Mapping[str, np.ndarray], nq: int, n: int) -> dict[str,
 
 
 def event_records(table: Mapping[str, np.ndarray]) -> tuple[EventRecord, ...]:
-    """The events of one trajectory; names at the same time are one record."""
+    """The events of one trajectory. Names at the same time are one record."""
     rows = zip(*(table[name] for name in ("t", "name", "q", "qd")), strict=True)
     records = []
     for t, group in groupby(rows, key=lambda row: float(row[0])):

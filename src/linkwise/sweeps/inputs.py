@@ -1,11 +1,10 @@
-"""The arguments of `sweep`, checked before anything is written, and what follows from them: once for all, and as jobs.
+"""Check the arguments of a sweep before anything is written, and make its jobs.
 
-A job is all that is needed to compute a chunk, in this process or another.
+A job has all that is needed to compute a chunk, in this process or another.
 
-Samples without effect: numbers of the robot that its motion does not depend on, checked before a sweep begins.
-
-The right-hand side and the events are traced with a symbol for each number that the samples give, and evaluated at some
-states, each number once as in the first row and once as in another. What changes nothing is without effect.
+Samples without effect are numbers on which the motion does not depend. They are looked for before a sweep begins: the
+right-hand side and the events are traced with a symbol for each number of the samples, and evaluated at some states,
+with each number as in the first row and as in another row. A number that changes nothing has no effect.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import RobotError, SingularError, UntraceableFunctionError, is_integer, near_miss, one_of
+from ..errors import RobotError, SingularError, UntraceableFunctionError, is_integer, one_of
 from ..graph import evaluate
 from ..graph.derivative import CHOICES
 from ..lazy import cached_property
@@ -26,26 +25,34 @@ from ..robot.configurations import neutral
 from ..robot.named_arrays import PerTrajectory
 from ..robot.symbols import refuse_symbols
 from ..simulation.parameters import PREFIX, parameters_of, torque_parameters
-from ..simulation.prepared import checked, sample_times
+from ..simulation.preparation import check_positive, refuse_others, sample_times
 from ..simulation.problem import program_of
 from ..simulation.simulation import arguments, simulate
 from ..version import __version__
 from .family import FamilyMap, Vary, chunks_of_robots, family_map, family_problem, loads_of
 from .folder import Columns, warn
-from .samples import KNOWN, Samples, checked_samples, table_entries
+from .samples import KNOWN, Samples, check_samples, table_entries
 
-OF_A_CALL = ("robot", "q0", "qd0", "duration", "progress", "parameters")  # arguments of `simulate` that are no options
+NOT_OPTIONS = (
+    "robot",
+    "q0",
+    "qd0",
+    "duration",
+    "progress",
+    "parameters",
+)  # arguments of `simulate` that are no options
+SWEEP_ARGUMENTS = ("robot", "rows", "folder", "duration", "engine", "chunk", "keep", "vary", "files", "progress")
 LOADS = ("torque", "wrench")
 KEEP = ("samples", "ends")
-ROWS = 5  # whose robots stand for all of them
+ROWS = 5  # whose robots are compared for all of them
 FRICTION = {"viscous_friction": "viscous", "coulomb_friction": "coulomb"}
-STATES = 5  # at which a number may show its effect
+STATES = 5  # at which effects are looked for
 ROUNDING = 1e-10
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """All that a sweep is made of."""
+    """The checked arguments of a sweep."""
 
     robot: Robot
     samples: Samples
@@ -62,23 +69,23 @@ class Inputs:
 
     @cached_property
     def varying(self) -> Samples:
-        """Of each entry of the table, which of its numbers are not the same in all rows; {} if all are."""
+        """For each entry of the table, the mask of numbers that differ between rows; {} if none does."""
         masks = {name: (self.samples[name] != self.samples[name][0]).any(axis=0) for name in self.entries}
         return masks if any(mask.any() for mask in masks.values()) else {}
 
     @cached_property
     def family_map(self) -> FamilyMap | None:
-        """The family of all robots, where it is known by their tables."""
+        """The family of all robots, if their tables determine it."""
         if self.vary is not None or not self.varying:
             return None
         try:
             return family_map(self.robot, {name: self.samples[name][0] for name in self.varying}, self.varying)
-        except (TypeError, RobotError):  # a rotation or an axis is never of symbols; what is wrong, each row says
+        except (TypeError, RobotError):  # rotations and axes cannot be symbols; errors are those of rows
             return None
 
     @cached_property
     def some_robots(self) -> dict[str, Robot | None]:
-        """The robots of some rows where their family is not known; None where none can be made."""
+        """The robots of some rows if their family is not known; None for rows that give no robot."""
         if self.family_map is not None or (self.vary is None and not self.varying):
             return {}
         rows = sorted({int(k) for k in np.linspace(0, len(self.samples["q0"]) - 1, ROWS)})
@@ -94,22 +101,22 @@ class Inputs:
 
     @cached_property
     def robot_of_table(self) -> Robot:
-        """What the robot's table alone gives."""
+        """The robot made from its table alone."""
         return from_table(self.robot.rows, self.robot.convention, self.robot.gravity, self.robot.name)
 
     @cached_property
     def first_parameters(self) -> Samples:
-        """The parameters of the torque function in the first row; 0 where they are not finite."""
+        """The parameters of the torque function in the first row, with 0 for numbers that are not finite."""
         swept = torque_parameters(self.options["torque"], self.samples)
         return {name: np.where(np.isfinite(array[0]), array[0], 0.0) for name, array in swept.items()}
 
 
-def usual_options() -> dict[str, Any]:
-    """The options of `simulate` and their defaults."""
-    return {name: default for name, default in arguments().items() if name not in OF_A_CALL}
+def default_options() -> dict[str, Any]:
+    """The options of `simulate` with their defaults."""
+    return {name: default for name, default in arguments().items() if name not in NOT_OPTIONS}
 
 
-def checked_inputs(
+def check_inputs(
     robot: Robot, samples: Mapping[str, Any], duration: Any, chunk: Any, keep: str, vary: Vary | None, options: Any
 ) -> Inputs:
     require_robot(robot)
@@ -120,35 +127,33 @@ def checked_inputs(
         raise ValueError(f"chunk is {chunk!r} (expected a whole number of trajectories, at least 1)")
     one_of(keep, KEEP, "keep")
     if vary is not None and not callable(vary):
-        raise TypeError(f"vary is {vary!r} (expected a function of a robot and a row, which gives a robot)")
-    usual = usual_options()
-    for name in options:
-        if name not in usual:
-            raise TypeError(f"{name} is not an option of a sweep or of simulate{near_miss(name, usual)}")
+        raise TypeError(f"vary is {vary!r} (expected a function of a robot and a row that returns a robot)")
+    usual = default_options()
+    refuse_others(options, "lw.sweep", [*SWEEP_ARGUMENTS, *usual])
     options = {**usual, **options}
-    arrays = checked_samples(robot, samples, checked_parameter_names(options["torque"], samples), vary is not None)
+    arrays = check_samples(robot, samples, check_parameter_names(options["torque"], samples), vary is not None)
     for name, axes in zip(LOADS, (1, 2), strict=True):
         load = options[name]
         if load is None:
             continue
         if name in arrays:
-            raise ValueError(f"{name} is given twice: among the samples, and for all of them")
+            raise ValueError(f"{name} is given twice: as a sample and as an option (expected one of them)")
         if not callable(load) and np.ndim(load) > axes:
             raise ValueError(f"{name} has shape {np.shape(load)} (expected one for all; others belong in the samples)")
         if name == "wrench" and np.ndim(load) == 2:
             options[name] = np.asarray(load)[None]  # on every link, not a batch of them
     if ("duration" in arrays) == (duration is not None):
-        where = "twice: among the samples, and for all of them" if duration is not None else "nowhere"
+        where = "twice: as a sample and as an argument" if duration is not None else "nowhere"
         raise ValueError(f"duration is given {where} (expected duration=..., or a sample of that name)")
-    end = None if duration is None else checked(duration=duration)["duration"]
+    end = None if duration is None else check_positive(duration=duration)["duration"]
     inputs = Inputs(robot, arrays, end, int(chunk), keep, options, vary)
     if any(name != "gravity" for name in inputs.entries) and inputs.robot_of_table != robot:
         raise ValueError(f"robot {robot.name!r} was changed after it was made from its table (expected vary=... then)")
     return inputs
 
 
-def checked_parameter_names(torque: Any, samples: Any) -> dict[str, bool]:
-    """The parameters of the torque function, each of which a sample may have the name of."""
+def check_parameter_names(torque: Any, samples: Any) -> dict[str, bool]:
+    """The names of the parameters of the torque function, and whether each needs a sample."""
     names = parameters_of(torque)
     for name, needed in names.items():
         if name in KNOWN and (needed or name in samples):
@@ -164,21 +169,21 @@ def checked_parameter_names(torque: Any, samples: Any) -> dict[str, bool]:
 def try_options(inputs: Inputs) -> None:
     """Simulate a moment at rest, so that errors in the options are raised before anything is written.
 
-    Where robots are a family, the program of this robot would be compiled for nothing: no trajectory is simulated then,
+    If the robots are a family, the program of this robot would be compiled in vain: then no trajectory is simulated,
     and the functions are called once.
     """
     longest = float(inputs.samples["duration"].max()) if inputs.duration is None else inputs.duration
-    longest = longest if longest > 0 else 1.0  # none is: each row says so
+    longest = longest if longest > 0 else 1.0  # no duration is valid: each row has an error
     if np.ndim(inputs.options["samples"]):
         sample_times(inputs.options["samples"], longest)
     kept_times("samples", inputs.options, longest)
     family = inputs.family_map is not None and inputs.options["compiled"] is None
     count = 0 if family else 1
-    at_zero, still, own = neutral(inputs.robot), np.zeros(inputs.robot.n), inputs.first_parameters
+    at_zero, still, parameters = neutral(inputs.robot), np.zeros(inputs.robot.n), inputs.first_parameters
     rest = np.tile(at_zero, (count, 1)), np.tile(still, (count, 1))
     options = {**inputs.options, "samples": 2, "progress": False}
     options |= {name: np.zeros((count, *inputs.samples[name].shape[1:])) for name in LOADS if name in inputs.samples}
-    options |= {"parameters": {name: PerTrajectory(np.stack([array])[:count]) for name, array in own.items()}}
+    options |= {"parameters": {name: PerTrajectory(np.stack([array])[:count]) for name, array in parameters.items()}}
     if not family:
         with suppress(SingularError):  # the robots of the samples may be others
             simulate(inputs.robot, *rest, 1e-6 * longest, **options)
@@ -187,15 +192,15 @@ def try_options(inputs: Inputs) -> None:
         inputs.robot, *rest, 1e-6 * longest, **{**options, "compiled": False, "target": "cpu"}
     ).acting.problem
     with suppress(UntraceableFunctionError):
-        problem = problem.traced()
-    problem.call_functions(at_zero, still, {PREFIX + name: array for name, array in own.items()})
+        problem = problem.with_traced_functions()
+    problem.call_functions(at_zero, still, {PREFIX + name: array for name, array in parameters.items()})
 
 
 def check_effects(inputs: Inputs) -> None:
-    """A ValueError where friction is swept and does not act; a warning where other numbers change nothing."""
+    """Raise a ValueError if swept friction does not act; warn of other samples without effect."""
     if inputs.vary is not None or not inputs.entries:
         return
-    idle = without_effect(inputs)
+    idle = idle_entries(inputs)
     friction = Friction.of(inputs.options["friction"])
     for name in idle:
         key = name.rpartition(".")[2]
@@ -214,26 +219,26 @@ def check_effects(inputs: Inputs) -> None:
         warn(f"the motion of robot {inputs.robot.name!r} does not depend on {names}, which the samples have")
 
 
-def without_effect(inputs: Inputs) -> list[str]:
+def idle_entries(inputs: Inputs) -> list[str]:
     """The names of the entries that change neither the right-hand side nor an event."""
-    varying = {name: tested(inputs.samples[name]) for name in inputs.entries}
+    varying = {name: symbol_mask(inputs.samples[name]) for name in inputs.entries}
     first = {name: inputs.samples[name][0] for name in inputs.entries}
     try:
-        robots = map_of(inputs, first, varying)
+        robots = family_map_for(inputs, first, varying)
         loads = {name: inputs.samples[name][:1] for name in LOADS if name in inputs.samples}
         parameters = {name: PerTrajectory(array[None]) for name, array in inputs.first_parameters.items()}
         options = {**inputs.options, **loads, "parameters": parameters}
         loads = loads_of(options, 1)
-        problem = family_problem(robots.family, options, loads, inputs.robot).traced()
+        problem = family_problem(robots.family, options, loads, inputs.robot).with_traced_functions()
         program = program_of(problem)
-    except (TypeError, ValueError, RobotError):  # rotations, axes, exact friction, functions that cannot be traced
+    except (TypeError, ValueError, RobotError):  # rotations, axes, exact friction, untraceable functions
         return unread_friction(inputs)
     if any(node.op in CHOICES for node in program.nodes):  # a few states do not show both sides of each
         return unread_friction(inputs)
     names = [name for name in inputs.entries if varying[name].any()]
     rows = {name: np.stack([first[name]] * (1 + len(names))) for name in first}
     for k, name in enumerate(names, 1):
-        rows[name][k] = furthest(inputs.samples[name])
+        rows[name][k] = furthest_row(inputs.samples[name])
     rng = np.random.default_rng(0)
     states = {"t": rng.random(STATES), "y": rng.uniform(-1.0, 1.0, (STATES, problem.size))}
     constants = np.concatenate([load.reshape(1, -1) for load in loads.values()], axis=1) if loads else np.zeros((1, 0))
@@ -241,38 +246,38 @@ def without_effect(inputs: Inputs) -> list[str]:
     values = {**states, **problem.parameters_by_name(numbers)}
     with np.errstate(all="ignore"):
         results = evaluate(program, *(values[port.name] for port in program.inputs))
-    same = [unchanged(np.broadcast_to(x, (len(names) + 1, STATES, x.shape[-1]))) for x in results]
+    same = [unchanged_rows(np.broadcast_to(x, (len(names) + 1, STATES, x.shape[-1]))) for x in results]
     return [name for k, name in enumerate(names) if all(result[k] for result in same)]
 
 
-def map_of(inputs: Inputs, first: Samples, varying: Samples) -> FamilyMap:
-    """The sweep's own family where it has the same symbols."""
+def family_map_for(inputs: Inputs, first: Samples, varying: Samples) -> FamilyMap:
+    """The family map of the sweep if it has these symbols, otherwise a new one."""
     known = inputs.family_map
     if known is not None and all(np.array_equal(known.varying[name], which) for name, which in varying.items()):
         return known
     return family_map(inputs.robot, first, varying)
 
 
-def tested(array: np.ndarray) -> np.ndarray:
-    """Which numbers of a sample are to be symbols: those that differ; a number that is the same in all rows, too."""
+def symbol_mask(array: np.ndarray) -> np.ndarray:
+    """The mask of numbers that become symbols: those that differ between rows, and every single number."""
     differ = (array != array[0]).any(axis=0)
     return np.asarray(differ if differ.any() or differ.ndim else True)
 
 
-def furthest(array: np.ndarray) -> np.ndarray:
-    """The row that is furthest from the first one; something else where all are the same."""
+def furthest_row(array: np.ndarray) -> np.ndarray:
+    """The row furthest from the first one; if all are the same, the first plus 1."""
     apart = np.abs(array - array[0]).reshape(len(array), -1).max(axis=1)
     return np.asarray(array[int(np.argmax(apart))] if np.nan_to_num(apart).max() > 0.0 else array[0] + 1.0)
 
 
-def unchanged(values: np.ndarray) -> np.ndarray:
-    """Which of the rows after the first (rows, states, size) are the first one, but for rounding."""
+def unchanged_rows(values: np.ndarray) -> np.ndarray:
+    """Which rows after the first (rows, states, size) equal the first one, but for rounding."""
     size = np.abs(values[0]).max(axis=0) + 1e-300
     return np.asarray((np.abs(values[1:] - values[0]) <= ROUNDING * size).all(axis=(1, 2)))
 
 
 def unread_friction(inputs: Inputs) -> list[str]:
-    """Without a program: the friction of joints, where no function could read it."""
+    """Without a program: the names of friction coefficients that do not act and that no function can read."""
     friction = Friction.of(inputs.options["friction"])
     if callable(inputs.options["torque"]) or inputs.options["events"]:
         return []
@@ -281,7 +286,7 @@ def unread_friction(inputs: Inputs) -> list[str]:
 
 
 def kept_times(keep: str, options: Mapping[str, Any], duration: float) -> np.ndarray:
-    """The times of one trajectory: those of `samples=` up to its duration, or as many as asked for over it."""
+    """The times of one trajectory: those of `samples=` up to its duration, or so many at equal distances."""
     if keep != "samples":
         return np.zeros(0)
     samples = options["samples"]
@@ -292,19 +297,19 @@ def kept_times(keep: str, options: Mapping[str, Any], duration: float) -> np.nda
 
 
 def most_times(keep: str, options: Mapping[str, Any]) -> int:
-    """The number of times of a trajectory that is long enough for all of them."""
+    """The number of times of a trajectory that reaches all of them."""
     samples = options["samples"]
     return len(samples) if keep == "samples" and np.ndim(samples) else len(kept_times(keep, options, 1.0))
 
 
 @dataclass(frozen=True)
 class Job:
-    """A chunk to compute: the inputs with its rows alone, and the family of all robots, where it is known."""
+    """A chunk to compute: the inputs with its rows alone, and the family of all robots if it is known."""
 
     index: int
     inputs: Inputs
     family_map: FamilyMap | None
-    version: str = __version__  # of the Linkwise that asks
+    version: str = __version__  # of the process of the sweep
 
 
 @dataclass(frozen=True)
@@ -318,6 +323,7 @@ class Outcome:
 
 
 def jobs(inputs: Inputs, chunks: Iterable[int]) -> Iterator[Job]:
+    """The jobs of these chunks."""
     for k in chunks:
         part = slice(k * inputs.chunk, (k + 1) * inputs.chunk)
         rows = {name: np.ascontiguousarray(array[part]) for name, array in inputs.samples.items()}

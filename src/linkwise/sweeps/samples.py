@@ -1,4 +1,4 @@
-"""The samples of a sweep: arrays by name, with one row for each trajectory; full products and random draws."""
+"""The samples of a sweep, arrays by name with a row for each trajectory: full products, random draws, checks."""
 
 from __future__ import annotations
 
@@ -14,20 +14,31 @@ from ..robot.configurations import neutral
 from ..robot.kinds import joint_numbers
 from ..robot.named_arrays import PerTrajectory, refuse_labels
 from ..robot.tables import CONVENTIONS, DRIVE
-from ..simulation.parameters import values_of
+from ..simulation.parameters import unmark
 
 STATE = ("q0", "qd0", "torque")  # one number for each joint; of q0, nq numbers
 VECTORS = {"com": (3,), "inertia": (3, 3), "translation": (3,), "rotation": (3, 3), "axis": (3,), "anchor": (3,)}
+BODY = ("mass", "com", "inertia", *DRIVE[:3])  # numbers of every row
 KNOWN = (*STATE, "wrench", "gravity", "duration")  # names that parameters and `vary` cannot have
 Samples = dict[str, np.ndarray]  # with one row for each trajectory
 
 
 def grid(**values: Any) -> dict[str, Any]:
-    """Samples for `lw.sweep`: every combination of the values; those of the last name vary fastest.
+    """Make samples for `lw.sweep`: every combination of the given values; those of the last name vary fastest.
 
-    A number stands for itself, a list for its values one after another. For q0, qd0, torque, wrench and gravity, and
-    for the vectors and tensors of links, there is a number or a list for each component.
+    Parameters
+    ----------
+    **values : float or sequence
+        A number for one value, a list for several. q0, qd0, torque, wrench and gravity, and vectors and tensors of
+        links, have a number or a list for each component.
 
+    Returns
+    -------
+    dict from str to ndarray or PerTrajectory
+        Arrays with a row for each combination.
+
+    Examples
+    --------
     >>> import linkwise as lw
     >>> lw.sweeps.grid(**{"link1.mass": [1, 2]}, q0=[0, [0.1, 0.2, 0.3]])["q0"].tolist()
     [[0.0, 0.1], [0.0, 0.2], [0.0, 0.3], [0.0, 0.1], [0.0, 0.2], [0.0, 0.3]]
@@ -41,13 +52,13 @@ def grid(**values: Any) -> dict[str, Any]:
         columns.append(np.tile(np.repeat(axis, inner), count // (inner * len(axis))))
     samples, start = {}, 0
     for name, (shape, lists) in parts.items():
-        samples[name] = rows_of(name, np.stack(columns[start : start + len(lists)], axis=-1).reshape(count, *shape))
+        samples[name] = mark_rows(name, np.stack(columns[start : start + len(lists)], axis=-1).reshape(count, *shape))
         start += len(lists)
     return samples
 
 
 def components(value: Any, axes: int, name: str) -> tuple[tuple[int, ...], list[np.ndarray]]:
-    """The shape of one sample, and the values of each of its components."""
+    """The shape of one sample, and the values of each component."""
     if axes == 0:
         values = np.atleast_1d(as_array(np, value, name, None)).astype(float)
         if values.ndim != 1 or not len(values):
@@ -66,11 +77,26 @@ def components(value: Any, axes: int, name: str) -> tuple[tuple[int, ...], list[
 
 
 def monte_carlo(count: int, seed: int, /, **bounds: Any) -> dict[str, Any]:
-    """Samples for `lw.sweep`: `count` uniform draws between (low, high), or what a function of (rng, count) draws.
+    """Draw samples for `lw.sweep`.
 
-    They depend on the seed and the name alone: more samples continue the same sequence, and other names beside it
-    change nothing.
+    They depend on the seed and the name alone: more samples continue the same sequence, and other names change nothing.
 
+    Parameters
+    ----------
+    count : int
+        Number of samples.
+    seed : int
+    **bounds : pair (low, high), or callable
+        Bounds of uniform draws, numbers or arrays with the shape of one sample; or a function of (rng, count) that
+        returns an array with `count` rows.
+
+    Returns
+    -------
+    dict from str to ndarray or PerTrajectory
+        Arrays with `count` rows.
+
+    Examples
+    --------
     >>> import linkwise as lw
     >>> few, many = (lw.sweeps.monte_carlo(count, 7, q0=([-1, -1], [1, 1])) for count in (3, 1000))
     >>> many["q0"].shape, bool((few["q0"] == many["q0"][:3]).all())
@@ -82,26 +108,26 @@ def monte_carlo(count: int, seed: int, /, **bounds: Any) -> dict[str, Any]:
     for name, bound in bounds.items():
         rng = np.random.default_rng([seed, *name.encode()])
         if callable(bound):
-            samples[name] = rows_of(name, as_array(np, bound(rng, count), name, None))
+            samples[name] = mark_rows(name, as_array(np, bound(rng, count), name, None))
             continue
         if isinstance(bound, str) or not isinstance(bound, (Sequence, np.ndarray)) or len(bound) != 2:
             raise ValueError(f"{name} is {bound!r} (expected (low, high), or a function of (rng, count))")
         low, high = np.broadcast_arrays(*(as_array(np, limit, name, None) for limit in bound))
-        of_joint = name.partition(".")[0] in STATE and "." in name and low.ndim == 1  # a joint of several numbers
-        if low.ndim != rank(name) and (name in KNOWN or "." in name) and not of_joint:
-            expected = "numbers" if rank(name) == 0 else "one number for each component"
+        ranks = known_ranks(name)
+        if ranks and low.ndim not in ranks:
+            expected = "numbers" if ranks == (0,) else "one number for each component"
             raise ValueError(f"{name} has bounds of shape {low.shape} (expected {expected})")
-        samples[name] = rows_of(name, low + (high - low) * rng.random((count, *low.shape)))
+        samples[name] = mark_rows(name, low + (high - low) * rng.random((count, *low.shape)))
     return samples
 
 
-def rows_of(name: str, array: np.ndarray) -> Any:
-    """Rows of samples, marked as such; of states, loads, gravity and durations all arrays that are made are rows."""
+def mark_rows(name: str, array: np.ndarray) -> Any:
+    """Mark rows of samples by `PerTrajectory`; states, loads, gravity and durations need no mark."""
     return array if name in KNOWN or name.partition(".")[0] in STATE else PerTrajectory(array)
 
 
 def rank(name: str) -> int:
-    """The number of axes of one sample: 0 for a number, and for names that are not known here."""
+    """The number of axes of one sample: 0 for a number and for unknown names."""
     if name in (*STATE, "wrench", "gravity"):
         return 1
     if name.partition(".")[0] in STATE:
@@ -109,19 +135,31 @@ def rank(name: str) -> int:
     return len(VECTORS.get(name.rpartition(".")[2], ())) if "." in name else 0
 
 
-def checked_samples(robot: Robot, samples: Mapping[str, Any], parameters: Collection[str], any_name: bool) -> Samples:
-    """All arrays as float64 with one row for each trajectory.
+def known_ranks(name: str) -> tuple[int, ...]:
+    """The numbers of axes that a sample may have; () for parameters and names of `vary`, which may have any."""
+    if name in KNOWN:
+        return (rank(name),)
+    word, dot, _ = name.partition(".")
+    if dot and word in STATE:  # a joint of one number, or of several
+        return (0, 1)
+    return (rank(name),) if dot and name.rpartition(".")[2] in table_keys() else ()
 
-    Names may also be those of parameters of the torque function, and any others for `vary`. Arrays of these are for all
-    trajectories, unless they are marked by `lw.per_trajectory`.
+
+def check_samples(robot: Robot, samples: Mapping[str, Any], parameters: Collection[str], any_name: bool) -> Samples:
+    """All samples as arrays of float64 with a row for each trajectory.
+
+    Names may also be those of parameters of the torque function and, with `any_name`, any others for `vary`. Their
+    arrays are for all trajectories, unless they are marked by `lw.per_trajectory`.
     """
     if not isinstance(samples, Mapping):
         raise TypeError(
             f"the samples are {type(samples).__name__} (expected a mapping of names such as 'q0' to arrays)"
         )
+    if "robot" in samples:
+        raise ValueError("the samples have a name 'robot', which is an argument of lw.sweep (expected another name)")
     arrays: Samples = {}
     for name, value in {"qd0": np.zeros(robot.n), **samples}.items():
-        array = as_array(np, values_of(value), name, None)
+        array = as_array(np, unmark(value), name, None)
         if array.dtype.kind != "f":
             raise TypeError(f"{name} holds {array.flat[0]!r} (expected plain numbers)")
         arrays[name] = array.astype(float)
@@ -129,33 +167,32 @@ def checked_samples(robot: Robot, samples: Mapping[str, Any], parameters: Collec
     for name in marked:
         if not arrays[name].ndim:
             raise ValueError(f"{name} is marked lw.per_trajectory, and is one number (expected an array with rows)")
-    arrays = with_parts(robot, arrays, marked)
+    arrays = join_parts(robot, arrays, marked)
     if "q0" not in arrays:
-        own = ", ".join(samples) or "nothing"
-        raise ValueError(f"the samples have no q0 (they have {own}; expected also q0=..., such as lw.neutral(robot))")
+        names = ", ".join(samples) or "nothing"
+        raise ValueError(f"the samples have no q0 (they have {names}; expected also q0=..., such as lw.neutral(robot))")
     shapes = {
         name: sample_shape(robot, name, array, name in marked, parameters, any_name) for name, array in arrays.items()
     }
-    whole = {name: array.shape[0] for name, array in arrays.items() if array.ndim == len(shapes[name]) + 1}
-    if not whole:
+    counts = {name: array.shape[0] for name, array in arrays.items() if array.ndim == len(shapes[name]) + 1}
+    if not counts:
         raise ValueError(
             f"the samples {', '.join(arrays)} are for all trajectories (expected at least one array with a row for each"
             " trajectory, so that their number is known)"
         )
-    if len(set(whole.values())) != 1:
-        rows = ", ".join(f"{name} {count}" for name, count in whole.items())
+    if len(set(counts.values())) != 1:
+        rows = ", ".join(f"{name} {count}" for name, count in counts.items())
         raise ValueError(f"the samples do not fit together: {rows} (expected the same number of rows)")
-    count = next(iter(whole.values()))
+    count = next(iter(counts.values()))
     if count == 0:
         raise ValueError("there are no samples (expected at least one row)")
     return {name: np.broadcast_to(array, (count, *shapes[name])) for name, array in arrays.items()}
 
 
-def with_parts(robot: Robot, arrays: Samples, marked: Collection[str]) -> Samples:
-    """Samples of a joint's part of q0, qd0 or torque, such as qd0.base.wx or q0.link2, put into these arrays.
+def join_parts(robot: Robot, arrays: Samples, marked: Collection[str]) -> Samples:
+    """Put samples of parts of q0, qd0 or torque, such as qd0.base.wx or q0.link2, into these arrays.
 
-    What is not given is that of the whole array, where there is one; otherwise that of rest in the neutral
-    configuration. So parts of qd0 or torque alone are enough.
+    Missing parts come from the full array if there is one, otherwise from rest in the neutral configuration.
     """
     parts = [name for name in arrays if is_part(robot, name)]
     joined = {name: array for name, array in arrays.items() if name not in parts}
@@ -167,11 +204,11 @@ def with_parts(robot: Robot, arrays: Samples, marked: Collection[str]) -> Sample
             array = array[..., None]  # a number for each row needs no brackets
         if array.shape[-1:] != (size,) or array.ndim > 2 or (name in marked and array.ndim < 2):
             raise ValueError(f"{name} has shape {array.shape} (expected (count, {size}), or ({size},) for all)")
-        whole = joined.get(word, neutral(robot) if word == "q0" else np.zeros(robot.n))
-        if array.ndim == whole.ndim == 2 and len(array) != len(whole):
-            raise ValueError(f"the samples do not fit together: {name} {len(array)}, others {len(whole)} rows")
-        rows = np.broadcast_shapes(whole.shape[:-1], array.shape[:-1])
-        joined[word] = np.array(np.broadcast_to(whole, (*rows, whole.shape[-1])))
+        full = joined.get(word, neutral(robot) if word == "q0" else np.zeros(robot.n))
+        if array.ndim == full.ndim == 2 and len(array) != len(full):
+            raise ValueError(f"the samples do not fit together: {name} {len(array)}, others {len(full)} rows")
+        rows = np.broadcast_shapes(full.shape[:-1], array.shape[:-1])
+        joined[word] = np.array(np.broadcast_to(full, (*rows, full.shape[-1])))
         joined[word][..., place] = array
     if parts:
         joined.setdefault("q0", neutral(robot))
@@ -179,7 +216,7 @@ def with_parts(robot: Robot, arrays: Samples, marked: Collection[str]) -> Sample
 
 
 def part_of(robot: Robot, word: str, label: str) -> slice:
-    """Where the numbers of a joint, or of one of its degrees of freedom, are in q0, qd0 or torque."""
+    """The slice of a joint, or of one of its degrees of freedom, in q0, qd0 or torque."""
     names = robot.q_names if word == "q0" else robot.v_names
     if label in names:
         return slice(names.index(label), names.index(label) + 1)
@@ -193,7 +230,7 @@ def part_of(robot: Robot, word: str, label: str) -> slice:
 
 
 def is_part(robot: Robot, name: str) -> bool:
-    """Whether this is a part of q0, qd0 or torque, not an entry of a link of that name; a ValueError if it is both."""
+    """Whether this is a part of q0, qd0 or torque; raise a ValueError if it is also an entry of a link."""
     word, dot, label = name.partition(".")
     if word not in STATE or not dot:
         return False
@@ -203,7 +240,7 @@ def is_part(robot: Robot, name: str) -> bool:
         link, _, key = name.rpartition(".")
         raise ValueError(
             f"the samples have a name {name!r}, which is {key} of link {link!r} and {word} of joint {label!r}"
-            f" (expected another name of the link or the joint; or {word} as a whole, or vary=... for the link)"
+            f" (expected another name of the link or the joint; or the full {word}, or vary=... for the link)"
         )
     return False
 
@@ -211,7 +248,7 @@ def is_part(robot: Robot, name: str) -> bool:
 def sample_shape(
     robot: Robot, name: str, array: np.ndarray, marked: bool, parameters: Collection[str], any_name: bool
 ) -> tuple[int, ...]:
-    """The shape of one sample of this name; `marked`: there is one for each trajectory."""
+    """The shape of one sample of this name; `marked` arrays have a row for each trajectory."""
     link, dot, key = name.rpartition(".")
     if name == "wrench":
         links = len(robot.names)
@@ -222,7 +259,9 @@ def sample_shape(
     if shape is None and (name in parameters or any_name):
         return array.shape[marked:]
     if shape is None and dot and link in table_names(robot) and key == "limits":
-        raise ValueError(f"the samples have {name!r} (limits act through events=...; those of a sweep are one for all)")
+        raise ValueError(
+            f"the samples have {name!r} (limits act through events=..., which are the same for all trajectories)"
+        )
     if shape is None:
         known = [*parameters, *KNOWN, *entry_names(robot)]
         of_joint = [f"{joint.name}.{key}" for joint in robot.moving if joint.joint == link]
@@ -239,7 +278,7 @@ def sample_shape(
 
 
 def known_shapes(robot: Robot) -> dict[str, tuple[int, ...]]:
-    """The shapes of one sample, but for the wrench."""
+    """The shapes of one sample by name, without the wrench."""
     shapes: dict[str, tuple[int, ...]] = {"gravity": (3,), "duration": (), **{x: (robot.size_of(x),) for x in STATE}}
     return shapes | {name: VECTORS.get(name.rpartition(".")[2], ()) for name in entry_names(robot)}
 
@@ -250,13 +289,22 @@ def table_names(robot: Robot) -> list[str]:
 
 def entry_names(robot: Robot) -> list[str]:
     """The entries of the robot's table that are numbers, as link1.mass."""
-    keys = (*CONVENTIONS[robot.convention].keys, "mass", "com", "inertia", *DRIVE[:3])
-    of_some = {key: key for key in joint_numbers()} | {"ratio": "coupled_to", "offset": "coupled_to"}  # and what for
+    keys = (*CONVENTIONS[robot.convention].keys, *BODY)
     names = []
     for row in robot.rows:
-        own = [key for key, needed in of_some.items() if needed in row]
-        names += [f"{row['name']}.{key}" for key in (*keys, *own)]
+        optional = [key for key, needed in optional_keys().items() if needed in row]
+        names += [f"{row['name']}.{key}" for key in (*keys, *optional)]
     return names
+
+
+def optional_keys() -> dict[str, str]:
+    """The numbers that only some rows have, each with the key that tells which rows."""
+    return {key: key for key in joint_numbers()} | {"ratio": "coupled_to", "offset": "coupled_to"}
+
+
+def table_keys() -> set[str]:
+    """The keys of all numbers that a row of some convention may have."""
+    return {*BODY, *optional_keys(), *(key for convention in CONVENTIONS.values() for key in convention.keys)}
 
 
 def table_entries(samples: Mapping[str, Any], robot: Robot) -> list[str]:
@@ -265,8 +313,8 @@ def table_entries(samples: Mapping[str, Any], robot: Robot) -> list[str]:
     return [name for name in samples if name == "gravity" or name in entries]
 
 
-def varied(robot: Robot, changes: Mapping[str, np.ndarray]) -> Robot:
-    """The robot made again from its table, with other numbers in it."""
+def replace_entries(robot: Robot, changes: Mapping[str, np.ndarray]) -> Robot:
+    """Make the robot again from its table with other entries."""
     base = robot.with_gravity(changes["gravity"].tolist()) if "gravity" in changes else robot
     if set(changes) == {"gravity"}:
         return base

@@ -1,4 +1,4 @@
-"""`sweep`: many simulations in chunks, each written to a file as soon as it is computed."""
+"""`lw.sweep`: many simulations in chunks. Each chunk is written to a file as soon as it is computed."""
 
 from __future__ import annotations
 
@@ -6,23 +6,24 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+from ..api.states import Array
 from ..errors import SweepInterrupted
 from ..extras import import_optional
-from ..kernels.target import target_named
+from ..kernels.target import target_by_name
 from ..progress import ProgressDisplay
 from ..recording import EventRecord
 from ..robot import Robot, from_table
 from ..robot.layout import Layout
-from ..simulation.friction_steps import told_already, warn_of_options
-from .chunk import checked_engine, outcomes
+from ..simulation.friction_steps import suppress_warnings, warn_of_options
+from .chunk import check_engine, outcomes
 from .family import Vary
 from .folder import FLAT, Columns, Folder, check_kind, chunk_kind, event_records, event_table, samples_name, warn
-from .inputs import Inputs, check_effects, checked_inputs, jobs, kept_times, most_times, try_options
-from .plan import differences, plan_of, restored
+from .inputs import Inputs, check_effects, check_inputs, jobs, kept_times, most_times, try_options
+from .plan import differences, plan_of, restore_inputs
 from .samples import Samples
 
 EVERY = 5.0  # seconds between lines of progress
@@ -30,7 +31,11 @@ OF_STATES = ("q0", "qd0", "torque", "q_end", "qd_end")
 
 
 class Sweep:
-    """The state of a sweep: what its folder holds. `inputs` may also be the reason why there are none."""
+    """A sweep, as its folder holds it.
+
+    `count` is the number of trajectories, `chunks` that of chunks, `samples` the samples by name, each with a row for
+    each trajectory, and `plan` all that the results depend on, as JSON.
+    """
 
     def __init__(self, folder: Folder, plan: Mapping[str, Any], samples: Samples, inputs: Inputs | str) -> None:
         self._folder, self.plan, self.samples, self._inputs = folder, plan, samples, inputs
@@ -44,7 +49,7 @@ class Sweep:
 
     @property
     def done(self) -> list[int]:
-        """The chunks that are finished and as they were written."""
+        """The numbers of the chunks that are finished and intact."""
         return [k for k, defect in self._defects().items() if defect is None]
 
     def _defects(self) -> dict[int, str | None]:
@@ -52,20 +57,20 @@ class Sweep:
 
     @property
     def failed(self) -> dict[int, str]:
-        """The chunks that failed when they were last tried, and the text of the error."""
+        """The numbers of the chunks that failed when they were last tried, with the text of the error."""
         done = set(self.done)
         texts = {k: self._folder.failure(k) for k in range(self.chunks) if k not in done}
         return {k: text for k, text in texts.items() if text is not None}
 
     @property
     def missing(self) -> list[int]:
-        """The chunks that are neither finished nor failed."""
+        """The numbers of the chunks that are neither finished nor failed."""
         others = {*self.done, *self.failed}
         return [k for k in range(self.chunks) if k not in others]
 
     @property
     def t(self) -> np.ndarray:
-        """The times of q and qd in `read`; where durations are swept, those of each trajectory (count, times)."""
+        """The times of q and qd in `read`; if durations are samples, those of each trajectory (count, times)."""
         keep, options, duration = self.plan["keep"], self.plan["options"], self.plan["duration"]
         if duration is not None:
             return kept_times(keep, options, duration)
@@ -84,7 +89,19 @@ class Sweep:
         return f"<Sweep {self.folder!r}: {size}: {counts}>"
 
     def read(self, *chunks: int) -> Columns:
-        """Arrays over all finished chunks, or those that are named, in the order of the samples."""
+        """Read results in the order of the samples.
+
+        Parameters
+        ----------
+        *chunks : int
+            The chunks to read; by default all that are finished.
+
+        Returns
+        -------
+        dict from str to ndarray
+            trajectory, status, reached, steps, rejected, q_end, qd_end, imbalance and error, with a row for each
+            trajectory; with keep="samples" also q and qd (rows, times, nq or n); `events`, their number, if asked for.
+        """
         return {name: column for name, column in self._columns(chunks).items() if name not in FLAT}
 
     def _columns(self, chunks: Sequence[int]) -> Columns:
@@ -94,21 +111,38 @@ class Sweep:
         return {name: np.concatenate([part[name] for part in parts]) for name in (parts[0] if parts else ())}
 
     def event_table(self, *chunks: int) -> Columns:
-        """The events of all finished chunks, or those that are named: trajectory, t, name, q and qd, a row for each."""
+        """Read the events, a row for each.
+
+        Parameters
+        ----------
+        *chunks : int
+            The chunks to read; by default all that are finished.
+
+        Returns
+        -------
+        dict from str to ndarray
+            trajectory, t, name, q and qd.
+        """
         return event_table(self._columns(chunks), *(self.samples[name].shape[1] for name in ("q0", "qd0")))
 
     def events(self, trajectory: int) -> tuple[EventRecord, ...]:
-        """The events of one trajectory, as a `Recording` has them."""
+        """Read the events of one trajectory, as a `Recording` has them.
+
+        Raises
+        ------
+        IndexError
+            There is no such trajectory.
+        """
         if not 0 <= trajectory < self.count:
             raise IndexError(f"trajectory is {trajectory} (expected 0 to {self.count - 1})")
         table = self.event_table(trajectory // self.plan["chunk"])
         return event_records({name: column[table["trajectory"] == trajectory] for name, column in table.items()})
 
     def to_pandas(self) -> Any:
-        """A DataFrame with a row for each finished trajectory: its samples and what `read` gives, but q and qd in time.
+        """Make a DataFrame with a row for each finished trajectory: its samples and results, without q and qd in time.
 
-        Vectors are a column for each component: q0_1, q0_2, ..., q_end_1, ..., link2.com_1, ... Where joints have
-        several degrees of freedom, those of states are named after them: q0.base.x, ..., qd_end.base.wx, ...
+        Vectors are a column for each component: q0_1, q0_2, ..., q_end_1, ..., link2.com_1, ... If joints have several
+        degrees of freedom, components of states have their names: q0.base.x, ..., qd_end.base.wx, ...
         """
         pandas = import_optional("pandas")
         results = {name: column for name, column in self.read().items() if name not in ("q", "qd")}
@@ -125,16 +159,34 @@ class Sweep:
         return pandas.DataFrame(dict(columns))
 
     def _labels(self) -> dict[str, list[str]]:
-        """The names of the components of states, where the robot has joints of several degrees of freedom."""
+        """The names of the components of states, if joints have several degrees of freedom."""
         robot = self.plan["robot"]
         layout = Layout.of(from_table(robot["rows"], robot["convention"], robot["gravity"], robot["name"]))
         return {name: layout.columns(name) for name in OF_STATES} if layout.labelled else {}
 
     def resume(self, engine: Any = None, progress: bool | None = None) -> Sweep:
-        """Compute all chunks that are not finished, those that failed among them."""
+        """Compute all chunks that are not finished, those that failed included.
+
+        Parameters
+        ----------
+        engine, progress
+            As for `lw.sweep`.
+
+        Returns
+        -------
+        Sweep
+            This one.
+
+        Raises
+        ------
+        ValueError
+            The folder does not hold what is needed, such as functions, or holds another sweep.
+        SweepInterrupted
+            Ctrl-C; the finished chunks are kept.
+        """
         if isinstance(self._inputs, str):
             raise ValueError(f"{self.folder}: {self._inputs}")
-        engine = checked_engine(engine)
+        engine = check_engine(engine)
         self._folder.refuse_another(self.plan)
         self._folder.clear_abandoned(self.plan)
         defects = self._defects()
@@ -145,7 +197,7 @@ class Sweep:
         if not waiting:
             return self
         if engine is None:
-            target_named(self._inputs.options["target"]).check_there()  # an error here is no failure of a chunk
+            target_by_name(self._inputs.options["target"]).check_there()  # raised here, not in every chunk
         warn_of_options(self._inputs.robot, self._inputs.options)
         display, messages = ChunkProgress(progress, self.chunks, self.chunks - len(waiting)), set()
         try:
@@ -168,14 +220,14 @@ class Sweep:
         finally:
             display.close()
         if self.failed:
-            warn(f"{self!r}: .failed says why; the same call of lw.sweep tries again")
+            warn(f"{self!r}: .failed has the errors; the same call of lw.sweep tries again")
         return self
 
 
 class ChunkProgress:
-    """How far a sweep is.
+    """The progress of a sweep, shown as a bar on a terminal and as lines elsewhere.
 
-    `shown`: True, False, or None for a bar on a terminal, and lines where it takes longer than some seconds.
+    With `shown=None` lines come only if the sweep takes longer than some seconds; with False nothing is shown.
     """
 
     def __init__(self, shown: bool | None, total: int, done: int) -> None:
@@ -206,7 +258,7 @@ class ChunkProgress:
 def components(
     columns: Mapping[str, np.ndarray], labels: Mapping[str, Sequence[str]]
 ) -> Iterator[tuple[str, np.ndarray]]:
-    """A column of numbers for each component, which are counted from 1 unless they have labels."""
+    """A column for each component, numbered from 1 unless it has a label."""
     for name, array in columns.items():
         if name in labels:
             yield from zip(labels[name], array.T, strict=True)
@@ -217,34 +269,62 @@ def components(
 
 def sweep(
     robot: Robot,
-    samples: Mapping[str, Any],
-    /,
+    rows: Mapping[str, Array],
     folder: str | os.PathLike[str],
     duration: float | None = None,
     *,
     engine: Any = None,
     chunk: int | None = None,
-    keep: str = "samples",
+    keep: Literal["samples", "ends"] = "samples",
     vary: Vary | None = None,
-    files: str | None = None,
+    files: Literal["parquet", "npz"] | None = None,
     progress: bool | None = None,
     **options: Any,
 ) -> Sweep:
     """Simulate every row of the samples, in chunks; the same call on the same folder resumes it.
 
-    `samples` maps names to arrays with a row for each trajectory: q0 (count, nq), qd0, torque (count, n), wrench,
-    gravity (count, 3), duration, and entries of the robot's table such as "link3.mass" or "link2.com"; an array without
-    the first axis holds for all. A part of a state may be given by the joint's name or by a label of `robot.q_names`
-    and `robot.v_names`: "q0.link2", "qd0.base.wx". A sample with the name of a parameter of the torque function, which
-    is an argument after qd or a number of a controller such as `lw.control.pd_gravity`, gives each trajectory its own.
-    `lw.sweeps.grid` and `lw.sweeps.monte_carlo` make samples. `vary(robot, row)` makes the robot of a row itself; the
-    samples may then have other names too. Robots of one structure are compiled once and integrated side by side.
+    Robots of one structure are compiled once and integrated side by side.
 
-    `keep` is "samples" or "ends": whether q and qd are kept at the sample times or at the end alone. `chunk` is the
-    number of trajectories in a chunk: 256, with `target="cuda"` 16,384, or what the folder has. `engine` is None for
-    this process, "dask://host:port", "dask://local?workers=2" or a `dask.distributed.Client`. `files` is "parquet" or
-    "npz"; the first if pyarrow is installed. The options are those of `lw.simulate`, among them `target="cuda"`.
+    Parameters
+    ----------
+    robot : Robot
+    rows : mapping from str to array_like
+        Samples: arrays with a row for each trajectory; without that axis a value is for all. Names are q0 (count, nq),
+        qd0 and torque (count, n), wrench (count, 6) or (count, m, 6), gravity (count, 3), duration (count,); parts of
+        a state by the name of a joint or of a coordinate, "q0.link2", "qd0.base.wx"; entries of the robot's table,
+        "link3.mass", "link2.com"; and parameters of the torque function, which are its arguments after qd or the
+        numbers of a controller such as `lw.control.pd_gravity`. `lw.sweeps.grid` and `lw.sweeps.monte_carlo` make them.
+    folder : path
+    duration : float, optional
+        Seconds, for all trajectories; otherwise a sample.
+    engine : optional
+        None for this process, "dask://host:port", "dask://local?workers=2" or a `dask.distributed.Client`.
+    chunk : int, optional
+        Trajectories in a chunk: by default those of the folder, otherwise 256, on a GPU 16,384.
+    keep : {"samples", "ends"}
+        Whether q and qd are kept at the sample times, or at the end alone.
+    vary : callable, optional
+        vary(robot, row) returns the robot of a row. The samples may then have any names.
+    files : {"parquet", "npz"}, optional
+        By default "parquet" if pyarrow is installed.
+    progress : bool, optional
+        By default shown on a terminal, elsewhere in lines every few seconds.
+    **options
+        Of `lw.simulate`, such as `torque`, `friction`, `rtol`, `samples` and `target="cuda"`.
 
+    Returns
+    -------
+    Sweep
+
+    Raises
+    ------
+    ValueError
+        An input is wrong, or the folder holds another sweep.
+    SweepInterrupted
+        Ctrl-C; the finished chunks are kept.
+
+    Examples
+    --------
     >>> import linkwise as lw, tempfile
     >>> arm, samples = lw.load("planar3"), lw.sweeps.monte_carlo(10, 1, q0=([-1] * 3, [1] * 3))
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -252,31 +332,47 @@ def sweep(
     ...     print(falls.done, falls.read()["q_end"].shape)
     [0, 1, 2] (10, 3)
     """
-    checked_engine(engine)
-    machine, target = target_named(options.get("target", "cpu")), Folder(folder)
+    check_engine(engine)
+    machine, target = target_by_name(options.get("target", "cpu")), Folder(folder)
     before = target.plan()
     if chunk is None:
         chunk = before["chunk"] if before else machine.chunk
-    inputs = checked_inputs(robot, samples, duration, chunk, keep, vary, options)
+    inputs = check_inputs(robot, rows, duration, chunk, keep, vary, options)
     plan = plan_of(inputs, chunk_kind(files, before))
     if before is None:
-        with told_already():
+        with suppress_warnings():
             try_options(inputs)
         check_effects(inputs)
         before = target.begin(plan, inputs.samples)
     if different := differences(before, plan):
-        listed = "; ".join(different[:5]) + (f"; and {len(different) - 5} more" if len(different) > 5 else "")
-        raise ValueError(f"{target.path}: this sweep was begun with other inputs: {listed} (expected another folder)")
+        summary = "; ".join(different[:5]) + (f"; and {len(different) - 5} more" if len(different) > 5 else "")
+        raise ValueError(f"{target.path}: this sweep was begun with other inputs: {summary} (expected another folder)")
     resumed = Sweep(target, before, inputs.samples, inputs)
     try:
         target.samples(before)
-    except ValueError:  # none, or damaged ones: those of this call take their place
+    except ValueError:  # missing or damaged: replaced by those of this call
         target.store_samples(before, inputs.samples)
     return resumed.resume(engine, progress)
 
 
 def open_sweep(folder: str | os.PathLike[str]) -> Sweep:
-    """The sweep in a folder, to look at, read and resume."""
+    """Open the sweep in a folder, to look at, read and resume.
+
+    Parameters
+    ----------
+    folder : path
+
+    Returns
+    -------
+    Sweep
+
+    Raises
+    ------
+    FileNotFoundError
+        The folder holds no sweep.
+    ValueError
+        The plan or the samples are damaged.
+    """
     source = Folder(folder)
     plan = source.plan()
     if plan is None:
@@ -288,7 +384,7 @@ def open_sweep(folder: str | os.PathLike[str]) -> Sweep:
             f"{source.path / samples_name(plan)}: {reason}; the same call of lw.sweep restores it"
         ) from None
     try:
-        inputs: Inputs | str = restored(plan, samples)
+        inputs: Inputs | str = restore_inputs(plan, samples)
     except (ValueError, TypeError) as reason:
         inputs = str(reason)
     return Sweep(source, plan, samples, inputs)

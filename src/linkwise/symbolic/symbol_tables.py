@@ -77,6 +77,10 @@ def symbols(names: str) -> Any:
     for name in all_names:
         if not name.isidentifier():
             raise ValueError(f"the symbol {name!r} is not a name (expected letters, digits and underscores)")
+        if name == "robot":
+            raise ValueError(
+                "the symbol 'robot' has the name of an argument of lw.bind and other functions (expected another name)"
+            )
     nodes = tuple(_SHARED.input(name) for name in all_names)
     return nodes[0] if len(nodes) == 1 and len(groups) == 1 else nodes
 

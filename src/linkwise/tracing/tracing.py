@@ -67,7 +67,7 @@ class Prepared:
         """Lines about this result for the comment of a generated file."""
         return []
 
-    def prepared(self, robot: Robot) -> Program:
+    def program_for(self, robot: Robot) -> Program:
         raise NotImplementedError
 
     def plain(self, robot: Robot, *arrays: Any, **named: Any) -> Any:
@@ -135,7 +135,7 @@ def trace(function: Callable[..., Any], robot: Robot, *, passes: Iterable[str] =
     if isinstance(function, Prepared):
         if keywords:
             raise TypeError(f"{function_name(function)} takes no keywords here (it was given {', '.join(keywords)})")
-        return apply_passes(function.prepared(robot), passes)
+        return apply_passes(function.program_for(robot), passes)
     declared = call_arguments(function, robot, keywords)
     graph = Graph()
     ports = [Port(name, x.shape, quaternions(robot, name, x)) for name, x in declared.items() if isinstance(x, Input)]

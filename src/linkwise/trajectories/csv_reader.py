@@ -20,28 +20,46 @@ from .profiles import Ends, spline, trajectory_through
 from .trajectory import Trajectory
 
 UNIT = re.compile(r"[\[(]\D|[_ ](degs?|degrees?|rad|radians?|rpm)(?![a-z])")  # in the name of a column
-FEWEST = 20  # rows: fewer are points on the way of a motion, not samples of one
-MOVING = 0.3  # of the largest rate of any joint: what is faster at an end is not at rest there
+FEWEST = 20  # rows: fewer are way points, not samples of a motion
+MOVING = 0.3  # of the largest rate of any joint: a faster joint is not at rest
 
 
 def read_csv(
     path: str | os.PathLike[str], *, ends: Ends | None = None, robot: Robot | None = None, degrees: bool = False
 ) -> Trajectory:
-    """The trajectory of a table with the header t, q1, q2, ... and, if known, qd1, ... and qdd1, ...
+    """Read a trajectory from a table with the header t, q1, q2, ... and, optionally, qd1, ... and qdd1, ...
 
-    With `robot` columns can have the names of its joints, or of their links, in place of numbers, in any order: t,
-    link1, link2, ... or q_link1, qd_link1, qdd_link1, ...; t can be time. Tables with half of each are refused.
+    Rates and accelerations give polynomials of degree 5 between rows, rates alone of degree 3, whose accelerations jump
+    at the rows. Both pass through all rows. Positions alone give a spline. Lines that begin with # are comments. Other
+    columns that `Loads.to_csv` and `Recording.save` write (torques, loads, energies) are ignored.
 
-    With rates and accelerations it is of degree 5 between rows, with rates alone of degree 3 (its accelerations jump at
-    the rows); both pass through what is given. With positions alone it is a spline, whose `ends` are as there: by
-    default at rest, with a warning where the rows are not. Times begin at 0. Lines that begin with # are comments. So
-    the tables that `Loads.to_csv` and `Recording.save` write can be read: their other columns, torques, loads and
-    energies, are ignored.
+    Parameters
+    ----------
+    path : path
+        Times begin at 0 and increase. Angles are in rad, lengths in m.
+    ends : Ends, optional
+        The ends of a spline, as in `lw.trajectories.spline`. By default the motion begins and ends at rest; a warning
+        says if the rows do not.
+    robot : Robot, optional
+        The robot that moves. Columns may then be named after its joints or links, in any order: t, link1, link2, ...,
+        or q_link1, qd_link1, qdd_link1, ..., and t may be called time. Joints of several degrees of freedom need it:
+        their columns are those of `robot.q_names` and `robot.v_names`, q.base.qw, qd.base.wx.
+    degrees : bool
+        Angles of the table, their rates and accelerations are in degrees. This needs `robot`. Quaternions have no
+        unit. Tables with torques are refused, since Linkwise writes them in radians.
 
-    `robot` is the robot whose motion it is. It is needed where a joint has several degrees of freedom: columns are then
-    named after them, as `robot.q_names` and `robot.v_names` are (q.base.qw, qd.base.wx). With `degrees=True` the angles
-    of the table, their rates and accelerations are in degrees; the robot tells which columns are angles. Quaternions
-    are never in degrees, and tables with torques, which Linkwise writes in radians, are refused.
+    Returns
+    -------
+    Trajectory
+
+    Raises
+    ------
+    FileError
+        The table is wrong: the message names file and line.
+    ValueError
+        `ends` is given for a table with rates.
+    TypeError
+        `degrees` is given without a robot.
     """
     file = Path(path)
     if degrees and robot is None:
@@ -50,7 +68,7 @@ def read_csv(
     table = read_table(file)
     names = canonical_names(table.where, table.names, robot)
     check_table(table, names, layout)
-    layout = layout or Layout.numbered(joints_of(names))
+    layout = layout or Layout.numbered(joint_count(names))
     columns = dict(zip(names, np.array(table.numbers(names)).T, strict=True))
     check_times_of_rows(table, columns["t"])
     words = [word for word in MOTION if layout.columns(word)[0] in columns]
@@ -78,7 +96,7 @@ def read_csv(
 
 
 def warn_of_moving_ends(file: Path, t: Floats, q: Floats, layout: Layout) -> None:
-    """Say where a motion that is taken to begin and end at rest does not: accelerations there are far too large."""
+    """Warn if a motion that is taken to begin and end at rest does not: its accelerations are then far too large."""
     if len(t) < FEWEST or not layout.n:
         return
     turned = [j for j, _ in layout.plain]
@@ -100,7 +118,7 @@ def warn_of_moving_ends(file: Path, t: Floats, q: Floats, layout: Layout) -> Non
 
 
 def check_table(table: Table, names: list[str], layout: Layout | None) -> None:
-    """A header that names one motion, and the rows of one."""
+    """Check that the table holds one motion: its header, and at least two rows."""
     if table.names:
         check_once(table.where, table.names, names)
         check_header(table.where, names, layout)
@@ -116,7 +134,7 @@ def check_table(table: Table, names: list[str], layout: Layout | None) -> None:
 
 
 def check_once(where: str, names: Sequence[str], canonical: Sequence[str]) -> None:
-    """Each column there is once, by whatever name."""
+    """Raise a FileError if two columns are the same, by any of their names."""
     for k, name in enumerate(names):
         first = canonical.index(canonical[k])
         if first < k:
@@ -125,7 +143,7 @@ def check_once(where: str, names: Sequence[str], canonical: Sequence[str]) -> No
 
 
 def check_header(where: str, names: list[str], layout: Layout | None) -> None:
-    """It must name the same joints for q, qd and qdd."""
+    """Raise a FileError unless the header has the same joints for q, qd and qdd."""
     if layout is not None and layout.labelled:
         check_labels(where, names, layout)
         return
@@ -137,9 +155,9 @@ def check_header(where: str, names: list[str], layout: Layout | None) -> None:
     )
     known = ["t", "q1", "qd1", "qdd1", *(() if layout is None else layout.q_names)]
     expected = f"(expected t, q1, q2, ... and, if known, qd1, ..., qdd1, ...{by_name})"
-    named = next((name for name in names if re.fullmatch(r"q\..+", name)), None)
-    if named is not None:
-        raise FileError(f"{where}: column {named!r} names a joint (expected robot=..., the robot that has it)")
+    labelled = next((name for name in names if re.fullmatch(r"q\..+", name)), None)
+    if labelled is not None:
+        raise FileError(f"{where}: column {labelled!r} names a joint (expected robot=..., the robot that has it)")
     refuse_separator(where, names)
     for name in names:
         if name not in ("t", "trajectory", *OF_NO_JOINT) and not COLUMN.fullmatch(name):
@@ -149,35 +167,35 @@ def check_header(where: str, names: list[str], layout: Layout | None) -> None:
                     " degrees=True with robot=...)"
                 )
             raise FileError(f"{where}: column {name!r}{near_miss(name, known)} {expected}")
-    n = joints_of(names)
+    n = joint_count(names)
     if layout is not None and n != layout.n and n:
         without = [name for k, name in enumerate(layout.q_names, 1) if f"q{k}" not in names]
         lacking = f"; there is no position of {', '.join(without)}" if without else ""
         raise FileError(f"{where}: has {joint_count_text(n)} (expected {layout.n}, those of the robot{lacking})")
     words = {word for word in ("qd", "qdd") if any(re.fullmatch(rf"{word}\d+", name) for name in names)}
     if words:
-        words.add("qd")  # without which accelerations are of no use
+        words.add("qd")  # accelerations need rates
     wanted = ["t", *(f"q{k}" for k in range(1, max(n, 1) + 1))]
     wanted += [f"{word}{k}" for word in sorted(words) for k in range(1, n + 1)]
     missing = [name for name in wanted if name not in names]
     if missing:
         raise FileError(
-            f"{where}: column {missing[0]!r}{also_called(missing[0], layout)} is missing, of {joint_count_text(n)}"
+            f"{where}: column {missing[0]!r}{other_name(missing[0], layout)} is missing, of {joint_count_text(n)}"
             f" {expected}"
         )
     more = [name for name in names if name.startswith("q") and name not in wanted]
     if more:
-        raise FileError(f"{where}: column {more[0]!r} belongs to no joint, of {n} {expected}")
+        raise FileError(f"{where}: column {more[0]!r} belongs to no joint of {joint_count_text(n)} {expected}")
 
 
-def also_called(column: str, layout: Layout | None) -> str:
-    """A column by number, by the name of its joint."""
+def other_name(column: str, layout: Layout | None) -> str:
+    """The name of a numbered column by its joint, for messages."""
     match = COLUMN.fullmatch(column)
     return "" if match is None or layout is None else f", or '{match[1]}_{layout.v_names[int(match[2]) - 1]}',"
 
 
 def check_labels(where: str, names: list[str], layout: Layout) -> None:
-    """The same for columns that are named after the robot's coordinates."""
+    """Check the header of a table whose columns are named after the robot's coordinates."""
     refuse_separator(where, names)
     known = ["t", *(name for word in MOTION for name in layout.columns(word))]
     words = [word for word in MOTION[1:] if any(name.startswith(f"{word}.") for name in names)]
@@ -192,7 +210,7 @@ def check_labels(where: str, names: list[str], layout: Layout) -> None:
         raise FileError(f"{where}: column {missing[0]!r} is missing (expected {', '.join(wanted)})")
 
 
-def joints_of(names: list[str]) -> int:
+def joint_count(names: list[str]) -> int:
     return sum(re.fullmatch(r"q\d+", name) is not None for name in names)
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, NoReturn
 from ...errors import near_miss
 from ...robot import KINDS
 from ...robot.entries import TURNS
-from ...robot.kinds import of_one_degree
+from ...robot.kinds import one_degree_kinds
 from ...robot.tables import NO_BODY, ORIGIN
 from ..xml import Element, shorten
 
@@ -167,7 +167,7 @@ def joint_types() -> dict[str, str]:
 
 def single_axis_types() -> list[str]:
     """The types of joints of one degree of freedom."""
-    return [word for word, kind in joint_types().items() if kind in of_one_degree()]
+    return [word for word, kind in joint_types().items() if kind in one_degree_kinds()]
 
 
 def row_of(branch: Branch) -> dict[str, Any]:

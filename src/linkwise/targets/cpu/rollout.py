@@ -13,7 +13,7 @@ from ...kernels.arrays import Arrays, addresses
 from ...kernels.interface import REALS, SHARE
 from ...kernels.kernel import thread_count
 from ...kernels.llvm import load_or_compile
-from ...ode.rollout import Part, Rows, Settings, cost_of, in_parts
+from ...ode.rollout import Part, Rows, Settings, cost_of, parts_with_arrays
 from .host import host_target
 
 SLICE = 1_000_000_000  # operations between two chances for Ctrl-C: less than a second
@@ -75,7 +75,7 @@ class HostRollout:
                     first = next(waiting, None)
                 if first is None:
                     return
-                for part, rows, places in in_parts(settings, most, self.sizes, inputs, outputs, spare):
+                for part, rows, places in parts_with_arrays(settings, most, self.sizes, inputs, outputs, spare):
                     if ended.is_set():
                         return
                     arrays = (*(x.stride for x in rows), *(x.address for x in rows), *places)

@@ -10,7 +10,7 @@ from ...codegen.llvm.rollout import Rollout
 from ...kernels.arrays import Arrays, addresses
 from ...kernels.interface import REALS
 from ...kernels.llvm import load_or_compile
-from ...ode.rollout import Part, Rows, Settings, cost_of, in_parts, parts_of
+from ...ode.rollout import Part, Rows, Settings, cost_of, parts_of, parts_with_arrays
 from .driver import MULTIPROCESSORS, device
 from .target import CudaTarget
 from .text.kernel import Shape
@@ -60,9 +60,9 @@ class CudaRollout:
         part: Part | None = None,
     ) -> tuple[Any, list[Any]]:
         """The argument array of a launch and the values that it points to; without a part, for all steps."""
-        whole = [trajectories, *(part or next(parts_of(settings, settings.steps)))]
+        integers = [trajectories, *(part or next(parts_of(settings, settings.steps)))]
         values: list[Any] = [
-            *map(ctypes.c_int64, whole),
+            *map(ctypes.c_int64, integers),
             self.real(settings.step),
             *(ctypes.c_int64(rows.stride) for rows in inputs),
         ]
@@ -87,7 +87,7 @@ class CudaRollout:
         gpu, module = device(ordinal), self.code.module(ordinal)
         threads = self.threads(trajectories, gpu.attribute(MULTIPROCESSORS))
         most = self.most(trajectories)
-        for part, rows, to in in_parts(settings, most, self.sizes, inputs, outputs, spare):
+        for part, rows, to in parts_with_arrays(settings, most, self.sizes, inputs, outputs, spare):
             places, _values = self.arguments(trajectories, settings, rows, to, part)
             module.launch(-(-trajectories // threads), threads, places, stream)
             if waits and part.stop < part.steps:

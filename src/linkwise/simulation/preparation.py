@@ -1,4 +1,4 @@
-"""From the arguments of a simulation to its problem, the states at the start and the parameters of each trajectory."""
+"""Check the arguments of a simulation; make its problem, start and the parameters of each trajectory."""
 
 from __future__ import annotations
 
@@ -13,25 +13,23 @@ from ..api.states import States
 from ..control.events import events_of
 from ..control.sampled_laws import Sampled
 from ..errors import is_integer, is_real, near_miss
-from ..kernels.interface import described, host_array
+from ..kernels.interface import describe_value, host_array
 from ..ode.interface import Integrator
 from ..ode.trajectories import TOO_FAR
 from ..robot import Friction, Robot
 from ..robot.named_arrays import refuse_mark
 from ..robot.symbols import refuse_symbols
-from .parameters import checked_parameters
+from .parameters import check_parameters
 from .problem import Problem
-from .sampling import parted
+from .sampling import split_sampled_laws
 from .sticking import Point
 
-# The numbers of a simulation, checked: duration, tolerances, steps, and the times of the samples.
-
-MOST_STEPS = 10_000_000  # of each trajectory, unless its step is fixed
-LEAST_RTOL = 100 * float(np.finfo(float).eps)  # below that, the estimate of an error is rounding
-FIRST_STEP = 1e-3  # seconds; it grows tenfold a step where it is too small
+MAX_STEPS = 10_000_000  # of a trajectory, unless its steps are fixed
+MIN_RTOL = 100 * float(np.finfo(float).eps)  # below this, error estimates are rounding errors
+FIRST_STEP = 1e-3  # seconds; if it is too small it grows tenfold at each step
 
 
-def checked_numbers(
+def check_numbers(
     scheme: Integrator,
     duration: Any,
     rtol: Any,
@@ -40,47 +38,51 @@ def checked_numbers(
     first_step: Any = None,
     max_steps: Any = None,
 ) -> dict[str, float]:
-    numbers = checked(duration=duration, rtol=rtol) | {"step": length_of_steps(scheme, dt, first_step)}
-    if numbers["rtol"] < LEAST_RTOL:
-        raise ValueError(f"rtol is {rtol!r} (expected at least {LEAST_RTOL:.3g}: less is lost in rounding)")
+    numbers = check_positive(duration=duration, rtol=rtol) | {"step": step_length(scheme, dt, first_step)}
+    if numbers["rtol"] < MIN_RTOL:
+        raise ValueError(f"rtol is {rtol!r} (expected at least {MIN_RTOL:.3g}: smaller errors are rounding errors)")
     if max_steps is None:
-        numbers["most"], numbers["too_far"] = math.inf if scheme.fixed else MOST_STEPS, TOO_FAR
+        numbers["most"], numbers["too_far"] = math.inf if scheme.fixed else MAX_STEPS, TOO_FAR
     elif not is_integer(max_steps):
         raise TypeError(f"max_steps is {max_steps!r} (expected a whole number, or None)")
     elif max_steps < 1:
         raise ValueError(f"max_steps is {max_steps} (expected at least 1)")
     else:
         numbers["most"] = numbers["too_far"] = int(max_steps)
-    return numbers if atol is None else numbers | checked(atol=atol)
+    return numbers if atol is None else numbers | check_positive(atol=atol)
 
 
-def length_of_steps(scheme: Integrator, dt: Any, first_step: Any) -> float:
-    """Of every step, or of the first one."""
+def step_length(scheme: Integrator, dt: Any, first_step: Any) -> float:
+    """The length of every step, or of the first step, in seconds."""
     if not scheme.fixed:
         if dt is not None:
             raise ValueError(
-                f"integrator {scheme.name!r} chooses the length of its steps, so dt has no meaning (expected"
-                " first_step= for the first one, or integrator='rk4', whose steps all have the length dt)"
+                f"integrator {scheme.name!r} adapts the length of its steps, so dt has no meaning (expected"
+                " first_step=, or integrator='rk4', whose steps all have the length dt)"
             )
-        return FIRST_STEP if first_step is None else checked(first_step=first_step)["first_step"]
+        return FIRST_STEP if first_step is None else check_positive(first_step=first_step)["first_step"]
     if first_step is not None:
-        raise ValueError(f"integrator {scheme.name!r} makes steps of one length (expected dt=, and no first_step)")
+        raise ValueError(f"integrator {scheme.name!r} makes steps of one length (expected dt=, without first_step)")
     if dt is None:
         raise ValueError(f"integrator {scheme.name!r} makes steps of one length (expected dt=..., in seconds)")
-    return checked(dt=dt)["dt"]
+    return check_positive(dt=dt)["dt"]
 
 
 def refuse_others(names: Iterable[str], function: object, known: Sequence[str]) -> None:
-    """Raise an error for a name that is none of these arguments of a function."""
+    """Raise a TypeError that suggests another name if one of these is not an argument of the function."""
     for name in names:
+        if name in known:
+            continue
         if name == "step":
-            expected = "dt: seconds, the length of every step" + "; or first_step" * ("first_step" in known)
+            expected = "dt: seconds, the length of every step"
+            if "first_step" in known:
+                expected += "; or first_step with an integrator that adapts its steps"
             raise TypeError(f"{function} has no argument 'step' (expected {expected})")
-        if name not in known:
-            raise TypeError(f"{function} has no argument {name!r}{near_miss(name, known)} (it has {', '.join(known)})")
+        raise TypeError(f"{function} has no argument {name!r}{near_miss(name, known)} (it has {', '.join(known)})")
 
 
-def checked(**numbers: Any) -> dict[str, float]:
+def check_positive(**numbers: Any) -> dict[str, float]:
+    """The numbers as floats; raise an error unless each is finite and above 0."""
     positive = {}
     for name, value in numbers.items():
         if not is_real(value):
@@ -92,6 +94,7 @@ def checked(**numbers: Any) -> dict[str, float]:
 
 
 def sample_times(samples: Any, end: float) -> np.ndarray:
+    """The times of samples, from their number or from an array of times, (times,)."""
     if is_integer(samples):
         if samples < 2:
             raise ValueError(f"samples is {samples} (expected at least 2, or an array of times)")
@@ -110,8 +113,8 @@ def even_times(samples: int, end: float) -> np.ndarray:
     return np.linspace(0.0, end, samples)
 
 
-class Prepared(NamedTuple):
-    """What is integrated, and from where."""
+class SimulationInputs(NamedTuple):
+    """The problem and the start of a simulation."""
 
     problem: Problem
     batch: tuple[int, ...]
@@ -119,11 +122,11 @@ class Prepared(NamedTuple):
     parameters: np.ndarray  # (count, ...): a row for each
     tau: np.ndarray | None  # the constant torques and the wrench, with the batch in front
     wrench: np.ndarray | None
-    own: dict[str, np.ndarray]  # parameters of the torque function, each with the batch in front
-    laws: tuple[Sampled, ...]  # those that are sampled
+    torque_parameters: dict[str, np.ndarray]  # parameters of the torque function, each with the batch in front
+    laws: tuple[Sampled, ...]  # sampled laws
 
 
-def prepared(
+def prepare(
     robot: Robot,
     q0: Any,
     qd0: Any,
@@ -136,8 +139,8 @@ def prepared(
     method: str | None,
     events: Any,
     parameters: Mapping[str, Any] | None,
-) -> Prepared:
-    torque, laws = parted(torque)
+) -> SimulationInputs:
+    torque, laws = split_sampled_laws(torque)
     function = torque if callable(torque) else None
     arrays = {"q0": q0, "qd0": np.zeros(robot.n) if qd0 is None and isinstance(robot, Robot) else qd0}
     if torque is not None and function is None:
@@ -147,10 +150,10 @@ def prepared(
     refuse_symbols(robot)
     for name, array in states.arrays.items():
         if array.dtype.kind != "f":
-            raise TypeError(f"{name} is {described(array.flat[0])} (expected plain numbers)")
+            raise TypeError(f"{name} is {describe_value(array.flat[0])} (expected plain numbers)")
     batch, count = states.batch, math.prod(states.batch)
     full = {name: states.expanded_copy(name) for name in states.arrays}
-    own = checked_parameters(torque, parameters, batch)
+    torque_parameters = check_parameters(torque, parameters, batch)
     problem = Problem(
         robot,
         function,
@@ -160,29 +163,29 @@ def prepared(
         coordinates,
         method,
         events_of(events),
-        torque_parameters=tuple((name, array.shape[len(batch) :]) for name, array in own.items()),
+        torque_parameters=tuple((name, array.shape[len(batch) :]) for name, array in torque_parameters.items()),
         point=constant_point(states) if "point" in full else None,
     )
     held = {"torque": np.zeros((*batch, robot.n))} if laws else {}
     columns = [array for array in ({**full, **held}.get(name) for name in ("torque", "wrench")) if array is not None]
     if problem.sticking is not None:
         columns.append(np.zeros((*batch, robot.n + 1)))  # modes of the joints, and since when
-    rows = [x.reshape(count, math.prod(x.shape[len(batch) :])) for x in (*columns, *own.values())]
-    return Prepared(
+    rows = [x.reshape(count, math.prod(x.shape[len(batch) :])) for x in (*columns, *torque_parameters.values())]
+    return SimulationInputs(
         problem,
         batch,
         problem.initial(full["q0"], full["qd0"]).reshape(count, problem.size),
         np.concatenate(rows, axis=1) if rows else np.zeros((count, 0)),
         full.get("torque"),
         full.get("wrench"),
-        own,
+        torque_parameters,
         laws,
     )
 
 
 def constant_point(states: States) -> Point:
-    """Where the wrench acts: numbers that are the same for all trajectories."""
-    point, own = states.argument("point"), dict(states.load_shapes)["point"]
-    if point.shape != own:
-        raise ValueError(f"point has shape {point.shape} (expected {own}: one for all trajectories)")
+    """Where the wrench acts, which is the same for all trajectories."""
+    point, expected = states.argument("point"), dict(states.load_shapes)["point"]
+    if point.shape != expected:
+        raise ValueError(f"point has shape {point.shape} (expected {expected}: one for all trajectories)")
     return tuple(tuple(x) if isinstance(x, list) else x for x in point.tolist())

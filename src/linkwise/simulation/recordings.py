@@ -1,4 +1,4 @@
-"""What a simulation has computed, as a `Recording`."""
+"""Make a `Recording` from the results of an integration."""
 
 from __future__ import annotations
 
@@ -23,14 +23,12 @@ from ..ode.trajectories import (
 )
 from ..recording.recording import STATUS, End, EventRecord, Recording
 from .integration import Run
-from .parameters import called
+from .parameters import call_torque
 from .problem import Problem
-from .traced import TracedFunction
+from .traced_functions import TracedFunction
 
 CODES = DONE, RUNNING, STEP_TOO_SMALL, NOT_FINITE, STOPPED, TOO_MANY_STEPS, CHATTERING
 STATUS_OF = dict(zip(CODES, STATUS, strict=True))
-
-# The message of a trajectory that ended early.
 
 JUMPS = (
     " If a torque jumps there (np.sign, a comparison): lw.Friction(smooth=...) or another smooth function instead of"
@@ -44,15 +42,15 @@ REMEDIES = {
 }
 
 
-def beside_duration(h: float, duration: float) -> str:
-    """Where a step is too small only because there is so much time to simulate."""
+def duration_hint(h: float, duration: float) -> str:
+    """A hint if a step is too small only in comparison with the duration."""
     if not h < SHORTEST_AT_0 * duration:
         return ""
     return f", below {SHORTEST_AT_0:g} of the {duration:g} s to simulate (expected a shorter duration)"
 
 
-def reason(problem: Problem, parameters: np.ndarray, trajectories: Trajectories, recording: Recording) -> str:
-    """Why a trajectory ended early: the joint, the time and the state."""
+def failure_message(problem: Problem, parameters: np.ndarray, trajectories: Trajectories, recording: Recording) -> str:
+    """The reason why a trajectory ended early, with the joint, the time and the state."""
     robot, status, h = problem.robot, int(trajectories.status[0]), float(trajectories.h[0])
     q, v = problem.split(trajectories.y[0])
     where = f"robot {robot.name!r} at t = {trajectories.t[0]:.9g} s, q = {q.tolist()}, qd = "
@@ -74,9 +72,9 @@ def reason(problem: Problem, parameters: np.ndarray, trajectories: Trajectories,
     tried = int(trajectories.steps[0] + trajectories.rejected[0])
     what = {
         NOT_FINITE: "a number is no longer finite",
-        STEP_TOO_SMALL: f"the step shrank to {h:.3g} s{beside_duration(h, float(recording.t[-1]))}",
+        STEP_TOO_SMALL: f"the step shrank to {h:.3g} s{duration_hint(h, float(recording.t[-1]))}",
         TOO_MANY_STEPS: f"{tried} steps were tried, as many as max_steps allows, the last of {h:.3g} s",
-        CHATTERING: f"in {WINDOW} steps of about {h:.3g} s the direction kept reversing; the end is out of reach",
+        CHATTERING: f"in {WINDOW} steps of about {h:.3g} s the direction kept reversing; the run would not end",
         RUNNING: "it was stopped",
         DONE: "it is done",
     }[status]
@@ -88,13 +86,13 @@ def reason(problem: Problem, parameters: np.ndarray, trajectories: Trajectories,
 
 
 @dataclass(frozen=True)
-class Acting:
-    """What acted in a simulation, to compute torques and accelerations at its samples."""
+class AppliedTorques:
+    """The torques and wrench of a simulation, from which those at its samples and accelerations are computed."""
 
     problem: Problem
     tau: np.ndarray | None
     wrench: np.ndarray | None
-    own: dict[str, np.ndarray]  # parameters of the torque function, each with the batch in front
+    torque_parameters: dict[str, np.ndarray]  # parameters of the torque function, each with the batch in front
     held: np.ndarray | None = None  # torques of sampled laws at the samples, with the batch in front
 
     @property
@@ -102,7 +100,7 @@ class Acting:
         return None if self.problem.point is None else np.array(self.problem.point)
 
     def torques(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """At the samples; NaN at those that a trajectory did not reach, for which a function is not called."""
+        """The torques at the samples; NaN at samples that a trajectory did not reach."""
         problem, reached = self.problem, np.isfinite(q).all(axis=-1)
         constant = np.zeros(qd.shape[-1]) if self.tau is None else self.tau[..., None, :]
         torques = np.where(reached[..., None], constant if self.held is None else constant + self.held, np.nan)
@@ -110,17 +108,17 @@ class Acting:
             return torques
         states = np.broadcast_to(t, reached.shape)[reached], q[reached], qd[reached]
         batch = np.nonzero(reached)[:-1]
-        own = {
+        values = {
             name: array[batch] if batch else np.broadcast_to(array, (len(states[0]), *array.shape))
-            for name, array in self.own.items()
+            for name, array in self.torque_parameters.items()
         }
         if isinstance(problem.torque, TracedFunction):
-            torques[reached] += problem.torque.at(*states, own)
+            torques[reached] += problem.torque.values_at(*states, values)
         else:
             every = enumerate(zip(states[0].tolist(), *states[1:], strict=True))
-            rows = [(*row, {name: array[k] for name, array in own.items()}) for k, row in every]
-            # copied row by row: the function may write all its results to one array
-            given = [np.array(called(problem.torque, problem.robot, *row), dtype=float) for row in rows]
+            rows = [(*row, {name: array[k] for name, array in values.items()}) for k, row in every]
+            # copied row by row: the function may reuse one array for its results
+            given = [np.array(call_torque(problem.torque, problem.robot, *row), dtype=float) for row in rows]
             torques[reached] += np.array(given)
         return torques
 
@@ -134,8 +132,8 @@ class Acting:
         return np.asarray(forward_dynamics(self.problem.robot, q, qd, tau - drag, wrench, point=self.point))
 
 
-def recorded(
-    acting: Acting,
+def make_recording(
+    acting: AppliedTorques,
     batch: tuple[int, ...],
     times: np.ndarray,
     run: Run,
@@ -164,13 +162,13 @@ def recorded(
         work=work,
         heat=heat,
         acting=acting,
-        events=shaped_list(records, batch) if problem.events else (),
-        end=end_of(problem, now.y.copy().reshape((*batch, problem.size))),
+        events=nest(records, batch) if problem.events else (),
+        end=end_state(problem, now.y.copy().reshape((*batch, problem.size))),
         **each,
     )
 
 
-def end_of(problem: Problem, y: np.ndarray) -> End:
+def end_state(problem: Problem, y: np.ndarray) -> End:
     (q, v), rest = problem.split(y), problem.rest
     work_heat = (y[..., rest], y[..., rest + 1]) if problem.has_energy_balance else (None, None)
     return End(problem.normalized(q), problem.rates(q, v), *work_heat)
@@ -186,9 +184,9 @@ def event_records(problem: Problem, now: Trajectories, k: int) -> tuple[EventRec
     return tuple(records)
 
 
-def shaped_list(values: list[Any], batch: tuple[int, ...]) -> Any:
-    """Nested tuples of the batch's shape."""
+def nest(values: list[Any], batch: tuple[int, ...]) -> Any:
+    """Nest a list into tuples of the batch's shape."""
     if not batch:
         return values[0]
     size = len(values) // batch[0] if batch[0] else 0
-    return tuple(shaped_list(values[i * size : (i + 1) * size], batch[1:]) for i in range(batch[0]))
+    return tuple(nest(values[i * size : (i + 1) * size], batch[1:]) for i in range(batch[0]))

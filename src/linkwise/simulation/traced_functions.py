@@ -1,8 +1,8 @@
-"""Torque and event functions as they are at the time of a call.
+"""Torque and event functions, traced at the time of a call.
 
-A user's function may read globals, attributes of a controller, lists. So it is traced for every simulation, alone, into
-a small program of t, q and qd. Two programs with the same operations and the same numbers are equal, also if they come
-from different functions, and share compiled code.
+A user's function may read globals, attributes of a controller, or lists. So it is traced for every simulation into a
+small program of t, q and qd. Two programs with the same operations and numbers are equal, even if they come from
+different functions, and share compiled code.
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ from ..lazy import cached_property
 from ..robot import Robot
 from ..tracing import Input, trace
 from ..tracing.tracing import prefer_fewest
-from .parameters import NONE, PREFIX, called, without_prefix
+from .parameters import NONE, PREFIX, call_torque, strip_prefix
 
-BLOCK = 4_000_000  # numbers that are held at once where many states are evaluated
+BLOCK = 4_000_000  # numbers in memory at a time when many states are evaluated
 Shapes = tuple[tuple[str, tuple[int, ...]], ...]  # of parameters, by name
 PACKAGE = str(Path(__file__).parent.parent)
 
 
 class TracedFunction:
-    """A function of (robot, t, q, qd), frozen: called like it, it runs the operations that were traced.
+    """A traced function of (robot, t, q, qd). A call runs the traced operations.
 
-    `parameters` are names of further arguments that it was traced with; these have to be given.
+    `parameters` are the names of further arguments, which every call needs.
     """
 
     def __init__(self, program: Program, name: str, parameters: tuple[str, ...] = ()) -> None:
         self.program, self.__name__, self.parameters = program, name, parameters
 
-    def __call__(self, robot: Robot, t: Any, q: Any, qd: Any, /, **own: Any) -> Any:
+    def __call__(self, robot: Robot, t: Any, q: Any, qd: Any, /, **parameters: Any) -> Any:
         if isinstance(t, Node):
-            flat = {PREFIX + name: np.ravel(np.array(value, dtype=object)) for name, value in own.items()}
-            return self.replayed(t, {"q": q, "qd": qd, **flat})
-        rows = {name: np.asarray(value)[None] for name, value in own.items()}
-        return self.at(np.array([t], dtype=float), np.asarray(q)[None], np.asarray(qd)[None], rows)[0]
+            flat = {PREFIX + name: np.ravel(np.array(value, dtype=object)) for name, value in parameters.items()}
+            return self.replay(t, {"q": q, "qd": qd, **flat})
+        rows = {name: np.asarray(value)[None] for name, value in parameters.items()}
+        return self.values_at(np.array([t], dtype=float), np.asarray(q)[None], np.asarray(qd)[None], rows)[0]
 
-    def replayed(self, t: Node, arrays: dict[str, Any]) -> np.ndarray:
-        """The same operations on nodes of another graph; symbols of the robot are inputs there, by the same name."""
+    def replay(self, t: Node, arrays: dict[str, Any]) -> np.ndarray:
+        """Run the operations on nodes of another graph, in which symbols of the robot are inputs of the same name."""
         value: dict[int, Any] = {}
         for node in self.program.nodes:
             if node.op == "const":
@@ -62,9 +62,11 @@ class TracedFunction:
         result[:] = [value[node.index] for node in self.program.results[0]]
         return result.reshape(self.program.outputs[0].shape)
 
-    def at(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray, own: Mapping[str, np.ndarray] = NONE) -> np.ndarray:
+    def values_at(
+        self, t: np.ndarray, q: np.ndarray, qd: np.ndarray, parameters: Mapping[str, np.ndarray] = NONE
+    ) -> np.ndarray:
         """The values at many states: t (count,), q and qd (count, n), and parameters (count, ...)."""
-        inputs = {"t": t, "q": q, "qd": qd, **{PREFIX + name: array for name, array in own.items()}}
+        inputs = {"t": t, "q": q, "qd": qd, **{PREFIX + name: array for name, array in parameters.items()}}
         arrays = [inputs[port.name] for port in self.program.inputs]
         step = max(1, BLOCK // max(1, len(self.program.nodes)))
         parts = [slice(first, first + step) for first in range(0, max(1, len(t)), step)]
@@ -73,9 +75,9 @@ class TracedFunction:
 
     @cached_property
     def fingerprint(self) -> tuple[Any, ...]:
-        """All that the program computes: operations in order, with their operands and numbers, inputs and results."""
+        """The identity of the program: operations in order, with operands and numbers, inputs and results."""
         order = {node.index: k for k, node in enumerate(self.program.nodes)}
-        nodes = tuple((n.op, exact(n), *(order[a.index] for a in n.args)) for n in self.program.nodes)
+        nodes = tuple((n.op, exact_payload(n), *(order[a.index] for a in n.args)) for n in self.program.nodes)
         results = tuple(tuple(order[node.index] for node in result) for result in self.program.results)
         return nodes, self.program.inputs, tuple(port.shape for port in self.program.outputs), results
 
@@ -90,44 +92,46 @@ class TracedFunction:
         return isinstance(other, TracedFunction) and (self is other or self.fingerprint == other.fingerprint)
 
     def __repr__(self) -> str:
-        return f"<{self.__name__}, as it was traced>"
+        return f"<traced function {self.__name__}>"
 
 
-def traced(function: Callable[..., Any], robot: Robot, what: str, own: Shapes = ()) -> TracedFunction:
-    """The function as it is now; `what` it is, for the message where it cannot be traced.
+def trace_function(function: Callable[..., Any], robot: Robot, what: str, parameters: Shapes = ()) -> TracedFunction:
+    """Trace a function. Messages call it `what`.
 
-    `own` are the parameters that it is to have as inputs, with their shapes.
+    `parameters` become inputs with these shapes.
     """
     if isinstance(function, TracedFunction):
         return function
 
     def values(robot: Robot, t: Any, q: Any, qd: Any, **parameters: Any) -> np.ndarray:
-        return np.asarray(called(function, robot, t, q, qd, without_prefix(parameters)))
+        return np.asarray(call_torque(function, robot, t, q, qd, strip_prefix(parameters)))
 
     try:
         with prefer_fewest():
-            inputs: dict[str, Any] = {PREFIX + name: Input(*shape) for name, shape in own}
+            inputs: dict[str, Any] = {PREFIX + name: Input(*shape) for name, shape in parameters}
             program = trace(values, robot, t=Input(), q=Input(robot.nq), qd=Input(robot.n), **inputs)
-    except Exception as error:  # of any kind: a call with numbers tells whether it is a mistake in the function
-        shapes = f"; {shapes_in_words(own)}" if own and isinstance(error, ValueError) else ""
+    except Exception as error:  # of any kind: a call with numbers shows mistakes of the function
+        shapes = f"; {describe_shapes(parameters)}" if parameters and isinstance(error, ValueError) else ""
         message = f"{what} cannot be traced{user_line(error)}: {message_of(error)}{shapes}"
         raise UntraceableFunctionError(message) from error
-    return TracedFunction(program, function_name(function), tuple(name for name, _ in own))
+    return TracedFunction(program, function_name(function), tuple(name for name, _ in parameters))
 
 
-def shapes_in_words(own: Shapes) -> str:
-    """The parameters and their shapes, for messages."""
-    shapes = ", ".join(f"{name} {shape}" for name, shape in own)
-    return f"a trajectory has {shapes}; an array is for all trajectories, unless it is lw.per_trajectory(array)"
+def describe_shapes(parameters: Shapes) -> str:
+    """The shapes of the parameters, for messages."""
+    shapes = ", ".join(f"{name} {shape}" for name, shape in parameters)
+    return (
+        f"shapes for one trajectory: {shapes}; an array is for all trajectories, unless it is lw.per_trajectory(array)"
+    )
 
 
-def exact(node: Node) -> Any:
-    """What a node holds, with numbers by their bits: 0.0 and -0.0 are equal and give different results."""
+def exact_payload(node: Node) -> Any:
+    """The payload of a node, numbers as hexadecimal text: 0.0 and -0.0 are equal and give different results."""
     return node.payload.hex() if node.op == "const" else node.payload
 
 
 def user_line(error: BaseException) -> str:
-    """', line 7 of law.py: return max(q[0], 0)': the last line outside of packages that led to the error."""
+    """' (line 7 of law.py: return max(q[0], 0))': the last line outside of packages that led to the error."""
     packages = (PACKAGE, *(path for path in sys.path if path.endswith("site-packages")))
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if not frame.filename.startswith(packages):
