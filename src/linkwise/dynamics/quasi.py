@@ -8,8 +8,7 @@ Joint accelerations from them, outward; A is the acceleration of a link seen fro
     ξ̇_i = D⁻¹ H Ṗ ψ_i* V_β + G_i* (φ_i* A_β + a_i) + θ̈_i      A_i = φ_i* A_β + a_i + H* θ̈_i           (36)
     ν̇_i = D^½ ξ̇_i + ½ D^-½ Ḋ ξ_i      Ḋ = H λ̇ H*
 
-The motion of a base enters as inertia forces on the links, in b: ξ and ν are those of a base at rest.
-Print of (36) mixes Ṗ with the sum that goes with λ̇.
+A base that moves makes inertia forces in b; ξ and ν are of joint rates alone. Print of (36) mixes Ṗ with the sum of λ̇.
 """
 
 from collections.abc import Sequence
@@ -25,6 +24,7 @@ from .udu import Articulated, articulated_bodies
 Wrenches = Sequence[Wrench]
 Bodies = Sequence[Articulated]
 Motions = Sequence[QuasiMotion]
+Base = LinkMotion | None
 CORIOLIS = {"recursive": diagonal, "component": components}
 
 
@@ -77,32 +77,18 @@ class Unnormalized:
         return self.coriolis_of(robot, bodies, motions, b, method)
 
     def acceleration(
-        self,
-        robot: Robot,
-        q: Scalars,
-        velocity: Scalars,
-        tau: Scalars,
-        external: Wrenches,
-        base: LinkMotion | None = None,
+        self, robot: Robot, q: Scalars, velocity: Scalars, tau: Scalars, external: Wrenches, base: Base = None
     ) -> list[Scalar]:
         bodies = articulated_bodies(robot, q)
         motions = from_quasi_velocities(robot, bodies, self._unscaled(bodies, velocity))
-        wrenches = inertia_forces(robot, q, [m.qd for m in motions], external, base)
-        return self._rates(robot, q, bodies, motions, tau, wrenches)
+        return self._rates(robot, q, bodies, motions, tau, external, base)
 
     def forward_dynamics(
-        self,
-        robot: Robot,
-        q: Scalars,
-        qd: Scalars,
-        tau: Scalars,
-        external: Wrenches,
-        base: LinkMotion | None = None,
+        self, robot: Robot, q: Scalars, qd: Scalars, tau: Scalars, external: Wrenches, base: Base = None
     ) -> list[Scalar]:
         bodies = articulated_bodies(robot, q)
         motions = from_joint_rates(robot, bodies, qd)
-        wrenches = inertia_forces(robot, q, qd, external, base)
-        accelerations = self._rates(robot, q, bodies, motions, tau, wrenches)
+        accelerations = self._rates(robot, q, bodies, motions, tau, external, base)
 
         def step(
             link: Link,
@@ -123,12 +109,12 @@ class Unnormalized:
         return [qdd for _, qdd in moved]
 
     def _rates(
-        self, robot: Robot, q: Scalars, bodies: Bodies, motions: Motions, tau: Scalars, external: Wrenches
+        self, robot: Robot, q: Scalars, bodies: Bodies, motions: Motions, tau: Scalars, external: Wrenches, base: Base
     ) -> list[Scalar]:
-        b = bias_wrenches(robot, q, [m.twist for m in motions], external)
+        loads = inertia_forces(robot, q, [m.qd for m in motions], external, base)
+        b = bias_wrenches(robot, q, [m.twist for m in motions], loads)
         coriolis = self.coriolis_of(robot, bodies, motions, b, "recursive")
-        force = self._unscaled(bodies, diagonal.quasi_force(robot, bodies, tau))
-        return list(map(self.rate, bodies, force, coriolis))
+        return list(map(self.rate, bodies, self._unscaled(bodies, diagonal.quasi_force(robot, bodies, tau)), coriolis))
 
     def _scaled(self, bodies: Bodies, x: Scalars) -> list[Scalar]:
         return [mul(self.scale(body), x_i) for body, x_i in zip(bodies, x, strict=True)]
