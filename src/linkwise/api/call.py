@@ -221,10 +221,12 @@ STILL = (0.0, 0.0, 0.0)
 class BaseMotion(ComparesArrays):
     """Prescribed motion of the base: of its frame and its frame's origin, in its own axes.
 
+    Gravity stays `robot.gravity` along these axes; where they tilt by R, add g - Rᵀ g to the acceleration.
+
     Parameters
     ----------
     angular_velocity, velocity : array_like, (..., 3)
-        rad/s and m/s.
+        rad/s and m/s; no torque depends on the velocity.
     angular_acceleration, acceleration : array_like, (..., 3)
         rad/s² and m/s².
 
