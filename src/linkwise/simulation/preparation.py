@@ -20,6 +20,7 @@ from ..robot import Friction, Robot
 from ..robot.named_arrays import refuse_mark
 from ..robot.symbols import refuse_symbols
 from ..trajectories.torque_history import TorqueHistory
+from .base_motions import base_function
 from .histories import of_batch
 from .parameters import check_parameters
 from .problem import Problem
@@ -142,6 +143,7 @@ def prepare(
     method: str | None,
     events: Any,
     parameters: Mapping[str, Any] | None,
+    base: Any = None,
 ) -> SimulationInputs:
     torque, laws = split_sampled_laws(torque)
     history = torque if isinstance(torque, TorqueHistory) else None
@@ -174,6 +176,7 @@ def prepare(
         events_of(events),
         torque_parameters=tuple((name, array.shape[len(batch) :]) for name, array in torque_parameters.items()),
         point=constant_point(states) if "point" in full else None,
+        base=base_function(base),
     )
     held = {"torque": np.zeros((*batch, robot.n))} if laws else {}
     columns = [array for array in ({**full, **held}.get(name) for name in ("torque", "wrench")) if array is not None]
