@@ -136,11 +136,11 @@ def prepare(
     *,
     point: Any,
     friction: bool | Friction,
+    base: Any,
     coordinates: str,
     method: str | None,
     events: Any,
     parameters: Mapping[str, Any] | None,
-    base: Any = None,
 ) -> SimulationInputs:
     torque, laws = split_sampled_laws(torque)
     function = torque if callable(torque) else None
