@@ -3,6 +3,7 @@
 # make fuzz   damaged robot files for ten minutes: each is read, or refused by name
 # make bench  every speed claim beside the peers, a quarter of an hour: writes benchmarks/results.md
 # make counts study    the counts of operations and their page; the study of formulations
+# make papers          the pages of the four papers, from their rows
 # make docs clean      the code of the documentation; removal of all that these commands leave
 PYTHON ?= python3
 VENV   := .venv
@@ -11,7 +12,7 @@ BIN    := $(VENV)/bin
 # Processes that tests start, and the next run, find the source and the tests compiled
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-slow fuzz bench counts study docs clean
+.PHONY: demo test test-slow fuzz bench counts study papers docs clean
 .DEFAULT_GOAL := demo
 
 $(BIN)/python:
@@ -58,6 +59,9 @@ counts: $(VENV)/test
 
 study: $(VENV)/test
 	$(BIN)/python benchmarks/formulation_study.py
+
+papers: $(VENV)/test
+	$(BIN)/python tools/papers
 
 docs: $(VENV)/test
 	$(BIN)/python -m pytest README.md docs

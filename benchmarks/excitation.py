@@ -13,10 +13,10 @@ from report import Section, Table, number
 from timing import command
 
 import linkwise as lw
-from linkwise.identification.excitation.optimization import PER_HARMONIC, compiled_regressor
-from linkwise.identification.excitation.problem import ExcitationProblem
-from linkwise.identification.excitation.reference import Worth
-from linkwise.identification.excitation.series import SeriesBasis
+from linkwise.identification.exciting_motions.optimization import PER_HARMONIC, compiled_regressor
+from linkwise.identification.exciting_motions.problem import ExcitationProblem
+from linkwise.identification.exciting_motions.reference import Worth
+from linkwise.identification.exciting_motions.series import SeriesBasis
 from linkwise.trajectories.limits import MotionLimits
 
 MOTIONS, STARTS = 100, 8

@@ -88,7 +88,7 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
     from .formats.conversion import convert as convert
     from .formats.mujoco_model import from_mujoco as from_mujoco
     from .formats.pinocchio_model import from_pinocchio as from_pinocchio
-    from .identification.excitation import excitation as excitation
+    from .identification.exciting_motions import excitation as excitation
     from .identification.fitting import identify as identify
     from .kernels.dispatch import use_kernels as use_kernels
     from .recording import Recording as Recording
@@ -154,7 +154,7 @@ LAZY_IMPORTS = {  # the public names, by the modules that are imported when one 
         "formats.conversion": "convert",
         "formats.mujoco_model": "from_mujoco",
         "formats.pinocchio_model": "from_pinocchio",
-        "identification.excitation": "excitation",
+        "identification.exciting_motions": "excitation",
         "identification.fitting": "identify",
         "kernels.dispatch": "use_kernels",
         "recording": "Recording load_recording",
@@ -185,15 +185,9 @@ NAMESPACES = (
 PACKAGE_OF = {name: package for package, names in LAZY_IMPORTS.items() for name in names}
 __all__ = [*NAMESPACES, *PACKAGE_OF]
 OURS = {  # names of other packages and of earlier versions: what stands for them here
-    "aba": "forward_dynamics",
     "compile_rollout": "compile(lw.rollout, ...)",
     "compile_simulation": "compile(lw.simulate, ...)",
-    "crba": "inertia_matrix",
-    "fkine": "poses",
-    "forward_kinematics": "poses",
     "integrators": "methods(lw.simulate)",
-    "mass_matrix": "inertia_matrix",
-    "rnea": "inverse_dynamics",
     "trajectory_from_csv": "trajectories.read_csv",
     "wasm_interface": "wasm(...).interface",
     "wasm_robot": "wasm(function).robot(robot)",
@@ -201,24 +195,33 @@ OURS = {  # names of other packages and of earlier versions: what stands for the
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name in NAMESPACES:
-        return import_module(f".{name}", __name__)
-    if name not in PACKAGE_OF:
-        expected = f" (expected lw.{ours})" if (ours := our_name(name)) else ""
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{expected}", name=name)
-    with LOCK:  # which a fork waits for: its child must not find a module half loaded
-        import_module("numpy")  # first: its own import takes longer after ours (seen with CPython 3.11)
-        value = globals()[name] = getattr(import_module(f".{PACKAGE_OF[name]}", __name__), name)
-    return value
+def load_public_name(name: str) -> Any:
+    """The public name, imported when it is first used.
+
+    The lock is one that a fork waits for: its child must not find a module half loaded.
+    """
+    with LOCK:
+        if name in PACKAGE_OF or name in NAMESPACES:
+            import_module("numpy")  # first: its own import takes longer after ours (seen with CPython 3.11)
+            module = import_module(f".{PACKAGE_OF.get(name, name)}", __name__)
+            value = globals()[name] = module if name in NAMESPACES else getattr(module, name)
+            return value
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{suggestion(name)}", name=name)
 
 
-def our_name(name: str) -> str | None:
-    """What is called otherwise, or in a namespace, here."""
-    if name.startswith("_") or find_spec(f".{name}", __name__):  # a package, which an import statement asks for
-        return None
-    places = (f"{place}.{name}" for place in NAMESPACES if name in import_module(f".{place}", __name__).__all__)
-    return OURS.get(name) or next(places, None)
+if not TYPE_CHECKING:  # type checkers shall report unknown names
+    __getattr__ = load_public_name
+
+
+def suggestion(name: str) -> str:
+    """What a name of other packages, of a namespace or one mistyped should be, as the end of an error."""
+    if name.startswith("_") or not name.isidentifier() or find_spec(f".{name}", __name__):
+        return ""  # Python asks for such names, and `from linkwise import robot` for a package
+    from .errors import near_miss  # late: only errors need it
+    from .public_names import place_of
+
+    ours = OURS.get(name) or place_of(name)
+    return f" (expected lw.{ours})" if ours else near_miss(name, __all__)
 
 
 def __dir__() -> list[str]:

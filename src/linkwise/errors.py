@@ -7,7 +7,7 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 if TYPE_CHECKING:  # which exceptions hold
-    from .identification.excitation import Excitation
+    from .identification.exciting_motions import Excitation
     from .recording import Recording
     from .sweeps.sweeping import Sweep
 
@@ -168,19 +168,42 @@ class CudaMemoryError(CudaError, MemoryError):
 
 
 MIN_PREFIX = 3  # letters of a word that may be the beginning of a name
-SYNONYMS = {  # names in other packages and textbooks, and the names here
-    "gpu": "cuda",
-    "rnea": "newton-euler",
-    "aba": "articulated",
-    "crba": "composite",
-    "ode45": "dormand54",
-    "RK45": "dormand54",
-    "RK4": "rk4",
-    "DOP853": "dop853",
-    "Radau": "radau",
-    "craig": "modified",
-    "khalil": "modified",
-    "paul": "standard",
+SYNONYMS = {  # names in other packages and textbooks, in small letters, and the names here
+    word: names.split()
+    for word, names in {
+        "gpu": "cuda",
+        "rnea": "newton-euler inverse_dynamics torque",
+        "aba": "articulated forward_dynamics",
+        "crba": "composite inertia_matrix",
+        "mass_matrix": "inertia_matrix",
+        "forward_kinematics": "poses",
+        "fkine": "poses",
+        "ode45": "dormand54",
+        "rk45": "dormand54",
+        "craig": "modified",
+        "mdh": "modified",
+        "khalil": "modified",
+        "paul": "standard",
+        "dh": "standard",
+        "hinge": "revolute",
+        "continuous": "revolute",
+        "rotary": "revolute",
+        "slide": "prismatic",
+        "linear": "prismatic",
+        "helical": "screw",
+        "spherical": "ball",
+        "floating": "free",
+        "freeflyer": "free",
+        "cardan": "universal",
+        "world": "base",
+        "joint": "frame",
+        "local": "frame",
+        "body": "frame",
+        "--step": "--dt",
+        "--timestep": "--dt",
+        "--period": "--dt",
+        "--frame": "--axes",
+    }.items()
 }
 
 
@@ -188,10 +211,10 @@ def near_miss(value: object, known: Iterable[str]) -> str:
     """', did you mean ...?' if one of the known values is close, otherwise ''."""
     import difflib  # late: only errors need it
 
-    known = list(known)
-    close = [SYNONYMS[str(value)]] if SYNONYMS.get(str(value)) in known else []
-    begun = [name for name in known if len(str(value)) >= MIN_PREFIX and name.startswith(str(value))]
-    close = close or (begun if len(begun) == 1 else []) or difflib.get_close_matches(str(value), known, n=1)
+    known, word = list(known), str(value)
+    close = [name for name in (word.lower(), *SYNONYMS.get(word.lower(), ())) if name in known][:1]
+    extended = [name for name in known if len(word) >= MIN_PREFIX and name.startswith(word)]
+    close = close or (extended if len(extended) == 1 else []) or difflib.get_close_matches(word, known, n=1)
     return f", did you mean {close[0]!r}?" if close else ""
 
 

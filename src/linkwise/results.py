@@ -13,7 +13,7 @@ from .explanation import Accuracy, Explanation
 from .export import CSource
 from .graph import Count, Program
 from .identification.estimates import JointErrors
-from .identification.excitation import Excitation
+from .identification.exciting_motions import Excitation
 from .identification.recorded_motion import MeasuredMotion
 from .identification.result import Identification
 from .kernels.compiler import Compiled

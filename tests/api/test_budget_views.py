@@ -8,6 +8,7 @@ import pytest
 
 import linkwise as lw
 from command_line import linkwise
+from facts import raises
 from linkwise.api.budgets.plot import KINDS, term_styles
 
 ARM = lw.load("ur5e")
@@ -31,9 +32,9 @@ def test_the_difference_of_two_budgets_is_that_of_the_payload() -> None:
     assert np.allclose(share.tau, lw.inverse_dynamics(loaded, Q, QD, QDD) - lw.inverse_dynamics(ARM, Q, QD, QDD))
     assert np.abs(share.gravity[:, :-1]).max() < 1e-12  # of the last link alone
     assert share["shoulder_lift_joint"].limit == 150.0
-    with pytest.raises(ValueError, match="joints or links differ"):
+    with raises(ValueError, "'ur5e'", "'planar3'"):
         share - lw.budget(lw.load("planar3"), [0] * 3, [0] * 3, [0] * 3)
-    with pytest.raises(ValueError, match="expected the same states"):
+    with raises(ValueError, "()", "(1,)"):
         share - lw.budget(ARM, [Q], [QD], [QDD])
 
 

@@ -1,5 +1,8 @@
 """Results that hold arrays are equal, or not, as a whole."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -34,3 +37,10 @@ def test_results_of_the_same_numbers_are_equal_and_others_are_not(what):
     assert (first == other) is False
     assert (first != other) is True
     assert (first == 1) is False
+
+
+@pytest.mark.parametrize("name", ["normalized", "unnormalized"])
+def test_quasi_coordinates_stay_one_object_and_their_text_is_their_name(name):
+    coordinates = getattr(lw.formulations, name)
+    assert pickle.loads(pickle.dumps(coordinates)) is copy.deepcopy(coordinates) is coordinates
+    assert eval(repr(coordinates), {"linkwise": lw}) is coordinates

@@ -5,6 +5,7 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
+from facts import raises
 from robots import CHAINS, TREES, ids, relative, states
 
 ROBOTS = [lw.load("stanford"), lw.load("planar3"), *(r for r in CHAINS + TREES if r.n in (3, 4, 6))]
@@ -105,7 +106,7 @@ def test_explain_says_what_it_wants() -> None:
     arm = lw.load("planar3")
     with pytest.raises(ValueError, match="one state"):
         lw.explain(arm, np.zeros((2, 3)))
-    with pytest.raises(ValueError, match="qdd is given without qd"):
+    with raises(ValueError, "qdd", "qd"):
         lw.explain(arm, np.zeros(3), qdd=np.zeros(3))
     with pytest.raises(ValueError, match="did you mean 'M_hat'"):
         lw.explain(arm, np.zeros(3)).text("M_hut")

@@ -28,7 +28,7 @@ def test_every_public_name_exists_and_is_in_the_index_of_the_documentation():
 
 def test_type_checkers_see_the_names_that_are_imported_late():
     tree = ast.parse(Path(lw.__file__).read_text(encoding="utf-8"))
-    (block,) = [node for node in tree.body if isinstance(node, ast.If)]
+    block = next(node for node in tree.body if isinstance(node, ast.If))
     seen = [(node.module, alias.name, alias.asname) for node in block.body for alias in node.names]
     names = sorted((module, name, name) for module, names in lw.LAZY_IMPORTS.items() for name in names)
     assert seen == [*((None, name, name) for name in lw.NAMESPACES), *names]

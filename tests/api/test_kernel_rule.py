@@ -9,6 +9,7 @@ import pytest
 
 import linkwise as lw
 from effort import THOROUGH, rest_slow
+from facts import raises
 from functions import CALLS, ONE_METHOD, Call
 from linkwise.kernels import dispatch as kernels
 from linkwise.spatial import sign, sqrt
@@ -346,7 +347,7 @@ def test_symbols_of_a_robot_are_inputs_after_the_others() -> None:
         rows[-1] |= {"mass": heavy, "a": long}
         numbers = lw.Robot.from_dh(rows, convention="standard")
         assert relative(made(*given, mass=heavy, length=long), lw.inverse_dynamics(numbers, *given)) < 1e-13
-    with pytest.raises(TypeError, match="was not given length, mass"):
+    with raises(TypeError, "inverse_dynamics", "length, mass"):
         made(*given)
 
 
@@ -359,9 +360,9 @@ def test_words_of_the_wrapper_are_no_words_of_the_function():
 
 
 def test_strangers_are_refused_before_anything_else():
-    with pytest.raises(TypeError, match="the first argument is 'a'"):
+    with raises(TypeError, "first", "'a'", "linkwise.inverse_dynamics"):
         lw.compile("a", lw.load("planar3"))
-    with pytest.raises(TypeError, match=r"did you mean linkwise.load\('stanford'\)"):
+    with raises(TypeError, "second", "'stanford'", "linkwise.load('stanford')"):
         lw.compile(lw.gravity_torque, "stanford")
 
 

@@ -11,6 +11,7 @@ import pytest
 
 import linkwise as lw
 from effort import in_turn
+from facts import raises
 from functions import MEMBERS
 
 PLANAR = lw.load("planar3")
@@ -47,14 +48,14 @@ def test_symbols_of_another_library_are_named_too():
 
 
 UNTRACEABLE = {
-    "int": (int, r"int\(\)"),
+    "int": (int, "int()"),
     "index": (lambda x: [1.0, 2.0][x], "an index"),
     "modulo": (lambda x: x % 2, "%"),
     "modulo of it": (lambda x: 2 % x, "%"),
     "floor division": (lambda x: x // 2, "//"),
     "floor division by it": (lambda x: 2 // x, "//"),
     "divmod": (lambda x: divmod(x, 2), "divmod"),
-    "round": (round, r"round\(\)"),
+    "round": (round, "round()"),
     "floor": (math.floor, "floor"),
     "ceil": (math.ceil, "ceil"),
     "cbrt": (np.cbrt, "np.cbrt"),
@@ -64,7 +65,7 @@ UNTRACEABLE = {
 @pytest.mark.parametrize("name", UNTRACEABLE)
 def test_an_operation_that_nodes_do_not_have_is_named_with_what_there_is(name):
     deed, said = UNTRACEABLE[name]
-    with pytest.raises(TypeError, match=rf"{said}.* cannot be traced.*q\[0\].*What can be traced: .*np.where"):
+    with raises(TypeError, said, "q[0]", "np.where"):
         lw.trace(lambda arm, q: [deed(q[0])], PLANAR)
 
 
@@ -97,7 +98,7 @@ def test_linear_solves_are_said_not_to_be_traceable():
     def law(arm, t, q, qd):
         return np.linalg.solve(lw.inertia_matrix(arm, q), -qd)
 
-    with pytest.raises(TypeError, match=r"return np.linalg.solve.* other functions of np.linalg cannot be traced"):
+    with raises(TypeError, "return np.linalg.solve", "np.linalg"):
         lw.simulate(PLANAR, START, duration=0.01, torque=law, compiled=True)
 
 
@@ -125,9 +126,7 @@ def test_entries_of_other_rows_and_files_are_answered_with_ours(entries, said):
 
 
 def test_a_key_of_frames_in_a_dh_row_is_said_to_be_one():
-    with pytest.raises(
-        lw.errors.RobotError, match="translation is not a key of a 'standard' row, but of 'frames' rows"
-    ):
+    with raises(lw.errors.RobotError, "link 'link1'", "translation", "'standard'", "'frames'"):
         lw.Robot.from_dh([{"joint": "revolute", "translation": (0, 0, 0)}], convention="standard")
 
 
@@ -141,7 +140,7 @@ def test_tables_of_a_file_are_told_apart_from_lists_of_them(tmp_path, header, sa
 
 def test_one_free_body_has_degrees_of_freedom_not_joints():
     drone = lw.Robot.from_frames([BODY])
-    with pytest.raises(ValueError, match=r"expected \(6,\), one for each degree of freedom"):
+    with raises(ValueError, "(7,)", "(6,)"):
         lw.simulate(drone, lw.neutral(drone), duration=0.01, torque=lambda arm, t, q, qd: np.zeros(7))
 
 
@@ -265,14 +264,19 @@ ROW = {"joint": "revolute", "a": 0.5, "b": 0, "alpha": 0, "mass": 2.0}
 
 @in_turn(
     [
-        (lambda: lw.rnea, "lw.inverse_dynamics"),
-        (lambda: lw.aba, "lw.forward_dynamics"),
-        (lambda: lw.crba, "lw.inertia_matrix"),
-        (lambda: lw.mass_matrix, "lw.inertia_matrix"),
-        (lambda: lw.forward_kinematics, "lw.poses"),
-        (lambda: lw.fkine, "lw.poses"),
+        (lambda: lw.rnea, "'inverse_dynamics'"),
+        (lambda: lw.aba, "'forward_dynamics'"),
+        (lambda: lw.crba, "'inertia_matrix'"),
+        (lambda: lw.mass_matrix, "'inertia_matrix'"),
+        (lambda: lw.forward_kinematics, "'poses'"),
+        (lambda: lw.fkine, "'poses'"),
         (lambda: lw.pid, "lw.control.pid"),
         (lambda: lw.RobotError, "lw.errors.RobotError"),
+        (lambda: lw.inverse_dynamic, "'inverse_dynamics'"),
+        (lambda: getattr(lw, "control.pid"), "'control.pid'"),
+        (lambda: lw.Robot.from_dh([ROW], convention="MDH"), "'modified'"),
+        (lambda: lw.Robot.from_dh([ROW | {"joint": "linear"}], convention="standard"), "'prismatic'"),
+        (lambda: lw.joint_wrenches(PLANAR, START, START, START, axes="joint"), "'frame'"),
         (lambda: lw.simulate(PLANAR, START, duration=1.0, integrator="ode45"), "'dormand54'"),
         (lambda: lw.simulate(PLANAR, START, duration=1.0, step=0.1), "dt: seconds, .*first_step"),
         (lambda: lw.simulate(PLANAR, START, duration=1.0, dt=0.1), "first_step="),

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from facts import raises
 from linkwise.kernels import dispatch as kernels
 from linkwise.spatial import sign
 from robots import relative
@@ -139,11 +140,11 @@ def test_batches_broadcast_and_a_bad_state_is_blank_plain_and_compiled() -> None
             single = slope(q.astype(np.float32))
             assert single.dtype == np.float32
             results.append((found, more))
-            with pytest.raises(ValueError, match=r"batch shapes do not fit together: q \(2, 3\), qd \(2,\), qdd \(\)"):
+            with raises(ValueError, "q (2, 3)", "qd (2,)", "qdd ()"):
                 also(q, qd[:, 0], qdd[0, 0])
             with pytest.raises(ValueError, match=r"q has shape \(3,\) \(expected \(\.\.\., 4\)\)"):
                 slope(np.zeros(3))
-            with pytest.raises(TypeError, match="takes the arrays q, qd, qdd"):
+            with raises(TypeError, "q, qd, qdd", "1"):
                 also(q)
             with pytest.raises(TypeError, match="expected real numbers"):
                 slope(["a", "b", "c", "d"])
@@ -290,7 +291,7 @@ def test_what_has_no_derivative_is_refused_by_name(make: Any, said: str) -> None
 
 def test_options_were_given_when_it_was_made() -> None:
     slope = lw.derivative(lw.inverse_dynamics, PLANAR, "qdd", method="fewest")
-    with pytest.raises(TypeError, match=r"takes no keywords here .* method"):
+    with raises(TypeError, "d_inverse_dynamics_d_qdd", "method"):
         lw.count(slope, PLANAR, method="denoc")
     pushed = lw.derivative(lw.inverse_dynamics, PLANAR, "q", wrench=lw.Input(6))
     assert list(inspect.signature(pushed).parameters) == ["robot", "q", "qd", "qdd", "wrench"]
@@ -326,7 +327,7 @@ def test_defaults_that_are_written_out_keep_the_closed_form() -> None:
     arm = lw.load("planar3")
     assert lw.derivative(lw.inverse_dynamics, arm, ("q", "qd"), friction=False, check=False).mode == "closed-form"
     for options in ({"wrench": np.ones(6)}, {"friction": True}):
-        with pytest.raises(ValueError, match="with these options has no closed form"):
+        with raises(ValueError, "closed form", "mode='fewest'"):
             lw.derivative(lw.inverse_dynamics, arm, ("q", "qd"), mode="closed-form", **options)
 
 

@@ -8,6 +8,7 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
+from facts import raises
 from joint_kinds import states as jointed_states
 from linkwise.derivatives import closed_form_derivatives
 from robots import relative
@@ -160,7 +161,7 @@ def test_both_ways_of_calling_run_compiled_and_modes_are_kept() -> None:
         assert single[0].dtype == np.float32
         named = slope(qdd=arrays[2], q=arrays[0], qd=arrays[1])
         assert np.array_equal(named[1], slope(*arrays)[1])
-        with pytest.raises(TypeError, match="takes the arrays q, qd, qdd"):
+        with raises(TypeError, "d_inverse_dynamics_d_q_qd", "q, qd, qdd"):
             slope(arrays[0])
     with lw.use_kernels("never"):
         assert np.array_equal(slope(*arrays)[0], plain[0])
@@ -257,9 +258,9 @@ def test_messages() -> None:
         lw.derivative(lw.inverse_dynamics, PLANAR, "q", method="newton")
     with pytest.raises(TypeError, match="frction"):
         lw.derivative(lw.inverse_dynamics, PLANAR, "q", frction=True)
-    with pytest.raises(TypeError, match="takes no keywords here"):
+    with raises(TypeError, "d_inverse_dynamics_d_q", "method"):
         lw.derivative(lw.derivative(lw.inverse_dynamics, PLANAR, "q"), PLANAR, "q", method="denoc")
-    with pytest.raises(ValueError, match="has no closed form"):
+    with raises(ValueError, "gravity_torque", "closed form"):
         lw.derivative(lw.gravity_torque, PLANAR, "q", mode="closed-form")
 
 

@@ -11,6 +11,7 @@ import pytest
 
 import linkwise as lw
 from command_line import linkwise
+from facts import raises
 from linkwise.identification.reading import recordings_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* the motion (begins|ends) at speed")
@@ -126,7 +127,7 @@ def test_names_that_look_like_numbered_columns_are_not_guessed(names: tuple[str,
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(MOTION["q"], columns=list(names))
     if names[0].startswith(("q", "2")):
-        with pytest.raises(TypeError, match=r"by name or by number .*'q\..*to_numpy\(\)"):
+        with raises(TypeError, f"'{names[0]}'", f"'q.{names[0]}'", "q.to_numpy()"):
             lw.gravity_torque(arm, frame)
     sure = frame.rename(columns="q.{}".format)
     assert np.array_equal(lw.gravity_torque(arm, sure[sure.columns[::-1]]), lw.gravity_torque(arm, MOTION["q"]))
@@ -159,7 +160,7 @@ def test_half_of_one_quantity_by_number_is_refused_whatever_the_names(head: list
     refused = linkwise(f"simulate planar3 --q0 @{states} --duration 0.1")
     assert refused.code == 3
     assert "all by name, or all by number" in refused.err
-    with pytest.raises(lw.errors.FileError, match="all by name, or all by number"):
+    with raises(lw.errors.FileError, "motion.csv:1:", *map(repr, head), "'link1'", "'link2'", "'link3'"):
         lw.trajectories.read_csv(motion, robot=lw.load("planar3"))
     with pytest.raises(TypeError, match="has names"):
         lw.gravity_torque(lw.load("planar3"), pytest.importorskip("pandas").read_csv(motion)[head])
@@ -169,7 +170,7 @@ def test_joints_without_columns_are_named(tmp_path: Path) -> None:
     names = ("shoulder", "elbow", "wrist2")
     arm = arm_of(*names)
     file = write(tmp_path / "few.csv", {"t": T, "shoulder": T, "wrist2": T})
-    with pytest.raises(lw.errors.FileError, match=r"has 2 joints .*there is no position of elbow"):
+    with raises(lw.errors.FileError, "few.csv:1:", "2 joints", "3", "elbow"):
         lw.trajectories.read_csv(file, robot=arm)
     rates = {"qd_shoulder": T, "qd_wrist2": T}
     file = write(tmp_path / "rates.csv", {"t": T, **dict.fromkeys(names, T), **rates})

@@ -9,6 +9,7 @@ import pytest
 
 import linkwise as lw
 from effort import in_turn
+from facts import raises
 from robots import relative
 
 pin = pytest.importorskip("pinocchio", reason="Pinocchio has no wheel for Windows")
@@ -159,15 +160,11 @@ def test_what_is_not_the_same_robot_is_refused_by_name():
     with pytest.raises(lw.errors.RobotError, match=r"robot 'planar3' does not have: 'link4', 'link5', 'link6'"):
         lw.convert_state(lw.load("planar3"), np.zeros(3), target=model)
     longer = lw.chain(7, joints="R")
-    with pytest.raises(
-        lw.errors.RobotError, match=r"no numbers: 'link7' \(expected joints of the same names; it has no oth"
-    ):
+    with raises(lw.errors.RobotError, "'chain-7-0-R'", "Pinocchio", "'link7'"):
         lw.convert_state(longer, np.zeros(7), target=model)
-    with pytest.raises(lw.errors.RobotError, match="joint 'link3' is prismatic, and revolute in the Pinocchio model"):
+    with raises(lw.errors.RobotError, "joint 'link3'", "prismatic", "revolute", "Pinocchio"):
         lw.convert_state(lw.chain(6, joints="RRPRRR"), q, target=model)
-    with pytest.raises(
-        ValueError, match=r"q, in the Pinocchio model's coordinates, has shape \(6,\) \(expected \(..., 12"
-    ):
+    with raises(ValueError, "q,", "Pinocchio", "(6,)", "(..., 12)"):
         lw.convert_state(arm, q, source=model)
     with pytest.raises(TypeError, match=r"target is a builtins.int \(expected 'linkwise', .* a mujoco.MjModel"):
         lw.convert_state(arm, q, target=3)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import linkwise as lw
 from effort import examples
+from facts import raises
 from robots import relative
 
 TOOLS = Path(__file__).parents[2] / "tools"
@@ -194,13 +195,13 @@ def test_what_is_wrong_is_named_with_its_line(old: str, new: str, message: str, 
 def test_a_floating_base_has_no_joint_of_its_own(tmp_path: Path) -> None:
     with pytest.raises(lw.errors.FileError, match=r":3: a\(1\) is not 0 for link 1, the floating base"):
         load(tmp_path, SATELLITE.replace("a=[0; 0.5", "a=[1; 0.5"))
-    with pytest.raises(lw.errors.FileError, match=r":3: bt\(3\) is 0, the ground, beside the floating base"):
+    with raises(lw.errors.FileError, ":3:", "bt(3)", "0", "base"):
         load(tmp_path, SATELLITE.replace("bt=[0 1 2]", "bt=[0 1 0]"))
 
 
 def test_impossible_bodies_are_read_where_asked_for(tmp_path: Path) -> None:
     text = CRANE.replace("Iczz(4)=1e-3", "Iczz(4)=1e-1")
-    with pytest.raises(lw.errors.FileError, match=r":26: .*'link4': inertia breaks the triangle inequality"):
+    with raises(lw.errors.FileError, ":26:", "'link4'", "inertia", "triangle"):
         load(tmp_path, text)
     with pytest.warns(UserWarning, match="physically consistent"):
         assert load(tmp_path, text, unphysical="warn").n == 4

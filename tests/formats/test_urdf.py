@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from facts import raises, warns
 from linkwise.errors import FileError
 
 TWO = """<?xml version="1.0"?>
@@ -238,7 +239,7 @@ def test_links_may_have_any_name(name, load, refused):
 def test_several_roots_stand_on_the_base(tmp_path):
     path = tmp_path / "two.urdf"
     path.write_text(added(f'<link name="table">{BODY}</link><link name="puck">{BODY}</link>'))
-    with pytest.warns(UserWarning, match="3 links are moved by no joint") as caught:
+    with warns(UserWarning, "3 links") as caught:
         arm = lw.load(path, base={"puck": "free"})
     (warning,) = caught
     assert '"base" (line 3), "table" (line 32), "puck" (line 32)' in str(warning.message)
@@ -315,12 +316,16 @@ def test_limits_that_are_not_given(load):
     assert limits(kind="revolute", limit='<limit effort="1" velocity="1"/>') is None
     assert limits(kind="prismatic", limit='<limit lower="-1"/>') == (-1.0, 0.0)  # 0 is URDF's default
     assert limits(kind="continuous", limit='<limit lower="-1" upper="1"/>') is None
+    far = 1e308  # written where there is no limit
+    for lower, upper in ((-far, 1.0), (-1.0, far), (-1.0, 1.0)):
+        assert limits(kind="prismatic", limit=f'<limit lower="{lower}" upper="{upper}"/>') == (lower, upper)
+    assert limits(kind="prismatic", limit=f'<limit lower="{-far}" upper="{far}"/>') is None
 
 
 def test_bodies_that_cannot_exist_are_used_as_they_are_if_asked(tmp_path):
     path = tmp_path / "two.urdf"
     path.write_text(changed('izz="0.001"', 'izz="0.1"'))
-    with pytest.warns(UserWarning, match=r"'lower': inertia breaks the triangle inequality.*0.013 \+ 0.013 < 0.1"):
+    with warns(UserWarning, "'lower'", "inertia", "0.013 + 0.013 < 0.1"):
         arm = lw.load(path, unphysical="warn")
     assert arm.rows[2]["inertia"][2][2] == 0.1
     path.write_text(changed('izz="0.001"', 'izz="0.1"', 'value="1.0"', 'value="-1.0"'))
@@ -372,9 +377,9 @@ def test_common_slips_are_refused_with_the_way_out(before, after, message, tmp_p
 
 def test_what_is_no_file_is_told_what_to_do(tmp_path):
     (tmp_path / "arm.xacro").write_text("<robot/>")
-    with pytest.raises(lw.errors.RobotError, match="run xacro on it first"):
+    with raises(lw.errors.RobotError, "xacro"):
         lw.load(tmp_path / "arm.xacro")
-    with pytest.raises(lw.errors.RobotError, match="is it the text of a file"):
+    with raises(lw.errors.RobotError, "text"):
         lw.load("<robot name='a'>\n</robot>")
     with pytest.raises(ValueError, match="did you mean 'free'"):
         lw.load("stanford", base="floating")

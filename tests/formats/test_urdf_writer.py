@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import linkwise as lw
 from effort import examples, rest_slow
+from facts import raises
 from joint_kinds import coupled
 from linkwise.formats.urdf import writer
 from linkwise.formats.urdf.rows import rotation_of
@@ -168,7 +169,7 @@ def test_what_urdf_cannot_say_is_refused_by_name(robot: lw.Robot, message: str, 
 
 def test_a_file_that_would_differ_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writer, "roll_pitch_yaw", lambda rotation: (0.0, 0.0, 1e-7))
-    with pytest.raises(lw.errors.FileError, match=r"x.urdf: not written: robot 'gantry': .* is not the same robot"):
+    with raises(lw.errors.FileError, "x.urdf", "robot 'gantry'"):
         lw.save(lw.load("gantry"), tmp_path / "x.urdf")
     assert not list(tmp_path.iterdir())
 

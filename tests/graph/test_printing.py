@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from facts import raises
 from robots import relative
 
 SPELLED = {
@@ -70,7 +71,7 @@ def test_one_name_gives_one_symbol() -> None:
     assert [str(x) for x in lw.symbols("l1, m1 θ")] == ["l1", "m1", "θ"]
     with pytest.raises(TypeError, match="unpack"):
         (_,) = g
-    with pytest.raises(ValueError, match="missing between the commas"):
+    with raises(ValueError, "'l1,,m1'"):
         lw.symbols("l1,,m1")
     with pytest.raises(ValueError, match="'2m' is not a name"):
         lw.symbols("2m")
@@ -125,7 +126,7 @@ def test_names_of_the_left_side_are_chosen() -> None:
 def test_chosen_names_keep_apart_from_the_inputs() -> None:
     arm = slider(lw.symbols("M11"))
     assert r"M_{11} &= \mathrm{M11}" in lw.latex(lw.inertia_matrix, arm, name="M", elements=True)
-    with pytest.raises(ValueError, match=r"q_\{1\} is how an input is printed"):
+    with raises(ValueError, "q_{1}"):
         lw.latex(lw.poses, lw.load("planar3"), name="q_{1}")
     with pytest.raises(ValueError, match="expected 2 names"):
         lw.latex(lw.formulations.udu, lw.load("planar3"), name="U")

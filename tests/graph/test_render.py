@@ -9,6 +9,7 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
+from facts import raises
 from robots import CHAINS, TREES, ids, relative, states
 
 ROBOTS = [lw.load("stanford"), lw.load("planar3"), lw.load("gantry"), CHAINS[4], TREES[3]]
@@ -223,7 +224,7 @@ def test_latex_has_fractions_roots_and_symbols() -> None:
 
 def test_without_sympy_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sympy", None)
-    with pytest.raises(ImportError, match=r"sympy is not installed: pip install 'linkwise\[symbolic\]'"):
+    with raises(ImportError, "sympy", "pip install 'linkwise[symbolic]'"):
         lw.sympy(lw.inertia_matrix, lw.load("gantry"))
 
 

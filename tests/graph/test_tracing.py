@@ -10,6 +10,7 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
+from facts import raises
 from functions import PUBLIC
 from linkwise.graph import GrammarError, Port, evaluate
 from robots import relative
@@ -138,7 +139,7 @@ def test_results_may_be_nodes_numbers_lists_or_arrays(function, shape):
     "result", [None, "tau", True, 1j, [[1.0], [1.0, 2.0]], {"tau": 1.0}, [None], [True, "x"]], ids=repr
 )
 def test_a_function_that_returns_no_numbers_is_refused(result):
-    with pytest.raises(TypeError, match=r"the traced function returned .*expected an array of numbers"):
+    with raises(TypeError, "array", "numbers"):
         lw.trace(lambda arm, q: result, ARM)
 
 
@@ -146,7 +147,7 @@ def test_a_function_that_branches_on_its_inputs_is_refused_with_help():
     def saturated(arm: lw.Robot, q: Any) -> Any:
         return [x if x < 1.0 else 1.0 for x in q]
 
-    with pytest.raises(TypeError, match=r"the node q\[0\] .*cannot be compared.*branch on the robot"):
+    with raises(TypeError, "q[0]", "np.where", "robot"):
         lw.trace(saturated, ARM)
 
 
@@ -166,7 +167,7 @@ def test_a_node_kept_from_another_trace_is_refused():
 
 @pytest.mark.parametrize("robot", ["stanford", None, lw.poses])
 def test_tracing_needs_a_robot(robot):
-    with pytest.raises(TypeError, match=r"the second argument is .*expected a Robot") as caught:
+    with raises(TypeError, "second", "Robot") as caught:
         lw.count(lw.poses, robot)
     assert ("linkwise.load('stanford')" in str(caught.value)) == (robot == "stanford")
 

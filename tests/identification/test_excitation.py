@@ -14,12 +14,17 @@ import linkwise as lw
 from command_line import linkwise
 from effort import in_turn, rest_slow
 from linkwise.cli.inputs import parse_limits
-from linkwise.identification.excitation.minimise import Barrier, minimise, newton_direction
-from linkwise.identification.excitation.optimization import compiled_regressor, default_harmonics
-from linkwise.identification.excitation.peaks import MotionPeaks
-from linkwise.identification.excitation.problem import ExcitationProblem, independent, smooth_condition, smooth_log_det
-from linkwise.identification.excitation.series import SeriesBasis, bounds
-from linkwise.identification.excitation.starts import Search
+from linkwise.identification.exciting_motions.minimise import Barrier, minimise, newton_direction
+from linkwise.identification.exciting_motions.optimization import compiled_regressor, default_harmonics
+from linkwise.identification.exciting_motions.peaks import MotionPeaks
+from linkwise.identification.exciting_motions.problem import (
+    ExcitationProblem,
+    independent,
+    smooth_condition,
+    smooth_log_det,
+)
+from linkwise.identification.exciting_motions.series import SeriesBasis, bounds
+from linkwise.identification.exciting_motions.starts import Search
 from linkwise.trajectories.limits import KINDS, MotionLimits
 from robots import CHAINS, DRIVEN, TEXTBOOK, TREES
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import linkwise as lw
-from linkwise.identification.filtering import band_of
+from linkwise.identification.filtering import MOTION, LowPass, band_of
+from linkwise.identification.stillness import noise_of_positions
 from measured import measured, motion, nominal, with_drives
 
 ARM = with_drives(lw.chain(3, seed=6))
@@ -116,6 +117,15 @@ def test_fast_joints_in_slow_logs_are_not_still() -> None:
     fit = lw.identify(nominal(ARM), {"q": q, "qd": qd, "qdd": qdd, "tau": tau}, dt=0.01)
     assert (fit.residuals.relative < 1e-6).all()
     assert not any("stand" in note for note in fit.notes)
+
+
+@pytest.mark.parametrize("cutoff", [5.0, 20.0, 60.0])
+def test_the_noise_of_encoders_is_found_beside_a_motion(cutoff: float) -> None:
+    """Of each joint, whatever part of the noise the filter leaves."""
+    t, sizes, rate = np.arange(20_000) / 200.0, np.array([1e-5, 1e-3, 0.1]), 200.0
+    slow = np.stack([np.sin(0.5 * t), np.cos(0.3 * t), 0.0 * t], axis=1)
+    noisy = slow + sizes * np.random.default_rng(0).normal(size=(len(t), 3))
+    assert noise_of_positions(noisy, LowPass.design(rate, cutoff, MOTION)) == pytest.approx(sizes, rel=0.02)
 
 
 def test_errors_are_relative_to_measured_torques() -> None:

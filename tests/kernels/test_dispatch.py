@@ -182,7 +182,15 @@ FORKS = """
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-@pytest.mark.parametrize(("name", "module"), [("simulate", "linkwise.ode.methods"), ("load", "numpy")])
+@pytest.mark.parametrize(
+    ("name", "module"),
+    [
+        ("simulate", "linkwise.ode.methods"),
+        ("load", "numpy"),
+        ("control", "linkwise.control.drives"),
+        ("no_such_name = hasattr(lw, 'cubic')", "linkwise.trajectories.profiles"),
+    ],
+)
 def test_a_fork_while_another_thread_loads_a_module_gives_a_child_that_loads_it(name: str, module: str) -> None:
     text = f"""
     import os, signal, sys, threading, time, warnings
@@ -198,12 +206,16 @@ def test_a_fork_while_another_thread_loads_a_module_gives_a_child_that_loads_it(
                 time.sleep(0.3)
 
     sys.meta_path.insert(0, Slow())
-    worker = threading.Thread(target=lambda: lw.{name})
+
+    def load():
+        lw.{name}
+
+    worker = threading.Thread(target=load)
     worker.start()
     assert begun.wait(60)
     child = os.fork()
     if child == 0:
-        lw.{name}
+        load()
         os._exit(0)
     worker.join()
     for _ in range(600):

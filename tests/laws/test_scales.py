@@ -271,6 +271,14 @@ def test_motions_of_small_sliders_are_as_exact_as_those_of_large_ones(size: floa
     assert error(found["q_end"], start, 10.0) < 1e-6
 
 
+def test_a_robot_is_as_large_whichever_way_it_slides() -> None:
+    """From the base to where the mass may get, on either side: limits may be 0 or lie on one side alone."""
+    row = lw.load("gantry").rows[-1] | {"parent": None}
+    for low, high in ((0.0, 5.0), (1.0, 5.0), (-2.0, 5.0)):
+        sizes = [reach(build([row | {"limits": limits}], "frames")) for limits in ((low, high), (-high, -low))]
+        assert sizes[0] == sizes[1] >= 5.0
+
+
 def test_the_tolerance_of_ordinary_robots_is_one_number() -> None:
     flying = lw.load("planar3").with_free_base(mass=1.0, inertia=np.eye(3))
     for robot in (lw.load("gantry"), flying, stage(0.1), stage()):

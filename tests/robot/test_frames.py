@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from facts import raises
 from functions import ARM, every_robot, same_bits
 from joint_kinds import EVERY, slopes
 from linkwise.robot.model import from_table
@@ -111,7 +112,7 @@ def test_jacobian_takes_merged_frames():
     moved = [lw.poses(arm, q + s * np.eye(3), frames=["tool"])[:, 0, :3, 3] for s in (step, -step)]
     assert np.abs(found - (moved[0] - moved[1]).T / (2 * step)).max() < 1e-9
     on_base = lw.Robot.from_dh([{**rows[3], "parent": "base"}, {**rows[0], "parent": "base"}], convention="standard")
-    with pytest.raises(ValueError, match=r"'tool'.*fixed to the base"):
+    with raises(ValueError, "'tool'", "base"):
         lw.jacobian(on_base, [0.0], link="tool")
 
 

@@ -9,6 +9,7 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
+from facts import raises
 from joint_kinds import EVERY_KIND, jointed, states
 from linkwise.robot.kinds import KINDS
 from robots import conditioned, relative
@@ -220,21 +221,21 @@ def test_limits_of_coupled_joints_hold_for_the_joint_that_they_move_with():
     assert fall.events[0].names == ("right below 0",)
     assert abs(fall.events[0].t - 0.5) < 1e-9
     tight = lw.Robot.from_frames([{**left, "limits": (0.2, 0.3)}, right])
-    with pytest.raises(lw.errors.RobotError, match="joint 'left': no position is within its limits and those"):
+    with raises(lw.errors.RobotError, "robot 'robot'", "joint 'left'", "limits", "coupled"):
         lw.random_configuration(tight, 0)
 
 
 def test_labels_of_coordinates_are_unique():
     rows = lw.chain(2, joints="CR").rows
     rows[0]["name"], rows[1]["name"], rows[1]["parent"] = "a", "a.rz", "a"
-    with pytest.raises(lw.errors.RobotError, match=r"row 2: the name 'a\.rz' is that of a coordinate of joint 'a'"):
+    with raises(lw.errors.RobotError, "row 2:", "'a.rz'", "joint 'a'"):
         lw.Robot.from_dh(rows, convention="standard")
 
 
 def test_a_base_is_changed_only_where_the_table_has_the_robots_numbers():
     arm = lw.load("stanford")
     heavy = replace(arm, links=tuple(replace(link, mass=2.0 * link.mass) for link in arm.links))
-    with pytest.raises(lw.errors.RobotError, match="has other numbers than its table"):
+    with raises(lw.errors.RobotError, "'stanford'", "table"):
         heavy.with_free_base()
     assert arm.regrouped().with_free_base().links[-1].grouped is not None
 
@@ -245,11 +246,11 @@ def test_a_base_that_floats_is_asked_for_once_and_with_its_inertia():
     rows = arm.with_free_base().rows
     rows[0] |= {"velocity_limit": 2.0, "stiffness": 1.0, "rotor_inertia": 0.1}
     assert lw.Robot.from_dh(rows, convention="standard", gravity=arm.gravity).with_fixed_base() == arm
-    with pytest.raises(lw.errors.RobotError, match=r"the base has mass 3\.0 and no inertia"):
+    with raises(lw.errors.RobotError, "'planar3'", "3.0", "inertia=..."):
         arm.with_free_base(3.0)
-    with pytest.raises(lw.errors.RobotError, match="has a free joint on its base already: 'base'"):
+    with raises(lw.errors.RobotError, "'planar3'", "free", "'base'"):
         arm.with_free_base().with_free_base()
-    with pytest.raises(lw.errors.RobotError, match="has no free joint on its base"):
+    with raises(lw.errors.RobotError, "'planar3'", "free"):
         arm.with_fixed_base()
 
 
@@ -258,7 +259,7 @@ def test_methods_foreign_to_coupled_joints_refuse_by_name(method):
     rows = lw.load("planar3").rows
     rows[1] |= {"coupled_to": rows[0]["name"], "ratio": -1.0}
     arm = lw.Robot.from_dh(rows, convention="standard", name="pantograph")
-    with pytest.raises(ValueError, match=f"{method!r} has no form for coupled joints, and joint '{rows[1]['name']}'"):
+    with raises(ValueError, repr(method), "coupled", f"joint '{rows[1]['name']}'"):
         lw.forward_dynamics(arm, [0, 0], [0, 0], [0, 0], method=method)
 
 

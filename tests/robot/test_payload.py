@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from facts import raises
 from robots import ALL, relative, states
 
 ROD = {"joint": "revolute", "a": 0.5, "b": 0.0, "alpha": 0.0, "mass": 2.0, "com": (-0.25, 0.0, 0.0)}
@@ -158,7 +159,7 @@ def test_a_payload_on_a_robot_that_was_changed():
     assert arm.regrouped().with_payload(**body) == arm.with_payload(**body).regrouped()
     assert arm.with_gravity((1, 2, 3)).with_payload(**body) == arm.with_payload(**body).with_gravity((1, 2, 3))
     assert driven.without_rotors().with_payload(**body) == driven.with_payload(**body).without_rotors()
-    with pytest.raises(lw.errors.RobotError, match="other numbers than its table"):
+    with raises(lw.errors.RobotError, "'chain-4-0-R'", "table"):
         arm.mapped(lambda x: 2.0 * x if x not in (0.0, 1.0, -1.0) else x).with_payload(**body)
 
 
@@ -182,7 +183,7 @@ def test_payloads_that_cannot_be_are_refused_by_name():
     tree = lw.random_tree(6, seed=2)
     with pytest.raises(lw.errors.RobotError, match=r"link 'payload': mass is -1\.0"):
         arm.with_payload(-1.0, (0, 0, 0), zero)
-    with pytest.raises(lw.errors.RobotError, match="link 'payload': inertia breaks the triangle inequality"):
+    with raises(lw.errors.RobotError, "link 'payload'", "inertia", "1 + 1 < 5"):
         arm.with_payload(1.0, (0, 0, 0), np.diag([1, 1, 5]))
     with pytest.raises(lw.errors.RobotError, match="link 'payload': com is"):
         arm.with_payload(1.0, (0, 0), zero)
@@ -194,7 +195,7 @@ def test_payloads_that_cannot_be_are_refused_by_name():
         arm.with_payload(1.0, (0, 0, 0), zero, link="link9")
     plate = {"name": "plate", "joint": "fixed", "a": 0.0, "b": 0.0, "alpha": 0.0, "theta": 0.0}
     on_plate = lw.Robot.from_dh([plate, *lw.chain(2).rows], convention="standard")
-    with pytest.raises(lw.errors.RobotError, match=r"'plate' of robot .* fixed to the base"):
+    with raises(lw.errors.RobotError, "'plate'", "base"):
         on_plate.with_payload(1.0, (0, 0, 0), zero, link="plate")
 
 
@@ -222,7 +223,7 @@ def test_base_means_the_fixed_base_where_no_link_can_be_meant():
     for spelling in (None, ""):
         two = lw.Robot.from_frames([{**body, "name": "base"}, {**body, "parent": spelling}])
         assert [link.parent for link in two.links] == [-1, -1]
-    with pytest.raises(lw.errors.RobotError, match=r"link 'a': parent is 'base', the base, and the name of row 2"):
+    with raises(lw.errors.RobotError, "link 'a'", "parent", "'base'", "row 2"):
         lw.Robot.from_frames([{**body, "name": "a", "parent": "base"}, {**body, "name": "base"}])
     with pytest.raises(lw.errors.RobotError, match="the name 'base' belongs to row 1 already"):
         lw.Robot.from_frames([{**body, "name": "base"}, {**body, "name": "base"}])

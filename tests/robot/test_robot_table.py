@@ -15,6 +15,7 @@ import pytest
 
 import linkwise as lw
 from effort import in_turn
+from facts import raises
 from table_rows import FIXED, INF, NAN, PLACED, SLIDING, TURNING, complaint, dh, dh_complaint, entry, rotation, without
 
 # what is refused, how
@@ -332,6 +333,6 @@ def test_degrees_given_as_radians_are_noticed(key):
 
 def test_a_table_without_rows_is_no_wrong_row():
     for make in (partial(lw.Robot.from_dh, convention="standard"), lw.Robot.from_frames):
-        with pytest.raises(lw.errors.RobotError, match="no joint that moves") as error:
+        with raises(lw.errors.RobotError, "robot 'robot'", "joint") as error:
             make([])
         assert not isinstance(error.value, lw.errors.RowError)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from facts import raises
 from linkwise.symbolic.symbol_tables import expression
 from robots import relative, states
 
@@ -105,7 +106,7 @@ def test_symbols_say_what_they_want(tmp_path: Any) -> None:
         "com": (0, 0, 0),
         "inertia": np.eye(3),
     }
-    with pytest.raises(ValueError, match="symbol 'q' of the robot has the name of an argument"):
+    with raises(ValueError, "symbol 'q'", "argument"):
         lw.trace(lw.inertia_matrix, lw.Robot.from_dh([row], convention="standard"))
 
 

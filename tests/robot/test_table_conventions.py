@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import linkwise as lw
 from effort import examples
+from facts import warns
 from robots import ids, relative, states
 from table_rows import FIXED, PLACED, TURNING, Row, build, dh, rotation, without
 
@@ -238,7 +239,7 @@ def test_a_joint_moves_about_or_along_its_axis_whatever_the_axis(joint, directio
 
 
 def test_an_axis_of_almost_unit_length_is_made_one_and_stays():
-    with pytest.warns(UserWarning, match="axis is off by 6.0e-08"):
+    with warns(UserWarning, "link 'link1'", "axis", "6.0e-08"):
         arm = lw.Robot.from_frames([{**PLACED, "axis": (0.6000001, 0.8, 0.0)}])
     axis = arm.rows[0]["axis"]
     assert abs(math.hypot(*axis) - 1.0) < 1e-15

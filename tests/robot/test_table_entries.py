@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from facts import raises, warns
 
 BODY = {"mass": 2.0, "com": (0.1, -0.05, 0.2), "inertia": np.diag([0.03, 0.04, 0.05])}
 IMPOSSIBLE = np.diag([0.1, 0.1, 0.5])
@@ -54,7 +55,7 @@ def test_anchors_of_every_kind_of_joint(joint):
 
 def test_an_anchor_of_a_fixed_joint_is_refused():
     rows = [{"joint": "revolute", "translation": (0, 0, 0), **BODY}]
-    with pytest.raises(lw.errors.RobotError, match="anchor is given for a fixed joint"):
+    with raises(lw.errors.RobotError, "link 'link2'", "anchor", "fixed"):
         lw.Robot.from_frames([*rows, {"joint": "fixed", "translation": (0, 0, 0), "anchor": (0, 0, 1)}])
 
 
@@ -78,14 +79,12 @@ def test_joints_may_have_names_of_their_own(tmp_path):
 
 
 def test_no_two_joints_have_one_name():
-    with pytest.raises(
-        lw.errors.RobotError, match="link 'lower': joint_name is 'lower', the name of the joint of link 'upper'"
-    ):
+    with raises(lw.errors.RobotError, "link 'lower'", "joint_name", "'lower'", "link 'upper'"):
         two(joint_name="lower")
     with pytest.raises(lw.errors.RobotError, match="joint_name is '' "):
         two(joint_name="")
     ball = {"joint": "ball", "joint_name": "lower", "translation": (0, 0, 0), **BODY}
-    with pytest.raises(lw.errors.RobotError, match=r"'lower\.qw' is that of a coordinate of joint 'lower'"):
+    with raises(lw.errors.RobotError, "row 2:", "'lower.qw'", "joint 'lower'"):
         lw.Robot.from_frames([{**ball, "name": "a"}, {**ball, "name": "b", "joint_name": "lower.qw"}])
 
 
@@ -124,9 +123,9 @@ def test_springs_of_the_table():
     assert law(arm, 0.0, q, np.zeros(4))[0] == pytest.approx(expected, rel=1e-8)
     turned = lw.integrate(arm, q, [0, 0.1, 0, 0])
     assert law(arm, 0.0, turned, np.zeros(4))[1] == pytest.approx(-0.5, rel=1e-12)
-    with pytest.raises(lw.errors.RobotError, match="rest is given without stiffness"):
+    with raises(lw.errors.RobotError, "link 'upper'", "rest", "stiffness"):
         two(rest=0.1)
-    with pytest.raises(lw.errors.RobotError, match="rest is given for a ball joint"):
+    with raises(lw.errors.RobotError, "link 'b'", "rest", "ball"):
         lw.Robot.from_frames([{**rows[1], "rest": 0.1}])
 
 
@@ -135,7 +134,7 @@ def test_bodies_that_cannot_exist_are_refused_or_taken_as_they_are(tmp_path):
         two(inertia=IMPOSSIBLE)
     path = tmp_path / "pair.toml"
     rows = [{**row, "inertia": IMPOSSIBLE} if row["name"] == "upper" else row for row in two().rows]
-    with pytest.warns(UserWarning, match=r"physically consistent.*'upper': inertia breaks the triangle") as caught:
+    with warns(UserWarning, "robot 'robot'", "'upper'", "inertia", "0.1 + 0.1 < 0.5") as caught:
         arm = lw.Robot.from_frames(rows, unphysical="warn")
     assert len(caught) == 1
     fine = two(inertia=np.diag([0.1, 0.1, 0.2]))
@@ -177,16 +176,12 @@ def test_options_of_load(tmp_path):
 def test_bodies_too_large_together_are_refused():
     camera = {"name": "camera", "joint": "fixed", "translation": (1e308, 0, 0), **BODY}
     row = {"name": "disc", "joint": "revolute", "translation": (0, 0, 0), **BODY}
-    with pytest.raises(
-        lw.errors.RobotError, match="link 'disc': its numbers, with those of all that is fixed to it, exceed"
-    ):
+    with raises(lw.errors.RobotError, "link 'disc'", "1.8e308"):
         lw.Robot.from_frames([row, camera])
 
 
 def test_limits_that_look_like_degrees_cause_a_warning():
-    with pytest.warns(
-        UserWarning, match="robot 'pair' has limits of over two turns, in radians: 'upper'; were degrees"
-    ):
+    with warns(UserWarning, "robot 'pair'", "limits", "'upper'", "radians", "degrees"):
         two(limits=(-115, 115))
     arm = two(limits=(-40.5, 1e4))  # many turns, or no limits
     assert arm.limits == ((-40.5, 1e4), (-math.inf, math.inf))
@@ -196,9 +191,7 @@ def test_limits_that_look_like_degrees_cause_a_warning():
 
 def test_all_bodies_that_cannot_exist_are_named():
     rows = [{**row, "inertia": IMPOSSIBLE} for row in two().rows]
-    with pytest.raises(
-        lw.errors.RobotError, match=r"link 'upper': inertia breaks .*; the inertia of 'lower' is impossible as well"
-    ):
+    with raises(lw.errors.RobotError, "link 'upper'", "inertia", "'lower'"):
         lw.Robot.from_frames(rows)
 
 

@@ -209,3 +209,22 @@ def test_events_do_not_hide_each_other(integrator):
 def test_robots_whose_last_joint_has_no_limits_have_no_such_events(joints):
     arm = lw.chain(len(joints), joints=joints)
     assert lw.control.joint_limits(arm) == ()
+
+
+@every_way
+def test_an_event_at_the_very_instant_of_a_restart_counts_once_in_its_direction(integrator, compiled):
+    """Sampled control restarts the integration at 0.25, 0.5 and 0.75 s, where these values are zero to the last bit."""
+    held = lw.control.sampled(lambda arm, t, q, qd: -q, 0.25)
+
+    def rising(arm, t, q, qd):
+        return t - 0.5 + 0.0 * q[0]
+
+    def falling(arm, t, q, qd):
+        return 0.75 - t + 0.0 * q[0]
+
+    events = [lw.Event(f, f"{f.__name__} {d}", direction=d) for f in (rising, falling) for d in (-1, 0, 1)]
+    run = lw.simulate(CART, [1.0], duration=1.0, torque=held, events=events, **how(integrator, compiled))
+    assert [(met.t, met.names) for met in run.events] == [
+        (0.5, ("rising 0", "rising 1")),
+        (0.75, ("falling -1", "falling 0")),
+    ]

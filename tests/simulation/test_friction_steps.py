@@ -11,7 +11,8 @@ import pytest
 
 import linkwise as lw
 from fake_cuda import Foreign
-from linkwise.ode.methods import stability_limit
+from integrators import INTEGRATORS
+from linkwise.ode.methods import method, stability_limit
 from linkwise.simulation import friction_steps
 
 pytest.importorskip("llvmlite")
@@ -35,11 +36,21 @@ def told(run: Any) -> list[str]:
     return [str(x.message) for x in caught]
 
 
-def test_the_limit_of_the_method() -> None:
-    limit = stability_limit("rk4")
-    assert limit == pytest.approx(2.785293563405282)
-    growth = sum((-limit) ** k / f for k, f in enumerate((1, 1, 2, 6, 24)))
-    assert growth == pytest.approx(1.0)
+@pytest.mark.parametrize("name", [name for name in INTEGRATORS if name != "radau"])
+def test_a_step_shrinks_what_decays_up_to_the_limit_of_the_method_and_not_beyond(name: str) -> None:
+    """One step of y' = -y from y = 1, by the stages of the method."""
+    tableau, limit = method(name), stability_limit(name)
+
+    def after(h: float) -> float:
+        stages: list[float] = []
+        for row in tableau.a[: tableau.stages]:
+            stages.append(-1.0 - h * sum(w * k for w, k in zip(row, stages, strict=False)))
+        return abs(1.0 + h * sum(w * k for w, k in zip(tableau.b, stages, strict=False)))
+
+    assert max(map(after, np.linspace(0.0, limit, 1001)[1:-1])) < 1.0
+    assert after(limit) == pytest.approx(1.0)
+    assert after(1.001 * limit) > 1.0
+    assert name != "rk4" or limit == pytest.approx(2.785293563405282)
 
 
 def test_what_is_advised_is_the_limit() -> None:

@@ -271,17 +271,19 @@ adaptive = pytest.mark.parametrize(
 
 
 @adaptive
-def test_the_shortest_slip_is_not_leapt_over(integrator):
+def test_the_shortest_slip_is_not_leapt_over_in_either_direction(integrator):
     excess, phase, start = grazing(300, 0)
+    side = np.where(np.arange(300) % 2, 1.0, -1.0)
+    start[:, 2] = side * (1.0 + excess)
 
     def push(arm, t, q, qd):
-        return np.array([LEVEL * (1.0 + q[2]) * np.sin(3.0 * t + q[1]), 0.0 * t, 0.0 * t])
+        return np.array([LEVEL * q[2] * np.sin(3.0 * t + q[1]), 0.0 * t, 0.0 * t])
 
     for rtol in (1e-4, 1e-8):
         how = {"friction": FIRST, "integrator": integrator, "rtol": rtol, "samples": 2}
         run = lw.simulate(GANTRY, start, np.zeros(3), np.pi / 3, push, **how)
         slips = phase < np.arcsin(1.0 / (1.0 + excess))
-        assert (run.q[slips, -1, 0] > 0.0).all()
+        assert ((side * run.q[:, -1, 0])[slips] > 0.0).all()
 
 
 @adaptive
@@ -407,6 +409,22 @@ def test_a_load_of_just_the_level_is_held():
         assert (run.q == 0.0).all()
     over = lw.simulate(CART, [0.0], [0.0], 5.0, torque=[LEVEL * (1 + 1e-9)], friction=DRY, samples=3, atol=1e-17)
     assert over.q[-1, 0] > 0.0
+
+
+@pytest.mark.parametrize("ratios", [(-2.0, 0.5), (3.0, -1.0)])
+def test_joints_that_follow_hold_with_their_levels_times_the_size_of_their_ratios(ratios):
+    """Whatever way they turn: Σ |ratio| level, of the leader and all that follow it."""
+    followers = [
+        {**ROW, "name": f"b{k}", "parent": "a", "coupled_to": "a", "ratio": ratio, "coulomb_friction": LEVEL}
+        for k, ratio in enumerate(ratios)
+    ]
+    rows = [{**ROW, "name": "a", "coulomb_friction": 2.0 * LEVEL}, *followers]
+    robot = lw.Robot.from_dh(rows, convention="standard", gravity=(0, 0, 0), name="coupled")
+    level = LEVEL * (2.0 + sum(map(abs, ratios)))
+    for load, moves in ((1.1 * level, True), (-1.1 * level, True), (0.99 * level, False), (-0.99 * level, False)):
+        friction = lw.Friction(viscous=0.0, smooth=0.0)
+        run = lw.simulate(robot, [0.0], [0.0], 0.5, torque=[load], friction=friction, samples=2)
+        assert np.sign(run.q[-1, 0]) == (np.sign(load) if moves else 0.0)
 
 
 def test_an_empty_batch_is_an_empty_recording():

@@ -147,10 +147,10 @@ def constraint_wrenches(
     base: BaseMotion | None = None,
     check: bool = False,
 ) -> Array:
-    """What each joint transmits without its drives, from the multipliers of Angeles' constraints.
+    """The constraint wrench of each joint, from the multipliers of Angeles' constraints.
 
-    These are `lw.joint_wrenches` without the components along the axes in which the joint moves; forces of drives
-    act at the link's own frame. The drive of a screw turns it. A ball joint transmits no moment, a free joint
+    It is the wrench of `lw.joint_wrenches` without what the drive gives: no component along an axis in which the
+    joint moves. The drive of a screw is a moment about its axis. A ball joint transmits forces only, a free joint
     nothing.
 
     Parameters
@@ -370,7 +370,7 @@ def gradient(states: States) -> list[Any]:
     check_robot=partial(refuse_rotors_and_couplings, what="the gradients of the kinetic energy"),
 )
 def kinetic_gradient(robot: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
-    """The vector of qdᵀ (∂I/∂q_k) qd, by Kozłowski's equation (32).
+    """The vector of qdᵀ (∂I/∂q_k) qd, by Kozłowski's equation (32): twice the gradient of the kinetic energy by q.
 
     Parameters
     ----------

@@ -15,6 +15,7 @@ from ..dynamics import quasi
 from ..errors import one_of
 from ..kernels.dispatch import MAX_STRAIGHT_LINKS
 from ..kernels.sources import qualified_name
+from ..public_names import place_of
 from ..robot import Robot
 from ..tracing import cheapest_method
 from ..tracing.tracing import FEWEST_PREFERRED, Motion
@@ -104,8 +105,8 @@ def methods(function: Function) -> list[str]:
     if motion is not None:
         return motion.methods()
     if not has_methods(function):
-        offered = ", ".join(METHODS)
-        hint = f"these are: {offered}" if str(function) not in METHODS else f"pass the function: lw.{function}"
+        place = place_of(str(function)) if str(function) in (*METHODS, "simulate", "rollout") else None
+        hint = f"pass the function: lw.{place}" if place else f"these are: {', '.join(METHODS)}"
         raise ValueError(f"{function!r} is not a function with a choice of methods ({hint})")
     return list(methods_of(function).algorithms)
 

@@ -267,8 +267,8 @@ def base_wrench(
 ) -> Array:
     """The wrench that the ground or thrusters must give to the base link of a floating robot for this motion.
 
-    These are the six torques that `lw.inverse_dynamics` gives for the free joint, in other axes: there forces come
-    first, and moments are in the link's own axes.
+    `lw.inverse_dynamics` gives the same six numbers as torques of the free joint, in another order and other axes:
+    forces first, then moments in the axes of the link.
 
     Parameters
     ----------

@@ -64,7 +64,10 @@ class QuasiCoordinates:
         self._kind = kind
 
     def __repr__(self) -> str:
-        return f"linkwise.{self._kind.name}"
+        return f"linkwise.formulations.{self._kind.name}"
+
+    def __reduce__(self) -> str:
+        return self._kind.name  # pickled and copied as what this module calls it
 
     @JointQuasiFunction(lambda self, states: self._kind.velocity(states.links, states.positions(), states.rates()))
     def velocity(self, robot: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:

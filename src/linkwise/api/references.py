@@ -105,7 +105,7 @@ def cite(method: str | QuasiCoordinates) -> Description:
 
 
 def quasi_name(kind: QuasiCoordinates) -> str:
-    return repr(kind).removeprefix("linkwise.")
+    return repr(kind).rpartition(".")[2]
 
 
 def published_as(function: Callable[..., Any], robot: Robot, method: str | None = None) -> str | None:

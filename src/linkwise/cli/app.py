@@ -184,7 +184,7 @@ def error_message(error: BaseException) -> str:
                 usage = f"{context.command_path} {usage_of(context)}"
                 return f"there is no option {option!r}: the {option[2:]} stands without it, as in {usage}"
         known = [] if context is None else [name for param in context.command.params for name in param.opts]
-        return f"there is no option {option!r}{near_miss(option, close or known)}"
+        return f"there is no option {option!r}{near_miss(option, known or close or ())}"
     if type(error).__name__ == "MissingParameter" and (param := getattr(error, "param", None)) is not None:
         return f"{param.human_readable_name.upper()} is missing (expected: {param.help})"
     text: str = error.format_message()  # type: ignore[attr-defined]

@@ -32,9 +32,9 @@ def complete_trajectories(incomplete: str) -> list[str]:
 LIBRARY_OR_FILE = f"A robot of the library by name (see: linkwise robots), or a file: {', '.join(READERS)}"
 ROTORS = "How to write rotor inertias to a .urdf: refuse (default), drop, or transmission (few programs read it)."
 BASE = "Whether the base is fixed or free; default: as in the file."
-MIMIC = "Keep joints that the file couples coupled (default), or make them independent."
-UNPHYSICAL = "Refuse an inertia that is not physically consistent (default), or warn and use it."
-IGNORE = "Leave out this part of the file, as an error names it; can be repeated; default: none."
+MIMIC = "Joints that the file couples: coupled (default), or independent."
+UNPHYSICAL = "Inertias that are not physically consistent: refuse (default), or warn and use them."
+IGNORE = "Skip this part of the file; an error says which name to give. Can be repeated; default: none."
 PAYLOAD = "Point mass at the tip, or at x, y, z in the frame of LINK (5,0,0,0.1@tool0); default: none."
 CONFIGURATION = "Configuration: numbers (0.1,pi/2,...), joints or links by name (link2=0.5), or a table (@file.csv)"
 

@@ -290,7 +290,7 @@ def install_spelling() -> None:
 
 
 ARGUMENTS = (  # whose options have the same names
-    "base|cutoff|degrees|delay|dt|first_step|friction|gains|ignore|mimic|minimum_speed|offset|physical|regularization"
+    "base|cutoff|degrees|delay|dt|first_step|friction|gains|ignore|integrator|mimic|minimum_speed|offset|physical|regularization"
     "|torque_cutoff|unphysical|urdf_rotors"
 )
 ARGUMENT = re.compile(rf"""\b({ARGUMENTS})=(?:(\.\.\.|True\b)|(False\b)|\[?"([^"\]]*)"\]?|(-?\d[.\d]*(?<!\.)))""")

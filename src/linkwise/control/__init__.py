@@ -1,4 +1,4 @@
-"""Torque functions: controllers, sampled control, springs, torque limits, gears; references and events."""
+"""Torque functions for simulations: controllers, springs, torque limits, gears; sampled control; events."""
 
 from .controllers import computed_torque, diagonal_control, held, pd_gravity
 from .drives import limited, springs, with_gears
@@ -17,3 +17,7 @@ __all__ = [
     "springs",
     "with_gears",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__  # not the modules that make them

@@ -3,3 +3,7 @@
 from .packing import packed
 
 __all__ = ["packed"]
+
+
+def __dir__() -> list[str]:
+    return __all__  # not the modules that make them

@@ -85,8 +85,8 @@ def equilibrium(
 ) -> Equilibrium:
     """The equilibrium at q, or near it.
 
-    Without `tau` the drives give any torque: joints with drives stay where q has them, and passive joints are moved
-    until nothing accelerates them. With `tau`, q is changed until these torques hold the robot. The result is the
+    Without `tau` the result has the torques that hold the robot: joints with drives stay at q, passive joints are moved
+    until they need no torque. With `tau`, q is changed until these torques hold the robot. The result is the
     nearest equilibrium found from several starts; it may be unstable (see the eigenvalues of A of `lw.linearize`), and
     joint limits are ignored.
 

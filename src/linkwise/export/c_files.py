@@ -18,6 +18,7 @@ from ..codegen.c.names import c_name
 from ..codegen.c.self_test import c_self_test, untested_texts
 from ..errors import one_of
 from ..graph import Port, Program, count
+from ..public_names import place_of
 from ..robot import Description, Robot
 from ..robot.description import format_coupling, indices
 from ..robot.symbols import symbols_of
@@ -173,13 +174,14 @@ def derived_from(function: Any) -> str:
     if not getattr(function, "maker", None):
         return name_in_python(function)
     by = f" by {', '.join(function.names)}" if function.names else ""
-    return f"linkwise.{function.maker} of {derived_from(function.function)}{by}"
+    return f"linkwise.{place_of(function.maker)} of {derived_from(function.function)}{by}"
 
 
 def name_in_python(function: Callable[..., Any]) -> str:
     module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", function_name(function))
-    package = "linkwise" if str(module).startswith("linkwise.") else module
-    return f"{package}.{name}" if package else name
+    if str(module).startswith("linkwise."):
+        return f"linkwise.{place_of(name) or name}"
+    return f"{module}.{name}" if module else name
 
 
 class CSource(Description):

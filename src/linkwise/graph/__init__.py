@@ -22,3 +22,7 @@ __all__ = [
     "count",
     "evaluate",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__  # not the modules that make them

@@ -4,3 +4,7 @@ from ..regressors.regressors import energy_regressor, slotine_li_regressor
 from .recorded_motion import measured_motion
 
 __all__ = ["energy_regressor", "measured_motion", "slotine_li_regressor"]
+
+
+def __dir__() -> list[str]:
+    return __all__  # not the modules that make them

@@ -22,7 +22,7 @@ class Compiled(Kernel):
     kernel(q, qd, qdd, out=tau)          results into an existing array
     kernel(q, qd, qdd, threads=1)        with this number of threads; by default as many as are worth it
 
-    Contiguous arrays of its `dtype` are read in place; others are converted first.
+    Contiguous arrays of the dtype that it was compiled for are read in place; others are converted first.
 
     Attributes
     ----------

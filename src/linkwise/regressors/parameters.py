@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from ..errors import near_miss
 from ..robot import Friction, Robot, require_robot
 from ..robot.changes import parameter_names
 from ..robot.regroup import TEN, body_of, ten_numbers
@@ -15,6 +16,9 @@ from ..symbolic import collected_text
 
 ROTOR = "rotor"
 UNIT_BODIES = tuple(map(body_of, np.eye(len(TEN)).tolist()))
+
+
+SHOWN = 12  # names in an error: those of one link, and two of the next
 
 
 class Parameters(np.ndarray):
@@ -85,7 +89,8 @@ class Parameters(np.ndarray):
         if not isinstance(key, str):
             return key
         if key not in self.names:
-            raise KeyError(f"{key!r} is not a parameter (expected {', '.join(self.names)})")
+            shown = ", ".join(self.names[:SHOWN]) + ", ..." * (len(self.names) > SHOWN)
+            raise KeyError(f"{key!r} is not a parameter{near_miss(key, self.names)} (expected one of names: {shown})")
         return self.names.index(key)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -12,7 +12,7 @@ from .model import Robot
 
 
 def chain(n: int, *, seed: int = 0, joints: str = "R") -> Robot:
-    """A random serial arm; every DH parameter, mass centre and inertia is non-zero.
+    """A random serial arm: all constants of its DH table, mass centres and inertias are non-zero.
 
     Parameters
     ----------
@@ -29,7 +29,8 @@ def chain(n: int, *, seed: int = 0, joints: str = "R") -> Robot:
 
     Examples
     --------
-    >>> chain(7, seed=1, joints="RRP").joints
+    >>> import linkwise as lw
+    >>> lw.chain(7, seed=1, joints="RRP").joints
     'RRPRRPR'
     """
     kinds = joint_kinds(n, joints)
@@ -60,7 +61,8 @@ def random_tree(n: int, *, seed: int = 0, joints: str | None = None) -> Robot:
 
     Examples
     --------
-    >>> random_tree(5, seed=3).n
+    >>> import linkwise as lw
+    >>> lw.random_tree(5, seed=3).n
     5
     """
     rng = np.random.default_rng(seed)

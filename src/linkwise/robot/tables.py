@@ -111,9 +111,6 @@ FRAMES = declare(
 )
 LENGTHS = ("com", "a", "b", "d", "translation", "anchor")
 LARGEST = 1e100  # larger masses and lengths are ignored in the size of a robot
-JOINT_SYNONYMS = {"hinge": "revolute", "continuous": "revolute", "slide": "prismatic", "helical": "screw"} | {
-    "spherical": "ball", "floating": "free", "freeflyer": "free", "cardan": "universal"
-}  # fmt: skip
 LARGEST_IN_DEGREES = 720.0
 Unphysical = Literal["refuse", "warn"]  # treatment of bodies that are not physically consistent
 REFUSE: Final = "refuse"
@@ -391,7 +388,7 @@ def kind_of(row: Row) -> JointKind | None:
         return KINDS.get(joint)
     known = ", ".join(map(repr, KINDS))
     letters = {kind.letter: name for name, kind in KINDS.items()}
-    meant = {**letters, **JOINT_SYNONYMS}.get(joint) if isinstance(joint, str) else None
+    meant = letters.get(joint) if isinstance(joint, str) else None
     close = f", did you mean {meant!r}?" if meant else near_miss(joint, (*KINDS, "fixed"))
     raise EntryError("joint", f"is {joint!r}{close} (expected {known} or 'fixed')")
 

@@ -58,12 +58,12 @@ def step_length(scheme: Integrator, dt: Any, first_step: Any) -> float:
     if not scheme.fixed:
         if dt is not None:
             raise ValueError(
-                f"integrator {scheme.name!r} adapts the length of its steps, so dt has no meaning (expected"
-                " first_step=, or integrator='rk4', whose steps all have the length dt)"
+                f"integrator {scheme.name!r} adapts the length of its steps, so it takes no dt=... (expected"
+                ' first_step=..., or integrator="rk4" with dt=...)'
             )
         return FIRST_STEP if first_step is None else check_positive(first_step=first_step)["first_step"]
     if first_step is not None:
-        raise ValueError(f"integrator {scheme.name!r} makes steps of one length (expected dt=, without first_step)")
+        raise ValueError(f"integrator {scheme.name!r} makes steps of one length (expected dt=..., not first_step=...)")
     if dt is None:
         raise ValueError(f"integrator {scheme.name!r} makes steps of one length (expected dt=..., in seconds)")
     return check_positive(dt=dt)["dt"]

@@ -4,3 +4,7 @@ from .samples import grid, monte_carlo
 from .sweeping import open_sweep
 
 __all__ = ["grid", "monte_carlo", "open_sweep"]
+
+
+def __dir__() -> list[str]:
+    return __all__  # not the modules that make them

@@ -111,8 +111,8 @@ def traceable(
 def trace(function: Callable[..., Any], robot: Robot, *, passes: Iterable[str] = (), **keywords: Any) -> Program:
     """The program of `function(robot, ...)`: straight-line code, specialized to the robot.
 
-    Each parameter without a default becomes an input of one number per joint; the time `t` is one number. For
-    `lw.simulate` and `lw.rollout` the right-hand side is traced: accelerations.
+    Each parameter without a default becomes an input: nq numbers for a configuration such as `q`, one for the time `t`,
+    n for others. For `lw.simulate` and `lw.rollout` the right-hand side is traced: accelerations.
 
     Parameters
     ----------

@@ -17,3 +17,7 @@ __all__ = [
     "spline",
     "trapezoid",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__  # not the modules that make them

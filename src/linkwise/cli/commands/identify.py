@@ -32,7 +32,7 @@ LIMITS, SEARCH, DATA, FIT = "Limits", "Search", "Data", "Fit"
 SERIES = "Harmonics of the Fourier series; default: 5, above 10 s one for every 2 s, at most 15."
 IN_DEGREES = "Read, show and draw limits in degrees; tables stay in radians."
 DEVIATION = "Standard deviation of measured torques, N m or N, for all joints or for each; default: 1."
-CRITERION = "Criterion: condition (default), or logdet, which is better on average and worse in the worst direction."
+CRITERION = "What to minimise: condition (the condition number, default), or logdet (the volume of the uncertainty)."
 DECIMATE = "Keep one row in this many; default: by the motion's bandwidth."
 SLOW = "Leave out rows of a joint that are slower than this; default: those with large residuals."
 FREE = "Identify only the bodies of these links, such as one with a tool, and keep all else; default: all links."
@@ -182,11 +182,13 @@ def identify(
     columns: Annotated[list[str] | None, opt("Q=NAMES", NAMES, DATA)] = None,
     gains: Annotated[str | None, opt("FACTORS", GAINS, DATA)] = None,
     no_rates: Annotated[bool, flag("--no-rates", "Ignore recorded rates and accelerations.", DATA)] = False,
-    no_friction: Annotated[bool, flag("--no-friction", "Assume no friction, not even the robot's own.", FIT)] = False,
+    no_friction: Annotated[
+        bool, flag("--no-friction", "Assume no friction, also where the robot has some.", FIT)
+    ] = False,
     no_rotors: Annotated[bool, flag("--no-rotors", "Keep the robot's rotor inertias as they are.", FIT)] = False,
     offset: Annotated[bool, flag("--offset", "Identify constant offsets of the torque sensors.", FIT)] = False,
     free: Annotated[list[str] | None, opt("LINKS", FREE, FIT)] = None,
-    frame: Annotated[str | None, opt("NAME", "Frame of the payload of --free; default: the link's own.", FIT)] = None,
+    frame: Annotated[str | None, opt("NAME", "Print the payload of --free in this frame.", FIT)] = None,
     no_physical: Annotated[
         bool, flag("--no-physical", "Use least squares alone; bodies may be physically inconsistent.", FIT)
     ] = False,

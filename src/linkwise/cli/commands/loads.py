@@ -139,7 +139,7 @@ def loads(
     friction: Friction = False,
     axes: Annotated[
         ComponentAxes,
-        opt("AXES", "Axes of the components: the joint's frame (default), with z along the joint, or base."),
+        opt("AXES", "Axes of the components: frame (default; those of the joint, z along it), or base."),
     ] = "frame",
 ) -> int:
     """Forces and moments in the joints along a trajectory, for the choice of bearings and drives.

@@ -107,7 +107,7 @@ def show_robot(robot: lw.Robot) -> None:
 
 
 VIEWS = ("3d", "front", "side", "top", "plane")
-SIDES = "View: 3d, front, side, top, plane, or azimuth,elevation (degrees); can be repeated; default: plane or 3d."
+SIDES = "View: 3d, front, side, top, plane, or azimuth,elevation (degrees); can be repeated; default: 3d or plane."
 
 
 @command(

@@ -111,7 +111,7 @@ def simulate(
     degrees: Degrees = False,
     duration: Annotated[float, opt("SECONDS", "Duration of the simulation.")] = 1.0,
     friction: Annotated[bool, flag("--friction", "Apply the friction of the joints, smoothed near rest.")] = False,
-    stick: Annotated[bool, flag("--stick", "Apply the friction of the joints, which then can stick.")] = False,
+    stick: Annotated[bool, flag("--stick", "Apply the exact friction of the joints: they can stick.")] = False,
     limits: Annotated[bool, flag("--limits", "Stop where a joint reaches a limit of travel.")] = False,
     samples: Annotated[int, opt("COUNT", "Number of samples of the result.", OUTPUT, min=2)] = 501,
 ) -> int:

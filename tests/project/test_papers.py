@@ -1,0 +1,42 @@
+"""The pages of the papers: every equation in print has a row, and every row's call gives what the page says."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+
+from papers.page import FOLDER, page  # noqa: E402  from the tools
+from papers.rows import Paper, Row, load, numbers  # noqa: E402
+
+PAPERS = [load(path) for path in sorted(FOLDER.glob("*.toml"))]
+ROWS = [(paper, row) for paper in PAPERS for row in paper.rows]
+
+
+@pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.name)
+def test_every_equation_of_the_text_has_a_row(paper: Paper) -> None:
+    assert not paper.missing()
+
+
+@pytest.mark.parametrize(("paper", "row"), ROWS, ids=[f"{paper.name} {row.at}" for paper, row in ROWS])
+def test_a_row_gives_what_its_page_says(paper: Paper, row: Row) -> None:
+    if row.call:
+        assert paper.results(row) is not None
+    if row.residual:
+        assert paper.residual(row) < row.bound
+    if row.printed is not None:
+        assert np.all(np.abs(paper.computed(row) - np.asarray(row.printed, dtype=float)) <= row.within)
+    if row.picture:
+        assert (ROOT / "docs" / "pictures" / row.picture).is_file()
+
+
+@pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.name)
+def test_a_page_is_that_of_its_rows(paper: Paper) -> None:
+    assert (FOLDER / f"{paper.name}.md").read_text(encoding="utf-8") == page(paper)
+
+
+def test_numbers_of_equations() -> None:
+    assert list(numbers("(7.47)-(7.49), (23a), Table 1")) == ["(7.47)", "(7.48)", "(7.49)", "(23a)", "Table 1"]

@@ -1,0 +1,71 @@
+"""The page of a paper: a table of its rows for each section."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .rows import Paper, Row
+
+FOLDER = Path(__file__).parents[2] / "docs" / "papers"
+HEAD = ("in print", "what it says", "call", "measured")
+
+
+def page(paper: Paper) -> str:
+    lines = [f"# {paper.title}", ""]
+    lines += ["*This page is written by `make papers` from " + f"[{paper.name}.toml]({paper.name}.toml).*", ""]
+    lines += [*paper.about.strip().splitlines(), ""]
+    if paper.setup:
+        lines += ["The rows below use these names:", "", "```python", *preamble(paper), "```", ""]
+    for row in paper.rows:
+        if row.section:
+            lines += [*([""] if lines[-1] else []), f"## {row.section}", "", table(HEAD), "| --- | --- | --- | --- |"]
+        lines.append(table((row.at, meaning(row), calls(row), measured(paper, row))))
+        if row.picture:
+            lines += ["", f"![{row.text}](../pictures/{row.picture})", ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def preamble(paper: Paper) -> Iterator[str]:
+    yield "import numpy as np, linkwise as lw"
+    yield f"robot = {paper.robots[0]}"
+    yield "q, qd, qdd = np.random.default_rng(0).uniform(-1.0, 1.0, (3, robot.n))"
+    yield "tau = lw.inverse_dynamics(robot, q, qd, qdd)"
+    yield from paper.setup.strip().splitlines()
+
+
+def table(cells: tuple[str, ...]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+
+
+def meaning(row: Row) -> str:
+    return row.text + (f" **Erratum:** {row.erratum}" if row.erratum else "")
+
+
+def calls(row: Row) -> str:
+    return f"`{row.call}`" if row.call else row.see
+
+
+def measured(paper: Paper, row: Row) -> str:
+    parts = []
+    if row.residual:
+        parts.append(f"`{row.residual}` is below {row.bound:.0e}")
+    if row.printed is not None:
+        parts.append(f"printed {numbers_text(row.printed)}, computed {numbers_text(rounded(paper, row))}")
+    return "; ".join(parts)
+
+
+def rounded(paper: Paper, row: Row) -> Any:
+    """Computed numbers to the digits of the printed ones."""
+    digits = max(0, -math.floor(math.log10(2 * row.within))) if row.within else 0
+    return np.round(paper.computed(row), digits).tolist()
+
+
+def numbers_text(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(numbers_text, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,121 @@
+"""The rows of a paper: what it prints, the call that gives it here, and what is measured against it.
+
+A file docs/papers/NAME.toml has the `title` of a paper, its `key` for `lw.cite`, an introduction `about`, the numbers
+of all `equations` of its text, a list of `robots`, `setup` (Python that every row may use), and [[row]]:
+
+    at        what the row is about: "(14)", "(23a) (23b)", "Table 1", "Fig. 5"
+    section   heading under which it and the next rows stand, where it changes
+    text      what the paper says there, in our words
+    call      the expression that gives it: it runs, and the page shows it
+    residual  an expression that is zero but for rounding errors
+    bound     the largest residual that passes, which the page prints; 1e-12 if it is not given
+    printed, computed    numbers of the paper, and the expression beside them; `within` is half a unit of the last digit
+    erratum   what is wrong in print
+    picture   a file of docs/pictures, with the paper's own sentence about it in `text`
+    see       a page or an example that shows it, in place of a call
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import linkwise as lw
+
+BOUND = 1e-12  # of relative residuals in double precision
+SMALLEST = 1e-6  # differences of numbers below this are not relative
+
+
+@dataclass(frozen=True)
+class Row:
+    at: str
+    text: str
+    section: str = ""
+    call: str = ""
+    residual: str = ""
+    bound: float = BOUND
+    printed: Any = None
+    computed: str = ""
+    within: float = 0.0
+    erratum: str = ""
+    picture: str = ""
+    see: str = ""
+
+    def __post_init__(self) -> None:
+        if not (self.call or self.see or self.picture):
+            raise ValueError(f"{self.at}: a row has a call, a picture or a page to see")
+        if (self.printed is None) != (not self.computed):
+            raise ValueError(f"{self.at}: printed numbers and the computed ones beside them belong together")
+
+
+@dataclass(frozen=True)
+class Paper:
+    name: str
+    title: str
+    key: str
+    about: str
+    equations: str
+    rows: tuple[Row, ...]
+    setup: str = ""
+    robots: tuple[str, ...] = field(default=('lw.load("stanford")',))
+
+    @cached_property
+    def states(self) -> list[dict[str, Any]]:
+        """What the rows compute with: a robot and a random state of it, and the names of the setup, for each robot."""
+        return [self.names(text, seed) for seed, text in enumerate(self.robots)]
+
+    def names(self, robot: str, seed: int) -> dict[str, Any]:
+        names: dict[str, Any] = {"lw": lw, "np": np, "relative": relative}
+        arm = eval(robot, names)
+        q, qd, qdd = np.random.default_rng(seed).uniform(-1.0, 1.0, (3, arm.n))
+        names |= {"robot": arm, "n": arm.n, "q": q, "qd": qd, "qdd": qdd}
+        names["tau"] = lw.inverse_dynamics(arm, q, qd, qdd)
+        exec(self.setup, names)
+        return names
+
+    def results(self, row: Row) -> Any:
+        """The result of the row's call, for the first robot."""
+        return eval(row.call, self.states[0]) if row.call else None
+
+    def residual(self, row: Row) -> float:
+        """The largest one over all robots."""
+        return max(float(np.max(eval(row.residual, names))) for names in self.states)
+
+    def computed(self, row: Row) -> np.ndarray:
+        return np.asarray(eval(row.computed, self.states[0]), dtype=float)
+
+    def missing(self) -> list[str]:
+        """The equations of the text that no row is about."""
+        covered = {number for row in self.rows for number in numbers(row.at)}
+        return [number for number in numbers(self.equations) if number not in covered]
+
+
+def numbers(text: str) -> Iterator[str]:
+    """The numbers of equations: (25)-(28) is four of them; (7.23), (23a), Table 1, Fig. 5 are one each."""
+    for part in text.split(", "):
+        first, dash, last = part.partition(")-(")
+        if not dash:
+            yield part
+            continue
+        chapter, _, start = first.removeprefix("(").rpartition(".")
+        end = last.removesuffix(")").rpartition(".")[2]
+        yield from (f"({chapter}{'.' * bool(chapter)}{k})" for k in range(int(start), int(end) + 1))
+
+
+def relative(a: Any, b: Any) -> float:
+    """The largest difference, relative to the largest number in sight."""
+    a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+    scale = max(np.abs(a).max(initial=0.0), np.abs(b).max(initial=0.0), SMALLEST)
+    return float(np.abs(a - b).max(initial=0.0) / scale)
+
+
+def load(path: Path) -> Paper:
+    data = tomllib.loads(path.read_text(encoding="utf-8"))
+    rows = tuple(Row(**row) for row in data.pop("row"))
+    return Paper(name=path.stem, rows=rows, **{k: tuple(v) if k == "robots" else v for k, v in data.items()})
