@@ -45,8 +45,8 @@ def carried_by_base(robot: Robot, q: Scalars, qd: Scalars, base: LinkMotion | No
 
     def step(link: Link, above: tuple[Twist, Twist], q: Scalar, qd: Scalar) -> tuple[Twist, Twist]:
         pose, (twist, rate) = link.pose(q), above
-        own = twist.to_child(pose)
-        return own, rate.to_child(pose) - cross_twist(link.joint.axis * qd, own)
+        moved = twist.to_child(pose)
+        return moved, rate.to_child(pose) - cross_twist(link.joint.axis * qd, moved)
 
     return outward(robot, step, base_twists(base), q, qd)
 

@@ -139,11 +139,11 @@ def prepare(
     *,
     point: Any,
     friction: bool | Friction,
+    base: Any,
     coordinates: str,
     method: str | None,
     events: Any,
     parameters: Mapping[str, Any] | None,
-    base: Any = None,
 ) -> SimulationInputs:
     torque, laws = split_sampled_laws(torque)
     history = torque if isinstance(torque, TorqueHistory) else None
