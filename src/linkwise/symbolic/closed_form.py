@@ -35,7 +35,8 @@ class ClosedForm:
     """The results of a program and their quotients, each in its shortest form.
 
     `limit` is the largest number of terms of intermediate polynomials. Of the symbols in a product, those in `first`
-    stand first, by default those in which all results are linear. `arrays` says of which arrays (q, qd, ...) symbols stand for numbers.
+    stand first, by default those in which all results are linear. `arrays` has the arrays (q, qd, ...) of symbols that
+    stand for their numbers.
     """
 
     def __init__(
@@ -174,13 +175,9 @@ class ClosedForm:
         """A positive number times powers of atoms and sums."""
         over = [(factor, e) for factor, e in powers if e > 0]
         above = [self._power(factor, e) for factor, e in over]
-        if (
-            self.style.fractions
-            and len(over) == 1 < len(powers)
-            and over[0][1] == 1
-            and not isinstance(over[0][0], int)
-        ):
-            above = [[whole(self._terms(over[0][0]))]]  # a bar needs no parentheses
+        if self.style.fractions and len(over) == 1 < len(powers) and over[0][1] == 1:
+            factor = over[0][0]  # above a bar it needs no parentheses
+            above = above if isinstance(factor, int) else [[whole(self._terms(factor))]]
         below = [" ".join(self._power(factor, -e)) for factor, e in powers if e < 0]
         return self.style.product(x, above, below, self.digits, self.symbolic)
 
