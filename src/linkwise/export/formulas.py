@@ -112,7 +112,9 @@ def latex(
     % gravity_torque of the robot gantry
     % needs amsmath
     \\begin{align*}
-    \\tau &= \\left[\\begin{array}{c} 0 \\\\ 0 \\\\ -29.43 \\end{array}\\right]
+    \\tau_{1} &= 0 \\\\
+    \\tau_{2} &= 0 \\\\
+    \\tau_{3} &= -29.43
     \\end{align*}
     <BLANKLINE>
     """
