@@ -128,6 +128,11 @@ MISTYPED = {
     "convert stanford arm.abc": "must end with .toml, .urdf",
     "cache clean": "did you mean 'clear'?",
     "equations planar3 --format tex": "--format is 'tex'",
+    "equations planar3 --element 1": "element is (1,) (expected 2 numbers",
+    "equations planar3 --element a,b": "--element is 'a,b'",
+    "equations planar3 equations_of_motion --method elimination": "expected neither --method nor --element",
+    "equations planar3 equations_of_motion --format sympy": "--format sympy",
+    "equations planar3 gravity_torque --method elimination": "method is 'elimination'",
     "loads planar3 --axes world": "'world' is not one of 'base', 'frame'",
 }
 

@@ -20,7 +20,7 @@ from ..graph.rules import is_number
 from ..printing import Equations
 from ..robot import Robot
 from ..robot.symbols import mass_symbols
-from ..symbolic.equations import TwoNames, Written, explained, plain_text, write
+from ..symbolic.equations import TwoNames, Written, add_meaning, plain_text, write
 from ..symbolic.latex.names import LatexNames
 from ..symbolic.latex.program import latex_text
 from ..symbolic.plain_names import PlainNames
@@ -118,7 +118,7 @@ def elimination_sheet(
     remarks = [*meaning_lines(robot, components), MEANING_OF_STEPS]
     return Equations(
         latex_text(written.latex, names.latex, title, remarks, environment),
-        explained(plain_text(written.plain), names.plain),
+        add_meaning(plain_text(written.plain), names.plain),
     )
 
 

@@ -13,7 +13,7 @@ from ..graph import Port, Program
 from ..printing import Equations
 from ..robot import Robot
 from ..robot.symbols import mass_symbols
-from ..symbolic.equations import TwoNames, explained, plain_text, write
+from ..symbolic.equations import TwoNames, add_meaning, plain_text, write
 from ..symbolic.latex.names import LatexNames, check_output_name, element_texts, function_text
 from ..symbolic.latex.program import latex_text
 from ..symbolic.plain_names import PlainNames
@@ -112,7 +112,9 @@ def latex(
     % gravity_torque of the robot gantry
     % needs amsmath
     \\begin{align*}
-    \\tau &= \\left[\\begin{array}{c} 0 \\\\ 0 \\\\ -29.43 \\end{array}\\right]
+    \\tau_{1} &= 0 \\\\
+    \\tau_{2} &= 0 \\\\
+    \\tau_{3} &= -29.43
     \\end{align*}
     <BLANKLINE>
     """
@@ -137,7 +139,7 @@ def latex(
         raise ValueError(f"name is {name!r} (expected {count} name{'s' * (count != 1)}, one for each output)")
     remarks = column_lines(function, robot, keywords)
     if place is not None:
-        program, names, plain = alone(program, place, names)
+        program, names, plain = single_element(program, place, names)
         return equations_of(program, robot, title, names, plain, remarks, elements, digits, closed, environment)
     return equations_of(program, robot, title, names, names, remarks, elements, digits, closed, environment)
 
@@ -161,7 +163,7 @@ def equations_of(
     remarks = [*meaning_lines(robot, components), *remarks]
     return Equations(
         latex_text(written.latex, both.latex, title, remarks, environment),
-        explained(plain_text(written.plain), both.plain),
+        add_meaning(plain_text(written.plain), both.plain),
     )
 
 
@@ -180,7 +182,7 @@ def place_of(element: tuple[int, ...], program: Program) -> tuple[int, ...]:
     return tuple(k - 1 for k in asked)
 
 
-def alone(
+def single_element(
     program: Program, place: tuple[int, ...], names: Sequence[str] | None
 ) -> tuple[Program, list[str], list[str]]:
     """The program of one element of its result, and the name of that in LaTeX and in plain text."""

@@ -12,7 +12,7 @@ from ..robot import Robot
 from ..robot.layout import Layout
 from ..robot.model import require_robot
 from ..robot.symbols import mass_symbols
-from ..symbolic.equations import TwoNames, explained, plain_text, write, write_each
+from ..symbolic.equations import TwoNames, add_meaning, plain_text, write, write_each
 from ..symbolic.latex.names import LatexNames
 from ..symbolic.latex.program import latex_text
 from ..symbolic.plain_names import PlainNames
@@ -33,7 +33,7 @@ def equations_of_motion(robot: Robot, *, digits: int = 6, closed: bool | None = 
     """The equations of motion as a textbook prints them, for a robot of numbers or symbols; LaTeX needs amsmath.
 
     τ = I(q) q̈ + C(q, q̇) q̇ + g(q), then every element of the symmetric inertia matrix I, of the Coriolis matrix C of
-    `lw.coriolis_matrix` (İ - 2 C is skew-symmetric) and of the torque of gravity g.
+    `lw.coriolis_matrix` (İ - 2 C is skew-symmetric) and of the torque of gravity g. Friction is left out.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def equations_of_motion(robot: Robot, *, digits: int = 6, closed: bool | None = 
         Significant digits of numbers.
     closed : bool, optional
         True: in closed form however long; False: named intermediates, then the elements. By default each of I, C and g
-        in closed form up to 150 terms.
+        in closed form up to 150 terms, where it has no quotients.
 
     Returns
     -------
@@ -79,14 +79,14 @@ def equations_of_motion(robot: Robot, *, digits: int = 6, closed: bool | None = 
     law = (r"\tau", [rf"I(q) \, {vd} + C(q, {v}) \, {v} + g(q)"])
     plain_law = ("tau", [f"I(q) {plain_vd} + C(q, {plain_v}) {plain_v} + g(q)"])
     title = f"equations of motion of the robot {''.join(c for c in robot.name if c.isprintable())}"
-    latex = [law, *arranged(written.latex, names.latex.elements, "ICg")]
+    latex = [law, *gather_zeros(written.latex, names.latex.elements, "ICg")]
     return Equations(
         latex_text(latex, names.latex, title, meaning_lines(robot, components)),
-        explained(plain_text([plain_law, *arranged(written.plain, names.plain.elements, "ICg")]), names.plain),
+        add_meaning(plain_text([plain_law, *gather_zeros(written.plain, names.plain.elements, "ICg")]), names.plain),
     )
 
 
-def arranged(equations: Sequence[Equation], elements: Sequence[Sequence[str]], letters: str) -> Iterator[Equation]:
+def gather_zeros(equations: Sequence[Equation], elements: Sequence[Sequence[str]], letters: str) -> Iterator[Equation]:
     """The equations, the zeros of I and C on lines behind their other elements."""
     n = len(elements[-1])
     matrix = {name: letter for letter, names in zip(letters, elements[:-1], strict=False) for name in names}

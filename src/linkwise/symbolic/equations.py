@@ -133,7 +133,7 @@ def plain_text(equations: Iterable[Equation]) -> str:
     return "\n".join(f"{left} = {right}" for left, right in indented)
 
 
-def explained(text: str, names: PlainNames) -> str:
+def add_meaning(text: str, names: PlainNames) -> str:
     """The text with a line that says what its abbreviations are."""
     abbreviated = names.abbreviates and re.search(rf"\b{ABBREVIATION}\b", text)
     return f"{text}\n{MEANING}" if abbreviated else text

@@ -69,7 +69,7 @@ def equations(
     symbols: Annotated[bool, flag("--symbols", "Use symbols for masses, lengths, inertias and g.")] = False,
     method: Annotated[
         str | None,
-        opt("NAME", "The formulation; elimination writes each step of [Saha IJRR], with its symbols.", "--method"),
+        opt("NAME", "The formulation; elimination writes each step of [Saha IJRR], with its symbols."),
     ] = None,
     element: Annotated[
         str | None, opt("I,J", "Only this element, counted from 1, with the intermediates that it needs.")
