@@ -47,11 +47,13 @@ def meaning(row: Row) -> str:
 
 
 def calls(row: Row) -> str:
-    return f"`{row.call}`" if row.call else row.see
+    return "; ".join(part for part in (f"`{row.call}`" if row.call else "", row.see) if part)
 
 
 def measured(paper: Paper, row: Row) -> str:
     parts = []
+    if row.shows:
+        parts.append(f"here {numbers_text(paper.value(row.shows))}")
     if row.residual:
         parts.append(f"`{row.residual}` is below {row.bound:.0e}")
     if row.printed is not None:
@@ -66,6 +68,6 @@ def rounded(paper: Paper, row: Row) -> Any:
 
 
 def numbers_text(value: Any) -> str:
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return ", ".join(map(numbers_text, value))
     return f"{value:g}" if isinstance(value, float) else str(value)

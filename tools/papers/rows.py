@@ -12,7 +12,10 @@ of all `equations` of its text, a list of `robots`, `setup` (Python that every r
     printed, computed    numbers of the paper, and the expression beside them; `within` is half a unit of the last digit
     erratum   what is wrong in print
     picture   a file of docs/pictures, with the paper's own sentence about it in `text`
-    see       a page or an example that shows it, in place of a call
+    shows     an expression beside the call, whose value the page prints
+    see       a page or an example that shows it, beside a call or in place of one
+
+Links stand base first. The quick tests take the first robot, the slow ones all of them.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +48,7 @@ class Row:
     within: float = 0.0
     erratum: str = ""
     picture: str = ""
+    shows: str = ""
     see: str = ""
 
     def __post_init__(self) -> None:
@@ -65,35 +69,35 @@ class Paper:
     setup: str = ""
     robots: tuple[str, ...] = field(default=('lw.load("stanford")',))
 
-    @cached_property
-    def states(self) -> list[dict[str, Any]]:
-        """What the rows compute with: a robot and a random state of it, and the names of the setup, for each robot."""
-        return [self.names(text, seed) for seed, text in enumerate(self.robots)]
+    def names(self, robot: int = 0) -> dict[str, Any]:
+        """What the rows compute with: a robot and a random state of it, and the names of the setup."""
+        return names_of(self.robots[robot], robot, self.setup)
 
-    def names(self, robot: str, seed: int) -> dict[str, Any]:
-        names: dict[str, Any] = {"lw": lw, "np": np, "relative": relative}
-        arm = eval(robot, names)
-        q, qd, qdd = np.random.default_rng(seed).uniform(-1.0, 1.0, (3, arm.n))
-        names |= {"robot": arm, "n": arm.n, "q": q, "qd": qd, "qdd": qdd}
-        names["tau"] = lw.inverse_dynamics(arm, q, qd, qdd)
-        exec(self.setup, names)
-        return names
+    def value(self, expression: str) -> Any:
+        """That of the first robot."""
+        return eval(expression, self.names())
 
-    def results(self, row: Row) -> Any:
-        """The result of the row's call, for the first robot."""
-        return eval(row.call, self.states[0]) if row.call else None
-
-    def residual(self, row: Row) -> float:
-        """The largest one over all robots."""
-        return max(float(np.max(eval(row.residual, names))) for names in self.states)
+    def residual(self, row: Row, robot: int = 0) -> float:
+        return float(np.max(eval(row.residual, self.names(robot))))
 
     def computed(self, row: Row) -> np.ndarray:
-        return np.asarray(eval(row.computed, self.states[0]), dtype=float)
+        return np.asarray(self.value(row.computed), dtype=float)
 
     def missing(self) -> list[str]:
         """The equations of the text that no row is about."""
         covered = {number for row in self.rows for number in numbers(row.at)}
         return [number for number in numbers(self.equations) if number not in covered]
+
+
+@cache
+def names_of(robot: str, seed: int, setup: str) -> dict[str, Any]:
+    names: dict[str, Any] = {"lw": lw, "np": np, "relative": relative}
+    arm = eval(robot, names)
+    q, qd, qdd = np.random.default_rng(seed).uniform(-1.0, 1.0, (3, arm.n))
+    names |= {"robot": arm, "n": arm.n, "q": q, "qd": qd, "qdd": qdd}
+    names["tau"] = lw.inverse_dynamics(arm, q, qd, qdd)
+    exec(setup, names)
+    return names
 
 
 def numbers(text: str) -> Iterator[str]:
@@ -111,6 +115,8 @@ def numbers(text: str) -> Iterator[str]:
 def relative(a: Any, b: Any) -> float:
     """The largest difference, relative to the largest number in sight."""
     a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+    if a.shape != b.shape:
+        raise ValueError(f"shapes {a.shape} and {b.shape} are compared")
     scale = max(np.abs(a).max(initial=0.0), np.abs(b).max(initial=0.0), SMALLEST)
     return float(np.abs(a - b).max(initial=0.0) / scale)
 
