@@ -29,6 +29,8 @@ def test_a_row_gives_what_its_page_says(paper: Paper, row: Row) -> None:
         assert paper.residual(row) < row.bound
     if row.printed is not None:
         assert np.all(np.abs(paper.computed(row) - np.asarray(row.printed, dtype=float)) <= row.within)
+    if row.holds:
+        assert paper.value(row.holds)
     if row.picture:
         assert (ROOT / "docs" / "pictures" / row.picture).is_file()
 

@@ -21,13 +21,20 @@ def page(paper: Paper) -> str:
     lines += [*paper.about.strip().splitlines(), ""]
     if paper.setup:
         lines += ["The rows below use these names:", "", "```python", *preamble(paper), "```", ""]
+    pictures: list[str] = []  # below the table of their section
     for row in paper.rows:
         if row.section:
-            lines += [*([""] if lines[-1] else []), f"## {row.section}", "", table(HEAD), "| --- | --- | --- | --- |"]
+            lines += ([*pictures, ""] if pictures or lines[-1] else []) + [
+                f"## {row.section}",
+                "",
+                table(HEAD),
+                "| --- | --- | --- | --- |",
+            ]
+            pictures = []
         lines.append(table((row.at, meaning(row), calls(row), measured(paper, row))))
         if row.picture:
-            lines += ["", f"![{row.text}](../pictures/{row.picture})", ""]
-    return "\n".join(lines).rstrip() + "\n"
+            pictures += ["", f"![{row.at}: {row.text}](../pictures/{row.picture})"]
+    return "\n".join([*lines, *pictures]).rstrip() + "\n"
 
 
 def preamble(paper: Paper) -> Iterator[str]:
@@ -58,6 +65,8 @@ def measured(paper: Paper, row: Row) -> str:
         parts.append(f"`{row.residual}` is below {row.bound:.0e}")
     if row.printed is not None:
         parts.append(f"printed {numbers_text(row.printed)}, computed {numbers_text(rounded(paper, row))}")
+    if row.holds:
+        parts.append(f"`{row.holds}` holds")
     return "; ".join(parts)
 
 

@@ -9,7 +9,9 @@ of all `equations` of its text, a list of `robots`, `setup` (Python that every r
     call      the expression that gives it: it runs, and the page shows it
     residual  an expression that is zero but for rounding errors
     bound     the largest residual that passes, which the page prints; 1e-12 if it is not given
-    printed, computed    numbers of the paper, and the expression beside them; `within` is half a unit of the last digit
+    printed, computed    numbers of the paper, and the expression beside them, by default the call; `within` is half a
+              unit of the last digit
+    holds     an expression that is true: what the paper says of its figures and numbers
     erratum   what is wrong in print
     picture   a file of docs/pictures, with the paper's own sentence about it in `text`
     shows     an expression beside the call, whose value the page prints
@@ -46,6 +48,7 @@ class Row:
     printed: Any = None
     computed: str = ""
     within: float = 0.0
+    holds: str = ""
     erratum: str = ""
     picture: str = ""
     shows: str = ""
@@ -54,7 +57,7 @@ class Row:
     def __post_init__(self) -> None:
         if not (self.call or self.see or self.picture):
             raise ValueError(f"{self.at}: a row has a call, a picture or a page to see")
-        if (self.printed is None) != (not self.computed):
+        if (self.printed is None and self.computed) or (self.printed is not None and not (self.computed or self.call)):
             raise ValueError(f"{self.at}: printed numbers and the computed ones beside them belong together")
 
 
@@ -81,7 +84,7 @@ class Paper:
         return float(np.max(eval(row.residual, self.names(robot))))
 
     def computed(self, row: Row) -> np.ndarray:
-        return np.asarray(self.value(row.computed), dtype=float)
+        return np.asarray(self.value(row.computed or row.call), dtype=float)
 
     def missing(self) -> list[str]:
         """The equations of the text that no row is about."""
