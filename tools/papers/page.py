@@ -21,6 +21,12 @@ def page(paper: Paper) -> str:
     lines += [*paper.about.strip().splitlines(), ""]
     if paper.setup:
         lines += ["The rows below use these names:", "", "```python", *preamble(paper), "```", ""]
+    if paper.robots[1:]:
+        others = ", ".join(f"`{robot}`" for robot in paper.robots[1:])
+        lines += [
+            f"`relative(a, b)` is the largest difference over the largest number. Its bounds hold for {others} too.",
+            "",
+        ]
     pictures: list[str] = []  # below the table of their section
     for row in paper.rows:
         if row.section:
@@ -78,5 +84,6 @@ def rounded(paper: Paper, row: Row) -> Any:
 
 def numbers_text(value: Any) -> str:
     if isinstance(value, list | tuple):
-        return ", ".join(map(numbers_text, value))
+        nested = any(isinstance(x, list | tuple) for x in value)
+        return ("; " if nested else ", ").join(map(numbers_text, value))
     return f"{value:g}" if isinstance(value, float) else str(value)

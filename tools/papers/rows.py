@@ -11,6 +11,7 @@ of all `equations` of its text, a list of `robots`, `setup` (Python that every r
     bound     the largest residual that passes, which the page prints; 1e-12 if it is not given
     printed, computed    numbers of the paper, and the expression beside them, by default the call; `within` is half a
               unit of the last digit
+    right     the numbers that belong in place of the printed ones, with which the computed ones are compared
     holds     an expression that is true: what the paper says of its figures and numbers
     erratum   what is wrong in print
     picture   a file of docs/pictures, with the paper's own sentence about it in `text`
@@ -48,6 +49,7 @@ class Row:
     printed: Any = None
     computed: str = ""
     within: float = 0.0
+    right: Any = None
     holds: str = ""
     erratum: str = ""
     picture: str = ""
@@ -85,6 +87,9 @@ class Paper:
 
     def computed(self, row: Row) -> np.ndarray:
         return np.asarray(self.value(row.computed or row.call), dtype=float)
+
+    def expected(self, row: Row) -> np.ndarray:
+        return np.asarray(row.printed if row.right is None else row.right, dtype=float)
 
     def missing(self) -> list[str]:
         """The equations of the text that no row is about."""
