@@ -66,7 +66,7 @@ def calls(row: Row) -> str:
 def measured(paper: Paper, row: Row) -> str:
     parts = []
     if row.shows:
-        parts.append(f"here {numbers_text(paper.value(row.shows))}")
+        parts.append(f"here {numbers_text(paper.value(row, row.shows))}")
     if row.residual:
         parts.append(f"`{row.residual}` is below {row.bound:.0e}")
     if row.printed is not None:
