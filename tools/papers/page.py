@@ -12,6 +12,7 @@ import numpy as np
 from .rows import Paper, Row
 
 FOLDER = Path(__file__).parents[2] / "docs" / "papers"
+LONG = 40  # lines, beyond which the names of a page are folded
 HEAD = ("in print", "what it says", "call", "measured")
 
 
@@ -20,7 +21,10 @@ def page(paper: Paper) -> str:
     lines += ["*This page is written by `make papers` from " + f"[{paper.name}.toml]({paper.name}.toml).*", ""]
     lines += [*paper.about.strip().splitlines(), ""]
     if paper.setup:
-        lines += ["The rows below use these names:", "", "```python", *preamble(paper), "```", ""]
+        names = ["```python", *preamble(paper), "```"]
+        if len(names) > LONG:
+            names = ["<details><summary>Show them</summary>", "", *names, "", "</details>"]
+        lines += ["The rows below use these names:", "", *names, ""]
     if paper.robots[1:]:
         others = ", ".join(f"`{robot}`" for robot in paper.robots[1:])
         lines += [
