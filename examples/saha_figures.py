@@ -1,8 +1,8 @@
 """Section 6 of Saha, ASME Journal of Applied Mechanics 66 (1999) 986-996, worked again: Figs. 5, 6, 8 and 9.
 
 Two arms follow the paper's cycloidal trajectories, which gives their joint torques (RIDIM, recursive inverse dynamics),
-and fall freely under gravity, which gives their motion (RFDSIM, recursive forward dynamics). Under the torques alone the
-planar arm stays on its motion for 2 s. Operation counts stand beside those of the paper's tables.
+and fall freely under gravity, which gives their motion (RFDSIM, recursive forward dynamics). Under the torques alone
+the planar arm stays on its motion for 2 s. Operation counts stand beside those of the paper's tables.
 docs/papers/saha-1999-jam.md has every equation.
 """
 
@@ -101,9 +101,7 @@ def print_return(example: Example, seconds: float) -> None:
         method="denoc",
     )
     off = np.abs(run.q - [example.move(t).q for t in run.t]).max()
-    print(
-        f"\n{example.arm.name} under these torques, nothing else, for {seconds:g} s: {off:.1e} rad off its cycloid at most"
-    )
+    print(f"\n{example.arm.name} under these torques alone for {seconds:g} s: {off:.1e} rad off its cycloid at most")
 
 
 def by_joint(arm: lw.Robot, revolute: str, prismatic: str) -> list[str]:
