@@ -90,4 +90,6 @@ def numbers_text(value: Any) -> str:
     if isinstance(value, list | tuple):
         nested = any(isinstance(x, list | tuple) for x in value)
         return ("; " if nested else ", ").join(map(numbers_text, value))
+    if isinstance(value, str):
+        return f"`{value}`"
     return f"{value:g}" if isinstance(value, float) else str(value)
