@@ -56,7 +56,7 @@ def preamble(paper: Paper) -> Iterator[str]:
 
 
 def table(cells: tuple[str, ...]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+    return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |"
 
 
 def meaning(row: Row) -> str:
