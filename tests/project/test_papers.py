@@ -47,5 +47,10 @@ def test_a_page_is_that_of_its_rows(paper: Paper) -> None:
     assert (FOLDER / f"{paper.name}.md").read_text(encoding="utf-8") == page(paper)
 
 
+def test_every_page_is_in_the_table_of_the_documentation() -> None:
+    index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    assert [paper.name for paper in PAPERS if f"](papers/{paper.name}.md)" not in index] == []
+
+
 def test_numbers_of_equations() -> None:
     assert list(numbers("(7.47)-(7.49), (23a), Table 1")) == ["(7.47)", "(7.48)", "(7.49)", "(23a)", "Table 1"]
