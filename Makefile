@@ -36,6 +36,7 @@ $(VENV)/bench: pyproject.toml | $(BIN)/python
 demo: $(VENV)/demo
 	$(BIN)/python examples/arm_in_motion.py
 	$(BIN)/python examples/saha_figures.py
+	$(BIN)/python examples/kozlowski.py
 
 # mypy keeps one core busy: it runs beside the suite, and what it says comes last
 test: $(VENV)/test

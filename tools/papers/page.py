@@ -56,7 +56,7 @@ def preamble(paper: Paper) -> Iterator[str]:
 
 
 def table(cells: tuple[str, ...]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+    return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |"
 
 
 def meaning(row: Row) -> str:
@@ -70,7 +70,7 @@ def calls(row: Row) -> str:
 def measured(paper: Paper, row: Row) -> str:
     parts = []
     if row.shows:
-        parts.append(f"here {numbers_text(paper.value(row.shows))}")
+        parts.append(f"here {numbers_text(paper.value(row, row.shows))}")
     if row.residual:
         parts.append(f"`{row.residual}` is below {row.bound:.0e}")
     if row.printed is not None:

@@ -6,7 +6,7 @@ of all `equations` of its text, a list of `robots`, `setup` (Python that every r
     at        what the row is about: "(14)", "(23a) (23b)", "Table 1", "Fig. 5"
     section   heading under which it and the next rows stand, where it changes
     text      what the paper says there, in our words
-    call      the expression that gives it: it runs, and the page shows it
+    call      the expression that gives it: it runs, and the page shows it; below, `result` is its value
     residual  an expression that is zero but for rounding errors
     bound     the largest residual that passes, which the page prints; 1e-12 if it is not given
     printed, computed    numbers of the paper, and the expression beside them, by default the call; `within` is half a
@@ -74,19 +74,16 @@ class Paper:
     setup: str = ""
     robots: tuple[str, ...] = field(default=('lw.load("stanford")',))
 
-    def names(self, robot: int = 0) -> dict[str, Any]:
-        """What the rows compute with: a robot and a random state of it, and the names of the setup."""
-        return names_of(self.robots[robot], robot, self.setup)
-
-    def value(self, expression: str) -> Any:
-        """That of the first robot."""
-        return eval(expression, self.names())
+    def value(self, row: Row, expression: str = "result", robot: int = 0) -> Any:
+        """Of an expression of a row, for one of the robots; by default of its call."""
+        arguments = (self.robots[robot], robot, self.setup)
+        return eval(expression, {**names_of(*arguments), "result": value_of(*arguments, row.call)})
 
     def residual(self, row: Row, robot: int = 0) -> float:
-        return float(np.max(eval(row.residual, self.names(robot))))
+        return float(np.max(self.value(row, row.residual, robot)))
 
     def computed(self, row: Row) -> np.ndarray:
-        return np.asarray(self.value(row.computed or row.call), dtype=float)
+        return np.asarray(self.value(row, row.computed or "result"), dtype=float)
 
     def expected(self, row: Row) -> np.ndarray:
         return np.asarray(row.printed if row.right is None else row.right, dtype=float)
@@ -99,6 +96,7 @@ class Paper:
 
 @cache
 def names_of(robot: str, seed: int, setup: str) -> dict[str, Any]:
+    """What the rows compute with: a robot and a random state of it, and the names of the setup."""
     names: dict[str, Any] = {"lw": lw, "np": np, "relative": relative}
     arm = eval(robot, names)
     q, qd, qdd = np.random.default_rng(seed).uniform(-1.0, 1.0, (3, arm.n))
@@ -106,6 +104,12 @@ def names_of(robot: str, seed: int, setup: str) -> dict[str, Any]:
     names["tau"] = lw.inverse_dynamics(arm, q, qd, qdd)
     exec(setup, names)
     return names
+
+
+@cache
+def value_of(robot: str, seed: int, setup: str, call: str) -> Any:
+    """The value of a call, computed once for all expressions of its row."""
+    return eval(call, {**names_of(robot, seed, setup)}) if call else None
 
 
 def numbers(text: str) -> Iterator[str]:
