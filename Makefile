@@ -37,6 +37,7 @@ demo: $(VENV)/demo
 	$(BIN)/python examples/arm_in_motion.py
 	$(BIN)/python examples/saha_figures.py
 	$(BIN)/python examples/kozlowski.py
+	$(BIN)/python examples/two_links.py
 
 # mypy keeps one core busy: it runs beside the suite, and what it says comes last
 test: $(VENV)/test

@@ -34,8 +34,9 @@ FOLDER = EXAMPLES[0].parent
 def test_example_runs_and_leaves_its_pictures(path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with lw.use_kernels("auto"):  # as they run for a user: some take minutes in plain Python
         load(path).main(["--out", str(tmp_path)])
-    pictures, pages, drawings = (sorted(tmp_path.glob(f"*.{ending}")) for ending in ("png", "html", "svg"))
-    assert pictures or pages or drawings
+    endings = ("png", "html", "svg", "tex")
+    pictures, pages, drawings, sheets = (sorted(tmp_path.glob(f"*.{ending}")) for ending in endings)
+    assert pictures or pages or drawings or sheets
     assert all(ElementTree.parse(drawing).getroot().tag.endswith("svg") for drawing in drawings)
     assert all(page.read_text(encoding="utf-8").startswith("<!doctype html>") for page in pages)
     for picture in pictures:
@@ -74,6 +75,15 @@ def test_the_row_that_kozlowski_draws_is_that_of_his_equation() -> None:
     assert max(max(errors) for *_, a, b in example.table_1() for errors in [(a, b)]) < 1e-7
     picture = (FOLDER.parent / "docs" / "pictures" / "kozlowski_fig1.svg").read_text(encoding="utf-8")
     assert picture == example.figure(xi, terms)
+
+
+def test_two_links_keep_the_laws_of_their_equations(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    example = load(FOLDER / "two_links.py")
+    example.main(["--out", str(tmp_path)])
+    assert "I^-1[2,2] = α'12^2/m̂1 + 1/m̂2" in capsys.readouterr().out
+    assert "\\hat{m}_{2} &= i_{22}" in (tmp_path / "two_links.tex").read_text(encoding="utf-8")
+    laws = example.laws(lw.explain(lw.bind(example.rods(), **example.NUMBERS), *example.STATE))
+    assert max(value for *_, value in laws) < 1e-13
 
 
 @pytest.mark.slow

@@ -39,6 +39,12 @@ STEPS = (  # title, command line, its options for pictures, which need matplotli
         "--plot {0}/control.png",
     ),
     ("Equations", "linkwise equations planar3 gravity_torque --symbols", ""),
+    ("The inverse of the inertia matrix, as Saha derives it", "linkwise equations planar3 --method elimination", ""),
+    (
+        "What the joints allow and carry, by Angeles",
+        "linkwise explain planar3 T lambda --q 0.6,0.5,0.4 --qdd 1,0,0",
+        "",
+    ),
     ("Operations, by formulation", "linkwise count stanford inverse_dynamics", ""),
     ("C for its controller", "linkwise export stanford c gravity_torque --self-test --out {0}", ""),
 )
