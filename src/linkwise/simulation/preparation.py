@@ -80,6 +80,8 @@ def refuse_others(names: Iterable[str], function: object, known: Sequence[str]) 
             if "first_step" in known:
                 expected += "; or first_step with an integrator that adapts its steps"
             raise TypeError(f"{function} has no argument 'step' (expected {expected})")
+        if name == "duration" and "steps" in known:
+            raise TypeError(f"{function} has no argument 'duration' (expected steps: duration / dt)")
         raise TypeError(f"{function} has no argument {name!r}{near_miss(name, known)} (it has {', '.join(known)})")
 
 

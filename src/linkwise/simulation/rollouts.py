@@ -104,7 +104,7 @@ def rollout(
     q0: Array,
     qd0: Array | None = None,
     *,
-    steps: int,
+    steps: int | None = None,
     dt: float | None = None,
     torque: Array | TorqueFunction | None = None,
     table: Array | None = None,
@@ -180,6 +180,8 @@ def rollout(
     refuse_unknown(unknown)
     if dt is None:
         raise TypeError("dt is missing (expected seconds, the length of every step)")
+    if steps is None:
+        raise TypeError("steps is missing (expected the number of steps: duration / dt)")
     options = Options(
         steps, dt, torque, table, hold, wrench, friction, parameters, integrator, every, target, dtype, threads,
         stream, out, interpolation,
