@@ -15,7 +15,7 @@ from ...trajectories.limits import outside_travel
 from ..declare import OUTPUT, STATE, arg, command, flag, opt
 from ..inputs import parse_states
 from ..limits import limit_number as in_units
-from ..limits import limit_unit, warn_of_start
+from ..limits import limit_unit, passed_limits_json, print_limits, warn_of_start
 from ..motion import TRAJECTORIES, MotionOptions, make_profile, paper_motion, zero_configuration
 from ..options import PROFILES, Degrees, Json, complete_trajectories
 from ..results import STDOUT, Outputs, check_file, file_errors_as_failures, print_json, write_file
@@ -23,6 +23,7 @@ from ..screen import complain, echo, emit, print_sentence, print_table, to_comma
 
 CONTROL, INTEGRATION = "Control", "Integration"
 KP, KD = 100.0, 20.0
+SHOWN = 20  # trajectories of a batch, on the screen
 START = (
     "Start: numbers (0.1,pi/2,...), joints or links by name (link2=0.5), or a table (@file.csv); default: that of the"
     " paper's motion, or zero."
@@ -154,7 +155,8 @@ def simulate(
     except lw.errors.SimulationInterrupted as error:
         run, code, ended = error.recording, 130, where_interrupted(error.recording, duration)
     run = until_end(run)
-    out.show(lambda: as_json(run, description), lambda: show(run, description))
+    idle = not (friction or stick) and bool(np.any(lw.Friction().torque(robot, np.ones(robot.n))))
+    out.show(lambda: as_json(run, description), lambda: show(run, description, idle))
     try:
         write(run, out, film)
     except (ValueError, OSError, ImportError) as error:
@@ -263,17 +265,42 @@ def as_json(run: lw.Recording, description: str) -> dict[str, Any]:
     keys = ("status", "reached", "steps", "rejected", "integrator", "rtol", "t", "q", "qd", "qdd", "tau", "energy")
     names = {"robot": run.robot.name, "motion": description, "q_names": run.robot.q_names, "v_names": run.robot.v_names}
     events = [{"trajectory": index, "t": t, "name": name} for index, t, name in run.event_list]
-    return names | {key: getattr(run, key) for key in keys} | {"imbalance": run.imbalance, "events": events}
+    passed = passed_limits_json(*samples_of(run))
+    results = {key: getattr(run, key) for key in keys}
+    return names | results | {"imbalance": run.imbalance, "events": events, "passed": passed}
 
 
-def show(run: lw.Recording, description: str) -> None:
+def samples_of(run: lw.Recording) -> tuple[Any, ...]:
+    """Robot, states, torques of the finite samples; the time of each, or in a batch its trajectory; what that is."""
+    sizes = (run.robot.nq, run.robot.n, run.robot.n)
+    q, qd, tau = (x.reshape(-1, size) for x, size in zip((run.q, run.qd, run.tau), sizes, strict=True))
+    finite = np.isfinite(q).all(axis=1)
+    where = np.arange(len(q)) // len(run.t) if run.batch else run.t
+    return run.robot, q[finite], qd[finite], tau[finite], where[finite].tolist(), "trajectory" if run.batch else "time"
+
+
+def show(run: lw.Recording, description: str, idle_friction: bool) -> None:
+    """Print a summary, the ends, the limits that are passed, and whether the table's friction does not act."""
     summary = str(run.summary())
     head, _, rest = summary.partition("\n")
     print_sentence(f"{head}, {description}")
     echo(f"{rest}\n")
-    if run.batch:
-        return
+    show_ends(run)
+    *samples, of = samples_of(run)
+    print_limits(*samples, "first in trajectory" if of == "trajectory" else "first at (s)")
+    if idle_friction:
+        print_sentence("The friction of the robot's table does not act: --friction or --stick applies it.")
+
+
+def show_ends(run: lw.Recording) -> None:
     q, v = run.robot.q_names, run.robot.v_names
+    if run.batch:
+        ends = [int(sum(run.t <= reached)) - 1 for reached in run.reached.flat]
+        rows = [[k, float(run.t[end]), *run.q[k, end].tolist()] for k, end in enumerate(ends[:SHOWN])]
+        print_table(["trajectory", "at (s)", *q], rows, heading="Ends")
+        if len(ends) > SHOWN:
+            print_sentence(f"Trajectories {SHOWN} to {len(ends) - 1} are in the files of --csv, --parquet and --save.")
+        return
     last = int(sum(run.t <= float(run.reached))) - 1
     if q == v:
         rows = [[q[k], run.q[0, k], run.q[last, k], run.qd[last, k]] for k in range(run.robot.n)]
