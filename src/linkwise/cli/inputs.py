@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -115,7 +116,7 @@ class Quantity(NamedTuple):
         if text.startswith("@"):
             values = self.rows(Path(text[1:]))
             return np.where(angle_mask(self.robot, self.word), np.radians(values), values) if self.degrees else values
-        if text.lower().endswith(".csv") or Path(text).is_file():
+        if text.lower().endswith(".csv") or os.path.isfile(text):  # of long texts Path.is_file raises
             raise ValueError(f"{option}: {text!r} is a file (expected @{text})")
         parts = split_numbers(text)
         if any("=" in part for part in parts):
