@@ -20,7 +20,7 @@ from ..kernels.dispatch import DTYPES
 from ..kernels.interface import describe_value
 from ..kernels.target import Target, target_by_name
 from ..ode.rollout import RolloutCode, Settings, fixed_step_integrators, rollout_of
-from ..robot import Friction, Robot
+from ..robot import Friction, Robot, require_robot
 from ..robot.layout import reorder_columns
 from ..trajectories.torque_history import torque_history
 from .equations import RolloutMotion
@@ -177,6 +177,7 @@ def rollout(
     >>> fall.q.shape, fall.q_end.shape, fall.t
     ((1000, 5, 3), (1000, 3), array([0.  , 0.25, 0.5 , 0.75, 1.  ]))
     """
+    require_robot(robot)
     refuse_unknown(unknown)
     if dt is None:
         raise TypeError("dt is missing (expected seconds, the length of every step)")

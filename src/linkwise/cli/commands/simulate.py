@@ -265,18 +265,18 @@ def as_json(run: lw.Recording, description: str) -> dict[str, Any]:
     keys = ("status", "reached", "steps", "rejected", "integrator", "rtol", "t", "q", "qd", "qdd", "tau", "energy")
     names = {"robot": run.robot.name, "motion": description, "q_names": run.robot.q_names, "v_names": run.robot.v_names}
     events = [{"trajectory": index, "t": t, "name": name} for index, t, name in run.event_list]
-    passed = passed_limits_json(*samples_of(run))
+    passed = passed_limits_json(run.robot, *samples_of(run), "trajectory" if run.batch else "time")
     results = {key: getattr(run, key) for key in keys}
     return names | results | {"imbalance": run.imbalance, "events": events, "passed": passed}
 
 
-def samples_of(run: lw.Recording) -> tuple[Any, ...]:
-    """Robot, states, torques of the finite samples; the time of each, or in a batch its trajectory; what that is."""
+def samples_of(run: lw.Recording) -> tuple[Any, Any, Any, list[float]]:
+    """q, qd and torques of the finite samples, and the time of each, or in a batch its trajectory."""
     sizes = (run.robot.nq, run.robot.n, run.robot.n)
     q, qd, tau = (x.reshape(-1, size) for x, size in zip((run.q, run.qd, run.tau), sizes, strict=True))
     finite = np.isfinite(q).all(axis=1)
     where = np.arange(len(q)) // len(run.t) if run.batch else run.t
-    return run.robot, q[finite], qd[finite], tau[finite], where[finite].tolist(), "trajectory" if run.batch else "time"
+    return q[finite], qd[finite], tau[finite], where[finite].tolist()
 
 
 def show(run: lw.Recording, description: str, idle_friction: bool) -> None:
@@ -286,8 +286,7 @@ def show(run: lw.Recording, description: str, idle_friction: bool) -> None:
     print_sentence(f"{head}, {description}")
     echo(f"{rest}\n")
     show_ends(run)
-    *samples, of = samples_of(run)
-    print_limits(*samples, "first in trajectory" if of == "trajectory" else "first at (s)")
+    print_limits(run.robot, *samples_of(run), "first in trajectory" if run.batch else "first at (s)")
     if idle_friction:
         print_sentence("The friction of the robot's table does not act: --friction or --stick applies it.")
 
