@@ -4,6 +4,7 @@
 # make bench  every speed claim beside the peers, a quarter of an hour: writes benchmarks/results.md
 # make counts study    the counts of operations and their page; the study of formulations
 # make papers          the pages of the four papers, from their rows
+# make questions times what the papers ask, and the times of all formulations: docs/open-questions.md
 # make docs clean      the code of the documentation; removal of all that these commands leave
 PYTHON ?= python3
 VENV   := .venv
@@ -12,7 +13,7 @@ BIN    := $(VENV)/bin
 # Processes that tests start, and the next run, find the source and the tests compiled
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-slow fuzz bench counts study papers docs clean
+.PHONY: demo test test-slow fuzz bench counts study papers questions times docs clean
 .DEFAULT_GOAL := demo
 
 $(BIN)/python:
@@ -62,6 +63,12 @@ study: $(VENV)/test
 
 papers: $(VENV)/test
 	$(BIN)/python tools/papers
+
+questions: $(VENV)/test
+	$(BIN)/python benchmarks/open_questions.py
+
+times: $(VENV)/test
+	$(BIN)/python benchmarks/formulation_times.py
 
 docs: $(VENV)/test
 	$(BIN)/python -m pytest README.md docs

@@ -39,7 +39,7 @@ and a line below.
 
 ## What is counted
 
-`lw.count(function, arm)` calls the function once on the nodes of an expression graph and counts the graph: each
+`lw.count(function, robot)` calls the function once on the nodes of an expression graph and counts the graph: each
 expression once, operations with the robot's zeros and ones for free, changes of sign not counted. M are
 multiplications, A additions and subtractions. The published counts are of M and A alone; where a total stands here,
 ours includes divisions and functions (sines, cosines, square roots).

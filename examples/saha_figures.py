@@ -10,6 +10,7 @@ import argparse
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -26,9 +27,11 @@ PICTURES = Path(__file__).resolve().parent.parent / "pictures"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#7a5c00", "#56b4e9")  # joint 1, 2, ... in every figure
 MOVE_SECONDS = 10.0
 
-Published = dict[str, tuple[tuple[int, int], tuple[int, int]]]
-# (slope, intercept) in n of multiplications and of additions, for an arm of n revolute joints, as in Tables 1 and 2.
-PUBLISHED_INVERSE = {
+Polynomial = tuple[Fraction | int, ...]  # in n, the highest power first
+Published = dict[str, tuple[Polynomial, Polynomial]]
+# Multiplications and additions for an arm of n revolute joints, as in Tables 1 and 2.
+PUBLISHED_INVERSE: Published = {
+    "Hollerbach (1980)": ((412, -277), (320, -201)),
     "Luh et al. (1980)": ((150, -48), (131, -48)),  # Saha prints 131n+48, Angeles 131n-48
     "Walker and Orin (1982)": ((137, -22), (101, -11)),
     "Saha (1999)": ((120, -44), (97, -55)),
@@ -36,7 +39,14 @@ PUBLISHED_INVERSE = {
     "Angeles et al. (1989)": ((105, -109), (90, -105)),
     "Balafoutis and Patel (1988)": ((93, -69), (81, -65)),
 }
-PUBLISHED_FORWARD = {"Featherstone (1983)": ((199, -198), (174, -173)), "Saha (1999)": ((201, -335), (193, -361))}
+PUBLISHED_FORWARD: Published = {
+    "Saha (1999)": ((201, -335), (193, -361)),
+    "Featherstone (1983)": ((199, -198), (174, -173)),
+    "Walker and Orin (1982)": (  # Saha prints 480 additions at n = 6; this form gives 475
+        (Fraction(1, 6), Fraction(23, 2), Fraction(115, 3), -47),
+        (Fraction(1, 6), 7, Fraction(233, 6), -46),
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -177,6 +187,10 @@ def print_counts() -> None:
     inverse = {
         "Linkwise, Newton-Euler": [operations(lw.inverse_dynamics, arm) for arm in general],
         "Linkwise, as Saha": [operations(lw.inverse_dynamics, arm, method="denoc") for arm in general],
+        "Linkwise, in Angeles' frames": [
+            operations(lw.inverse_dynamics, arm, method="newton-euler-centres") for arm in general
+        ],
+        "Linkwise, in Saha's frames": [operations(lw.inverse_dynamics, arm, method="denoc-centres") for arm in general],
         "Linkwise, fewest": [operations(lw.inverse_dynamics, arm, method="fewest") for arm in general],
     }
     forward = {"Linkwise, as Saha": [operations(accelerations, arm) for arm in general]}
@@ -190,13 +204,24 @@ def print_counts() -> None:
     print()
 
 
+def in_n(form: Polynomial) -> str:
+    """The polynomial as text."""
+    powers = ("", "n", "n²", "n³")[: len(form)]
+    terms = zip(form, reversed(powers), strict=True)
+    return " ".join([f"{c:+}{power}" if c == int(c) else f"+({c}){power}" for c, power in terms]).removeprefix("+")
+
+
+def value(form: Polynomial, n: int) -> int:
+    return int(sum(c * n**k for k, c in enumerate(reversed(form))))
+
+
 def print_published(title: str, rows: dict[str, list[tuple[int, int]]], published: Published) -> None:
     """The general revolute arm of 6 and of 12 joints: what Linkwise takes, and what the literature reports."""
-    for source, ((m, m0), (a, a0)) in published.items():
-        rows[f"{source:28}{f'{m}n{m0}M':10}{a}n{a0}A"] = [(m * n + m0, a * n + a0) for n in (6, 12)]
-    print(f"\n  {title + ', general arm':48}{'n = 6':>14}{'n = 12':>14}")
+    for source, (m, a) in published.items():
+        rows[f"{source:28}{in_n(m)}M  {in_n(a)}A"] = [(value(m, n), value(a, n)) for n in (6, 12)]
+    print(f"\n  {title + ', general arm':88}{'n = 6':>14}{'n = 12':>14}")
     for name, pairs in rows.items():
-        print(f"  {name:48}" + "".join(f"{m:>6}M {a:>5}A" for m, a in pairs))
+        print(f"  {name:88}" + "".join(f"{m:>6}M {a:>5}A" for m, a in pairs))
 
 
 def main(argv: Sequence[str] | None = None) -> None:

@@ -13,7 +13,7 @@ from .published import INVERSE, OPENSYMORO, TOTALS
 from .text import number, of_label, pair
 
 FLOATING_NOTES = """\
-`arm.with_free_base(mass, com, inertia)` adds six degrees of freedom and a body, of which no number is zero here.
+`robot.with_free_base(mass, com, inertia)` adds six degrees of freedom and a body, of which no number is zero here.
 Operations in all, by the method that takes the fewest; without rotors. Those that make a rotation of the quaternion are
 included."""
 CUSTOMISED_NOTES = """\

@@ -16,13 +16,17 @@ class Published:
     at_six: str  # where there is no form
     ours: str | None  # the method measured beside it
     why: str
+    in_frames: str | None = None  # the method that keeps to the frames of the authors
 
 
-def linear(who: str, m: tuple[int, int], a: tuple[int, int], ours: str | None, why: str) -> Published:
-    return Published(who, polynomial(*m), polynomial(*a), "", ours, why)
+def linear(
+    who: str, m: tuple[int, int], a: tuple[int, int], ours: str | None, why: str, in_frames: str | None = None
+) -> Published:
+    return Published(who, polynomial(*m), polynomial(*a), "", ours, why, in_frames)
 
 
 BOOK = "as for angeles (7.43) below; print does not list its rows"
+CENTRES = "newton-euler-centres"
 OTHER = "another algorithm, not here"
 INVERSE = [
     linear("Hollerbach 1980", (412, -277), (320, -201), None, OTHER + " (Lagrange)"),
@@ -32,8 +36,9 @@ INVERSE = [
         (131, -48),
         "newton-euler",
         BOOK,
+        CENTRES,
     ),
-    linear("Walker and Orin 1982", (137, -22), (101, -11), "newton-euler", BOOK),
+    linear("Walker and Orin 1982", (137, -22), (101, -11), "newton-euler", BOOK, CENTRES),
     Published("Hollerbach and Sahar 1983", None, None, "688, 558", None, OTHER),
     linear(
         "Saha, saha1999jam",
@@ -41,6 +46,7 @@ INVERSE = [
         (97, -55),
         "denoc",
         "about joint origins here, mass centres in print; less on the first two links; print does not list its rows",
+        "denoc-centres",
     ),
     Published("Kane and Levinson 1983", None, None, "646, 394", None, OTHER + "; published for n = 6 alone"),
     linear(
@@ -68,6 +74,7 @@ INVERSE = [
         "newton-euler",
         "print has 4 M a joint for Q, 8 M, 10 A for c and 8 M, 10 A to carry ċ, which no torque needs, and 6 M, 6 A"
         " for levers of three components: 26 M, 26 A",
+        CENTRES,
     ),
     linear(
         "operators, general, kozlowski1995",
@@ -267,12 +274,12 @@ OPENSYMORO: dict[tuple[str, str], dict[str, tuple[int, int, int, int]]] = {
 }
 
 KINEMATICS = [
-    ("Q", (4, 0), (4, 0), "never multiplied out: two factors, of which one is constant"),
+    ("Q", (4, 0), (4, 0), "never multiplied out: two factors, of which one is constant; of a P joint both are"),
     ("c", (8, 10), (16, 15), "print lost this row: its rows add up to 74n, 56n; the lever (a, 0, b) saves 1 A"),
     ("ω", (8, 5), (8, 4), "the same slope; P: the rotation behind the joint, below"),
     ("ċ", (20, 16), (14, 11), "the lever saves 2 M, 2 A; P: two levers, O to O to C, where print has one, C to C"),
     ("ω̇", (10, 7), (8, 4), "the same slope; P: as ω"),
-    ("c̈", (32, 28), (20, 19), "as ċ; P: print has e in the wrong frame, done right it has 22 M, 21 A"),
+    ("c̈", (32, 28), (20, 19), "as ċ; P: print has e in the wrong frame, done right it has 2 M, 1 A more"),
 ]
 INWARD = [
     ("f of the tip", ((0, 3), (0, 3)), "there is no external force here: 3 A fewer"),

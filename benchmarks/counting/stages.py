@@ -9,9 +9,19 @@ from typing import Any
 
 import linkwise as lw
 from linkwise import dynamics
-from linkwise.dynamics import diagonal, kinematics, newton_euler, operators, quasi, udu
+from linkwise.dynamics import (
+    denoc_centres,
+    diagonal,
+    kinematics,
+    newton_euler,
+    newton_euler_centres,
+    operators,
+    quasi,
+    table_frames,
+    udu,
+)
 from linkwise.graph import Graph, Node
-from linkwise.spatial import ArticulatedInertia, Vector, Wrench, cross, mul, power, sub
+from linkwise.spatial import ArticulatedInertia, Placement, Twist, Vector, Wrench, cross, mul, power, sub
 
 from .cases import CASES, FAMILIES, KINDS, NOWHERE, general
 
@@ -78,6 +88,49 @@ def newton_euler_stages(arm: lw.Robot) -> Iterator[Stage]:
         carried = passed
 
 
+def centre_inputs(arm: lw.Robot, tape: Graph) -> tuple[list[table_frames.TableLink], list[Vector], list[Wrench]]:
+    """As angeles counts: levers that no product of constants is known of, a base that moves (c, ω, ċ, ω̇, c̈), and a
+    wrench on the tip."""
+    names = [f"delta{link}" for link in range(arm.n)]
+    names += ["position", "omega", "velocity", "omega_dot", "acceleration", "moment", "force"]
+    vectors = [Vector.of(x) for x in inputs(tape, 3, *names)]
+    tables = zip(table_frames.table_links(arm), vectors, strict=False)
+    wrenches = [*[Wrench.zero()] * (arm.n - 1), Wrench(*vectors[-2:])]
+    return [body._replace(delta=delta) for body, delta in tables], vectors[arm.n : -2], wrenches
+
+
+def centre_stages(arm: lw.Robot) -> Iterator[Stage]:
+    """The rows of angeles Tables 7.1 and 7.2 in the frames of the book, counted as it counts."""
+    tape = Graph()
+    q, qd, qdd = inputs(tape, arm.n, "q", "qd", "qdd")
+    bodies, base, wrenches = centre_inputs(arm, tape)
+    start = newton_euler_centres.starting_from(*base)
+    motions = newton_euler_centres.outward_recursions(arm, bodies, q, qd, qdd, start)
+    turns = [motion.turn.joint.then(Placement(motion.turn.after, Vector.zero()).axes) for motion in motions]
+    yield "Q", [x for turn in turns for row in turn.rows for x in row]
+    for k, name in enumerate(("c", "ω", "ċ", "ω̇", "c̈"), 2):
+        yield name, [x for motion in motions for x in motion[k]]
+    loads = newton_euler_centres.inward_recursions(arm, bodies, motions, wrenches)
+    tip = arm.n - 1
+    for k in reversed(range(arm.n)):
+        yield "φ", [] if k == tip else [*motions[k + 1].turn.outward(loads[k + 1].wrench.force)]
+        yield "f of the tip" if k == tip else "f", [*loads[k].wrench.force]
+        yield "n of the tip" if k == tip else "n", [*loads[k].wrench.moment]
+    yield "τ", [power(link.joint.axis, load.at_joint) for link, load in zip(arm.links, loads, strict=True)]
+
+
+@cache
+def recursion_about_centres(n: int, seed: int = 0) -> lw.results.Count:
+    """RIDIM of saha1999jam in its frames, with the inputs of `centre_stages`."""
+    arm, tape = lw.chain(n, seed=seed), Graph()
+    q, qd, qdd = inputs(tape, n, "q", "qd", "qdd")
+    bodies, (_, omega, velocity, omega_dot, acceleration), wrenches = centre_inputs(arm, tape)
+    start = denoc_centres.starting_from(Twist(omega, velocity), Twist(omega_dot, acceleration))
+    gammas = denoc_centres.recursion(arm, bodies, start, q, qd, qdd, wrenches)
+    torques = [power(body.axis, gamma) for body, gamma in zip(bodies, gammas, strict=True)]
+    return staged(iter([("τ", torques)]))["τ"]
+
+
 def diagonal_stages(arm: lw.Robot, kind: quasi.Unnormalized) -> Iterator[Stage]:
     """The rows of kozlowski1995 Table 2. The last stage must be the very nodes of the plain text, or this fails."""
     q, velocity, tau = inputs(Graph(), arm.n, "q", "velocity", "tau")
@@ -140,6 +193,11 @@ def newton_euler_counts(joints: str, n: int, seed: int = 0) -> dict[str, lw.resu
 
 
 @cache
+def centre_counts(joints: str, n: int, seed: int = 0) -> dict[str, lw.results.Count]:
+    return staged(centre_stages(lw.chain(n, seed=seed, joints=joints)))
+
+
+@cache
 def diagonal_counts(kind: str, family: str, weight: bool, n: int, seed: int = 0) -> dict[str, lw.results.Count]:
     arm = FAMILIES[family](n, seed)
     return staged(diagonal_stages(arm if weight else arm.with_gravity(NOWHERE), getattr(quasi, kind)))
@@ -147,6 +205,10 @@ def diagonal_counts(kind: str, family: str, weight: bool, n: int, seed: int = 0)
 
 def newton_euler_stage(stages: Sequence[str], n: int, seed: int = 0) -> lw.results.Count:
     return together(newton_euler_counts("R", n, seed), stages)
+
+
+def centre_stage(stages: Sequence[str], n: int, seed: int = 0) -> lw.results.Count:
+    return together(centre_counts("R", n, seed), stages)
 
 
 def diagonal_stage(kind: str, family: str, stages: Sequence[str], n: int, seed: int = 0) -> lw.results.Count:

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
+
+import linkwise as lw
 
 from .cases import CASES, FAMILIES, FORMLESS, LIBRARY, UNROLLED, counted, counted_on, square
 from .derivatives import table
 from .forms import at, forms, written
 from .published import FORWARD, INVERSE, INWARD, KINEMATICS, OWN_ROWS, SHARED_ROWS, TOTALS, Row, column_sums
-from .stages import diagonal_stage, newton_euler_counts, newton_euler_stage, unbiased, weightless, weightless_stage
+from .stages import (
+    centre_counts,
+    centre_stage,
+    diagonal_stage,
+    newton_euler_counts,
+    newton_euler_stage,
+    recursion_about_centres,
+    unbiased,
+    weightless,
+    weightless_stage,
+)
 from .text import both, four, measured_cells, number, pair, plain, times_n
 
 
@@ -20,13 +32,22 @@ def inverse_section() -> list[str]:
             row = [each.who, written(each.M), written(each.A), f"{number(at(each.M, 6))}, {number(at(each.A, 6))}"]
         else:
             row = [each.who, "", "", each.at_six]
-        rows.append([*row, *measured_cells("inverse_dynamics", each.ours), each.why])
-    header = ["published", "M", "A", "n = 6", "measured", "M", "A", "n = 6", "why they differ"]
+        frames = measured_cells("inverse_dynamics", each.in_frames)
+        rows.append([*row, *measured_cells("inverse_dynamics", each.ours), *frames, each.why])
+    measured = ["M", "A", "n = 6"]
+    header = ["published", *measured, "measured", *measured, "in the authors' frames", *measured, "why they differ"]
+    ridim = ", ".join(forms(recursion_about_centres))
     operators_alone = forms(partial(weightless, "inverse_dynamics/operators"))
     return [
         "## Inverse dynamics: saha1999jam Table 1, angeles Tables 7.3 and 7.4",
         "",
         *table(header, rows),
+        "",
+        "In the authors' frames vectors are about mass centres and levers have three components:"
+        ' `"newton-euler-centres"` is algorithms 7.4.1 and 7.4.2 line by line, `"denoc-centres"` is RIDIM. The columns'
+        " are what the torques of an arm on a base at rest need. Counted as angeles counts, with a base that moves, a"
+        ' wrench on the tip and no product of constants known, `"newton-euler-centres"` takes exactly the printed rows'
+        f' (next section), and `"denoc-centres"` {ridim}: saha1999jam does not list the rows of its count.',
         "",
         "ᵃ saha1999jam prints 131n + 48 additions, 834 at n = 6; angeles has 131n − 48, 738.",
         "",
@@ -56,54 +77,67 @@ def square_lines() -> list[str]:
     ]
 
 
-def prismatic(name: str, kind: str) -> int:
+def prismatic(counts: Callable[[str, int], dict[str, lw.results.Count]], name: str) -> str:
     """What a prismatic joint adds: a period R, R, P of a long arm, less two revolute joints of `lw.chain`."""
-    longer, shorter = (getattr(newton_euler_counts("RRP", n)[name], kind) for n in (12, 9))
-    one_more, one = (getattr(newton_euler_counts("R", n)[name], kind) for n in (9, 8))
-    return int(longer - shorter - 2 * (one_more - one))
+
+    def adds(kind: str) -> int:
+        longer, shorter = (getattr(counts("RRP", n)[name], kind) for n in (12, 9))
+        one_more, one = (getattr(counts("R", n)[name], kind) for n in (9, 8))
+        return int(longer - shorter - 2 * (one_more - one))
+
+    return f"{adds('multiplications')}, {adds('additions')}"
 
 
 def stages_section() -> list[str]:
+    rest = centre_stage(["τ"], 6)
     return [
         "## Newton-Euler by stages: angeles Tables 7.1 and 7.2",
         "",
-        "The stages of `newton_euler.py` in the order of print: what is new at each, whole vectors returned. Torques"
-        " need less: no c, of ċ only ω × s and ω × c, and of the first link only n_z.",
+        "The stages in the order of print: what is new at each, whole vectors returned. *Measured*: those of"
+        " `newton_euler.py`, on a base at rest. Torques need less: no c, of ċ only ω × s and ω × c, and of the first"
+        " link only n_z. *In its frames*: those of `newton_euler_centres.py`, counted as the book counts: the base"
+        " moves, a wrench acts on the tip, and no product of constants is known.",
         "",
         *outward_table(),
         "",
-        "A P joint is measured in an arm R, R, P, R, R, P, ...: what a period takes, less two revolute joints. The"
-        " constant turn about z of a P joint is multiplied with the twist of the next axis: 8 M and 5 A for a vector"
-        " there, instead of 4 and 2.",
+        "A P joint is measured in an arm R, R, P, R, R, P, ...: what a period takes, less two revolute joints. In"
+        " `newton_euler.py` the constant turn about z of a P joint is multiplied with the twist of the next axis: 8 M"
+        " and 5 A for a vector there, instead of 4 and 2.",
         "",
         *inward_table(),
         "",
-        "Print gives 308 M and 250 A at n = 6 (7.42). It turns wrenches by Q of the wrong link; done right in its"
-        " frames, τ takes 2 M and 1 A more a joint. Here e = z in the frame of the link itself, and τ is free.",
+        "Print gives 308 M and 250 A at n = 6 (7.42). It turns wrenches by Q of the wrong link. Done right, τ is a"
+        f" component of Q n, which the next step needs; that of the first joint takes {pair(rest)} more. In"
+        " `newton_euler.py` e = z in the frame of the link itself.",
         "",
     ]
+
+
+def stage_cells(names: Sequence[str]) -> list[str]:
+    return [", ".join(forms(partial(stage, names))) for stage in (newton_euler_stage, centre_stage)]
 
 
 def outward_table() -> list[str]:
     rows = []
     for name, revolute, slide, why in KINEMATICS:
-        here = ", ".join(forms(partial(newton_euler_stage, [name])))
-        there = ", ".join(str(prismatic(name, kind)) for kind in ("multiplications", "additions"))
-        rows.append([name, times_n(revolute), here, f"{slide[0]}, {slide[1]}", there, why])
-    whole = ", ".join(forms(partial(newton_euler_stage, [row[0] for row in KINEMATICS])))
-    rows.append(["**in all**", "**82n, 66n**", whole, "", "", ""])
-    header = ["outward", "published, R joints", "measured", "published, a P joint", "measured", "why they differ"]
+        there = [prismatic(counts, name) for counts in (newton_euler_counts, centre_counts)]
+        rows.append([name, times_n(revolute), *stage_cells([name]), f"{slide[0]}, {slide[1]}", *there, why])
+    sums = stage_cells([row[0] for row in KINEMATICS])
+    rows.append(["**in all**", "**82n, 66n**", sums[0], f"**{sums[1]}**", "", "", "", ""])
+    columns = ["measured", "in its frames"]
+    header = ["outward", "published, R joints", *columns, "published, a P joint", *columns, "why they differ"]
     return table(header, rows)
 
 
 def inward_table() -> list[str]:
     rows = []
     for name, (m, a), why in INWARD:
-        here = ", ".join(forms(partial(newton_euler_stage, [name])))
-        rows.append([name, f"{written(plain(m))}, {written(plain(a))}", here, why])
-    whole = ", ".join(forms(partial(newton_euler_stage, [row[0] for row in INWARD])))
-    rows.append(["**in all (7.41)**", "**55n − 22, 44n − 14**", whole, ""])
-    return table(["inward", "published", "measured", "why they differ"], rows)
+        rows.append([name, f"{written(plain(m))}, {written(plain(a))}", *stage_cells([name]), why])
+    sums = stage_cells([row[0] for row in INWARD])
+    rows.append(["**in all (7.41)**", "**55n − 22, 44n − 14**", sums[0], f"**{sums[1]}**", ""])
+    both_passes = ", ".join(forms(partial(centre_stage, [row[0] for row in (*KINEMATICS, *INWARD)])))
+    rows.append(["**with the outward pass (7.43)**", "**137n − 22, 110n − 14**", "", f"**{both_passes}**", ""])
+    return table(["inward", "published", "measured", "in its frames", "why they differ"], rows)
 
 
 def forward_section() -> list[str]:
@@ -194,7 +228,7 @@ def diagonal_section() -> list[str]:
     for kind, own in OWN_ROWS.items():
         rows += [stage_row(row, kind) for row in own]
         used = ["; ".join(", ".join(both(f"{kind}.acceleration", family)) for family in FAMILIES)]
-        why = f"the sum of the rows; `lw.{kind}.acceleration` needs less at both ends: {used[0]}"
+        why = f"the sum of the rows; `lw.formulations.{kind}.acceleration` needs less at both ends: {used[0]}"
         rows.append(sum_row(f"{kind} in all", [*SHARED_ROWS, *own], kind, why))
     header = ["recursion", "published, case 1", "measured", "published, case 2", "measured", "why they differ"]
     b = forms(partial(weightless_stage, "b"))

@@ -68,6 +68,7 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
     from .derivatives.closed_form_derivatives import (
         inverse_dynamics_second_derivatives as inverse_dynamics_second_derivatives,
     )
+    from .derivatives.curvature import curvature as curvature
     from .derivatives.equilibria import equilibrium as equilibrium
     from .derivatives.graph_derivatives import derivative as derivative
     from .derivatives.graph_derivatives import jvp as jvp
@@ -77,6 +78,7 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
     from .explanation import accuracy as accuracy
     from .explanation import explain as explain
     from .export import c_source as c_source
+    from .export import equations_of_motion as equations_of_motion
     from .export import latex as latex
     from .export import python_source as python_source
     from .export import sympy as sympy
@@ -143,12 +145,13 @@ LAZY_IMPORTS = {  # the public names, by the modules that are imported when one 
             "forward_dynamics_derivatives forward_dynamics_second_derivatives inverse_dynamics_derivatives "
             "inverse_dynamics_second_derivatives"
         ),
+        "derivatives.curvature": "curvature",
         "derivatives.equilibria": "equilibrium",
         "derivatives.graph_derivatives": "derivative jvp vjp",
         "derivatives.linear_models": "linearize",
         "drawing": "draw",
         "explanation": "accuracy explain",
-        "export": "c_source latex python_source sympy",
+        "export": "c_source equations_of_motion latex python_source sympy",
         "formats": "LIBRARY load save",
         "formats.conventions": "convert_force convert_state",
         "formats.conversion": "convert",

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from .drawing.pictures import Curve, curves_svg, robot_svg
+from .explanation import Explanation
+from .explanation.definitions import ANGELES, INVERSE, KOZLOWSKI, SAHA
 from .figures import COLOURS
 from .recording import Recording
 from .robot import Robot
@@ -30,7 +32,29 @@ SIDE_BY_SIDE = "display:flex;flex-wrap:wrap;gap:1em;align-items:flex-start"
 
 
 def html_of(value: Any) -> str:
+    if isinstance(value, Explanation):
+        return explanation_html(value)
     return recording_html(value) if isinstance(value, Recording) else robot_html(value)
+
+
+PAPERS = {
+    SAHA: "Saha, Journal of Applied Mechanics, 1999",
+    INVERSE: "Saha, International Journal of Robotics Research, 1999",
+    ANGELES: "Angeles, Fundamentals of Robotic Mechanical Systems, chapter 7",
+    KOZLOWSKI: "Kozłowski, 1995",
+}
+
+
+def explanation_html(explanation: Explanation) -> str:
+    """The quantities by paper: headings that unfold, each to its values."""
+    papers = []
+    for source, title in PAPERS.items():
+        names = [name for name, quantity in explanation.quantities.items() if quantity.source == source]
+        body = explanation.html(*names)
+        summary = f"<summary><b>{escape(title)}</b> ({len(names)})</summary>"
+        papers.append(f'<details>{summary}<div style="margin-left:1.5em">{body}</div></details>')
+    head = f"<p>{len(explanation)} quantities of <b>{escape(explanation.robot.name)}</b></p>"
+    return head + "".join(papers)
 
 
 def robot_html(robot: Robot) -> str:

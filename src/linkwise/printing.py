@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import unicodedata
 import warnings
 from collections.abc import Collection, Sequence
 from importlib import import_module
@@ -25,11 +26,20 @@ class Description(str):
         return str(self)
 
 
+def display_width(text: str) -> int:
+    """Columns on the screen. Combining accents take none."""
+    return len(text) if text.isascii() else sum(not unicodedata.combining(character) for character in text)
+
+
 def align_columns(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> list[str]:
     """Align rows of cells in columns: left, or right for columns in `right`."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    put = [str.rjust if k in right else str.ljust for k in range(len(widths))]
-    return ["  ".join(side(x, w) for side, x, w in zip(put, row, widths, strict=True)).rstrip() for row in rows]
+    widths = [max(map(display_width, column)) for column in zip(*rows, strict=True)]
+
+    def padded(k: int, cell: str) -> str:
+        space = " " * (widths[k] - display_width(cell))
+        return space + cell if k in right else cell + space
+
+    return ["  ".join(padded(k, cell) for k, cell in enumerate(row)).rstrip() for row in rows]
 
 
 def notebook_html(value: Any) -> str:
@@ -42,9 +52,27 @@ def notebook_html(value: Any) -> str:
 
 
 class Equations(str):
-    """LaTeX text that a notebook shows as equations."""
+    """LaTeX text that a notebook shows as equations, and the prompt as plain text.
 
-    __slots__ = ()
+    Attributes
+    ----------
+    text : str
+        The same equations as plain text: m2 (l1^2 + 2 l1 l2 c2), with s1 = sin(q1), c12 = cos(q1 + q2).
+    """
+
+    __slots__ = ("text",)
+    text: str
+
+    def __new__(cls, latex: str, text: str) -> Self:
+        equations = super().__new__(cls, latex)
+        equations.text = text
+        return equations
+
+    def __getnewargs__(self) -> tuple[str, str]:  # type: ignore[override]
+        return str(self), self.text
+
+    def __repr__(self) -> str:
+        return self.text
 
     def _repr_latex_(self) -> str:
         """Without comments, which a notebook would show as text."""

@@ -43,6 +43,9 @@ def test_without_arguments_it_is_the_help() -> None:
     assert "Exit codes:\n  0 done" in alone.out
 
 
+USE_OTHERS = ("budget", "compare", "identify", "rfdsim")  # files that another command wrote
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_of_a_command(name: str) -> None:
     shown = linkwise(f"{name} --help")
@@ -51,7 +54,7 @@ def test_help_of_a_command(name: str) -> None:
     examples = app.load_command(name).examples
     assert examples
     for line, about in examples:
-        assert line.startswith(f"linkwise {name}") or name in ("budget", "compare", "identify")  # of what another wrote
+        assert line.startswith(f"linkwise {name}") or name in USE_OTHERS
         assert f"  {line}" in shown.out
         assert about in " ".join(shown.out.split())
     assert max(map(len, shown.out.splitlines())) <= 80
@@ -128,6 +131,11 @@ MISTYPED = {
     "convert stanford arm.abc": "must end with .toml, .urdf",
     "cache clean": "did you mean 'clear'?",
     "equations planar3 --format tex": "--format is 'tex'",
+    "equations planar3 --element 1": "element is (1,) (expected 2 numbers",
+    "equations planar3 --element a,b": "--element is 'a,b'",
+    "equations planar3 equations_of_motion --method elimination": "expected neither --method nor --element",
+    "equations planar3 equations_of_motion --format sympy": "--format sympy",
+    "equations planar3 gravity_torque --method elimination": "method is 'elimination'",
     "loads planar3 --axes world": "'world' is not one of 'base', 'frame'",
 }
 

@@ -56,6 +56,21 @@ def test_results_have_their_own_letters() -> None:
     assert not any(left.startswith(("U[", "D[")) for left in both)
 
 
+def test_equations_of_motion_and_the_steps_of_the_inverse() -> None:
+    arm = lw.load("planar3")
+    motion, sheet = lw.equations_of_motion(arm), lw.latex(lw.inverse_inertia_matrix, arm, method="elimination")
+    for line, expected in (("equations_of_motion", motion), ("--method elimination", sheet)):
+        assert linkwise(f"equations planar3 {line}").out.endswith(f"{expected.text}\n")
+        assert linkwise(f"equations planar3 {line} --format latex").out == expected
+        pairs = json.loads(linkwise(f"equations planar3 {line} --json").out)["equations"]
+        assert all(f"{left} = {right}" in " ".join(expected.text.split()) for left, right in pairs.items())
+        assert len(pairs) > 12
+    alone = linkwise("equations planar3 --method elimination --element 3,2 --json").out
+    assert "I^-1[2,3]" in json.loads(alone)["equations"]
+    gantry = json.loads(linkwise("equations gantry equations_of_motion --json").out)["equations"]
+    assert (gantry["C"], gantry["I[1,2]"], gantry["I[2,3]"]) == ("0", "0", "0")
+
+
 def test_names_with_hyphens_are_the_same() -> None:
     for line in ("count planar3 {0} --json", "equations planar3 {0} --json", "export planar3 c {0}"):
         plain, other = (linkwise(line.format(name)).out for name in ("gravity_torque", "gravity-torque"))

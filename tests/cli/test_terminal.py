@@ -29,6 +29,7 @@ ARM = lw.Robot.from_dh([ROW, {**PLANAR.rows[1], "parent": ROW["name"]}], convent
 RUNS = [
     *("describe {}", "draw {} --out x.svg", "compare {} {}", "compare {} planar3", "convert {} x.toml"),
     *("torque {} cycloid --samples 3", "torque {} --q 0,0", "torque {} table.csv", "torque {} --q @table.csv"),
+    *("ridim {} cycloid --samples 3", "rfdsim {} --duration 0.01 --samples 3"),
     *("budget {} --q 0,0", "budget {} --q 0,0 --why", "budget {} --q 0,0 --latex", "loads {} cycloid --samples 3"),
     *("simulate {} --duration 0.01 --samples 3", "simulate {} --duration 0.01 --samples 3 --csv - --save x.npz"),
     *("excite {} --duration 2 --position nope=1:2", "identify {} table.csv", "sweep {}", "equations {} gravity_torque"),

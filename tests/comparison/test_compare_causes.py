@@ -293,3 +293,18 @@ def test_links_beside_the_names_of_their_joints_hang_where_they_did(tmp_path):
     assert not lw.compare(arm, lw.from_pinocchio(model)).findings
     model.inertias[3].mass *= 1.1
     assert [finding.kind for finding in lw.compare(arm, lw.from_pinocchio(model)).findings] == ["mass"]
+
+
+@pytest.mark.parametrize("mass", [0.7, 0.8, 1.2])
+def test_shares_add_up_where_a_correction_makes_the_difference_larger(mass: float):
+    """A mass on another parent, and a mass that makes up for it: the difference at the start is the smaller one."""
+    body = {"joint": "revolute", "axis": (0, 1, 0), "mass": 1.5, "com": (0, 0, 0.15), "inertia": 0.01 * np.eye(3)}
+    rows = [{**body, "name": f"link{k}", "translation": (0, 0, 0.35)} for k in (1, 2)]
+    wrist = {**body, "name": "wrist", "parent": "link2", "translation": (0, 0, 0.3), "com": (0, 0, 0.03)}
+    load = {"name": "camera", "joint": "fixed", "mass": 0.3, "com": (0.02, 0, 0), "translation": (0.05, 0, 0.1)}
+    one = lw.Robot.from_frames([*rows, {**wrist, "mass": 0.6}, {**load, "parent": "link2"}])
+    other = lw.Robot.from_frames([*rows, {**wrist, "mass": mass}, {**load, "parent": "link1"}])
+    result = lw.compare(one, other)
+    shares = [f.share for f in result.findings if f.share is not None]
+    assert {f.kind for f in result.findings if f.share is not None} >= {"parent", "mass"}
+    assert sum(shares) == pytest.approx(1.0, abs=1e-9)

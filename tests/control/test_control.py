@@ -134,6 +134,46 @@ def test_computed_torque_follows_trajectories(trajectory):
     assert np.abs(errors - np.array(wanted)[:, None]).max() < 1e-6
 
 
+COORDINATES = pytest.mark.parametrize("coordinates", ["normalized", "unnormalized"])
+
+
+@COORDINATES
+@every_robot
+def test_velocity_errors_of_diagonal_control_fall_at_the_set_rates_and_positions_follow(robot, coordinates):
+    first, q, qd = start(robot)
+    move = lw.trajectories.quintic(first, first + 0.3, 1.0)
+    law = lw.control.diagonal_control(move, np.linspace(4.0, 9.0, robot.n), 7.0, coordinates=coordinates)
+    run = lw.simulate(robot, q, qd, 3.0, torque=law, rtol=1e-10, samples=[0.0, 0.3, 0.9, 3.0])
+    assert run.compiled
+    errors = np.array([law.velocity_error(robot, *state) for state in zip(run.t, run.q, run.qd, strict=True)])
+    slow, fast = law.rates(robot)
+    assert relative(slow + fast, 7.0) < 1e-14
+    assert relative(slow * fast, np.linspace(4.0, 9.0, robot.n)) < 1e-14
+    assert relative(errors, errors[0] * np.exp(-np.outer(run.t, fast))) < 1e-7
+    away = [q - move(t).q for t, q in zip(run.t, run.q, strict=True)]
+    assert np.abs(away[-1]).max() < 0.3 * np.abs(away[0]).max()
+
+
+def test_gains_of_motions_may_be_parameters():
+    move = lw.trajectories.quintic([0.0, 0.0, 0.0], [1.0, -0.5, 0.3], 2.0)
+    first, other = (lw.control.diagonal_control(move, kp, 10.0) for kp in (25.0, 16.0))
+    kp = {"kp": 16.0}
+    given = lw.simulate(PLANAR, [0.1, -0.2, 0.3], [0] * 3, 0.1, torque=first, samples=2, parameters=kp, compiled=True)
+    expected = lw.simulate(PLANAR, [0.1, -0.2, 0.3], [0] * 3, 0.1, torque=other, samples=2)
+    assert relative(given.q, expected.q) < 1e-9
+
+
+@COORDINATES
+def test_brakes_with_coriolis_forces_compensated_let_each_quasi_velocity_decay_alone(coordinates):
+    robot = DRIVEN[1]
+    _, q, qd = start(robot)
+    rates, quasi = np.array([1.0, 2.0, 3.0]), getattr(lw.formulations, coordinates)
+    law = lw.control.diagonal_control(q, 0.0, rates, coriolis=True, coordinates=coordinates)
+    run = lw.simulate(robot, q, qd, 0.5, torque=law, rtol=1e-10, samples=2)
+    before, after = quasi.velocity(robot, run.q, run.qd)
+    assert relative(after, before * np.exp(-0.5 * rates)) < 1e-7
+
+
 @every_robot
 def test_an_even_brake_in_nu_slows_the_motion_along_the_path_of_the_free_robot(robot):
     """ν̇ + C(q, ν) = -kd ν with C quadratic in ν: the same path, at the time s = (1 - e^(-kd t)) / kd."""
@@ -250,6 +290,20 @@ def test_laws_say_what_they_are():
         (lambda: lw.control.pd_gravity([0, 0], -1, 1), ValueError, "kp is -1"),
         (lambda: lw.control.computed_torque([0, 0], 1, "much"), TypeError, "kd is 'much'"),
         (lambda: lw.control.diagonal_control(0, 1, 1, coriolis=1), TypeError, "coriolis is 1"),
+        (lambda: lw.control.diagonal_control(swing, 1, 2, coriolis=True), ValueError, "coriolis is True"),
+        (lambda: lw.control.diagonal_control(swing, [1, 4], 3), ValueError, r"kd is 3 .*at least 2 √kp = 4"),
+        (
+            lambda: lw.control.diagonal_control(0, 1, 2, coordinates="nu"),
+            ValueError,
+            "'nu'.*'normalized', 'unnormalized'",
+        ),
+        (
+            lambda: lw.control.diagonal_control(0, 1, 2, coordinates="unnormalized", coriolis=True).lyapunov(
+                PLANAR, np.zeros(3), np.zeros(3)
+            ),
+            ValueError,
+            "no Lyapunov function",
+        ),
         (lambda: run(lw.control.pd_gravity([0, 0], 1, 1)), ValueError, "pd_gravity: target has 2 numbers"),
         (
             lambda: run(lw.control.computed_torque(lambda t: (0, 0, 0), 1, 1)),

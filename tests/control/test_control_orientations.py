@@ -76,6 +76,20 @@ def test_lyapunov_functions_fall_by_what_the_dampers_take(robot):
         assert relative((ends[1] - ends[0]) / (2.0 * h), -(kd * rate**2).sum()) < 1e-6
 
 
+@pytest.mark.parametrize("coordinates", ["normalized", "unnormalized"])
+@ROBOTS
+def test_velocity_errors_of_motions_fall_at_the_set_rates(robot, coordinates):
+    """ds/dt = -b s of diagonal_control along a motion, for rates that differ from axis to axis, by differences."""
+    q, target, qd = state(robot)
+    move = lw.trajectories.quintic(lw.normalize(robot, target), lw.random_configuration(robot, 0), 1.0, robot=robot)
+    law = lw.control.diagonal_control(move, np.linspace(1.0, 4.0, robot.n), 5.0, coordinates=coordinates)
+    t, h = 0.4, 1e-6
+    acceleration = lw.forward_dynamics(robot, q, qd, law(robot, t, q, qd))
+    ends = [law.velocity_error(robot, t + x, moved(robot, q, qd, x), qd + x * acceleration) for x in (-h, h)]
+    error = law.velocity_error(robot, t, q, qd)
+    assert relative((ends[1] - ends[0]) / (2.0 * h), -law.rates(robot)[1] * error) < 1e-6
+
+
 @pytest.mark.parametrize("passive", [(), ("base",), ("link2",)], ids=str)
 def test_computed_torque_commands_the_acceleration_that_lets_errors_die_out(passive):
     """ω̇_e + kd ω_e + kp e = 0 with ω_e = R ω* - ω, and the same of plain coordinates, for every driven joint."""

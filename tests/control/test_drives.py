@@ -67,21 +67,6 @@ def test_springs_keep_the_energy_of_robot_and_springs_together(robot):
     assert relative(run.work, law.energy(run.q[0]) - law.energy(run.q)) < 1e-7
 
 
-def test_springs_of_a_table_pull_as_those_of_its_links_do_whatever_they_follow():
-    """τ = Σ ratio k (rest - ratio q - offset), over the leader and all that follow it."""
-    numbers = [(3.0, 0.4, 1.0, 0.0), (5.0, 0.1, -2.0, 0.3), (7.0, -0.6, 0.5, -0.2)]
-    rows = [
-        {"name": f"j{i}", "joint": "revolute", "a": 0.3, "alpha": 0, "b": 0, **BODY, "stiffness": k, "rest": rest}
-        | ({"coupled_to": "j0", "ratio": ratio, "offset": offset} if i else {})
-        for i, (k, rest, ratio, offset) in enumerate(numbers)
-    ]
-    robot = lw.Robot.from_dh(rows, convention="standard", gravity=(0, 0, 0), name="sprung")
-    law = lw.control.springs(robot)
-    for q in np.linspace(-1.0, 1.0, 5):
-        expected = sum(ratio * k * (rest - ratio * q - offset) for k, rest, ratio, offset in numbers)
-        assert law(robot, 0.0, [q], [0.0]) == pytest.approx([expected], rel=1e-12)
-
-
 @every_robot
 def test_dampers_take_what_they_should(robot):
     q, qd, _, _ = (x[0] for x in states(robot, 1))

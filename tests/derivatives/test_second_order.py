@@ -76,8 +76,8 @@ def test_second_derivatives_of_forward_dynamics_compiled(robot, dtype):
 
 
 def test_code_from_the_cache_is_that_of_the_robot(monkeypatch, tmp_path):
-    """Of two robots with as many joints and other zeros; the second time from files alone."""
-    robots = [lw.chain(2), lw.chain(2, joints="PP")]
+    """Of robots with as many joints and other zeros; the second time from files alone."""
+    robots = [lw.chain(2), lw.chain(2, joints="RP"), lw.chain(2, joints="PR")]
     given = [states(robot, 3) for robot in robots]
     exact = [
         second_derivatives_by_products(robot, q, qd, tau) for robot, (q, qd, _, tau) in zip(robots, given, strict=True)

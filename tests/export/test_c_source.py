@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import linkwise as lw
+from choices import SPECIAL, choices
 from effort import THOROUGH, rest_slow
 from facts import raises
 from linkwise.api.references import published_as
@@ -164,23 +165,15 @@ def signs(arm: lw.Robot, q: Any) -> Any:
     return [sign(q[0]), sign(q[1] * q[2]), 2.0 * sign(q[2])]
 
 
-def choices(arm: lw.Robot, q: Any) -> Any:
-    x, y, z = q[0], q[1], q[2]
-    compared = [np.where(c, z, 1.0) for c in (x < y, x <= y, x == y, x > y, x >= y)]
-    return np.stack([np.minimum(x, y), np.maximum(x, y), np.abs(x), *compared])
-
-
 @needs_cc
 def test_arithmetic_signs_and_choices_are_those_of_python_bit_by_bit(tmp_path: Path) -> None:
     """Also of zeros of both signs, infinite numbers, NaN on either side and equal numbers."""
     functions = (swap, polynomials, signs, choices)
     library = loaded(tmp_path, *(lw.c_source(f, PLANAR) for f in functions), options=("-ffp-contract=off",))
     rng = np.random.default_rng(0)
-    special = [[0.0, -0.0, 1.0], [np.nan, np.inf, -np.inf], [-np.inf, 0.0, np.nan], [1e-320, -1e-320, 1e300]]
-    special += [[2.0, 2.0, -0.0], [1.0, np.nan, 3.0], [np.nan, 1.0, 3.0]]
     for function in functions:
         program = lw.trace(function, PLANAR)
-        for q in (*rng.normal(size=(20, 3)), *special):
+        for q in (*rng.normal(size=(20, 3)), *SPECIAL):
             inputs = [np.asarray(q), rng.normal(size=3)][: len(program.inputs)]
             with np.errstate(all="ignore"):
                 expected = np.array(function(PLANAR, *inputs), dtype=float)

@@ -214,10 +214,7 @@ def test_a_difference_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
         table.rows[1]["mass"] *= 1.0 + 1e-6
 
     monkeypatch.setitem(conversion.CONVERTERS, "modified", wrong)
-    with pytest.raises(
-        lw.errors.RobotError,
-        match=r"'stanford': its table as 'modified' is not the same robot: the (torques|inertias) of",
-    ):
+    with raises(lw.errors.RobotError, "'stanford'", "'modified'", "'link1'"):
         lw.convert(lw.load("stanford"), "modified")
 
 

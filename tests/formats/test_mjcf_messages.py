@@ -10,7 +10,7 @@ import pytest
 
 import linkwise as lw
 from effort import in_turn, rest_slow
-from facts import warns
+from facts import names, raises, warns
 
 pytest.importorskip("mujoco", minversion="4.0")
 
@@ -48,6 +48,7 @@ def symlink(target, path):
     return True
 
 
+# what a message names, by what is wrong; of MuJoCo's errors its text
 ANYWHERE = {  # in a body
     "<joit/>": "<joit> of <body name=\"a\">: unrecognized element, did you mean 'joint'?",
     '<geom size=".1" maas="1"/>': "unrecognized attribute: 'maas', did you mean 'mass'?",
@@ -55,43 +56,43 @@ ANYWHERE = {  # in a body
     '<joint type="hing"/>': "invalid keyword: 'hing'",
     '<joint axis="0 0 0"/>': "axis too small in joint",
     '<joint axis="0 0"/>': "attribute 'axis' does not have enough data",
-    '<joint armature="-1"/>': "rotor_inertia is -1.0 (expected a number that is not negative)",
-    '<joint damping="-1"/>': "viscous_friction is -1.0 (expected a number that is not negative)",
-    '<joint stiffness="-1"/>': "stiffness is -1.0 (expected a number that is not negative)",
-    '<joint frictionloss="-1"/>': "coulomb_friction is -1.0 (expected a number that is not negative)",
-    '<joint armature="nan"/>': 'armature is "nan" (expected finite numbers)',
-    '<joint range="0 -inf"/>': 'range is "0 -inf" (expected finite numbers)',
+    '<joint armature="-1"/>': "rotor_inertia | -1.0",
+    '<joint damping="-1"/>': "viscous_friction | -1.0",
+    '<joint stiffness="-1"/>': "stiffness | -1.0",
+    '<joint frictionloss="-1"/>': "coulomb_friction | -1.0",
+    '<joint armature="nan"/>': 'armature | "nan"',
+    '<joint range="0 -inf"/>': 'range | "0 -inf"',
     '<joint armature="1e999"/>': "number is too large in attribute 'armature'",
-    '<joint damping="1 2"/>': "has damping of higher powers (expected only the first, linear one)",
-    '<joint stiffness="1 0 3"/>': "has stiffness of higher powers",
-    '<joint range="1 0"/>': "range is 1 to 0 (expected the smaller number first)",
-    '<joint actuatorfrcrange="1 0"/>': "actuatorfrcrange is 1 to 0 (expected the smaller number first)",
-    '<joint stiffness="1" springyield="1"/>': 'ignore=["spring"] leaves it out',
+    '<joint damping="1 2"/>': "damping | powers",
+    '<joint stiffness="1 0 3"/>': "stiffness | powers",
+    '<joint range="1 0"/>': "range | 1 to 0",
+    '<joint actuatorfrcrange="1 0"/>': "actuatorfrcrange | 1 to 0",
+    '<joint stiffness="1" springyield="1"/>': 'ignore=["spring"]',
     '<joint type="ball"/><joint/>': "ball followed by rotation in body 'a'",
     "<joint/><freejoint/>": "more than 6 dofs in body 'a'",
     '<joint class="x"/>': "unknown default class name 'x'",
     '<body childclass="x"/>': "unknown default childclass",
-    '<body gravcomp="1"/>': 'ignore=["gravcomp"] leaves it out',
+    '<body gravcomp="1"/>': 'ignore=["gravcomp"]',
     '<body quat="0 0 0 0"/>': "zero quaternion is not allowed",
     '<body quat="1 0 0 0" euler="1 2 3"/>': "multiple orientation specifiers are not allowed",
     '<body xyaxes="1 0 0 2 0 0"/>': "yaxis too small",
     '<replicate count="2"><joint/></replicate>': "joint cannot be a direct child of replicate",
-    '<replicate count="0"/>': "count is 0 (expected a whole number from 1",
-    '<replicate count="1e300"/>': "count is 1e+300 (expected a whole number from 1 to 5000)",
-    '<replicate count="4000"><replicate count="4000"/></replicate>': "which makes more than 5000 elements",
-    "<composite/>": "composite objects are not read here",
-    "<flexcomp/>": "flexible objects are not read here",
-    "<attach/>": "attached models are not read here",
-    "<plugin/>": "a plugin is not read here",
-    '<geom size=".1"><plugin/></geom>': "<plugin> of <body name=\"a\">: a plugin is not read here",
+    '<replicate count="0"/>': "count | 0 | from 1",
+    '<replicate count="1e300"/>': "count | 1e+300 | 1 to 5000",
+    '<replicate count="4000"><replicate count="4000"/></replicate>': "5000 elements",
+    "<composite/>": "composite",
+    "<flexcomp/>": "flexible",
+    "<attach/>": "attached",
+    "<plugin/>": "plugin",
+    '<geom size=".1"><plugin/></geom>': '<plugin> of <body name="a">',
     "<inertial/>": "required attribute missing: 'pos'",
     '<inertial pos="0 0 0"/>': "required attribute missing: 'mass'",
-    '<inertial pos="0 0 0" mass="-1"/>': "mass is -1 (expected a number that is not negative)",
-    '<inertial pos="0 0 0" mass="1" diaginertia="1 -1 1"/>': "a principal moment of inertia is -1 (expected a number",
-    '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1" quat="1 0 1e308 0"/>': "has the quaternion [0.0, 0.0, 0.0,",
+    '<inertial pos="0 0 0" mass="-1"/>': "mass | -1",
+    '<inertial pos="0 0 0" mass="1" diaginertia="1 -1 1"/>': "moment | -1",
+    '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1" quat="1 0 1e308 0"/>': "quaternion | [0.0, 0.0, 0.0, 0.0]",
     '<joint axis="1e308 1e308 0"/>': "axis",
-    '<body quat="1 0 1e308 0"/>': "has the quaternion [0.0, 0.0, 0.0, 0.0] (expected one of a rotation)",
-    '<site name="s" quat="1 0 1e308 0"/>': "<site name=\"s\">: has the quaternion [0.0, 0.0, 0.0, 0.0]",
+    '<body quat="1 0 1e308 0"/>': "quaternion | [0.0, 0.0, 0.0, 0.0]",
+    '<site name="s" quat="1 0 1e308 0"/>': '<site name="s"> | [0.0, 0.0, 0.0, 0.0]',
     '<inertial pos="0 0 0" mass="1" fullinertia="1 1 1 0 0 0" diaginertia="1 1 1"/>': "cannot both be specified",
     '<inertial pos="0 0 0" mass="1"/><inertial pos="0 0 0" mass="1"/>': "unique element 'inertial' found 2 times",
     '<geom type="bix" size="1 1 1"/>': "invalid keyword: 'bix'",
@@ -99,10 +100,10 @@ ANYWHERE = {  # in a body
     '<geom size="1 1 1 1"/>': "attribute 'size' has too much data",
     '<geom size="-.1"/>': "size 0 must be positive in geom",
     '<geom size=".1" mass="-1"/>': "mass, inertia or density are negative in geom",
-    '<geom size="1e200"/>': "link 'a': mass is inf (expected a finite number)",
+    '<geom size="1e200"/>': "link 'a' | mass | inf",
     '<geom size=".1" fromto="0 0 0 0 0 1"/>': "fromto requires capsule, cylinder, box or ellipsoid",
     '<geom type="box" size=".1" fromto="0 0 0 0 0 0"/>': "fromto points too close",
-    '<geom type="hfield"/>': 'give the body an <inertial>, or the geom mass="0"',
+    '<geom type="hfield"/>': '<inertial> | mass="0"',
     '<geom type="mesh"/>': "must have valid meshid",
     '<geom type="mesh" mesh="x"/>': "mesh 'x' not found in geom",
 }  # fmt: skip
@@ -113,7 +114,7 @@ def test_what_is_wrong_in_a_body_is_refused(part):
     ball = "" if "inertial" in part else '<geom size=".2"/>'
     line, message = refused(world(f'{BODY}<body name="a">{ball}{part}</body>'))
     assert line == 3
-    assert ANYWHERE[part] in message
+    assert names(message, *ANYWHERE[part].split(" | "))
 
 
 PULLED = '<fixed name="t"><joint joint="j" coef="1"/></fixed>'
@@ -124,8 +125,8 @@ BEFORE = {
     '<compiler eulerseq="xy"/>': "attribute 'eulerseq' must have exactly 3 characters",
     "<compiler><lenght/></compiler>": "unrecognized element",
     '<option gravity="0 0"/>': "attribute 'gravity' does not have enough data",
-    '<option density="1.2"/>': "has a fluid, option density or viscosity",
-    '<option viscosity="1"/>': 'ignore=["fluid"] leaves it out',
+    '<option density="1.2"/>': "fluid | density | viscosity",
+    '<option viscosity="1"/>': 'ignore=["fluid"]',
     '<option><flag gravity="off"/></option>': "invalid keyword: 'off'",
     '<option timestp="1"/>': "unrecognized attribute: 'timestp', did you mean 'timestep'?",
     '<default class="x"/>': "top-level default class 'main' cannot be renamed",
@@ -135,31 +136,31 @@ BEFORE = {
     '<default><geom size="a"/></default>': "bad format in attribute 'size'",
     "<asset><msh/></asset>": "unrecognized element, did you mean 'mesh'?",
     '<asset><mesh name="a"/><mesh name="a"/></asset>': "repeated name 'a' in mesh",
-    "<deformable><flex/></deformable>": 'ignore=["flex"] leaves it out',
+    "<deformable><flex/></deformable>": 'ignore=["flex"]',
     '<worldbody pos="1 0 0"/>': "World body cannot have attributes",
     "<worldbody><joint/></worldbody>": "World body cannot have joints",
     "<equality><jont/></equality>": "unrecognized element, did you mean 'joint'?",
-    '<equality><connect body1="b" anchor="0 0 0"/></equality>': 'ignore=["equality"] leaves it out',
+    '<equality><connect body1="b" anchor="0 0 0"/></equality>': 'ignore=["equality"]',
     '<equality><weld body1="b"/></equality>': (
-        "<weld>: the model has an equality constraint between bodies (a closed loop), which Linkwise cannot represent"
+        "<weld> | equality | bodies"
     ),
     f'<tendon>{PULLED}</tendon><equality><tendon tendon1="t"/></equality>': (
-        "the model has an equality constraint between tendons, which Linkwise cannot represent"
+        "equality | tendons"
     ),
-    '<equality><flex flex="b"/></equality>': 'ignore=["flex"] leaves it out',
+    '<equality><flex flex="b"/></equality>': 'ignore=["flex"]',
     "<equality><joint/></equality>": "required attribute missing: 'joint1'",
     '<equality><joint joint1="i"/></equality>': "unknown element 'i' in equality constraint",
     '<equality><joint joint1="j" joint2="j"/></equality>': "element 'j' is repeated in equality constraint",
-    '<equality><joint joint1="j"/><joint joint1="j"/></equality>': "ties joint 'j' a second time (expected once;",
+    '<equality><joint joint1="j"/><joint joint1="j"/></equality>': "joint 'j' | second",
     f"<tendon>{PULLED}</tendon>".replace('"t"', '"t" stiffness="1"'): (
-        "has stiffness, which acts on the joints (expected none; ignore="
+        "stiffness | joints | ignore="
     ),
-    f'<default><tendon armature="1"/></default><tendon>{PULLED}</tendon>': 'ignore=["tendon"] leaves it out',
+    f'<default><tendon armature="1"/></default><tendon>{PULLED}</tendon>': 'ignore=["tendon"]',
     "<tendon><fix/></tendon>": "unrecognized element, did you mean 'fixed'?",
     "<actuator><moter/></actuator>": "unrecognized element, did you mean 'motor'?",
     '<actuator><motor joint="i"/></actuator>': "unknown transmission target 'i' for actuator",
     f'<tendon>{PULLED}</tendon><actuator><motor tendon="t" armature="1"/></actuator>': (
-        "<motor>: has armature or damping that does not act on one hinge or slide (expected none; ignore="
+        "<motor> | armature | ignore="
     ),
     '<actuator><motor joint="jj"/></actuator>': "target 'jj' for actuator id = 0, did you mean 'j'?",
     '<actuator><motor joint="j" armatur="1"/></actuator>': "'armatur', did you mean 'armature'?",
@@ -171,16 +172,16 @@ BEFORE = {
 def test_what_is_wrong_in_a_section_is_refused(section):
     line, message = refused(world(BODY, section))
     assert line == (3 if "plugin" in section else 2)  # the sum with the joint's own armature is an entry of the joint
-    assert BEFORE[section] in message
+    assert names(message, *BEFORE[section].split(" | "))
 
 
 def test_settings_that_mean_two_things_are_refused():
     for section, text in {
-        '<compiler settotalmass="1" fusestatic="true"/>': "has settotalmass and fusestatic",
-        '<equality><joint joint1="k" joint2="j" polycoef="0 1 2"/></equality>': "is not a straight line",
+        '<compiler settotalmass="1" fusestatic="true"/>': "settotalmass | fusestatic",
+        '<equality><joint joint1="k" joint2="j" polycoef="0 1 2"/></equality>': "straight",
     }.items():
         pair = BODY + BODY.replace('"j"', '"k"').replace('"b"', '"c"')
-        assert text in refused(world(pair, section))[1]
+        assert names(refused(world(pair, section))[1], *text.split(" | "))
 
 
 MESHES = {
@@ -190,16 +191,16 @@ MESHES = {
     f'<mesh name="m" inertia="exact" {FACES.replace("0 2 1", "0 1 2")}/>': "have inconsistent orientation",
     f'<mesh name="m" scale="0 1 1" {FACES}/>': "mesh volume is too small",
     f'<mesh name="m" inertia="exact" {INWARD}/>': "mesh volume is negative (misoriented triangles)",
-    '<mesh name="m" file="no.stl"/>': 'file is "no.stl", and there is no such file in',
-    '<mesh name="m" file="m.ply"/>': "which is not read here (expected stl, obj, msh)",
+    '<mesh name="m" file="no.stl"/>': 'file | "no.stl"',
+    '<mesh name="m" file="m.ply"/>': "m.ply | stl, obj, msh",
     '<mesh name="m" file="m.stl"/>': "invalid header in STL file 'm.stl'",
     '<mesh name="m" file="m.msh"/>': "missing header in MSH file 'm.msh'",
     '<mesh name="m" file="n.obj"/>': "could not parse OBJ file 'n.obj'",
-    '<mesh name="m" file="../outside.stl"/>': "which lies outside the model's folder",
-    '<mesh name="m" file="/outside.stl"/>': "an absolute path (expected one that starts in the model's folder)",
-    '<mesh name="m" file="C:/outside.stl"/>': "an absolute path",
-    '<mesh name="m" file="link.stl"/>': "which lies outside the model's folder",
-    '<mesh name="m" file="sub/../../outside.stl"/>': "which lies outside the model's folder",
+    '<mesh name="m" file="../outside.stl"/>': "outside | folder",
+    '<mesh name="m" file="/outside.stl"/>': "/outside.stl | absolute",
+    '<mesh name="m" file="C:/outside.stl"/>': "absolute",
+    '<mesh name="m" file="link.stl"/>': "outside | folder",
+    '<mesh name="m" file="sub/../../outside.stl"/>': "outside | folder",
 }  # fmt: skip
 
 
@@ -215,28 +216,28 @@ def test_meshes_that_cannot_be_read_are_refused(tmp_path):
         if linked or "link" not in mesh:
             line, message = refused(world(MESH, f"<asset>{mesh}</asset>"), folder)
             assert line == 2
-            assert reason in message, mesh
+            assert names(message, *reason.split(" | ")), mesh
     for directory in ("..", "/", "sub/../.."):
         asset = f'<compiler meshdir="{directory}"/><asset><mesh name="m" file="outside.stl"/></asset>'
-        assert re.search("outside the model's folder|an absolute path", refused(world(MESH, asset), folder)[1])
+        assert re.search("outside|absolute", refused(world(MESH, asset), folder)[1])
 
 
 INCLUDES = {
-    'file="../out.xml"': "which lies outside the model's folder",
-    'file="sub/../../out.xml"': "which lies outside the model's folder",
-    'file="link.xml"': "which lies outside the model's folder",
-    'file="/etc/hostname"': "an absolute path",
-    'file="no.xml"': "and there is no such file in",
-    'file="sub"': "and there is no such file in",
-    'file="model.xml"': "which is a part of the model already (expected each file once)",
-    'file="loop.xml"': 'loop.xml:1: <include>: file is "loop.xml", which is a part of the model already',
-    'file="twice.xml"': "which is a part of the model already",
-    'file="empty.xml"': "which has no elements (expected at least one)",
-    'file="bad.xml"': "bad.xml:2: is not XML",
+    'file="../out.xml"': "outside | folder",
+    'file="sub/../../out.xml"': "outside | folder",
+    'file="link.xml"': "outside | folder",
+    'file="/etc/hostname"': "absolute",
+    'file="no.xml"': "no.xml | file",
+    'file="sub"': '"sub" | file',
+    'file="model.xml"': "model.xml | already | once",
+    'file="loop.xml"': 'loop.xml:1: | <include> | "loop.xml" | already',
+    'file="twice.xml"': "part.xml | already",
+    'file="empty.xml"': "empty.xml | elements",
+    'file="bad.xml"': "bad.xml:2: | XML",
     'file="wrong.xml"': "wrong.xml:3: <option>: bad format in attribute 'gravity'",
-    f'file="{"x" * 5000}.xml"': 'file is "xxx',  # no such file, or a name that is too long
-    'flie="a.xml"': "flie is not an attribute of <include>, did you mean 'file'?",
-    "": "file is missing",
+    f'file="{"x" * 5000}.xml"': "<include> | file",  # no such file, or a name that is too long
+    'flie="a.xml"': "flie | <include> | 'file'",
+    "": "file | missing",
 }
 
 
@@ -256,7 +257,7 @@ def test_includes_stay_in_the_folder_and_happen_once(tmp_path):
     for include, reason in INCLUDES.items():
         if linked or "link" not in include:
             path.write_text(world(BODY, f"<include {include}/>"))
-            with pytest.raises(lw.errors.FileError, match=re.escape(reason)) as caught:
+            with raises(lw.errors.FileError, *reason.split(" | ")) as caught:
                 lw.load(path)
             assert str(caught.value).startswith(str(folder))
 

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import linkwise as lw
+from linkwise.graph import Graph
 from linkwise.graph.cancel import Transplant
 from linkwise.symbolic import Collector, collected_text, shared_graph
 
@@ -25,12 +26,20 @@ def grown(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
         inner.map(np.sin),
         inner.map(np.cos),
         inner.map(lambda x: x / (3.0 + Z)),
+        inner.map(lambda x: x / 3.0),
         inner.map(lambda x: -x),
     )
 
 
 def value(x: Any) -> float:
     return float(Transplant(shared_graph(), VALUES)(x))
+
+
+@pytest.mark.parametrize("divisor", [2.0, 3.0, -7.0, 12.0])
+def test_a_symbol_and_its_quotients_add_up(divisor: float) -> None:
+    copied = Transplant(Graph())(X - X / divisor + (Y - X))
+    assert str(copied).count("x") == 1
+    assert value(copied) == pytest.approx(value(Y - X / divisor), rel=1e-15)
 
 
 @given(st.recursive(leaves, grown, max_leaves=12))

@@ -138,8 +138,8 @@ def test_sums_and_differences_of_angles_are_recognised() -> None:
     wanted = ["c_{23}", "s_{2-3}", r"c_{1} \, c_{2}", r"2 \, s_{1}", r"5 \, s_{1}^{2}", "c_{123}", r"c_{3} \, c_{12}"]
     wanted.append(r"c_{1}^{2} \, s_{1}^{2}")
     arm = lw.load("planar3")
-    assert r" \\ ".join(wanted) in lw.latex(function, arm)
-    named = lw.latex(function, arm, closed=False)
+    assert r" \\ ".join(wanted) in lw.latex(function, arm, elements=False)
+    named = lw.latex(function, arm, closed=False, elements=False)
     assert "c_{23}" in named
     assert "s_{2-3}" in named
     assert "c_{123}" in named
@@ -152,7 +152,7 @@ def test_sines_of_any_combination_are_written() -> None:
         return [(b - a).sin(), (2 * a).cos(), (a - 2 * b).sin(), (a + b - a).sin(), (0.5 * a).cos(), (-a - b).cos()]
 
     cells = ["s_{2-1}", r"\cos\left(2 \, q_{1}\right)", r"\sin\left(q_{1} - 2 \, q_{2}\right)", "s_{2}"]
-    text = lw.latex(function, lw.load("planar3"), closed=False)
+    text = lw.latex(function, lw.load("planar3"), closed=False, elements=False)
     assert r" \\ ".join([*cells, r"\cos\left(0.5 \, q_{1}\right)", "c_{12}"]) in text
     closed = lw.latex(function, lw.load("planar3"), closed=True, environment=None)
     for cell in ("-s_{1-2}", *cells[1:], "c_{12}", r"t_{1} = \cos\left(0.5 \, q_{1}\right)"):

@@ -105,7 +105,8 @@ def test_names_of_the_left_side_are_chosen() -> None:
     arm = lw.load("planar3")
     text = lw.latex(lw.gravity_torque, arm, name=r"\tau")
     assert text == lw.latex(lw.gravity_torque, arm, name="tau")
-    assert equations(text)[-1][0] == r"\tau"
+    assert [left for left, _ in equations(text)] == [r"\tau_{1}", r"\tau_{2}", r"\tau_{3}"]
+    assert equations(lw.latex(lw.gravity_torque, arm, name="tau", elements=False))[-1][0] == r"\tau"
     left = [name for name, _ in equations(lw.latex(lw.inertia_matrix, arm, name="I"))]
     assert left == ["I_{11}", "I_{12}", "I_{13}", "I"]  # those that are too wide for the array
     for closed in (True, False):
@@ -169,7 +170,7 @@ def test_explain_writes_expressions_of_the_symbols() -> None:
     arm = two_links()
     q, qd = lw.symbols("q1 q2"), lw.symbols("u1 u2")
     e = lw.explain(arm, q, qd)
-    assert "I1 + I2 + l1**2*m2 + m1*r1**2 + m2*r2**2 + 2*l1*m2*r2*cos(q2)" in e.text("I")
+    assert "I1 + I2 + m1*r1**2 + m2*(l1**2 + r2**2 + 2*l1*r2*cos(q2))" in e.text("I")
     assert r"2 \, l_{1} \, r_{2} \, \cos\left(q_{2}\right)" in e.latex("I")
     assert "#" not in str(e)
     assert "I2" in str(e["m_hat"]["link2"])
@@ -206,6 +207,11 @@ def evaluated(text: str, space: dict[str, Any], shapes: list[tuple[int, ...]]) -
     return found
 
 
+def units(pattern: list[str]) -> int:
+    """The ones of the identities in the pattern of a stacked matrix."""
+    return 6 * sum(line.split().count("1") for line in pattern)
+
+
 @pytest.mark.parametrize("closed", [True, False])
 @pytest.mark.parametrize("symbolic_state", [True, False])
 def test_explained_expressions_are_the_numbers(
@@ -220,7 +226,16 @@ def test_explained_expressions_are_the_numbers(
     for name, expected in known.items():
         values = list(expected.values()) if isinstance(expected, dict) else [expected]
         space = {**VALUES, **state, "sin": np.sin, "cos": np.cos, "sqrt": np.sqrt}
-        found = evaluated(e.text(name, digits=17), space, [np.shape(value) for value in values])
+        text, blocks = e.text(name, digits=17), e.quantities[name].definition.blocks
+        if blocks is not None:  # of two links: a pattern of two lines, and the blocks that it names
+            head, *lines = text.splitlines()
+            text = "\n".join([head, *(re.sub(r"^  \S+_(\d+): ", r"  x\1: ", line) for line in lines[2:])])
+            places = [(int(k[0]) - 1, int(k[-1]) - 1) for k in re.findall(r"^  x(\d+): ", text, re.M)]
+            r, c = blocks.rows, blocks.columns
+            kept = [expected[r * i : r * (i + 1), c * j : c * (j + 1)] for i, j in places]
+            assert sum(map(np.count_nonzero, kept)) + units(lines[:2]) == np.count_nonzero(expected), name
+            values = [np.squeeze(block) for block in kept]
+        found = evaluated(text, space, [np.shape(value) for value in values])
         for ours, theirs in zip(found, values, strict=True):
             assert np.allclose(ours, theirs, rtol=1e-11, atol=1e-12), name
 

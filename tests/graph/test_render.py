@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from choices import SPECIAL, choices
 from effort import rest_slow
 from facts import raises
 from robots import CHAINS, TREES, ids, relative, states
@@ -47,6 +48,14 @@ def test_python_source_gives_the_numbers(robot: lw.Robot, function: Any) -> None
     first = lanes[0] if isinstance(lanes, tuple) else lanes
     if function is lw.inverse_dynamics:
         assert relative(np.stack([np.broadcast_to(x, 3) for x in first], -1), function(robot, *arrays)) < 1e-11
+
+
+def test_python_source_chooses_as_the_function_does() -> None:
+    """Also where numbers are equal, and of NaN."""
+    arm = lw.load("planar3")
+    written = run(lw.python_source(choices, arm), "choices")
+    for q in SPECIAL:
+        assert np.array_equal(np.array(written(np.array(q))), choices(arm, np.array(q)), equal_nan=True)
 
 
 def test_python_source_of_wrenches_symbols_and_odd_names() -> None:
@@ -122,7 +131,8 @@ def braced(text: str, start: int) -> int:
 
 def python_of(text: str) -> str:
     """A LaTeX formula as Python."""
-    text = re.sub(r"\\bigl|\\bigr|\\left|\\right|\\quad|&|\\\\", "", text).replace(r"\,", "*").replace("= {}", "=")
+    text = re.sub(r"\\[Bb]ig*[lr] *\\?([][(){}])", lambda m: "(" if m[1] in "[({" else ")", text)
+    text = re.sub(r"\\left|\\right|\\quad|&|\\\\", "", text).replace(r"\,", "*").replace("= {}", "=")
     text = re.sub(r"\\cdot 10\^\{(-?\d+)\}", r"* 10.0 ** (\1)", text)
     text = re.sub(r"\\(sin|cos)\b", r"\1", text).replace(r"\operatorname{sign}", "sign")
     text = re.sub(r"\b([cs])_\{([-\d,]+)\}", sine_or_cosine, text)
@@ -153,7 +163,8 @@ def evaluated(latex: str, values: dict[str, float]) -> list[np.ndarray]:
     for line in re.findall(r"\\\[ (.*) \\\]", latex):
         body = re.search(r"\\begin\{array\}\{c+\} (.*) \\end\{array\}", line)
         if body is None:
-            left, right = python_of(re.sub(r"\\(begin|end)\{aligned\}", "", line)).split("=", 1)
+            line = re.sub(r"\\(begin|end)\{aligned\}", "", line).strip()
+            left, right = python_of(line).split("=", 1)
             space[left.strip()] = value = eval(right.strip(), {}, space)
             if line.startswith(r"\mathrm"):
                 found.append(np.array(value))
@@ -203,11 +214,11 @@ def outputs(function: Any, robot: lw.Robot, arrays: list[np.ndarray], **keywords
 @pytest.mark.parametrize("function", ARGUMENTS, ids=lambda f: f.__name__)
 def test_latex_says_what_the_function_computes(robot: lw.Robot, function: Any, closed: bool | None) -> None:
     arrays, values = state(robot, function)
-    latex = lw.latex(function, robot, digits=17, closed=closed, environment=None)
+    latex = lw.latex(function, robot, digits=17, closed=closed, environment=None, elements=False)
     for found, expected in zip(evaluated(latex, values), outputs(function, robot, arrays), strict=True):
         assert agree(found, expected)
     assert latex.count("{") == latex.count("}")
-    for left, right in ((r"\left", r"\right"), (r"\bigl", r"\bigr"), (r"\begin", r"\end")):
+    for left, right in ((r"\left", r"\right"), (r"\bigl", r"\bigr"), (r"\Bigl[", r"\Bigr]"), (r"\begin", r"\end")):
         assert latex.count(left) == latex.count(right)
 
 

@@ -16,6 +16,11 @@ def warns(category: type[Warning], *facts: object) -> Any:
     return pytest.warns(category, match=pattern(facts))
 
 
+def names(message: str, *facts: object) -> bool:
+    """Whether a message has all these facts as whole words, in any order."""
+    return re.match(pattern(facts), message) is not None
+
+
 def pattern(facts: tuple[object, ...]) -> str:
     return r"(?s)\A" + "".join(rf"(?=.*{whole(str(fact))})" for fact in facts)
 

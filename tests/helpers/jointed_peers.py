@@ -48,7 +48,7 @@ def pinocchio_parts(row: dict[str, Any]) -> list[Any]:
 def in_pinocchio(robot: lw.Robot) -> tuple[pin.Model, pin.Data]:
     model = pin.Model()
     model.gravity.linear = np.array(robot.gravity)
-    last = {"base": 0}
+    last = {"base": 0, "": 0}  # no parent: a free base
     for row in robot.rows:
         parent, where = last[row["parent"]], pin.SE3(np.array(row["rotation"]), np.array(row["translation"]))
         for k, part in enumerate(pinocchio_parts(row)):

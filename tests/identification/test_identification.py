@@ -14,6 +14,8 @@ from linkwise.identification.physical import PhysicalFit, PhysicalProblem, pseud
 from measured import measured, motion, nominal, recorded, with_drives
 from robots import relative
 
+pytestmark = pytest.mark.filterwarnings("ignore:identification of robot")
+
 ARMS = [with_drives(arm) for arm in (lw.chain(3, seed=1, joints="RRP"), lw.random_tree(4, seed=2), lw.chain(7, seed=3))]
 SHORT = [lw.chain(2 + seed % 2, seed=seed, joints=("R", "RP", "RRP")[seed % 3]) for seed in range(7)]
 TEN = [with_drives(arm, seed) for seed, arm in enumerate([*SHORT, *(lw.random_tree(3, seed=k) for k in range(3))])]

@@ -9,9 +9,12 @@ import pytest
 
 import linkwise as lw
 from command_line import linkwise
+from facts import raises
 from linkwise.identification.reading import recordings_of
 from linkwise.identification.samples import Samples
 from measured import measured, motion, with_drives
+
+pytestmark = pytest.mark.filterwarnings("ignore:identification of robot")
 
 ARM = with_drives(lw.chain(2, seed=4))
 DATA = measured(ARM, noise=0.01, seed=1)
@@ -209,7 +212,7 @@ def test_wraps_do_not_change_the_fit() -> None:
 
 
 def test_torques_of_zero_tell_nothing() -> None:
-    with pytest.raises(ValueError, match="all torques are zero"):
+    with raises(ValueError, "data:", "zero", "NaN", "gains=..."):
         lw.identify(ARM, {**DATA, "tau": 0.0 * TAU})
     dead = read({**DATA, "tau": TAU * [1.0, 0.0]})
     assert "tau of link2 is 0 in all rows: taken as not recorded" in dead.notes[0]

@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from facts import raises
 from linkwise.identification import diagnosis
 from linkwise.identification.filtering import band_of
 from measured import measured, motion, nominal, with_drives
+
+pytestmark = pytest.mark.filterwarnings("ignore:identification of robot")
 
 ARM = with_drives(lw.chain(2, seed=4))
 TRUE = lw.parameters(ARM, friction=True, base=True)
@@ -73,9 +76,9 @@ def test_parts_that_filters_would_use_up_are_left_out_and_angles_may_turn_in_a_g
     assert len(fit.torques) == 1
     assert any("rows 700 to 728: 0.29 s, too short for the filters, are left out" in note for note in fit.notes)
     often = {key: value[rows % 50 < 25] for key, value in DATA.items()}
-    with pytest.raises(ValueError, match=r"the longest part between two gaps is 0\.25 s, too short for a cut-off"):
+    with raises(ValueError, "rows 0 to 24", "0.25 s", "30 Hz", "cutoff=..."):
         lw.identify(ARM, often)
-    with pytest.raises(ValueError, match="no part between two gaps has 20 samples"):
+    with raises(ValueError, "data:", "20 samples"):
         lw.identify(ARM, {key: value[rows % 50 < 12] for key, value in DATA.items()})
 
 
@@ -85,11 +88,9 @@ def test_tables_without_a_header_have_columns_by_number(tmp_path: Path) -> None:
     fit = lw.identify(ARM, path, columns={"t": 0, "q": [4, 5], "tau": range(1, 3)})
     assert fit.samples == len(DATA["t"])
     assert np.allclose(fit.base.values, lw.identify(ARM, DATA).base.values, rtol=1e-9)
-    with pytest.raises(
-        lw.errors.FileError, match=r"log\.csv:1: the first row is of numbers .*by their numbers, from 0"
-    ):
+    with raises(lw.errors.FileError, "log.csv:1:", "t, q1, ..., tau1"):
         lw.identify(ARM, path)
-    with pytest.raises(lw.errors.FileError, match="there is no column '6'"):
+    with raises(lw.errors.FileError, "log.csv", "'6'", "0, 1, 2, 3, 4, 5"):
         lw.identify(ARM, path, columns={"t": 0, "q": [5, 6], "tau": [1, 2]})
 
 
@@ -127,7 +128,7 @@ def test_rows_near_rest_are_kept_where_they_are_as_good_as_others() -> None:
         fit = lw.identify(ARM, DATA, **how)
         assert not (fit.minimum_speed > 0.0).any()
         assert not any("near rest" in note for note in fit.notes)
-    with pytest.raises(ValueError, match=r"minimum_speed is \[0.1\] \(expected .* one for each of link1, link2"):
+    with raises(ValueError, "minimum_speed", "[0.1]", "link1, link2"):
         lw.identify(ARM, DATA, minimum_speed=[0.1])
 
 

@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from facts import raises
 from linkwise.identification.filtering import MOTION, LowPass, band_of
 from linkwise.identification.stillness import noise_of_positions
 from measured import measured, motion, nominal, with_drives
+
+pytestmark = pytest.mark.filterwarnings("ignore:identification of robot")
 
 ARM = with_drives(lw.chain(3, seed=6))
 TRUE = lw.parameters(ARM, friction=True, base=True)
@@ -248,7 +251,7 @@ def test_zeros_of_a_flying_base_are_wrenches() -> None:
 
 
 def test_recordings_without_torques_are_named() -> None:
-    with pytest.raises(ValueError, match="recording 2: all torques are zero in these data, or NaN"):
+    with raises(ValueError, "recording 2:", "zero", "NaN"):
         lw.identify(ARM, [DATA, {**DATA, "tau": np.full_like(DATA["tau"], np.nan)}])
     assert any("recording 2: the same as one before it" in note for note in lw.identify(ARM, [DATA, DATA]).notes)
     run = lw.identification.measured_motion(ARM, changed(1, 0.0))

@@ -14,6 +14,8 @@ from linkwise.identification.estimates import Estimates
 from measured import measured, nominal, recorded, with_drives
 from table_rows import build
 
+pytestmark = pytest.mark.filterwarnings("ignore:identification of robot")
+
 MICRO, GIANT = (2.0**-30, 2.0**-13), (2.0**30, 2.0**13)
 SIGN = lw.Friction(smooth=1e-12)  # of slides too: its rate is in m/s
 POWERS = {"kg": 0, "kg m": 1, "kg m2": 2, "N m s/rad": 2, "N s/m": 0, "N m": 2, "N": 1, "m": 1}

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from facts import raises
 from linkwise.kernels.target import TARGETS, target_by_name
 from linkwise.results import WasmModule
 
@@ -20,16 +21,16 @@ WRENCHES = [np.arange(1.0, 7.0), np.arange(42.0).reshape(7, 6)]
 def test_loops_have_no_constant_wrenches(function: Any, wrench: np.ndarray, target: str) -> None:
     with pytest.raises(ValueError, match=r"wrench is constant, .*wrench=lw\.Input\(7, \.\.\.\), or form 'straight'"):
         lw.compile(function, ARM, form="loops", target=target, wrench=wrench)
-    with pytest.raises(ValueError, match=r"wrench is constant, and there is no robot \(expected wrench=True"):
+    with raises(ValueError, "wrench", "wrench=True", "robot"):
         lw.wasm(function, wrench=wrench)
-    with pytest.raises(ValueError, match=r"point is constant, and there is no robot \(expected point=True"):
+    with raises(ValueError, "point", "point=True", "robot"):
         lw.wasm(function, wrench=True, point=[0.1, 0.2, 0.3])
 
 
 def test_rounds_have_no_constant_wrenches() -> None:
     for target in (name for name in TARGETS if target_by_name(name).rounds_beyond is not None):
         for form in ("auto", "rounds"):
-            with pytest.raises(ValueError, match=r"no form in rounds: wrench is constant \(expected an input"):
+            with raises(ValueError, "rounds", "wrench", "wrench=lw.Input(...)"):
                 lw.compile(
                     lw.forward_dynamics,
                     lw.chain(70),
@@ -50,7 +51,7 @@ def test_long_robots_take_constant_wrenches_in_straight_line_code(monkeypatch: p
 
 
 def test_coefficients_of_joints_need_a_robot() -> None:
-    with pytest.raises(ValueError, match=r"friction has numbers for each joint, and there is no robot \(expected one"):
+    with raises(ValueError, "friction", "friction=True", "robot"):
         lw.wasm(lw.forward_dynamics, friction=lw.Friction(viscous=[0.1, 0.2, 0.3]))
 
 
@@ -58,5 +59,5 @@ def test_modules_that_are_cut() -> None:
     module = lw.wasm(lw.gravity_torque, lw.load("gantry"))
     assert WasmModule(memoryview(module)).interface == WasmModule(bytearray(module)).interface == module.interface
     for end in range(0, len(module), 7):
-        with pytest.raises(ValueError, match=r"these bytes are no module of lw\.wasm"):
+        with raises(ValueError, "lw.wasm"):
             WasmModule(module[:end]).interface  # noqa: B018

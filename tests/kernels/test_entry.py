@@ -10,6 +10,7 @@ import linkwise as lw
 from arm_kernels import same
 from effort import rest_slow
 from entry_robots import CHAIN, PLANAR, compiled
+from facts import raises
 from processes import in_a_new_process
 from robots import relative
 
@@ -209,7 +210,7 @@ def test_a_function_of_ones_own_names_the_singular_state() -> None:
     found = compiled(twice, SLING)(*given)
     assert np.isfinite(found[30:]).all()
     given[0, 35, 1] = 0.0
-    with pytest.raises(lw.errors.SingularError, match=r"link 'link1': nothing resists its motion in state \[35\] "):
+    with raises(lw.errors.SingularError, "link 'link1'", "state [35]"):
         compiled(twice, SLING)(*given)
 
 

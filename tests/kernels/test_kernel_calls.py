@@ -9,6 +9,7 @@ import pytest
 
 import linkwise as lw
 from arm_kernels import ARM, every_dtype, kernel, motion, same
+from facts import raises
 from linkwise.kernels.interface import internal_overlap
 from robots import relative
 
@@ -133,7 +134,7 @@ def test_wrong_arrays_are_refused_by_name(dtype: str) -> None:
             made(q, value, qdd)
         with pytest.raises(kind, match=f"^{said}"):
             made(q, value, qdd, out=np.empty(3, dtype))
-    with pytest.raises(ValueError, match=r"batch shapes do not fit together: q \(2,\), qd \(\), qdd \(4,\)"):
+    with raises(ValueError, "q (2,)", "qd ()", "qdd (4,)"):
         made(np.ones((2, 3)), q, np.ones((4, 3)))
 
 
@@ -213,10 +214,10 @@ def test_wrong_out_is_refused_and_left_alone(dtype: str) -> None:
         with pytest.raises(ValueError, match=rf"^out is .*\(expected a NumPy array of {dtype}, \(4, 3\)\)"):
             made(*given, out=out)
         assert not isinstance(out, np.ndarray) or not out.any()
-    with pytest.raises(ValueError, match=r"^out cannot be written to"):
+    with raises(ValueError, "out", "written"):
         made(*given, out=fixed)
     single = fixed[0]
-    with pytest.raises(ValueError, match=r"^out cannot be written to"):
+    with raises(ValueError, "out", "written"):
         made(*(a[0] for a in given), out=single)
     assert not fixed.any()
 
@@ -251,9 +252,9 @@ def test_out_whose_elements_share_memory_is_refused_and_left_alone(dtype: str) -
     for strides in ((0, size), (size, size), (2 * size, size), (3 * size, 0), (-size, size), (2 * size, 3 * size)):
         overlapping = np.lib.stride_tricks.as_strided(memory[20:], (4, 3), strides)
         for options in ({}, {"threads": 2}):
-            with pytest.raises(ValueError, match=r"^out has elements that share memory: shape \(4, 3\)"):
+            with raises(ValueError, "out", "memory", "(4, 3)"):
                 made(*given, out=overlapping, **options)
-        with pytest.raises(ValueError, match=r"^out has elements that share memory"):
+        with raises(ValueError, "out", "memory", "(3,)", "(0,)"):
             made(*(a[0] for a in given), out=np.lib.stride_tricks.as_strided(memory, (3,), (0,)))
         assert not memory.any()
     expected = made(*given)

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from facts import raises
 from fake_cuda import fake_driver
 from integrators import FIXED, steps_of
 from linkwise.graph import Program
@@ -161,9 +162,9 @@ def test_names_of_targets_are_listed_where_one_is_wrong() -> None:
 
 @pytest.mark.usefixtures("stub")
 def test_a_target_refuses_options_that_it_does_not_have() -> None:
-    with pytest.raises(ValueError, match="threads is given, and target is 'stub'"):
+    with raises(ValueError, "threads", "'stub'", "target='cpu'"):
         lw.simulate(ARM, [0, 0, 0], duration=1.0, target="stub", threads=2)
-    with pytest.raises(ValueError, match="compiled is False, and target is 'stub'"):
+    with raises(ValueError, "compiled", "'stub'", "'cpu'"):
         lw.simulate(ARM, [0, 0, 0], duration=1.0, target="stub", compiled=False)
 
 

@@ -9,7 +9,8 @@ from counting import derivatives, regressors
 from counting.cases import CASES, FORMLESS, KINDS, SIZES, counted, counted_on, robot, with_general_bodies
 from counting.fewest import cheapest
 from counting.forms import at, case_form, fitted, polynomial, written
-from counting.published import OPENSYMORO, OWN_ROWS, PRINTED_TOTALS, SHARED_ROWS, column_sums
+from counting.published import INWARD, KINEMATICS, OPENSYMORO, OWN_ROWS, PRINTED_TOTALS, SHARED_ROWS, column_sums
+from counting.stages import centre_counts, together
 
 import linkwise as lw
 from effort import rest_slow
@@ -114,6 +115,19 @@ def test_regrouping_never_costs_operations(arm: lw.Robot) -> None:
 def test_published_columns_add_up_once_corrected() -> None:
     for kind, own in OWN_ROWS.items():
         assert tuple(column_sums([*SHARED_ROWS, *own])) == PRINTED_TOTALS[kind]
+
+
+@pytest.mark.parametrize("n", [3, 7])
+def test_newton_euler_in_the_frames_of_the_book_takes_the_printed_operations(n: int) -> None:
+    """Angeles, Table 7.1 with the row of c that print lost, Table 7.2, (7.41), (7.43); n is exact there."""
+    counts = centre_counts("R", n)
+    for name, printed, _, _ in KINEMATICS:
+        assert (counts[name].multiplications, counts[name].additions) == (printed[0] * n, printed[1] * n), name
+    for name, printed, _ in INWARD:
+        found = counts[name].multiplications, counts[name].additions
+        assert found == tuple(int(at(polynomial(*form), n)) for form in printed), name
+    whole = together(counts, [row[0] for row in (*KINEMATICS, *INWARD)])
+    assert (whole.multiplications, whole.additions) == (137 * n - 22, 110 * n - 14)
 
 
 def test_a_fit_is_exact_or_there_is_none() -> None:

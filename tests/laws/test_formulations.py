@@ -296,15 +296,6 @@ def test_friction_is_taken_from_the_drives() -> None:
     ) < 1e-11  # fmt: skip
 
 
-def test_a_moving_base_wants_newton_and_euler() -> None:
-    with pytest.raises(ValueError, match="newton-euler"):
-        lw.inverse_dynamics(lw.load("planar3"), *np.zeros((3, 3)), method="denoc", base=lw.BaseMotion())
-    with pytest.raises(TypeError, match="BaseMotion"):
-        lw.inverse_dynamics(lw.load("planar3"), *np.zeros((3, 3)), base=(0, 0, 1))
-    with pytest.raises(ValueError, match=r"base\.acceleration has shape \(2,\)"):
-        lw.inverse_dynamics(lw.load("planar3"), *np.zeros((3, 3)), base=lw.BaseMotion(acceleration=(0, 1)))
-
-
 @pytest.mark.parametrize("robot", [*TEXTBOOK, *TREES[:4]], ids=ids([*TEXTBOOK, *TREES[:4]]))
 def test_operators_by_passes_are_operators_by_matrices(robot: lw.Robot) -> None:
     bare = robot.without_rotors()

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import linkwise as lw
 from effort import examples, rest_slow
+from facts import raises
 from joint_kinds import EVERY_KIND as ANY_KIND
 from robots import conditioned, relative
 
@@ -431,13 +432,11 @@ def test_wrong_robots_and_arguments_are_named() -> None:
     rows = [{**row, "rotor_inertia": 0.1} if row["joint"] == "free" else row for row in driven.rows]
     driven = lw.Robot.from_dh(rows, convention=driven.convention, name="driven")
     for call in calls.values():
-        with pytest.raises(
-            lw.errors.RobotError, match=r"'planar3' has no free joint on its base \(expected exactly one"
-        ):
+        with raises(lw.errors.RobotError, "'planar3'", "robot.with_free_base(mass, com, inertia)"):
             call(arm)
-        with pytest.raises(lw.errors.RobotError, match=f"2 free joints on its base: '{first}', '{second}'"):
+        with raises(lw.errors.RobotError, "2 free joints", f"'{first}', '{second}'"):
             call(two)
-        with pytest.raises(lw.errors.RobotError, match="joint 'base': a free joint with a rotor inertia"):
+        with raises(lw.errors.RobotError, "'driven'", "joint 'base'", "rotor"):
             call(driven)
     robot = satellite("planar3")
     q, qd, _, _ = states(robot, 1)
@@ -445,11 +444,11 @@ def test_wrong_robots_and_arguments_are_named() -> None:
         lw.floating_dynamics(robot, q, qd, np.zeros(9))
     with pytest.raises(ValueError, match=r"qdd_joints\[1\], joint 'link2' is nan"):
         lw.floating_dynamics(robot, q, qd, [0.0, np.nan, 0.0], check=True)
-    with pytest.raises(TypeError, match="qdd is given without qd"):
+    with raises(TypeError, "qdd", "qd"):
         lw.centre_of_mass(arm, [0, 0, 0], qdd=[0, 0, 0])
     rod = {"joint": "revolute", "translation": (0, 0, 0), "mass": 0.0, "com": (0, 0, 0), "inertia": np.zeros((3, 3))}
     with pytest.raises(lw.errors.RobotError, match="'rod' has no mass"):
         lw.centre_of_mass(lw.Robot.from_frames([rod], name="rod"), [0.0])
     for function in (lw.total_mass, lw.centre_of_mass, lw.momentum_matrix, lw.generalized_jacobian):
-        with pytest.raises(TypeError, match=r"the first argument is 'planar3' \(expected a Robot"):
+        with raises(TypeError, "first", "'planar3'", "Robot"):
             function("planar3", *([] if function is lw.total_mass else [[0.0]]))

@@ -1,6 +1,7 @@
 """One text, many scalars: NumPy = torch = JAX = mpmath = the graph's interpreter."""
 
 import inspect
+from decimal import Decimal
 from typing import Any
 
 import mpmath
@@ -10,8 +11,9 @@ import pytest
 import linkwise as lw
 from effort import rest_slow
 from linkwise import graph
+from linkwise.robot.regroup import LongDecimal
 from linkwise.spatial import Vector, cross, dot
-from linkwise.spatial.scalar import add, mul, sub
+from linkwise.spatial.scalar import add, atan_quotient, mul, sub
 from robots import CHAINS, DRIVEN, SMALL, TREES, conditioned, ids, relative, states
 
 over_robots = pytest.mark.parametrize("robot", rest_slow(SMALL, [TREES[3], DRIVEN[1]]), ids=ids(SMALL))
@@ -206,3 +208,14 @@ def test_a_state_of_zeros_is_not_a_constant() -> None:
 def test_programs_of_every_function_obey_the_grammar() -> None:
     for function, keywords in VARIANTS:
         assert graph.check(lw.trace(function, lw.load("stanford"), **keywords)).nodes
+
+
+@pytest.mark.parametrize("slope", [1.0, 0.5, 2.0**-20])
+def test_the_arctangent_of_generated_code_has_eighteen_digits(slope: float) -> None:
+    """In arithmetic of 80 digits, which leaves the error of the series and of its coefficients alone."""
+    for angle in (1.0, 0.99, 0.5, 0.1, 1e-3, 0.0):
+        x = angle / slope
+        found = atan_quotient(LongDecimal(Decimal(slope)), LongDecimal(Decimal(x) * Decimal(x)))
+        with mpmath.workdps(40):
+            exact = mpmath.atan(mpmath.mpf(slope) * x) / x if x else mpmath.mpf(slope)
+            assert abs(mpmath.mpf(str(found.value)) / exact - 1) < 1e-18

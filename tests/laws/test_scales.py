@@ -293,10 +293,10 @@ def test_the_tolerance_of_ordinary_robots_is_one_number() -> None:
 
 
 def test_modules_and_symbols_have_the_tolerances_of_the_size() -> None:
-    options = dict.fromkeys(("torque", "wrench", "point", "friction", "method", "events"))
+    options = dict.fromkeys(("torque", "wrench", "point", "friction", "base", "method", "events"))
     options |= {"friction": False, "coordinates": "joint", "events": ()}
     for robot, numbers in ((stage(1e-5), {}), (stage(1e-5, lw.symbols("m")), {"m": 2.0})):
-        inputs = prepare_with_symbols(robot, [0, 0], None, {**options, "parameters": numbers})
+        inputs = prepare_with_symbols(robot, [0, 0], None, {"base": None, **options, "parameters": numbers})
         assert inputs.problem.tolerance(None, 1e-8) == pytest.approx(np.full(4, 1e-14), rel=1e-12)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from facts import raises
 from functions import ARM, CALLS, arrays
 from linkwise.api import singular
 
@@ -46,9 +47,7 @@ def test_a_state_in_which_nothing_resists_is_found_among_others(method):
     wire = {**NOTHING, "a": 0.0, "alpha": "90 deg", "name": "wire"}
     robot = arm_of(wire, {**bead, "mass": 1.0})  # the bead slides out from the axis about which the wire turns
     q, qd, tau = np.array([[0.1, 0.5], [0.2, 0.0], [0.3, 1.0]]), np.zeros(2), np.ones(2)
-    with pytest.raises(
-        lw.errors.SingularError, match=r"joint of link 'wire': nothing resists its motion in state \[1\]"
-    ):
+    with raises(lw.errors.SingularError, "robot 'hollow'", "link 'wire'", "state [1]"):
         lw.forward_dynamics(robot, q, qd, tau, method=method)
     assert np.isfinite(lw.forward_dynamics(robot, q[[0, 2]], qd, tau, method=method)).all()
 

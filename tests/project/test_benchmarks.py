@@ -1,7 +1,9 @@
 """The benchmarks run, on little and beside those peers that the tests need anyway. No time is asserted."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 pytest.importorskip("pinocchio", reason="Pinocchio has no wheel for Windows")
@@ -12,11 +14,13 @@ import batch
 import derivatives
 import equations
 import excitation
+import formulation_times
 import free_flyers
 import gpu
 import identification
 import long_chains
 import one_call
+import open_questions
 import precision
 import reading
 import regressors
@@ -117,3 +121,35 @@ def test_wasm_prints_a_table() -> None:
     assert "bytes" in head
     assert len(rows) == 6
     assert all(row.count("|") == head.count("|") for row in rows)
+
+
+def test_factors_of_this_configuration_give_the_dynamics_themselves() -> None:
+    robot = lw.load("stanford")
+    q, qd, x = np.random.default_rng(0).normal(size=(3, 5, 6))
+    tau, qdd = lw.inverse_dynamics(robot, q, qd, x), lw.forward_dynamics(robot, q, qd, x)
+    assert np.allclose(open_questions.frozen_torque(robot, q, qd, x, q), tau, rtol=1e-12, atol=1e-12)
+    assert np.allclose(open_questions.frozen_acceleration(robot, q, qd, x, q), qdd, rtol=1e-9, atol=1e-9)
+    off = open_questions.frozen_torque(robot, q, qd, x, q + 0.1)
+    assert np.allclose(open_questions.frozen_acceleration(robot, q, qd, off, q + 0.1), x, rtol=1e-9, atol=1e-9)
+    assert np.abs(off - tau).max() > 1e-3
+
+
+def test_the_page_of_open_questions_has_room_for_its_tables_and_their_pictures() -> None:
+    page = (open_questions.DOCS / open_questions.PAGE).read_text(encoding="utf-8")
+    for mark in (open_questions.MARK, formulation_times.MARK):
+        assert open_questions.with_tables(page, mark, ["| table |"]).count("| table |") == 1
+    for picture in (*(picture for _, picture in open_questions.QUESTIONS.values()), formulation_times.PICTURE):
+        assert f"(pictures/{picture})" in page
+        assert (open_questions.DOCS / "pictures" / picture).read_text(encoding="utf-8").startswith("<?xml")
+
+
+@pytest.mark.slow
+def test_the_scripts_of_open_questions_leave_pictures_and_tables(tmp_path: Path) -> None:
+    plan = open_questions.Plan(states=50, curved=5, every=(1, 2), starts=1, tolerances=(1e-4,), seconds=1.1)
+    assert open_questions.main(["--out", str(tmp_path)], plan) == 0
+    assert formulation_times.main(["--out", str(tmp_path), "--rounds", "1"], sizes=(3, 4)) == 0
+    pictures = sorted(tmp_path.glob("*.svg"))
+    assert len(pictures) == len(open_questions.QUESTIONS) + 1
+    tables = (tmp_path / open_questions.PAGE).read_text(encoding="utf-8")
+    assert all(f"### {title}" in tables for title in open_questions.QUESTIONS)
+    assert "Where O(n) overtakes" in (tmp_path / "formulation_times.md").read_text(encoding="utf-8")

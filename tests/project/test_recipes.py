@@ -33,7 +33,7 @@ def by_inertia_matrix(
     robot: Robot, q: Any, qd: Any, qdd: Any, external: Sequence[Wrench], base: Any = None
 ) -> list[Any]:
     """τ = I q̈ + C q̇ + g"""
-    bias = newton_euler.inverse_dynamics(robot, q, qd, [0.0] * robot.n, external)
+    bias = newton_euler.inverse_dynamics(robot, q, qd, [0.0] * robot.n, external, base)
     return [add(dot_product(row, qdd), x) for row, x in zip(composite.inertia_matrix(robot, q), bias, strict=True)]
 
 

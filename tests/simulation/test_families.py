@@ -8,6 +8,7 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
+from facts import warns
 from linkwise.simulation import backend
 from linkwise.sweeps import family as sweep_robots
 from linkwise.sweeps import inputs as sweep_inputs
@@ -219,9 +220,7 @@ def test_options_mean_the_same_to_a_family(name, tmp_path):
 def test_joints_that_stick_are_followed_robot_by_robot(tmp_path):
     robots, friction = relatives(PLANAR, 2), lw.Friction(coulomb=0.5, smooth=0.0)
     q0, qd0 = np.full((2, 3), 0.2), np.zeros((2, 3))
-    with pytest.warns(
-        UserWarning, match="exact friction cannot be compiled for a family; each robot was compiled separately"
-    ):
+    with warns(UserWarning, "chunk-00000.npz", "friction", "compiled"):
         found = swept(robots, tmp_path, q0, qd0, 0.4, friction=friction)
     for k, want in enumerate(one_by_one(robots, q0, qd0, 0.4, friction=friction)):
         assert np.array_equal(found.read()["q"][k], want.q)

@@ -8,6 +8,7 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
+from facts import raises
 from linkwise.simulation import backend
 
 ARM = lw.load("planar3")
@@ -265,7 +266,7 @@ def test_a_mistake_in_a_torque_function_is_raised_as_it_is(name, compiled):
 @pytest.mark.parametrize("call", [lw.trace, lw.count, lw.compile], ids=lambda call: call.__name__)
 @pytest.mark.parametrize("function", [np.expm1, np.cbrt, lambda q: np.logaddexp(q, q), lambda q: q[0].item()])
 def test_an_operation_that_nodes_lack_is_a_type_error_that_lists_what_can_be_traced(call, function):
-    with pytest.raises(TypeError, match=r"cannot be traced.*What can be traced: .*np.sin"):
+    with raises(TypeError, "q[0]", "np.sin"):
         call(lambda arm, q: function(q), ARM)
 
 

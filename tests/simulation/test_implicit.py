@@ -7,6 +7,7 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
+from facts import raises
 from linkwise.ode import radau as implicit
 from linkwise.simulation import integration
 from linkwise.simulation.problem import Problem
@@ -152,7 +153,7 @@ def test_ctrl_c_keeps_what_was_computed(monkeypatch):
 
 def test_without_scipy_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "scipy.integrate", None)
-    with pytest.raises(ImportError, match=r"scipy is not installed: pip install 'linkwise\[stiff\]'"):
+    with raises(ImportError, "scipy", "pip install 'linkwise[stiff]'"):
         radau(CART, [0], [0], 1.0)
 
 

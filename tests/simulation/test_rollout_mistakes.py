@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from facts import raises
 from fake_cuda import Foreign
 from linkwise.simulation.symbol_checks import inconsistent_tensors, minors
 from linkwise.targets.cuda.driver import device
@@ -29,7 +30,7 @@ def test_masses_that_no_body_has_are_refused(target: str, place: str) -> None:
         ValueError, match=r"parameters: mass of link 'payload' is -50.0 for trajectory \[1\] \(expected"
     ):
         run(np.zeros((2, 3)), parameters={"load": lw.per_trajectory([1.0, -50.0])})
-    with pytest.raises(ValueError, match=r"parameters: mass of link 'payload' is -1.0 "):
+    with raises(ValueError, "parameters:", "mass", "link 'payload'", "-1.0"):
         run(np.zeros(3), parameters={"load": -1.0})
     assert run(np.zeros((2, 3)), parameters={"load": lw.per_trajectory([0.0, 1.0])}).finite.tolist() == [1, 1]
 
@@ -75,7 +76,7 @@ def test_numbers_beside_arrays_on_a_gpu_are_looked_at(place: str) -> None:
     run = lambda **numbers: lw.rollout(arm, q0, **START, parameters={**there, **numbers}, target="cuda")  # noqa: E731
     with pytest.raises(ValueError, match=r"mass of link 'link1' is -5.0 "):
         run(m1=-5.0)
-    with pytest.raises(ValueError, match=r"inertia of link 'link1' breaks the triangle inequality"):
+    with raises(ValueError, "inertia", "link 'link1'", "0.01 + 0.01 < 5"):
         run(m1=1.0, i=lw.per_trajectory([0.01, 5.0]))
     assert run(m1=lw.per_trajectory([1.0, 2.0])).q_end.shape == (2, 2)
     torch = pytest.importorskip("torch")
@@ -110,16 +111,14 @@ def test_inertias_that_no_body_has_are_refused() -> None:
     arm = lw.Robot.from_dh([{**row, "inertia": tensor}], convention="standard", name="p", gravity=(0, -9.81, 0))
     run = lambda i, f: lw.rollout(arm, [0.3], **START, parameters={"i": i, "f": lw.per_trajectory(f)})  # noqa: E731
     assert run(0.01, [1.0, 2.0, 0.5]).finite.tolist() == [1, 1, 1]  # up to a plate
-    with pytest.raises(
-        ValueError, match=r"inertia of link 'link1' is not positive semidefinite.* for trajectory \[1\]"
-    ):
+    with raises(ValueError, "inertia", "link 'link1'", "-0.01 kg m2", "trajectory [1]"):
         run(0.01, [1.0, -1.0])
-    with pytest.raises(ValueError, match=r"inertia of link 'link1' breaks the triangle inequality: .*0\.005 < 0\.03$"):
+    with raises(ValueError, "inertia", "link 'link1'", "0.005 + 0.005 < 0.03"):
         run(0.03, 0.5)
     values = np.array([1.0, 2.0])
     assert run(0.01, values).finite.tolist() == [1, 1]
     values[1] = -1.0  # the same array
-    with pytest.raises(ValueError, match="is not positive semidefinite"):
+    with raises(ValueError, "inertia", "link 'link1'", "-0.01 kg m2"):
         run(0.01, values)
 
 
@@ -166,10 +165,10 @@ def pull(arm: Any, t: Any, q: Any, qd: Any) -> Any:
 
 def test_laws_with_times_of_their_own_and_exact_friction() -> None:
     sampled = lw.control.sampled(lw.control.pd_gravity([0, 0, 0], 10, 1), 0.002)
-    with pytest.raises(ValueError, match=r"sampled law.*lw\.simulate.*torque="):
+    with raises(ValueError, "sampled", "lw.simulate", "torque="):
         lw.rollout(PLANAR, ZEROS, **START, torque=sampled)
     for arm, options in ((PLANAR, {}), (pendulum(lw.symbols("m")), {"parameters": {"m": 1.0}})):
-        with pytest.raises(ValueError, match=r"friction is exact: joints stick .expected Friction with smooth above 0"):
+        with raises(ValueError, "friction", "smooth", "lw.simulate"):
             lw.rollout(arm, np.zeros(arm.n), **START, friction=lw.Friction(coulomb=0.1, smooth=0), **options)
 
 
@@ -177,9 +176,7 @@ def test_arguments_of_another_length_are_told() -> None:
     cost = lambda arm, q, goal: ((lw.poses(arm, q)[-1][:3, 3] - goal) ** 2).sum()  # noqa: E731
     arm = lw.load("ur5e")
     for make in (lw.compile, lw.wasm, lw.trace):
-        with pytest.raises(
-            ValueError, match=r"broadcast .*; goal was taken as 6 numbers \(expected.*goal=lw\.Input\(3\)"
-        ):
+        with raises(ValueError, "goal", "6 numbers", "goal=lw.Input(3)"):
             make(cost, arm)
     assert lw.trace(cost, arm, goal=lw.Input(3)).inputs[1].shape == (3,)
 
@@ -202,9 +199,9 @@ def test_torch_in_a_torque_function() -> None:
 def test_the_shapes_of_parameters_are_told() -> None:
     law = lambda arm, t, q, qd, kp, kd: -kp * q - kd * qd  # noqa: E731
     given = {"kp": lw.per_trajectory(np.ones((4, 2))), "kd": 1.0}
-    with pytest.raises(TypeError, match=r"could not be broadcast .*kd \(\), kp \(2,\)"):
+    with raises(TypeError, "(2,)", "(3,)", "kd ()", "kp (2,)"):
         lw.rollout(PLANAR, ZEROS, **START, torque=law, parameters=given)
-    with pytest.raises(ValueError, match="could not be broadcast") as caught:
+    with raises(ValueError, "(2,)", "(3,)", "kd ()", "kp (2,)", "lw.per_trajectory(array)") as caught:
         lw.simulate(PLANAR, ZEROS, duration=1e-3, torque=law, parameters=given)
     assert "kd (), kp (2,)" in str(caught.value)
 
@@ -215,12 +212,10 @@ def test_the_shapes_of_parameters_are_told() -> None:
 def test_arrays_for_results_are_told_by_kind_and_shape() -> None:
     torch = pytest.importorskip("torch")
     kernel = lw.compile(lw.gravity_torque, PLANAR)
-    with pytest.raises(
-        ValueError, match=r"^out is a torch.Tensor \(4, 3\) \(expected a NumPy array of float64, \(4, 3"
-    ):
+    with raises(ValueError, "out", "torch.Tensor", "NumPy", "float64", "(4, 3)"):
         kernel(ZEROS, out=torch.zeros(4, 3))
     run = lw.rollout(PLANAR, ZEROS, **START, every=1)
-    with pytest.raises(TypeError, match=r"^out is a numpy.ndarray \(4, 2, 3\).*lw.rollout"):
+    with raises(TypeError, "out", "numpy.ndarray", "(4, 2, 3)", "lw.rollout"):
         lw.rollout(PLANAR, ZEROS, **START, out=run.q)
 
 
@@ -234,7 +229,7 @@ def test_tensors_on_the_cpu_give_tensors() -> None:
     again = lw.rollout(PLANAR, run.q_end, run.qd_end, **START, every=1, out=run)
     assert again.q_end.data_ptr() == run.q_end.data_ptr()
     assert np.array_equal(run.q[:, 0].numpy(), expected.q_end)
-    with pytest.raises(TypeError, match=r"out\.q_end is a numpy.ndarray .*expected a tensor of torch on the CPU"):
+    with raises(TypeError, "out.q_end", "numpy.ndarray", "torch", "CPU"):
         lw.rollout(PLANAR, run.q_end, **START, every=1, out=expected)
     loaded, masses = PLANAR.with_payload(lw.symbols("load")), torch.tensor([1.0, -1.0, 1.0, 1.0])
     with pytest.raises(ValueError, match=r"mass of link 'payload' is -1\.0 for trajectory \[1\]"):
@@ -260,20 +255,20 @@ def test_gradients_are_where_they_are(place: str) -> None:
     with pytest.raises(TypeError, match=r"x\.detach\(\).*lw\.inverse_dynamics.* gradients"):
         lw.compile(lw.gravity_torque, PLANAR)(q)
     q0 = DeviceArray(device(0), (3,), "float64").copy_from(np.zeros(3))
-    with pytest.raises(TypeError, match=r"torch.Tensor, is on the CPU .*; x\.cuda\(\), or x\.numpy\(\) where NumPy"):
+    with raises(TypeError, "torque", "torch.Tensor", "CPU", "GPU", "x.cuda()", "x.numpy()"):
         lw.rollout(PLANAR, q0, **START, torque=torch.zeros(3), target="cuda")
 
 
 def test_derivatives_of_rollouts_and_simulations_are_refused() -> None:
     for function in (lw.rollout, lw.simulate):
-        with pytest.raises(TypeError, match=rf"^lw\.{function.__name__} has no form here"):
+        with raises(TypeError, f"lw.{function.__name__}", "lw.compile"):
             lw.derivative(function, PLANAR, "q")
 
 
 def test_arrays_that_jax_traces(place: str) -> None:
     jax = pytest.importorskip("jax")
     run = lw.compile(lw.rollout, PLANAR, **START, target="cuda")
-    with pytest.raises(TypeError, match=r"q0, .* is being traced \(expected a call outside of jit"):
+    with raises(TypeError, "q0", "jit", "traced"):
         jax.jit(lambda q: run(q).q_end)(np.zeros((4, 3)))
 
 
@@ -283,7 +278,7 @@ def test_symbols_are_not_bound_to_parameters() -> None:
     def law(arm: Any, t: Any, q: Any, qd: Any, guess: Any) -> Any:
         return lw.gravity_torque(lw.bind(arm, m=guess), q)
 
-    with pytest.raises(TypeError, match=r"'m' of robot .* is given what is being traced \(expected a number"):
+    with raises(TypeError, "'m'", "robot 'p'", "traced", "number"):
         lw.compile(lw.rollout, arm, **START, torque=law, parameters={"guess": lw.Input()})
 
 

@@ -7,6 +7,7 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
+from facts import raises
 from integrators import FIXED, INTEGRATORS, steps_of
 from linkwise.spatial import sign
 
@@ -76,7 +77,7 @@ def test_a_run_that_needs_all_its_steps_is_done():
     tried = whole.steps + whole.rejected
     same = lw.simulate(PLANAR, [0] * 3, [0] * 3, 1.0, max_steps=tried)
     assert np.array_equal(same.q, whole.q)
-    with pytest.raises(lw.errors.SimulationError, match="as many as max_steps allows"):
+    with raises(lw.errors.SimulationError, "robot 'planar3'", "max_steps", "steps"):
         lw.simulate(PLANAR, [0] * 3, [0] * 3, 1.0, max_steps=tried - 1)
 
 
@@ -131,7 +132,7 @@ def test_sticking_over_a_million_seconds():
     def shaken(arm, t, q, qd):
         return np.array([0.8 * np.sin(20.0 * t)])
 
-    with pytest.raises(lw.errors.SimulationError, match="as many as max_steps allows") as caught:
+    with raises(lw.errors.SimulationError, "max_steps", "steps") as caught:
         lw.simulate(CART, [0.0], [0.0], 1e6, torque=shaken, friction=DRY, max_steps=20_000)
     assert caught.value.recording.reached > 20.0  # two hundred changes of modes and more within 1e-4 of the duration
 
@@ -146,6 +147,6 @@ def test_a_gain_table_with_steps_that_holds_a_joint_at_a_step_is_given_up() -> N
     with (
         lw.use_kernels("auto"),
         pytest.warns(RuntimeWarning, match="runs in Python"),
-        pytest.raises(lw.errors.SimulationError, match=r"the end is out of reach.*lw\.control\.sampled\(law"),
+        raises(lw.errors.SimulationError, "lw.control.sampled(law"),
     ):
         lw.simulate(lw.load("planar3"), [0.6, 0.5, -1], duration=0.5, torque=scheduled)

@@ -6,6 +6,7 @@ from scipy.integrate import solve_ivp
 
 import linkwise as lw
 from effort import rest_slow
+from facts import raises
 from integrators import fixed_steps
 from linkwise.ode.methods import entries, method
 from linkwise.simulation import integration
@@ -182,7 +183,7 @@ def test_a_joint_that_nothing_resists_is_named():
     rows = PLANAR.rows
     rows[-1] |= {"mass": 0.0, "inertia": np.zeros((3, 3))}
     arm = lw.Robot.from_dh(rows, convention="standard", gravity=PLANAR.gravity)
-    with pytest.raises(lw.errors.SingularError, match=r"joint of link 'link3': nothing resists its motion"):
+    with raises(lw.errors.SingularError, "robot 'robot'", "link 'link3'", "articulated inertia 0"):
         lw.simulate(arm, [0] * 3, [0] * 3, 1.0)
 
 

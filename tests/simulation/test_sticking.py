@@ -8,6 +8,7 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
+from facts import raises
 from integrators import FIXED, INTEGRATORS, fixed_steps
 from linkwise.spatial import sign
 from robots import CHAINS, TREES, states
@@ -331,7 +332,7 @@ def test_a_relay_that_chatters_ever_faster_is_given_up_where_it_gathers():
     def relay(arm, t, q, qd):
         return -np.array([sign(q[0])])
 
-    with pytest.raises(lw.errors.SimulationError, match="has stuck and come loose") as caught:
+    with raises(lw.errors.SimulationError, "robot 'cart'", "link 'link1'", "200 times") as caught:
         lw.simulate(CART, [1.0], [0.0], 20.0, torque=relay, friction=DRY)
     inward, outward, swing, end = (1.0 - LEVEL) / MASS, (1.0 + LEVEL) / MASS, 1.0, 0.0
     for _ in range(60):
@@ -409,22 +410,6 @@ def test_a_load_of_just_the_level_is_held():
         assert (run.q == 0.0).all()
     over = lw.simulate(CART, [0.0], [0.0], 5.0, torque=[LEVEL * (1 + 1e-9)], friction=DRY, samples=3, atol=1e-17)
     assert over.q[-1, 0] > 0.0
-
-
-@pytest.mark.parametrize("ratios", [(-2.0, 0.5), (3.0, -1.0)])
-def test_joints_that_follow_hold_with_their_levels_times_the_size_of_their_ratios(ratios):
-    """Whatever way they turn: Σ |ratio| level, of the leader and all that follow it."""
-    followers = [
-        {**ROW, "name": f"b{k}", "parent": "a", "coupled_to": "a", "ratio": ratio, "coulomb_friction": LEVEL}
-        for k, ratio in enumerate(ratios)
-    ]
-    rows = [{**ROW, "name": "a", "coulomb_friction": 2.0 * LEVEL}, *followers]
-    robot = lw.Robot.from_dh(rows, convention="standard", gravity=(0, 0, 0), name="coupled")
-    level = LEVEL * (2.0 + sum(map(abs, ratios)))
-    for load, moves in ((1.1 * level, True), (-1.1 * level, True), (0.99 * level, False), (-0.99 * level, False)):
-        friction = lw.Friction(viscous=0.0, smooth=0.0)
-        run = lw.simulate(robot, [0.0], [0.0], 0.5, torque=[load], friction=friction, samples=2)
-        assert np.sign(run.q[-1, 0]) == (np.sign(load) if moves else 0.0)
 
 
 def test_an_empty_batch_is_an_empty_recording():

@@ -96,6 +96,11 @@ def test_stops_and_exact_friction_go_with_histories() -> None:
 T = np.linspace(0.0, 1.0, 5)
 
 
+def test_modules_refuse_histories() -> None:
+    with raises(ValueError, "torque", "history"):
+        lw.wasm(lw.simulate, PLANAR, torque=(T, np.zeros((5, 3))), integrator="rk4", dt=0.01)
+
+
 @pytest.mark.parametrize(
     ("torque", "facts"),
     [

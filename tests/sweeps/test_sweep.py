@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from facts import raises
 from linkwise.cli import main
 from short_sweeps import KINDS, PLANAR, STARTS, every_kind, files_of, quick, same, short
 
@@ -124,7 +125,7 @@ def test_bounds_of_parameters_may_have_any_shape(name):
 
 @pytest.mark.parametrize("name", ["link1.mass", "q0", "q0.link1", "gravity", "duration", "link1.com", "wrench"])
 def test_bounds_of_known_samples_have_their_shape(name):
-    with pytest.raises(ValueError, match=re.escape(f"{name} has bounds of shape (2, 2, 2)")):
+    with raises(ValueError, name, "(2, 2, 2)"):
         lw.sweeps.monte_carlo(3, 1, **{name: (np.zeros((2, 2, 2)), 1.0)})
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
-from facts import raises
+from facts import raises, warns
 from linkwise.sweeps.plan import values_text
 from short_sweeps import PLANAR, REST, SEVEN, every_kind, heavier, low, same, short
 
@@ -57,7 +57,7 @@ def test_other_numbers_without_effect_are_named_in_a_warning(tmp_path):
     inertia = np.zeros((4, 3, 3)) + np.diag([0.0, 0.01, 0.01])
     inertia[:, 0, 0] = [0.001, 0.002, 0.003, 0.004]  # along the link: it never turns about that
     samples = {"q0": np.full((4, 3), 0.1), "link1.inertia": inertia}
-    with pytest.warns(lw.errors.SweepWarning, match=r"'planar3' does not depend on 'link1\.inertia'"):
+    with warns(lw.errors.SweepWarning, "'planar3'", "'link1.inertia'"):
         found = short(samples, tmp_path).read()
     assert np.ptp(found["q_end"], axis=0).max() < 1e-12
 
@@ -303,9 +303,8 @@ def test_odd_names_go_to_a_cluster(tmp_path):
 
 @pytest.mark.parametrize("name", ["", " ", "a\0", "\ud800", "two\nlines", 3, None])
 def test_an_event_has_a_name_that_files_can_hold(name):
-    with pytest.raises(ValueError, match="one line of text") as caught:
+    with raises(ValueError, repr(name), "event"):
         lw.Event(low, name)
-    assert repr(name) in str(caught.value)
 
 
 def test_a_sample_in_other_letters_is_named_beside_the_parameter(tmp_path):

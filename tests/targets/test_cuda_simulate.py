@@ -9,6 +9,7 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
+from facts import raises
 from integrators import FIXED, INTEGRATORS, fixed_steps
 from joint_kinds import ARM as FLYING
 from robots import TEXTBOOK
@@ -101,9 +102,9 @@ def test_sweeps_have_the_same_columns(place: str, tmp_path: Path) -> None:
 
 def test_what_has_no_form_for_gpus_is_refused(place: str) -> None:
     q = np.zeros(3)
-    with pytest.raises(ValueError, match="integrator 'radau' has no form for target 'cuda'"):
+    with raises(ValueError, "'radau'", "'cuda'", "'cpu'"):
         lw.simulate(PLANAR, q, duration=0.1, integrator="radau", target="cuda")
-    with pytest.raises(ValueError, match="compiled is False, and target is 'cuda'"):
+    with raises(ValueError, "compiled", "'cuda'", "'cpu'"):
         lw.simulate(PLANAR, q, duration=0.1, compiled=False, target="cuda")
     with pytest.raises(TypeError, match="cannot be traced"):
         lw.simulate(PLANAR, q, duration=0.1, torque=lambda arm, t, q, qd: [float(q[0])] * 3, target="cuda")

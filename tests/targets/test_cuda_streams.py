@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from facts import raises
 from fake_arrays import Stream, fake_arrays
 from fake_cuda import FakeLibrary, Foreign, fake_driver
 from linkwise.errors import CudaError
@@ -200,13 +201,13 @@ def test_what_cannot_be_captured_is_refused_before_it_begins(library: FakeLibrar
     there = [DeviceArray(device(0), (3,), "float64", OURS) for _ in range(3)]
     for form, options in (("loops", {}), ("rounds", {"method": "parallel"})):
         run = lw.compile(lw.forward_dynamics, chain, target="cuda", form=form, **options)
-        with pytest.raises(CudaError, match=f"{form}.* cannot be captured in a CUDA graph"):
+        with raises(CudaError, form, "captured", "CUDA graph"):
             run(*there)
-    with pytest.raises(CudaError, match="a call that waits cannot be captured"):
+    with raises(CudaError, "captured"):
         run(*arrays)
-    with pytest.raises(CudaError, match="a call that waits cannot be captured"):
+    with raises(CudaError, "captured"):
         run(*there, check=True)
-    with pytest.raises(CudaError, match="numbers that are not on the GPU cannot be captured"):
+    with raises(CudaError, "GPU", "captured"):
         lw.rollout(chain, there[0], np.ones(3), steps=1, dt=0.1, target="cuda")
     assert library.launches == []
     assert library.waits == []

@@ -15,6 +15,7 @@ import pytest
 
 import linkwise as lw
 from effort import THOROUGH, in_turn, rest_slow
+from facts import raises
 from joint_kinds import TREE
 from linkwise.kernels import llvm
 from linkwise.kernels.compiler import Compiled
@@ -362,5 +363,5 @@ def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
         check_imports(b"\1\3env\6memcpy\0\1")
     monkeypatch.setitem(sys.modules, "wasmtime", None)
     runtime.cache_clear()
-    with pytest.raises(ImportError, match=r"wasmtime is not installed: pip install 'linkwise\[wasm\]'"):
+    with raises(ImportError, "wasmtime", "pip install 'linkwise[wasm]'"):
         lw.compile(ID, arm, target="wasm")

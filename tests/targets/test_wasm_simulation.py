@@ -8,6 +8,7 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
+from facts import raises
 from linkwise.ode.interface import Task
 from linkwise.ode.methods import method
 from linkwise.ode.trajectories import DONE, RUNNING, TOO_MANY_STEPS, Trajectories
@@ -215,7 +216,7 @@ def test_times_that_are_reached_already_change_nothing(name: str, step: float | 
 def test_numbers_have_names_of_their_own() -> None:
     for name in ("h", "rtol", "atol", "work", "heat", "t", "q", "qd", "steps"):
         law = eval(f"lambda a, b, c, d, {name}: -{name} * d")
-        with pytest.raises(ValueError, match=f"parameter '{name}', which is the name of another number"):
+        with raises(ValueError, f"parameter '{name}'"):
             lw.wasm(lw.simulate, TEXTBOOK[1], torque=law, parameters={name: 1.0})
 
 

@@ -191,7 +191,7 @@ class PublicFunction:
         options = {name: values[name] for name in self.options}
         base = options.pop("base") if self.takes_base_motion else None
         if "method" in options:
-            values["algorithm"] = algorithm(function, options["method"], robot, moves=base is not None)
+            values["algorithm"] = algorithm(function, options["method"], robot)
         if "friction" in options:
             values["law"] = options["friction"] = Friction.of(options["friction"])
         if self.normalize_options is not None:
@@ -221,10 +221,12 @@ STILL = (0.0, 0.0, 0.0)
 class BaseMotion(ComparesArrays):
     """Prescribed motion of the base: of its frame and its frame's origin, in its own axes.
 
+    Gravity stays `robot.gravity` along these axes; where they tilt by R, add g - Rᵀ g to the acceleration.
+
     Parameters
     ----------
     angular_velocity, velocity : array_like, (..., 3)
-        rad/s and m/s.
+        rad/s and m/s; no torque depends on the velocity.
     angular_acceleration, acceleration : array_like, (..., 3)
         rad/s² and m/s².
 
@@ -264,6 +266,12 @@ def base_motion(states: States, base: BaseMotion | None) -> LinkMotion | None:
 
     parts = (vector(name) for name in ("angular_velocity", "angular_acceleration", "acceleration"))
     return LinkMotion(Placement.identity(), *parts)
+
+
+def moving_base(states: States, base: BaseMotion | None) -> dict[str, LinkMotion]:
+    """The prescribed motion as the keyword of an algorithm; a base at rest takes none."""
+    motion = base_motion(states, base)
+    return {} if motion is None else {"base": motion}
 
 
 def base_velocity(states: States, base: BaseMotion | None) -> Vector:

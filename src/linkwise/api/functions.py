@@ -17,7 +17,7 @@ from ..errors import one_of
 from ..kernels.lock import LOCK
 from ..robot import Friction, Robot
 from ..spatial import Scalars, Vector, Wrench, add, sub
-from .call import BaseMotion, PublicFunction, base_motion
+from .call import BaseMotion, PublicFunction, base_motion, moving_base
 from .states import Array, States
 
 ComponentAxes = Literal["base", "frame"]  # components along the axes of the base, or of a frame itself
@@ -27,7 +27,7 @@ AXES = get_args(ComponentAxes)
 def inverse_dynamics_torques(
     states: States, algorithm: Any, law: Friction | None, base: BaseMotion | None
 ) -> list[Any]:
-    moving = {} if base is None else {"base": base_motion(states, base)}
+    moving = moving_base(states, base)
     tau = joint_torques(states, algorithm(states.links, *states.motion(), external_wrenches(states), **moving))
     return tau if law is None else sums(tau, law.torques(states.robot, states.scalars("qd")))
 
@@ -68,7 +68,7 @@ def inverse_dynamics(
     method : str, optional
         One of `lw.methods(lw.inverse_dynamics)`.
     base : BaseMotion, optional
-        Prescribed motion of the base; Newton-Euler only.
+        Prescribed motion of the base; gravity stays `robot.gravity` along the base's axes.
     friction : bool or Friction
         True adds joint friction with the robot's own coefficients.
     check : bool
@@ -88,19 +88,19 @@ def inverse_dynamics(
     """
 
 
-def accelerations(states: States, algorithm: Any, law: Friction | None) -> list[Any]:
+def accelerations(states: States, algorithm: Any, law: Friction | None, base: BaseMotion | None) -> list[Any]:
     torques = states.scalars("tau")
     if law is not None:
         torques = differences(torques, law.torques(states.robot, states.scalars("qd")))
     if algorithm not in CONTRACTIONS:
-        return joint_accelerations(states, algorithm, torques, external_wrenches(states))
+        return joint_accelerations(states, algorithm, torques, external_wrenches(states), base)
     with LOCK:  # imported late: other methods do not need it
         from .vectorized_links import vectorize_links
     external = external_wrenches(states, vectorize_links(states, CONTRACTIONS[algorithm]))
-    return joint_accelerations(states, vectorize_links(states, algorithm), torques, external)
+    return joint_accelerations(states, vectorize_links(states, algorithm), torques, external, base)
 
 
-@PublicFunction(("n",), accelerations, divides=True, fast=True, result_names=("qdd",))
+@PublicFunction(("n",), accelerations, divides=True, takes_base_motion=True, fast=True, result_names=("qdd",))
 def forward_dynamics(
     robot: Robot,
     q: Array,
@@ -110,6 +110,7 @@ def forward_dynamics(
     *,
     point: Array | None = None,
     method: str | None = None,
+    base: BaseMotion | None = None,
     friction: bool | Friction = False,
     check: bool = False,
 ) -> Array:
@@ -123,7 +124,7 @@ def forward_dynamics(
     q : array_like, (..., nq)
     qd, tau : array_like, (..., n)
         Joint rates; torques in N·m, forces in N.
-    wrench, point, friction, check
+    wrench, point, base, friction, check
         As for `lw.inverse_dynamics`.
     method : str, optional
         One of `lw.methods(lw.forward_dynamics)`. "fewest" is the one with the fewest operations on this robot;
@@ -215,13 +216,15 @@ def udu(robot: Robot, q: Array, *, method: str | None = None, check: bool = Fals
     """
 
 
-def bias_torques(states: States, algorithm: Any) -> Any:
+def bias_torques(states: States, algorithm: Any, base: BaseMotion | None) -> Any:
     still = states.coordinates.accelerations(states.scalars("qd"), [0.0] * states.robot.n)
     motion = states.positions(), states.rates(), still
-    return joint_torques(states, algorithm(states.links, *motion, external_wrenches(states)))
+    return joint_torques(
+        states, algorithm(states.links, *motion, external_wrenches(states), **moving_base(states, base))
+    )
 
 
-@PublicFunction(("n",), bias_torques, fast=True, result_names=("tau",))
+@PublicFunction(("n",), bias_torques, takes_base_motion=True, fast=True, result_names=("tau",))
 def bias_torque(
     robot: Robot,
     q: Array,
@@ -230,6 +233,7 @@ def bias_torque(
     *,
     point: Array | None = None,
     method: str | None = None,
+    base: BaseMotion | None = None,
     check: bool = False,
 ) -> Array:
     """The torques at zero acceleration, C(q, qd) qd + g(q), less those of the external wrench.
@@ -239,7 +243,7 @@ def bias_torque(
     robot : Robot
     q : array_like, (..., nq)
     qd : array_like, (..., n)
-    wrench, point, method, check
+    wrench, point, method, base, check
         As for `lw.inverse_dynamics`.
 
     Returns
@@ -389,22 +393,26 @@ def joint_torques(states: States, tau: Scalars) -> list[Any]:
     return states.coordinates.torques(tau)
 
 
-def joint_accelerations(states: States, plain: Any, tau: Scalars, external: list[Wrench]) -> list[Any]:
+def joint_accelerations(
+    states: States, plain: Any, tau: Scalars, external: list[Wrench], base: BaseMotion | None = None
+) -> list[Any]:
     """The accelerations of the coordinates, by an algorithm for uncoupled links."""
-    robot, rates = states.robot, states.rates()
+    robot, rates, moving = states.robot, states.rates(), moving_base(states, base)
     if robot.couplings:
-        return coupled_accelerations(states, tau, external)
+        return coupled_accelerations(states, tau, external, **moving)
     if robot.rotors_in_balls:
         tau = differences(tau, states.coordinates.rotor_torques(rates))
-    accelerations = plain(robot, states.positions(), rates, tau, external)
+    accelerations = plain(robot, states.positions(), rates, tau, external, **moving)
     return states.coordinates.joint_accelerations(rates, accelerations)
 
 
-def coupled_accelerations(states: States, tau: Scalars, external: list[Wrench]) -> list[Any]:
+def coupled_accelerations(
+    states: States, tau: Scalars, external: list[Wrench], base: newton_euler.LinkMotion | None = None
+) -> list[Any]:
     """With coupled joints: solves Gᵀ I G q̈ = τ - Gᵀ bias."""
     links, q, rates = states.links, states.positions(), states.rates()
     still = states.coordinates.accelerations(states.scalars("qd"), [0.0] * states.robot.n)
-    bias = joint_torques(states, fewest.inverse_dynamics(links, q, rates, still, external))
+    bias = joint_torques(states, fewest.inverse_dynamics(links, q, rates, still, external, base))
     matrix = states.coordinates.matrix(fewest.composite_matrix(links, q))
     return fewest.udu_solve(matrix, differences(tau, bias))
 

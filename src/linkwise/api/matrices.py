@@ -11,7 +11,7 @@ from ..dynamics import operator_rates as table
 from ..errors import one_of
 from ..robot import Robot
 from ..spatial import Placement, Wrench, cross, dot
-from .call import PublicFunction
+from .call import BaseMotion, PublicFunction, base_motion
 from .functions import external_wrenches, refuse_coupled
 from .recentring import recentred_coriolis, recentred_factor_rate, recentred_gradient
 from .states import Array, States
@@ -129,12 +129,13 @@ def complement_matrices(robot: Robot, q: Array, *, check: bool = False) -> tuple
     """
 
 
-def constraint_wrench_rows(states: States) -> list[list[Any]]:
-    wrenches = constraints.constraint_wrenches(states.links, *states.motion(), external_wrenches(states))
+def constraint_wrench_rows(states: States, base: BaseMotion | None) -> list[list[Any]]:
+    external, moving = external_wrenches(states), base_motion(states, base)
+    wrenches = constraints.constraint_wrenches(states.links, *states.motion(), external, moving)
     return [list(load) for load in remove_drive_components(states, wrenches)]
 
 
-@PublicFunction(("links", 6), constraint_wrench_rows, published="constraints")
+@PublicFunction(("links", 6), constraint_wrench_rows, takes_base_motion=True, published="constraints")
 def constraint_wrenches(
     robot: Robot,
     q: Array,
@@ -143,6 +144,7 @@ def constraint_wrenches(
     wrench: Array | None = None,
     *,
     point: Array | None = None,
+    base: BaseMotion | None = None,
     check: bool = False,
 ) -> Array:
     """The constraint wrench of each joint, from the multipliers of Angeles' constraints.
@@ -156,7 +158,7 @@ def constraint_wrenches(
     robot : Robot
     q : array_like, (..., nq)
     qd, qdd : array_like, (..., n)
-    wrench, point, check
+    wrench, point, base, check
         As for `lw.inverse_dynamics`.
 
     Returns

@@ -122,17 +122,9 @@ def methods_of(function: Function) -> Methods:
     return METHODS[function.__qualname__]
 
 
-def algorithm(function: Function, method: str | None, robot: Robot | None = None, moves: bool = False) -> Any:
-    """The plain function of a method on this robot; `moves`: on a moving base."""
-    offered = methods_of(function)
-    if moves:
-        supported = offered.listed_in(dynamics.ANY_BASE)
-        if method not in (None, *supported):
-            raise ValueError(
-                f"method {method!r} does not support a moving base (expected method={supported[0]!r} with base=...)"
-            )
-        return offered.algorithms[method or supported[0]]
-    return offered.algorithms[method_name(function, method, robot)]
+def algorithm(function: Function, method: str | None, robot: Robot | None = None) -> Any:
+    """The plain function of a method on this robot."""
+    return methods_of(function).algorithms[method_name(function, method, robot)]
 
 
 def method_name(function: Function, method: str | None, robot: Robot | None = None) -> str:
@@ -176,8 +168,6 @@ def for_generated_code(function: Function, keywords: dict[str, Any]) -> tuple[di
     if not has_methods(function):
         return keywords, None
     offered, method = methods_of(function), keywords.get("method")
-    if method is None and keywords.get("base") is not None:
-        method = offered.listed_in(dynamics.ANY_BASE)[0]
-    elif method is None:
+    if method is None:
         method = "fewest" if "fewest" in offered.algorithms else next(iter(offered.algorithms))
     return {**keywords, "method": method}, LOOP_METHODS.get(function.__qualname__, {}).get(method)

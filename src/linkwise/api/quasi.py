@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..dynamics import quasi
 from ..robot import Robot
-from .call import PublicFunction
+from .call import BaseMotion, PublicFunction, base_motion
 from .functions import differences, external_wrenches, refuse_coupled, sums
-from .recentring import quasi_rates
+from .recentring import quasi_rates, recentred_velocity_rate
 from .states import Array, States
 
 if TYPE_CHECKING:
@@ -33,10 +33,11 @@ def quasi_coriolis(self: QuasiCoordinates, states: States, gravity: bool, method
     return differences(forces, quasi_rates(self._kind, robot, angles, velocity)[1]) if robot.balls else forces
 
 
-def quasi_acceleration(self: QuasiCoordinates, states: States) -> list[Any]:
+def quasi_acceleration(self: QuasiCoordinates, states: States, base: BaseMotion | None) -> list[Any]:
     robot, angles = states.robot, states.positions()
     velocity, torques = states.scalars("velocity"), states.scalars("tau")
-    rates = self._kind.acceleration(robot, angles, velocity, torques, external_wrenches(states))
+    external, moving = external_wrenches(states), base_motion(states, base)
+    rates = self._kind.acceleration(robot, angles, velocity, torques, external, moving)
     return sums(rates, quasi_rates(self._kind, robot, angles, velocity)[0]) if robot.balls else rates
 
 
@@ -71,6 +72,18 @@ class QuasiCoordinates:
     @JointQuasiFunction(lambda self, states: self._kind.velocity(states.links, states.positions(), states.rates()))
     def velocity(self, robot: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
         """The quasi-velocities of the joint rates qd: (..., n)."""
+
+    @JointQuasiFunction(
+        lambda self, states: recentred_velocity_rate(
+            self._kind, states.robot, states.positions(), states.rates(), states.scalars("w")
+        )
+    )
+    def velocity_rate(self, robot: Robot, q: Array, qd: Array, w: Array, *, check: bool = False) -> Array:
+        """The rate of the quasi-velocities of joint rates w that stay the same while the robot moves by qd: (..., n).
+
+        L̇ᵀ w for ν, U̇ᵀ w for ξ. The quasi-velocities of a motion have the rate of qd itself, and the
+        quasi-velocities of its accelerations: `velocity_rate(robot, q, qd, qd) + velocity(robot, q, qdd)`.
+        """
 
     @JointQuasiFunction(
         lambda self, states: self._kind.joint_rates(states.links, states.positions(), states.scalars("velocity"))
@@ -121,7 +134,7 @@ class QuasiCoordinates:
         Array, (..., n)
         """
 
-    @JointQuasiFunction(quasi_acceleration)
+    @JointQuasiFunction(quasi_acceleration, takes_base_motion=True)
     def acceleration(
         self,
         robot: Robot,
@@ -131,9 +144,10 @@ class QuasiCoordinates:
         wrench: Array | None = None,
         *,
         point: Array | None = None,
+        base: BaseMotion | None = None,
         check: bool = False,
     ) -> Array:
-        """The rates of the quasi-velocities under the torques tau: (..., n). `wrench` and `point` as for `coriolis`."""
+        """The rates of the quasi-velocities under the torques tau: (..., n); others as for `lw.forward_dynamics`."""
 
     def budget(
         self,

@@ -20,6 +20,7 @@ from collections.abc import Sequence
 
 from ..dynamics import composite
 from ..dynamics.quasi import Normalized, Unnormalized
+from ..dynamics.quasi_velocity_rate import velocity_rate
 from ..dynamics.udu import articulated_bodies
 from ..robot import Robot
 from ..spatial import Scalar, Scalars, add, dot_product, mul, power, sqrt, sub
@@ -40,12 +41,17 @@ def recentred_coriolis(robot: Robot, q: Scalars, rates: Scalars, C: Sequence[Sca
     return matrix
 
 
-def quasi_rates(kind: Unnormalized, robot: Robot, q: Scalars, velocity: Scalars) -> tuple[list[Scalar], list[Scalar]]:
-    """The terms that recentring adds to ν̇ or ξ̇, and those that it subtracts from C(q, ν) or C(q, ξ) (there times D)."""
+def quasi_rates(
+    kind: Unnormalized, robot: Robot, q: Scalars, velocity: Scalars, joint_rates: Scalars | None = None
+) -> tuple[list[Scalar], list[Scalar]]:
+    """The terms that recentring adds to ν̇ or ξ̇, and those that it subtracts from C(q, ν) or C(q, ξ) (there times D).
+
+    `joint_rates` are those of the robot's motion, by default those of `velocity`.
+    """
     rates: list[Scalar] = [0.0] * robot.n
     forces: list[Scalar] = [0.0] * robot.n
     bodies = articulated_bodies(robot, q)
-    joint_rates = kind.joint_rates(robot, q, velocity)
+    joint_rates = kind.joint_rates(robot, q, velocity) if joint_rates is None else joint_rates
     for x in robot.balls:
         y, spin = x + 1, joint_rates[x + 2]
         D_x, D_y = bodies[x].pivot, bodies[y].pivot
@@ -59,6 +65,22 @@ def quasi_rates(kind: Unnormalized, robot: Robot, q: Scalars, velocity: Scalars)
             rates[y] = mul(spin, sub(mul(U_xy, velocity[y]), mul(D_x / D_y, velocity[x])))
             forces[x], forces[y] = mul(D_x, rates[x]), mul(D_y, rates[y])
     return rates, forces
+
+
+def recentred_velocity_rate(
+    kind: Unnormalized, robot: Robot, q: Scalars, joint_rates: Scalars, w: Scalars
+) -> list[Scalar]:
+    """The rate of the quasi-velocities of w: L̇_θᵀ w - Lᵀ Ḃ w, and what `quasi_rates` adds."""
+    rates = velocity_rate(kind, robot, q, joint_rates, w)
+    if not robot.balls:
+        return rates
+    turned: list[Scalar] = [0.0] * robot.n  # -Ḃ w
+    for x in robot.balls:
+        y, z = x + 1, x + 2
+        turned[x], turned[y] = -mul(joint_rates[z], w[y]), mul(joint_rates[z], w[x])
+        turned[z] = -mul(joint_rates[y], w[x])
+    more, _ = quasi_rates(kind, robot, q, kind.velocity(robot, q, w), joint_rates)
+    return [add(add(a, b), c) for a, b, c in zip(rates, kind.velocity(robot, q, turned), more, strict=True)]
 
 
 def recentred_factor_rate(robot: Robot, rates: Scalars, m: Sequence[Scalars], m_dot: Sequence[Scalars]) -> Dense:

@@ -16,12 +16,19 @@ from .quasi import QuasiCoordinates
 
 SOURCES: dict[str, list[tuple[str, str]]] = {
     "newton-euler": [("angeles", "algorithms 7.4.1 and 7.4.2, eqs. (7.25)-(7.40), (7.44)")],
+    "newton-euler-centres": [
+        (
+            "angeles",
+            "algorithms 7.4.1 and 7.4.2 as printed, eqs. (7.23), (7.24), (7.26), (7.32)-(7.44), Tables 7.1, 7.2",
+        )
+    ],
     "denoc": [
         (
             "saha1999jam",
             "section 5.1 (RIDIM), eqs. (12)-(17), (24), (28)-(32); section 5.2 (RFDSIM), eqs. (33)-(37), (46)-(55)",
         )
     ],
+    "denoc-centres": [("saha1999jam", "section 5.1 (RIDIM) as printed, eqs. (4), (8), (13), (15), (30), (32)")],
     "complement": [("angeles", "section 7.5, eqs. (7.47)-(7.58)"), ("angeles1988", "forward dynamics with Cholesky")],
     "operators": [("kozlowski1995", "eqs. (12), (22)-(25), (38), Table 1"), ("rodriguez1987", "the operators")],
     "composite": [("saha1999jam", "eqs. (23b), (24)"), ("walker1982", "method 3")],
@@ -45,6 +52,7 @@ SOURCES: dict[str, list[tuple[str, str]]] = {
     "budget": [("kozlowski1995", "sections 3 and 5, eqs. (38), (39), (48), (49)")],
     "coriolis": [("saha1999jam", "eqs. (25)-(29)")],
     "constraints": [("angeles", "eqs. (7.50)-(7.55)")],
+    "curvature": [("kozlowski1995", "section 1: the condition"), ("spong1992", "quasi-velocities that are integrable")],
     "mass-factor": [("kozlowski1995", "eqs. (26)-(32)")],
     "centroidal-momentum": [("orin2013", "the centroidal momentum matrix")],
     "derivatives": [

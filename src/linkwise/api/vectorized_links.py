@@ -29,9 +29,9 @@ def vectorize_links(states: States, function: Callable[..., list[Any]]) -> Calla
         return function
     kind = states.xp, first.dtype, getattr(first, "device", None), len(states.batch)
 
-    def run(robot: Robot, *per_link: Sequence[Any]) -> list[Any]:
+    def run(robot: Robot, *per_link: Sequence[Any], **others: Any) -> list[Any]:
         links = vectorized_links(robot, *kind)
-        return links.split_links(function(links.robot, *map(links.stack_by_kind, per_link)))
+        return links.split_links(function(links.robot, *map(links.stack_by_kind, per_link), **others))
 
     return run
 
@@ -101,7 +101,7 @@ class VectorizedLinks:
                 undo.append((seam, series, np.argsort(np.concatenate([rest, first, second])), len(rest)))
                 live = self._concatenate([take_rows(live, rest), both], [len(rest), len(pairs)])
                 ids = np.concatenate([ids[rest], ids[first]])
-        ends = base, how.nothing
+        ends = map_leaves(partial(self._on_each, len(ids)), (base, how.nothing))
         for seam, series, order, count in reversed(undo):
             pairs = (len(order) - count) // 2
             x, z = take_rows(ends, slice(count, None))
@@ -110,6 +110,14 @@ class VectorizedLinks:
             ends = take_rows(self._concatenate(opened, [count, pairs, pairs]), order)
         starts = np.cumsum([0, *sizes])
         return [take_rows(ends, slice(*bounds)) for bounds in pairwise(starts)]
+
+    def _on_each(self, count: int, leaf: Any) -> Any:
+        """A value of the base for each of the links on it."""
+        if type(leaf) is float:
+            return leaf
+        axes = len(self.column([0.0]).shape) - 1
+        batch = (1,) * (axes - len(leaf.shape)) + tuple(leaf.shape)
+        return self.xp.broadcast_to(self.xp.asarray(leaf).reshape(batch), (count, *batch))
 
     def _concatenate(self, values: Sequence[Any], counts: Sequence[int]) -> Any:
         """Values for `counts` links each, concatenated."""

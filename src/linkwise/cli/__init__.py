@@ -22,6 +22,8 @@ SECTIONS = {  # of the help: commands, each a function of its name
         "budget": "where the torques come from, term by term",
         "loads": "what the bearings of each joint carry along a trajectory",
         "simulate": "the motion in time: falls, controllers, friction",
+        "ridim": "Saha's recursive inverse dynamics: torque by the DeNOC matrices",
+        "rfdsim": "Saha's recursive forward dynamics: simulate by the DeNOC matrices",
         "excite": "a motion to identify the parameters by, within limits",
         "identify": "parameters from measured motions and torques",
         "sweep": "how far a sweep is; resume it",
@@ -42,9 +44,9 @@ SECTIONS = {  # of the help: commands, each a function of its name
 COMMANDS = {name: about for section in SECTIONS.values() for name, about in section.items()}
 MODULES = {  # in `commands/`
     "robots": ("robots", "describe", "draw", "compare", "convert"),
-    "loads": ("torque", "loads"),
+    "loads": ("torque", "ridim", "loads"),
     "budget": ("budget",),
-    "simulate": ("simulate", "sweep"),
+    "simulate": ("simulate", "rfdsim", "sweep"),
     "identify": ("excite", "identify"),
     "equations": ("equations", "explain"),
     "export": ("count", "export"),

@@ -72,6 +72,17 @@ def command(*examples: tuple[str, str]) -> Callable[[Function], Function]:
     return attach_examples
 
 
+def command_with(function: Function, about: str, adapt: Callable[[dict[str, Any]], dict[str, Any]]) -> Function:
+    """A command with the options of another, which it calls with values that `adapt` makes of those given."""
+
+    def run(**given: Any) -> int:
+        return function(**adapt(given))
+
+    run.__signature__ = signature(function, eval_str=True)  # type: ignore[attr-defined]
+    run.__doc__, run.__name__, run.__module__ = about, function.__name__, function.__module__
+    return run  # type: ignore[return-value]
+
+
 def build_command(function: Callable[..., int], name: str, about: str) -> Any:
     """The command for typer."""
     app = typer.Typer(add_completion=False, rich_markup_mode=None)

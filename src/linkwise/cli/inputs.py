@@ -25,6 +25,7 @@ PI = re.compile(rf"([+-]?)(?:({NUMBER})\s*\*?\s*)?pi(?:\s*/\s*({NUMBER}))?")
 EXPECTED = {"q": "metres", "qd": "metres per second", "qdd": "m/s²"}
 KINDS = {"position": "q", "velocity": "qd", "acceleration": "qdd", "effort": "tau"}  # of limits, with their units
 ANGLE, OTHER = "0.5, -1e-3, pi/2, 30deg or 0.5rad", "0.5 or -1e-3"  # numbers as they may be typed
+WRENCH = ("mx", "my", "mz", "fx", "fy", "fz")
 ENDLESS = {"inf": math.inf, "+inf": math.inf, "-inf": -math.inf}
 
 
@@ -260,6 +261,16 @@ def parse_noise(robot: lw.Robot, text: str | None) -> list[float] | None:
         raise ValueError(f"--noise has {len(values)} numbers (expected one, or {robot.n}: {', '.join(robot.v_names)})")
     torques = Quantity(robot, "tau", "--noise", False)
     return [torques.value(k, values[k % len(values)]) for k in range(robot.n)]
+
+
+def parse_wrench(text: str | None) -> list[float] | None:
+    """A wrench on the tip: moment, then force."""
+    if text is None:
+        return None
+    values = parse_numbers(text, "--wrench")
+    if len(values) != len(WRENCH):
+        raise ValueError(f"--wrench has {len(values)} numbers (expected 6: {', '.join(WRENCH)}, in N m and N)")
+    return values
 
 
 def parse_limits(robot: lw.Robot, typed: Mapping[str, str | None], degrees: bool) -> dict[str, Any]:

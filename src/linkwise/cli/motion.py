@@ -62,10 +62,10 @@ class MotionOptions:
         """The given options that belong to a state."""
         return [f"--{word}" for word in WORDS if getattr(self, word) is not None]
 
-    def is_state(self, method: str | None = None, plot: str | None = None) -> bool:
-        """Whether --q is given. `method` requires it and `plot` excludes it."""
+    def is_state(self, plot: str | None = None) -> bool:
+        """Whether --q is given. `plot` excludes it."""
         if self.q is None:
-            for name in [*self.state_options, *(["--method"] if method is not None else [])]:
+            for name in self.state_options:
                 raise ValueError(f"{name} belongs to a state (expected --q too)")
             return False
         for name in [*self.trajectory_options, *(["--plot"] if plot is not None else [])]:
@@ -171,12 +171,18 @@ class StateTorques:
     """States and their torques. Arrays of one state have no axis of states."""
 
     def __init__(
-        self, robot: lw.Robot, where: MotionOptions, friction: bool = False, method: str | None = None
+        self,
+        robot: lw.Robot,
+        where: MotionOptions,
+        friction: bool = False,
+        method: str | None = None,
+        wrench: list[float] | None = None,
     ) -> None:
         typed = parse_states(robot, {f"--{word}": (word, getattr(where, word)) for word in WORDS}, where.degrees)
         self.robot = robot
         self.motion = [np.zeros(robot.n) if part is None else part for part in typed]
-        self.tau = np.asarray(lw.inverse_dynamics(robot, *self.motion, method=method, friction=friction))
+        q, qd, qdd = self.motion
+        self.tau = np.asarray(lw.inverse_dynamics(robot, q, qd, qdd, wrench, method=method, friction=friction))
         self.one = self.tau.ndim == 1
         count = 1 if self.one else len(self.tau)
         self.count = f"{count} states" if count > 1 else "one state"

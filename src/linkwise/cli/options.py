@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import linkwise as lw
 
@@ -29,6 +29,10 @@ def complete_trajectories(incomplete: str) -> list[str]:
     return [name for name in (PAPER, *PROFILES) if name.startswith(incomplete)] + complete_files(incomplete, ".csv")
 
 
+def complete_tables(incomplete: str) -> list[str]:
+    return complete_files(incomplete, ".csv")
+
+
 LIBRARY_OR_FILE = f"A robot of the library by name (see: linkwise robots), or a file: {', '.join(READERS)}"
 ROTORS = "How to write rotor inertias to a .urdf: refuse (default), drop, or transmission (few programs read it)."
 BASE = "Whether the base is fixed or free; default: as in the file."
@@ -46,9 +50,30 @@ Degrees = Annotated[
 Q = Annotated[str | None, opt("STATE", f"{CONFIGURATION}; default: the zero position.", STATE)]
 Qd = Annotated[str | None, opt("STATE", "Rates, given as for --q; default: zero.", STATE)]
 Qdd = Annotated[str | None, opt("STATE", "Accelerations, given as for --q; default: zero.", STATE)]
+Wrench = Annotated[
+    str | None,
+    opt(
+        "MX,MY,MZ,FX,FY,FZ",
+        "Wrench on the tip: moment, force, in base axes, at its centre of mass; default: none.",
+    ),
+]
+Coordinates = Annotated[
+    Literal["joint", "normalized", "unnormalized"],
+    opt("NAME", "Velocities: joint (default), or Kozlowski's quasi-velocities: normalized, unnormalized."),
+]
+Method = Annotated[
+    str | None, opt("NAME", "Formulation: denoc, articulated, newton-euler, ...; default: that of the function.")
+]
+Tau = Annotated[str | None, opt("STATE", "Joint torques and forces, given as for --q; default: none.", STATE)]
 Friction = Annotated[bool, flag("--friction", "Include the friction of the joints.")]
 Json = Annotated[bool, flag("--json", "Print JSON with all digits, and nothing else, on stdout.", OUTPUT)]
 Plot = Annotated[str | None, opt("FILE", "Write a picture: .png, .svg or .pdf (needs matplotlib).", OUTPUT)]
+
+
+def of_paper(given: dict[str, Any]) -> dict[str, Any]:
+    """The options with the formulation of the paper, unless another one is given."""
+    joint = given["coordinates"] == "joint"
+    return given | {"method": "denoc" if given["method"] is None and joint else given["method"]}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,6 +21,7 @@ from typing import IO, Any
 import typer
 
 from ..errors import printable
+from ..printing import display_width
 
 DIGITS = 4
 NOTHING = 1e-12  # relative size below which a number is printed as 0
@@ -28,10 +29,9 @@ FOLDED = 30  # smallest width of a column that wraps
 Cell = str | float | int | None
 HANDLER = "linkwise.spell"
 SPELLED = {
-    "τ": "tau", "θ": "theta", "ν": "nu", "ξ": "xi", "ψ": "psi", "Ψ": "Psi", "λ": "lambda", "ω": "omega", "π": "pi",
-    "α": "alpha", "Δ": "d", "Σ": "sum", "·": "*", "×": "x", "–": "-", "—": "-", "−": "-", "…": "...", "≤": "<=",
-    "≥": ">=", "±": "+-", "→": "->", "µ": "u", "μ": "u", "°": " deg", "ł": "l", "Ł": "L", "✓": "ok", "✗": "no",
-    "⁻": "^-", "ᵀ": "'", "‘": "'", "’": "'", "“": '"', "”": '"', "─": "-", "━": "-", "│": "|", "½": "1/2",
+    "λ": "lambda", "Δ": "d", "Σ": "sum", "∂": "d", "·": "*", "×": "x", "–": "-", "—": "-", "−": "-", "…": "...",
+    "≤": "<=", "≥": ">=", "±": "+-", "→": "->", "µ": "u", "μ": "u", "°": " deg", "ł": "l", "Ł": "L", "✓": "ok",
+    "✗": "no", "⁻": "^-", "ᵀ": "'", "‘": "'", "’": "'", "“": '"', "”": '"', "─": "-", "━": "-", "│": "|", "½": "1/2",
     "\u0302": "^", "\u0303": "~", "\u0304": "-", "\u0307": "'", "\u0308": "''",
 }  # fmt: skip
 no_colours = False  # set by --no-color
@@ -133,11 +133,6 @@ def complain(text: str) -> None:
 def format_number(x: float, digits: int = DIGITS, size: float = 1.0) -> str:
     """Four digits; 0 for -0.0 and for rounding errors relative to `size`; - for NaN."""
     return "-" if math.isnan(x) else f"{0.0 if abs(x) < NOTHING * size else float(x) + 0.0:.{digits}g}"
-
-
-def display_width(text: str) -> int:
-    """Columns on the screen. Combining accents take none."""
-    return sum(not unicodedata.combining(character) for character in text)
 
 
 def cell_text(cell: Cell) -> str:
@@ -264,6 +259,9 @@ def ascii_spelling(character: str) -> str:
     """ASCII for a character; ? where there is none."""
     if character in SPELLED:
         return SPELLED[character]
+    greek = re.fullmatch(r"GREEK (SMALL|CAPITAL) LETTER (\w+)", unicodedata.name(character, ""))
+    if greek:
+        return greek[2].lower() if greek[1] == "SMALL" else greek[2].capitalize()
     parts = unicodedata.normalize("NFKD", character)
     return "".join(part if part.isascii() else SPELLED.get(part, "") for part in parts) or "?"
 

@@ -127,7 +127,7 @@ def explain(pair: Pair, states: States, table: TableDifference | None = None) ->
     level = float(norm(target - torques_a))
     plain = torques(pair.whole_b.robot, pair.to_b.only([]), states)  # q_b = q_a
     start, before = (float(norm(plain - tau)) for tau in (torques_given, torques_a))
-    total = max(start, before, level) or 1.0
+    total = start if start > ROUNDING else 1.0  # effects add up to the difference at the start
     count, effective = len(pair.elsewhere), abs(start - before) > ROUNDING
     findings = [
         (unit_of(pair.a, f.where), with_share(f, (start - before) / total / count, effective)) for f in pair.elsewhere

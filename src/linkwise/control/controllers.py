@@ -3,16 +3,24 @@
     pd_gravity         τ = g(q) + kp (q* - q) - kd q̇
     computed_torque    τ = I(q) (q̈* + kd (q̇* - q̇) + kp (q* - q)) + C(q, q̇) + g(q)
     diagonal_control   τ = g(q) + L* kp L*ᵀ (q* - q) - L kd ν         ν = Lᵀ q̇,  I = L Lᵀ,  L = U D^½,  L* = L(q*)
+      of a motion      τ = L (ν̇ᵣ + b (νᵣ - ν) + C(q, ν))              νᵣ = Lᵀ (q̇* + a e),  a + b = kd,  a b = kp
 
 Without friction and torque limits, with e = q* - q:
 
     pd_gravity         V = ½ q̇ᵀ I q̇ + ½ eᵀ kp e         V̇ = - Σ kd q̇²         q* at rest
     computed_torque    ë + kd ė + kp e = 0               joints decoupled, in every configuration
     diagonal_control   V = ½ νᵀν + ½ eᵀ L* kp L*ᵀ e      V̇ = - Σ kd ν²
+      of a motion      s = νᵣ - ν = Lᵀ (ė + a e)         ṡ_i = - b_i s_i
 
 `diagonal_control` is kozlowski1995, (40), with ε = L⁻¹ (τ - g) in ν̇ + C(q, ν) = ε. Since νᵀ C = 0, V falls without
 compensation of the Coriolis forces. With it (`coriolis=True`, τ also has L C), ν̇ = L⁻¹ (spring) - kd ν: without springs
 each ν_i falls as e^(-kd t). Near q*, x = L*ᵀ (q - q*) obeys ẍ + kd ẋ + kp x = 0 in both cases, component by component.
+
+Of a motion, (40) with ε = ν̇ᵣ + b s + C is ṡ = - b s: each s_i falls as e^(-b_i t), and e follows, ė = - a e + L⁻ᵀ s. In
+ξ it is (44), κ = D (ξ̇ᵣ + b σ) + C(q, ξ), with σ = Uᵀ (ė + a e). Either C is what inverse dynamics of q̈ᵣ lacks: with
+w = q̇ᵣ - q̇ = ė + a e,
+
+    τ = I q̈ᵣ + C q̇ + g + L (L̇ᵀ w + b Lᵀ w)           τ = I q̈ᵣ + C q̇ + g + U D (U̇ᵀ w + b Uᵀ w)
 
 The error of an orientation is a rotation vector (`control.errors`), and its spring torque is J⁻ᵀ K e. Under computed
 torque the error rate ω_e = R ω* - ω obeys ω̇_e + kd ω_e + kp e = 0. This is the equation above if the rotation error
@@ -31,14 +39,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ..api.functions import bias_torque, gravity_torque, inertia_matrix, inverse_dynamics, kinetic_energy
+from ..api.functions import bias_torque, gravity_torque, inertia_matrix, inverse_dynamics, kinetic_energy, udu
 from ..api.matrices import mass_factor
-from ..api.quasi import normalized
-from ..errors import is_real
+from ..api.quasi import normalized, unnormalized
+from ..errors import is_real, one_of
 from ..robot import Friction, Robot
 from ..robot.named_arrays import refuse_labels
 from ..spatial.dense import cholesky_solve
@@ -58,6 +66,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 Trajectory = Callable[[Any], tuple[Any, Any, Any]]  # t -> q, qd, qdd
+QuasiName = Literal["normalized", "unnormalized"]
+QUASI_COORDINATES = {"normalized": normalized, "unnormalized": unnormalized}
+ROUNDING = 1e-12  # of kd beside 2 √kp
 
 
 @dataclass(frozen=True, repr=False)
@@ -196,12 +207,13 @@ def computed_torque(
     return ComputedTorque(target, *gains(kp, kd), model, check_joint_names("passive", passive), Friction.of(friction))
 
 
-def desired_motion(law: Any, robot: Robot, t: Any) -> tuple[Any, Any, Any]:
-    """q, qd and qdd of a law's `reference` at t."""
-    if not callable(law.reference):
-        return law_configuration(law, "reference", robot), np.zeros(robot.n), np.zeros(robot.n)
-    name = f"the trajectory {function_name(law.reference)}"
-    motion = motion_arrays(law.reference(t), name)
+def desired_motion(law: Any, robot: Robot, t: Any, field: str = "reference") -> tuple[Any, Any, Any]:
+    """q, qd and qdd of a law's reference at t."""
+    reference = getattr(law, field)
+    if not callable(reference):
+        return law_configuration(law, field, robot), np.zeros(robot.n), np.zeros(robot.n)
+    name = f"the trajectory {function_name(reference)}"
+    motion = motion_arrays(reference(t), name)
     if [part.shape for part in motion] != [(robot.nq,), (robot.n,), (robot.n,)]:
         shapes = ", ".join(str(part.shape) for part in motion)
         each = f"each ({robot.n},)" if robot.nq == robot.n else f"({robot.nq},), ({robot.n},), ({robot.n},)"
@@ -222,17 +234,20 @@ class DiagonalControl(Law):
     kd: JointNumbers
     coriolis: bool = False
     model: Robot | None = None
+    coordinates: QuasiName = "normalized"
     constructor_name = "diagonal_control"
 
     def _torques(self, robot: Robot, t: Any, q: Any, qd: Any) -> Any:
-        model, nu = self.model or robot, normalized
-        velocity = nu.velocity(model, q, qd)
-        force = -(per_joint(self, "kd", robot) * velocity)
-        if self.coriolis:
-            force = force + nu.coriolis(model, q, velocity, gravity=False)
+        model = self.model or robot
+        force = -(per_joint(self, "kd", robot) * normalized.velocity(model, q, qd))
         error = self.error(robot, q)
         spring = error.torque(self.stiffness(model) @ error.vector)
-        return gravity_torque(model, q) + spring + nu.joint_torque(model, q, force)
+        tau = gravity_torque(model, q) + spring + normalized.joint_torque(model, q, force)
+        if not self.coriolis:
+            return tau
+        quasi = QUASI_COORDINATES[self.coordinates]
+        coriolis = quasi.coriolis(model, q, quasi.velocity(model, q, qd), gravity=False)
+        return tau + quasi.joint_torque(model, q, coriolis)
 
     def error(self, robot: Robot, q: Any) -> PositionError:
         return PositionError(robot, q, law_configuration(self, "target", robot))
@@ -244,34 +259,93 @@ class DiagonalControl(Law):
 
     def lyapunov(self, robot: Robot, q: Any, qd: Any) -> Any:
         """V, with V̇ = - Σ kd ν²: (...). It may jump when an orientation error passes half a turn."""
+        if self.coriolis and self.coordinates != "normalized":
+            raise ValueError(
+                f"{self!r} has no Lyapunov function: the Coriolis forces of ξ do work (expected coordinates"
+                " 'normalized')"
+            )
         error = self.error(robot, q).vector
         spring = 0.5 * (error * (error @ self.stiffness(self.model or robot))).sum(-1)
         return kinetic_energy(robot, q, qd) + spring
 
 
-def diagonal_control(
-    target: ArrayLike, kp: ArrayLike, kd: ArrayLike, *, coriolis: bool = False, model: Robot | None = None
-) -> DiagonalControl:
-    """Springs and dampers in the normalized velocities ν = Lᵀ q̇: τ = g(q) + L* kp L*ᵀ (target - q) - L kd ν.
+@dataclass(frozen=True, repr=False)
+class DiagonalTracking(Law):
+    """L (nu_r' + b (nu_r - nu) + C(q, nu)) + gravity, where nu_r = L' (qd* + a e); or the same in xi."""
 
-    I(q) = L Lᵀ, so every mass is 1 in ν. Near the target the motion is that of n separate oscillators
-    ẍ + kd ẋ + kp x = 0. The energy falls by Σ kd ν² per second everywhere.
+    target: Trajectory
+    kp: JointNumbers
+    kd: JointNumbers
+    model: Robot | None = None
+    coordinates: QuasiName = "normalized"
+    constructor_name = "diagonal_control"
+
+    def _torques(self, robot: Robot, t: Any, q: Any, qd: Any) -> Any:
+        model, quasi = self.model or robot, QUASI_COORDINATES[self.coordinates]
+        error, acceleration = self.rate_error(robot, t, q, qd)
+        force = quasi.velocity_rate(model, q, qd, error) + self.rates(robot)[1] * quasi.velocity(model, q, error)
+        if self.coordinates == "unnormalized":
+            force = udu(model, q)[1] * force
+        return inverse_dynamics(model, q, qd, acceleration) + quasi.joint_torque(model, q, force)
+
+    def rate_error(self, robot: Robot, t: Any, q: Any, qd: Any) -> tuple[Any, Any]:
+        """w = ė + a e and q̈ᵣ = q̈* + a ė."""
+        target, *motion = desired_motion(self, robot, t, "target")
+        qd, error, slow = np.asarray(qd), PositionError(robot, q, target), self.rates(robot)[0]
+        rate, acceleration = error.reference_in_body_axes(qd, *motion)
+        return rate - qd + slow * error.vector, acceleration + slow * error.rate(rate - qd)
+
+    def velocity_error(self, robot: Robot, t: Any, q: Any, qd: Any) -> Any:
+        """s = Lᵀ (ė + a e), or σ = Uᵀ (ė + a e), of which each component falls as e^(-b t): (..., n)."""
+        error, _ = self.rate_error(robot, t, q, qd)
+        return QUASI_COORDINATES[self.coordinates].velocity(self.model or robot, q, error)
+
+    def rates(self, robot: Robot) -> tuple[Any, Any]:
+        """a and b, the roots of x² - kd x + kp, a <= b: (n,) each, in 1/s."""
+        kp, kd = (np.stack([*per_joint(self, name, robot)]) for name in ("kp", "kd"))  # also where they are nodes
+        root = np.sqrt(np.maximum(kd * kd - 4.0 * kp, 0.0))
+        return 0.5 * (kd - root), 0.5 * (kd + root)
+
+
+def diagonal_control(
+    target: ArrayLike | Trajectory,
+    kp: ArrayLike,
+    kd: ArrayLike,
+    *,
+    coordinates: QuasiName = "normalized",
+    coriolis: bool = False,
+    model: Robot | None = None,
+) -> DiagonalControl | DiagonalTracking:
+    """Control in the normalized velocities ν = Lᵀ q̇, where I(q) = L Lᵀ: every mass is 1.
+
+    To a target: springs and dampers, τ = g(q) + L* kp L*ᵀ (target - q) - L kd ν. Near the target the motion is that of
+    n separate oscillators ẍ + kd ẋ + kp x = 0. The energy falls by Σ kd ν² per second everywhere.
+
+    Along a motion: each component of s = Lᵀ (ė + a e) falls as e^(-b t), everywhere, and e follows: ė + a e = L⁻ᵀ s.
+    a and b are the roots of x² - kd x + kp = 0, a <= b. Where L does not change, ë + kd ė + kp e = 0.
 
     Parameters
     ----------
-    target : array_like
-        Configuration (nq,) in rad and m.
+    target : array_like or function
+        Configuration (nq,) in rad and m; or a motion: a trajectory of `lw.trajectories`, or a function of t that gives
+        q, qd and qdd without branches.
     kp, kd : array_like
-        Gains in 1/s² and 1/s: one number, or (n,). With kp = 0 the law is a brake.
+        Gains in 1/s² and 1/s: one number, or (n,). With kp = 0 the law is a brake. Along a motion kd is at least 2 √kp,
+        where both rates are kd / 2.
+    coordinates : {"normalized", "unnormalized"}, optional
+        "unnormalized": the same laws in ξ = Uᵀ q̇, I = U D Uᵀ. Along a motion σ = Uᵀ (ė + a e) then falls. To a
+        target this matters only with `coriolis`.
     coriolis : bool, optional
-        Compensate C(q, ν) too: with kp = 0, each ν_i then decays by itself.
+        Of a target: compensate C(q, ν) too. With kp = 0, each ν_i then decays by itself. Of a motion it is
+        compensated in any case.
     model : Robot, optional
         The controller's model, if it differs from the simulated robot.
 
     Returns
     -------
-    DiagonalControl
-        A torque function. Its method `lyapunov(robot, q, qd)` gives V.
+    DiagonalControl or DiagonalTracking
+        A torque function. To a target its method `lyapunov(robot, q, qd)` gives V, along a motion
+        `velocity_error(robot, t, q, qd)` gives s.
 
     Examples
     --------
@@ -281,10 +355,25 @@ def diagonal_control(
     >>> kinetic = lw.kinetic_energy(arm, run.q, run.qd)
     >>> bool(np.allclose(kinetic, kinetic[0] * np.exp(-6 * run.t), rtol=1e-5))
     True
+
+    >>> track = lw.control.diagonal_control(lw.trajectories.quintic([0, 0, 0], [1, -0.5, 0.3], 2), kp=25, kd=10)
+    >>> run = lw.simulate(arm, [0.1, -0.2, 0.3], [0, 0, 0], 2, torque=track)
+    >>> start, end = (track.velocity_error(arm, run.t[k], run.q[k], run.qd[k]) for k in (0, 250))     # 250: t = 1
+    >>> bool(np.allclose(end, start * np.exp(-5 * run.t[250]), atol=1e-8))
+    True
     """
     if not isinstance(coriolis, bool):
         raise TypeError(f"coriolis is {coriolis!r} (expected True or False)")
-    return DiagonalControl(check_numbers("target", target), *gains(kp, kd), coriolis, model)
+    one_of(coordinates, tuple(QUASI_COORDINATES), "coordinates")
+    if not callable(target):
+        return DiagonalControl(check_numbers("target", target), *gains(kp, kd), coriolis, model, coordinates)
+    if coriolis:
+        raise ValueError("coriolis is True, and target is a motion, of which they are compensated (expected False)")
+    stiffness, damping = gains(kp, kd)
+    least = 2.0 * np.sqrt(stiffness)
+    if np.any(np.asarray(damping) < least * (1.0 - ROUNDING)):
+        raise ValueError(f"kd is {kd!r} (expected at least 2 √kp = {least.max():g}, so that errors decay)")
+    return DiagonalTracking(target, stiffness, damping, model, coordinates)
 
 
 @dataclass(frozen=True)

@@ -37,16 +37,24 @@ class PositionError:
 
     def torque(self, force: Any) -> Any:
         """J⁻ᵀ f: the torques equivalent to forces (..., n) along e."""
+        return self._along_error(force, 0.5)
+
+    def rate(self, rate_error: Any) -> Any:
+        """ė = J⁻¹ ω_e, of the errors (..., n) of the rates in the axes of the bodies."""
+        return self._along_error(rate_error, -0.5)
+
+    def _along_error(self, array: Any, half: float) -> Any:
+        """(1 + half [e×] + k [e×]²) of the parts of orientations."""
         if not self.quaternions:
-            return force
-        parts = components(force)
+            return array
+        parts = components(array)
         for _, v in self.quaternions:
-            e, f = (Vector(*(x[..., v + i] for i in range(3))) for x in (self.vector, force))
+            e, f = (Vector(*(x[..., v + i] for i in range(3))) for x in (self.vector, array))
             square = dot(e, e)
             cosine, sinc = cos_and_sinc(mul(0.25, square))
             k = (1.0 - cosine / sinc) / (square + TINY)
             product = cross(e, f)
-            parts[v : v + 3] = f + product * 0.5 + cross(e, product) * k
+            parts[v : v + 3] = f + product * half + cross(e, product) * k
         return stack_last_axis(parts)
 
     def reference_in_body_axes(self, qd: Any, rate: Any, acceleration: Any) -> tuple[Any, Any]:

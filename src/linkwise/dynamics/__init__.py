@@ -8,11 +8,13 @@ from . import (
     complement,
     composite,
     denoc,
+    denoc_centres,
     elimination,
     fewest,
     inverse_inertia,
     kalman,
     newton_euler,
+    newton_euler_centres,
     operators,
     parallel,
     quasi,
@@ -27,6 +29,8 @@ ALL_INVERSE_DYNAMICS: Methods = {
     "denoc": denoc.inverse_dynamics,
     "complement": complement.inverse_dynamics,
     "operators": operators.inverse_dynamics,
+    "newton-euler-centres": newton_euler_centres.inverse_dynamics,
+    "denoc-centres": denoc_centres.inverse_dynamics,
     "fewest": fewest.inverse_dynamics,
 }
 ALL_FORWARD_DYNAMICS: Methods = {
@@ -60,7 +64,6 @@ ALL_INVERSE_INERTIA_MATRICES: Methods = {
 }
 
 # What a method can besides, where it can:
-ANY_BASE = (newton_euler.inverse_dynamics,)  # of a base that moves as prescribed
 ANY_COUPLING = (fewest.composite_udu, elimination.udu, elimination.inverse_inertia_matrix)  # by the matrix I alone
 ANY_LENGTH = (  # in loops over the links, which are compiled for long robots
     newton_euler.inverse_dynamics,

@@ -6,7 +6,7 @@ Inward, I^A and p^A being those of the link and, summed, what its children pass:
     U_i = I_i^A S_i      D_i = S_iᵀ U_i      u_i = τ_i - S_iᵀ p_i^A                          (2)
     I^a = I_i^A - U_i D_i⁻¹ U_iᵀ      p^a = p_i^A + I^a c_i + U_i D_i⁻¹ u_i                  (3)
     passed to β:  X_iᵀ I^a X_i,  X_iᵀ p^a                                                    (4)
-Outward, a_0 = -g:
+Outward, a_0 = -g, and the acceleration of a base that moves:
     a' = X_i a_β + c_i      q̈_i = (u_i - U_iᵀ a') / D_i      a_i = a' + S_i q̈_i              (5)
 
 Rotor inertia joins D. Link i: in its own frame about O_i; accelerations are seen from the moving frame.
@@ -34,6 +34,7 @@ from ..spatial import (
     reciprocal,
     sub,
 )
+from .newton_euler import LinkMotion, base_twists
 
 
 class LinkVelocity(NamedTuple):
@@ -82,9 +83,11 @@ def accelerate(link: Link, parent: tuple[Twist, Scalar], motion: LinkVelocity, s
     return drift + link.joint.axis * qdd, qdd
 
 
-def forward_dynamics(robot: Robot, q: Scalars, qd: Scalars, tau: Scalars, external: Sequence[Wrench]) -> list[Scalar]:
-    still = LinkVelocity(Placement.identity(), Twist.zero(), Twist.zero())
-    motions = outward(robot, move, still, q, qd)
+def forward_dynamics(
+    robot: Robot, q: Scalars, qd: Scalars, tau: Scalars, external: Sequence[Wrench], base: LinkMotion | None = None
+) -> list[Scalar]:
+    twist, rate = base_twists(base)
+    motions = outward(robot, move, LinkVelocity(Placement.identity(), twist, Twist.zero()), q, qd)
     solved = inward(robot, free, Freed(ArticulatedInertia.zero(), Wrench.zero()), motions, tau, external)
-    lift = Twist(Vector.zero(), -Vector.of(robot.gravity))
+    lift = Twist(Vector.zero(), -Vector.of(robot.gravity)) + rate
     return [qdd for _, qdd in outward(robot, accelerate, (lift, 0.0), motions, solved)]

@@ -14,6 +14,7 @@ from ..robot import Link, Robot, outward
 from ..spatial import Scalar, Scalars, Twist, Vector, Wrench, add, cross_twist, cross_wrench, mul, power, sub
 from ..spatial.dense import Dense, cholesky_solve, zeros
 from .kinematics import poses
+from .newton_euler import LinkMotion, base_twists
 
 Columns = list[dict[int, Twist]]
 
@@ -39,6 +40,17 @@ def complement_rate(robot: Robot, q: Scalars, qd: Scalars, columns: Columns) -> 
     return outward(robot, step, {}, q, qd, columns)
 
 
+def carried_by_base(robot: Robot, q: Scalars, qd: Scalars, base: LinkMotion | None) -> list[tuple[Twist, Twist]]:
+    """What the motion of the base adds to t and ṫ: a column more, whose joint moves as the base does."""
+
+    def step(link: Link, above: tuple[Twist, Twist], q: Scalar, qd: Scalar) -> tuple[Twist, Twist]:
+        pose, (twist, rate) = link.pose(q), above
+        moved = twist.to_child(pose)
+        return moved, rate.to_child(pose) - cross_twist(link.joint.axis * qd, moved)
+
+    return outward(robot, step, base_twists(base), q, qd)
+
+
 def combine(columns: dict[int, Twist], values: Scalars) -> Twist:
     total = Twist.zero()
     for j, column in columns.items():
@@ -46,15 +58,18 @@ def combine(columns: dict[int, Twist], values: Scalars) -> Twist:
     return total
 
 
-def inverse_dynamics(robot: Robot, q: Scalars, qd: Scalars, qdd: Scalars, external: Sequence[Wrench]) -> list[Scalar]:
+def inverse_dynamics(
+    robot: Robot, q: Scalars, qd: Scalars, qdd: Scalars, external: Sequence[Wrench], base: LinkMotion | None = None
+) -> list[Scalar]:
     T = complement(robot, q)
     T_dot = complement_rate(robot, q, qd, T)
     lift = [Twist(Vector.zero(), turn.T @ -Vector.of(robot.gravity)) for turn in (p.rotation for p in poses(robot, q))]
     tau = [mul(link.joint.rotor_inertia, qdd_i) for link, qdd_i in zip(robot.links, qdd, strict=True)]
-    for link, w in zip(robot.links, external, strict=True):
+    moving = carried_by_base(robot, q, qd, base)
+    for link, w, (twist, rate) in zip(robot.links, external, moving, strict=True):
         i, body = link.index, link.body
-        t = combine(T[i], qd)
-        t_dot = combine(T[i], qdd) + combine(T_dot[i], qd)  # (7.56)
+        t = combine(T[i], qd) + twist
+        t_dot = combine(T[i], qdd) + combine(T_dot[i], qd) + rate  # (7.56)
         outside = w.acting_at(link.com)
         wrench = body @ (t_dot + lift[i]) + cross_wrench(t, body @ t) - outside  # (7.48), gravity as a lift
         for j, column in T[i].items():
@@ -74,8 +89,10 @@ def inertia_matrix(robot: Robot, q: Scalars) -> Dense:
     return matrix
 
 
-def forward_dynamics(robot: Robot, q: Scalars, qd: Scalars, tau: Scalars, external: Sequence[Wrench]) -> list[Scalar]:
+def forward_dynamics(
+    robot: Robot, q: Scalars, qd: Scalars, tau: Scalars, external: Sequence[Wrench], base: LinkMotion | None = None
+) -> list[Scalar]:
     """Inertia matrix and bias from the complement, then Cholesky, as Angeles and Ma (1988)."""
-    bias = inverse_dynamics(robot, q, qd, [0.0] * robot.n, external)
+    bias = inverse_dynamics(robot, q, qd, [0.0] * robot.n, external, base)
     phi = [sub(tau_i, bias_i) for tau_i, bias_i in zip(tau, bias, strict=True)]
     return cholesky_solve(inertia_matrix(robot, q), phi)

@@ -4,7 +4,8 @@
     normalized     c_ki = D_k^-½ s_ki D_i^-½ = -c_ik,  c_kk = 0          C(θ, ν) = c ν + D^-½ H Ψ b      (48)
     unnormalized   c_ki = s_ki = -c_ik,  c_kk = s_kk = ½ H λ̇ H*          C(θ, ξ) = c ξ + H Ψ b
 
-Print has Ω_δ for Ω_δ*, which is the wrong sign where joints turn. O(n³); the recursions are in `diagonal`.
+Print has Ω_δ for Ω_δ*, which is the wrong sign where joints turn, and gives the elements of C(θ, ξ) by (48) too, D_k^-½
+and D_i^-½ included. O(n³); the recursions are in `diagonal`.
 """
 
 from collections.abc import Iterator, Sequence

@@ -23,7 +23,7 @@ from ..robot import Link, Robot, inward
 from ..spatial import Matrix, Placement, Scalars, Vector, Wrench, cross, cross_matrix
 from ..spatial.dense import Dense, put, times, zeros
 from .kinematics import jacobian, poses
-from .newton_euler import inverse_dynamics, link_motions, own_wrench
+from .newton_euler import LinkMotion, inverse_dynamics, link_motions, own_wrench
 
 
 class JointConstraint(NamedTuple):
@@ -88,28 +88,36 @@ def joint_wrench(joint: JointConstraint, multiplier: Wrench) -> Wrench:
 
 
 def constraint_wrenches(
-    robot: Robot, q: Scalars, qd: Scalars, qdd: Scalars, external: Sequence[Wrench]
+    robot: Robot, q: Scalars, qd: Scalars, qdd: Scalars, external: Sequence[Wrench], base: LinkMotion | None = None
 ) -> list[Wrench]:
     """What each joint transmits and its drive does not, from λ; moment about the joint, in the base frame."""
     joints = joint_constraints(robot, q)
-    needed = link_wrenches(robot, q, qd, qdd, external)  # M ṫ + W M t - w^G - w^D, at the mass centres
-    tau = inverse_dynamics(robot.without_rotors(), q, qd, qdd, external)
+    tau = inverse_dynamics(robot.without_rotors(), q, qd, qdd, external, base)
+    needed = link_wrenches(robot, q, qd, qdd, external, base)  # M ṫ + W M t - w^G - w^D, at the mass centres
+    left = [w - active for w, active in zip(needed, drive_wrenches(robot, q, joints, tau), strict=True)]
+    return list(map(joint_wrench, joints, multipliers(robot, q, left)))
+
+
+def drive_wrenches(robot: Robot, q: Scalars, joints: Sequence[JointConstraint], tau: Scalars) -> list[Wrench]:
+    """w^A: what the drives exert on each link, those of its children the reaction; at the mass centres."""
+    active = [Wrench.zero()] * robot.n
     for link, joint, tau_i, pose in zip(robot.links, joints, tau, poses(robot, q), strict=True):
-        drive = link.joint.drive(tau_i)
-        moment, force = pose.rotation @ drive.moment, pose.rotation @ drive.force  # w^A, at O_i
-        i = link.index
-        needed[i] = needed[i] - Wrench(moment - cross(joint.lever, force), force)
+        drive, i = link.joint.drive(tau_i), link.index
+        moment, force = pose.rotation @ drive.moment, pose.rotation @ drive.force  # at O_i
+        active[i] = active[i] + Wrench(moment - cross(joint.lever, force), force)
         if link.parent >= 0:
             reaction = Wrench(moment + cross(joint.parent_lever, force), force)
-            needed[link.parent] = needed[link.parent] + reaction
-    return list(map(joint_wrench, joints, multipliers(robot, q, needed)))
+            active[link.parent] = active[link.parent] - reaction
+    return active
 
 
-def link_wrenches(robot: Robot, q: Scalars, qd: Scalars, qdd: Scalars, external: Sequence[Wrench]) -> list[Wrench]:
+def link_wrenches(
+    robot: Robot, q: Scalars, qd: Scalars, qdd: Scalars, external: Sequence[Wrench], base: LinkMotion | None = None
+) -> list[Wrench]:
     """What each link needs for itself alone, at its mass centre, in the base frame."""
     frames = poses(robot, q)
     wrenches = []
-    for link, motion, w, pose in zip(robot.links, link_motions(robot, q, qd, qdd), external, frames, strict=True):
+    for link, motion, w, pose in zip(robot.links, link_motions(robot, q, qd, qdd, base), external, frames, strict=True):
         alone = own_wrench(link, motion, w)
         wrenches.append(Wrench(pose.rotation @ alone.moment, pose.rotation @ alone.force))
     return wrenches

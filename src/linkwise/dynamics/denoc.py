@@ -3,7 +3,7 @@
     t_i  = B_iβ t_β + p_i θ̇_i               (12)   β is the parent of i; all twists: t = N_l N_d θ̇   (16), (17)
     i_ij = p_iᵀ M̃_i B_ij p_j                (24)   i in the subtree of j; M̃ is the composite inertia of (23b)
 
-Inverse dynamics (RIDIM, 5.1), whose ν is a twist and ξ its rate; the base has ξ_0 = [0; -g]  (32):
+Inverse dynamics (RIDIM, 5.1), whose ν is a twist and ξ its rate; a base at rest has ν_0 = 0, ξ_0 = [0; -g]  (32):
 
     ν_i = B_iβ ν_β + p_i θ̇_i                                     outward; print lacks this B_iβ
     ξ_i = B_iβ ξ_β + Ḃ_iβ ν_β + p_i θ̈_i + Ω_i p_i θ̇_i             ċ of Ḃ has ḃ e where joint i slides
@@ -35,6 +35,7 @@ from ..spatial import (
 from ..spatial.dense import Dense, identity, put, zeros
 from .composite import freeze
 from .kinematics import poses as base_poses
+from .newton_euler import LinkMotion, base_twists
 
 
 class TwistRate(NamedTuple):
@@ -74,13 +75,23 @@ def load(link: Link, children: Wrench, motion: TwistRate, external: Wrench) -> t
     return gamma, gamma.to_parent(motion.pose)
 
 
-def base_motion(robot: Robot) -> TwistRate:
-    return TwistRate(Placement.identity(), Twist.zero(), Twist(Vector.zero(), -Vector.of(robot.gravity)))
+def base_motion(robot: Robot, base: LinkMotion | None = None) -> TwistRate:
+    twist, rate = base_twists(base)
+    return TwistRate(Placement.identity(), twist, Twist(Vector.zero(), -Vector.of(robot.gravity)) + rate)  # (32)
 
 
-def inverse_dynamics(robot: Robot, q: Scalars, qd: Scalars, qdd: Scalars, external: Sequence[Wrench]) -> list[Scalar]:
-    motions = outward(robot, move, base_motion(robot), q, qd, qdd)
-    gammas = inward(robot, load, Wrench.zero(), motions, external)
+def stages(
+    robot: Robot, q: Scalars, qd: Scalars, qdd: Scalars, external: Sequence[Wrench], base: LinkMotion | None = None
+) -> tuple[list[TwistRate], list[Wrench]]:
+    """ν_i and ξ_i; γ_i"""
+    motions = outward(robot, move, base_motion(robot, base), q, qd, qdd)
+    return motions, inward(robot, load, Wrench.zero(), motions, external)
+
+
+def inverse_dynamics(
+    robot: Robot, q: Scalars, qd: Scalars, qdd: Scalars, external: Sequence[Wrench], base: LinkMotion | None = None
+) -> list[Scalar]:
+    _, gammas = stages(robot, q, qd, qdd, external, base)
     return [
         add(power(link.joint.axis, gamma), mul(link.joint.rotor_inertia, qdd_i))  # (30)
         for link, gamma, qdd_i in zip(robot.links, gammas, qdd, strict=True)

@@ -35,6 +35,7 @@ from ..spatial import (
 from ..spatial.dense import UDU, Column, Dense
 from . import articulated
 from .composite import inertia_matrix
+from .newton_euler import LinkMotion
 
 
 class TensorMotion(NamedTuple):
@@ -98,20 +99,28 @@ def support(link: Link, carried: Wrench, motion: TensorMotion, external: Wrench)
     return wrench, wrench.to_parent(motion.pose)
 
 
-def resting_base(robot: Robot) -> TensorMotion:
-    """A base that accelerates at -g."""
-    still = Vector.zero()
-    return TensorMotion(Placement.identity(), still, still, Matrix.zero(), -Vector.of(robot.gravity))
+def base_motion(robot: Robot, base: LinkMotion | None = None) -> TensorMotion:
+    """A base that accelerates at -g on top of its own motion."""
+    lift = -Vector.of(robot.gravity)
+    if base is None:
+        still = Vector.zero()
+        return TensorMotion(Placement.identity(), still, still, Matrix.zero(), lift)
+    w, w_dot, tensor = base.angular_velocity, base.angular_acceleration, angular_acceleration_tensor
+    return TensorMotion(Placement.identity(), w, w_dot, tensor(w, w_dot), base.acceleration + lift)
 
 
-def link_motions(robot: Robot, q: Scalars, qd: Scalars, qdd: Scalars) -> list[TensorMotion]:
-    """How each link moves, seen from a base that accelerates at -g."""
-    return outward(robot, move, resting_base(robot), q, qd, qdd)
+def link_motions(
+    robot: Robot, q: Scalars, qd: Scalars, qdd: Scalars, base: LinkMotion | None = None
+) -> list[TensorMotion]:
+    """How each link moves, seen from a base that accelerates at -g on top of its own motion."""
+    return outward(robot, move, base_motion(robot, base), q, qd, qdd)
 
 
-def inverse_dynamics(robot: Robot, q: Scalars, qd: Scalars, qdd: Scalars, external: Sequence[Wrench]) -> list[Scalar]:
+def inverse_dynamics(
+    robot: Robot, q: Scalars, qd: Scalars, qdd: Scalars, external: Sequence[Wrench], base: LinkMotion | None = None
+) -> list[Scalar]:
     robot = robot.regrouped()
-    wrenches = inward(robot, support, Wrench.zero(), link_motions(robot, q, qd, qdd), external)
+    wrenches = inward(robot, support, Wrench.zero(), link_motions(robot, q, qd, qdd, base), external)
     return [
         add(power(link.joint.axis, wrench), mul(link.joint.rotor_inertia, qdd_i))
         for link, wrench, qdd_i in zip(robot.links, wrenches, qdd, strict=True)
@@ -122,14 +131,18 @@ def composite_matrix(robot: Robot, q: Scalars) -> Dense:
     return inertia_matrix(robot.regrouped(), q)
 
 
-def composite_udu(robot: Robot, q: Scalars, qd: Scalars, tau: Scalars, external: Sequence[Wrench]) -> Column:
-    bias = inverse_dynamics(robot, q, qd, [0.0] * robot.n, external)
+def composite_udu(
+    robot: Robot, q: Scalars, qd: Scalars, tau: Scalars, external: Sequence[Wrench], base: LinkMotion | None = None
+) -> Column:
+    bias = inverse_dynamics(robot, q, qd, [0.0] * robot.n, external, base)
     phi = [sub(tau_i, bias_i) for tau_i, bias_i in zip(tau, bias, strict=True)]
     return udu_solve(composite_matrix(robot, q), phi)
 
 
-def articulated_regrouped(robot: Robot, q: Scalars, qd: Scalars, tau: Scalars, external: Sequence[Wrench]) -> Column:
-    return articulated.forward_dynamics(robot.regrouped(), q, qd, tau, external)
+def articulated_regrouped(
+    robot: Robot, q: Scalars, qd: Scalars, tau: Scalars, external: Sequence[Wrench], base: LinkMotion | None = None
+) -> Column:
+    return articulated.forward_dynamics(robot.regrouped(), q, qd, tau, external, base)
 
 
 def udu_solve(a: Dense, b: Column) -> Column:

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from ..robot import Robot, outward
 from ..spatial import Scalar, Scalars, Twist, Wrench, mul, power
 from ..spatial.dense import Dense, apply, identity, zeros
-from .newton_euler import driving_torques
+from .newton_euler import LinkMotion, driving_torques
 from .udu import Articulated, accelerate, articulated_bodies
 
 
@@ -46,6 +46,8 @@ def inverse_inertia_matrix(robot: Robot, q: Scalars) -> Dense:
     return inverse
 
 
-def forward_dynamics(robot: Robot, q: Scalars, qd: Scalars, tau: Scalars, external: Sequence[Wrench]) -> list[Scalar]:
-    phi = driving_torques(robot, q, qd, tau, external)
+def forward_dynamics(
+    robot: Robot, q: Scalars, qd: Scalars, tau: Scalars, external: Sequence[Wrench], base: LinkMotion | None = None
+) -> list[Scalar]:
+    phi = driving_torques(robot, q, qd, tau, external, base)
     return apply(inverse_inertia_matrix(robot, q), phi)

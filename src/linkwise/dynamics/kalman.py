@@ -6,8 +6,8 @@ filter, inward; k runs over the children of i:
 smoother, outward; β is the parent of i:
     α⁺ = φ_i* α_β      θ̈_i = ν_i - G_i* α⁺      α_i = α⁺ + H* θ̈_i + a_i
 
-Gravity is in b, so the base does not accelerate. ν is the innovation over D, not a quasi-velocity. The recursion of
-P, D and G is that of M̂, m̂ and ψ in `udu`. Link i: in its own frame about O_i.
+Gravity is in b, so a base at rest does not accelerate: α_0 = 0. ν is the innovation over D, not a quasi-velocity. The
+recursion of P, D and G is that of M̂, m̂ and ψ in `udu`. Link i: in its own frame about O_i.
 """
 
 from collections.abc import Sequence
@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from ..robot import Link, Robot, inward, outward
 from ..spatial import Scalar, Scalars, Twist, Wrench, mul, power, sub
 from .kinematics import twists
+from .newton_euler import LinkMotion, base_twists
 from .operators import bias_acceleration, bias_wrenches
 from .udu import Articulated, articulated_bodies
 
@@ -33,9 +34,12 @@ def smoothed(link: Link, parent: tuple[Twist, Scalar], body: Articulated, nu: Sc
     return predicted + link.joint.axis * qdd + a, qdd
 
 
-def forward_dynamics(robot: Robot, q: Scalars, qd: Scalars, tau: Scalars, external: Sequence[Wrench]) -> list[Scalar]:
-    V = twists(robot, q, qd)
+def forward_dynamics(
+    robot: Robot, q: Scalars, qd: Scalars, tau: Scalars, external: Sequence[Wrench], base: LinkMotion | None = None
+) -> list[Scalar]:
+    twist, rate = base_twists(base)
+    V = twists(robot, q, qd, twist)
     a, b = bias_acceleration(robot, V, qd), bias_wrenches(robot, q, V, external)
     bodies = articulated_bodies(robot, q)
     nu = inward(robot, filtered, Wrench.zero(), bodies, tau, a, b)
-    return [qdd for _, qdd in outward(robot, smoothed, (Twist.zero(), 0.0), bodies, nu, a)]
+    return [qdd for _, qdd in outward(robot, smoothed, (rate, 0.0), bodies, nu, a)]

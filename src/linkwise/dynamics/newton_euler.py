@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..robot import Link, Robot, inward, outward
-from ..spatial import Placement, Scalar, Scalars, Vector, Wrench, add, cross, mul, power, sub
+from ..spatial import Placement, Scalar, Scalars, Twist, Vector, Wrench, add, cross, mul, power, sub
 
 
 class LinkMotion(NamedTuple):
@@ -70,6 +70,30 @@ def resting_base() -> LinkMotion:
     return LinkMotion(Placement.identity(), still, still, still)
 
 
+def base_twists(base: LinkMotion | None) -> tuple[Twist, Twist]:
+    """The twist of the base and its rate, with which the outward passes of the other formulations start.
+
+    No torque depends on the velocity of the base's origin. It is taken as zero, so that the rate in space and the
+    rate seen from the base are the same.
+    """
+    still = Vector.zero()
+    if base is None:
+        return Twist(still, still), Twist(still, still)
+    return Twist(base.angular_velocity, still), Twist(base.angular_acceleration, base.acceleration)
+
+
+def inertia_forces(
+    robot: Robot, q: Scalars, qd: Scalars, external: Sequence[Wrench], base: LinkMotion | None
+) -> Sequence[Wrench]:
+    """The external wrenches with those that the motion of the base makes (d'Alembert): the base may then rest."""
+    if base is None:
+        return external
+    still = [0.0] * robot.n
+    moving, resting = (link_motions(robot, q, qd, still, motion) for motion in (base, None))
+    links = zip(robot.links, external, moving, resting, strict=True)
+    return [own_wrench(link, rest, Wrench.zero()) - own_wrench(link, moved, w) for link, w, moved, rest in links]
+
+
 def link_motions(
     robot: Robot, q: Scalars, qd: Scalars, qdd: Scalars, base: LinkMotion | None = None
 ) -> list[LinkMotion]:
@@ -97,7 +121,9 @@ def inverse_dynamics(
     ]
 
 
-def driving_torques(robot: Robot, q: Scalars, qd: Scalars, tau: Scalars, external: Sequence[Wrench]) -> list[Scalar]:
+def driving_torques(
+    robot: Robot, q: Scalars, qd: Scalars, tau: Scalars, external: Sequence[Wrench], base: LinkMotion | None = None
+) -> list[Scalar]:
     """φ = τ - bias: what is left of the torques to accelerate with."""
-    bias = inverse_dynamics(robot, q, qd, [0.0] * robot.n, external)
+    bias = inverse_dynamics(robot, q, qd, [0.0] * robot.n, external, base)
     return [sub(tau_i, bias_i) for tau_i, bias_i in zip(tau, bias, strict=True)]

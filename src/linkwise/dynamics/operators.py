@@ -16,19 +16,20 @@ from collections.abc import Sequence
 from ..robot import Link, Robot, inward, outward
 from ..spatial import Placement, Scalar, Scalars, Twist, Vector, Wrench, add, cross_twist, cross_wrench, mul, power
 from .kinematics import in_link_frames, twists
+from .newton_euler import LinkMotion, base_twists
 
 
 def link_poses(robot: Robot, q: Scalars) -> list[Placement]:
     return [link.pose(q_i) for link, q_i in zip(robot.links, q, strict=True)]
 
 
-def phi_star(robot: Robot, poses: Sequence[Placement], x: Sequence[Twist]) -> list[Twist]:
-    """Φ* x: twists gathered from the base outward."""
+def phi_star(robot: Robot, poses: Sequence[Placement], x: Sequence[Twist], base: Twist | None = None) -> list[Twist]:
+    """Φ* x: twists gathered from the base outward, on top of that of the base."""
 
     def step(link: Link, parent: Twist, pose: Placement, own: Twist) -> Twist:
         return parent.to_child(pose) + own
 
-    return outward(robot, step, Twist.zero(), poses, x)
+    return outward(robot, step, base or Twist.zero(), poses, x)
 
 
 def phi(robot: Robot, poses: Sequence[Placement], x: Sequence[Wrench]) -> list[Wrench]:
@@ -36,6 +37,15 @@ def phi(robot: Robot, poses: Sequence[Placement], x: Sequence[Wrench]) -> list[W
 
     def step(link: Link, children: Wrench, pose: Placement, own: Wrench) -> tuple[Wrench, Wrench]:
         return own + children, (own + children).to_parent(pose)
+
+    return inward(robot, step, Wrench.zero(), poses, x)
+
+
+def e_phi(robot: Robot, poses: Sequence[Placement], x: Sequence[Wrench]) -> list[Wrench]:
+    """E_Φ x: the sum of the children's wrenches."""
+
+    def step(link: Link, children: Wrench, pose: Placement, own: Wrench) -> tuple[Wrench, Wrench]:
+        return children, own.to_parent(pose)
 
     return inward(robot, step, Wrench.zero(), poses, x)
 
@@ -65,10 +75,13 @@ def bias_wrenches(robot: Robot, q: Scalars, V: Sequence[Twist], external: Sequen
     return [bias_wrench(k, v, w.force, e) for k, v, w, e in zip(robot.links, V, local, external, strict=True)]
 
 
-def inverse_dynamics(robot: Robot, q: Scalars, qd: Scalars, qdd: Scalars, external: Sequence[Wrench]) -> list[Scalar]:
-    poses, V = link_poses(robot, q), twists(robot, q, qd)
+def inverse_dynamics(
+    robot: Robot, q: Scalars, qd: Scalars, qdd: Scalars, external: Sequence[Wrench], base: LinkMotion | None = None
+) -> list[Scalar]:
+    twist, rate = base_twists(base)
+    poses, V = link_poses(robot, q), twists(robot, q, qd, twist)
     a, b = bias_acceleration(robot, V, qd), bias_wrenches(robot, q, V, external)
-    alpha = phi_star(robot, poses, [x + y for x, y in zip(h_star(robot, qdd), a, strict=True)])
+    alpha = phi_star(robot, poses, [x + y for x, y in zip(h_star(robot, qdd), a, strict=True)], rate)
     inertial = [link.body @ alpha_i + b_i for link, alpha_i, b_i in zip(robot.links, alpha, b, strict=True)]
     tau = h(robot, phi(robot, poses, inertial))  # (38)
     return [add(t, mul(k.joint.rotor_inertia, x)) for t, k, x in zip(tau, robot.links, qdd, strict=True)]

@@ -42,6 +42,7 @@ from ..spatial import (
     sub,
 )
 from .articulated import Freed, LinkVelocity, Solved, accelerate, free, move
+from .newton_euler import LinkMotion, base_twists
 from .stretch import STILL, Axis, Stretch, beside, between, series
 
 
@@ -77,11 +78,11 @@ TURNS = Contraction(
 STRETCHES = Contraction(series, beside, between, nothing=STILL)
 
 
-def velocities(robot: Robot, q: Scalars, qd: Scalars) -> list[LinkVelocity]:
+def velocities(robot: Robot, q: Scalars, qd: Scalars, base: Twist) -> list[LinkVelocity]:
     poses = [link.pose(q_i) for link, q_i in zip(robot.links, q, strict=True)]
     rates = [link.joint.axis * qd_i for link, qd_i in zip(robot.links, qd, strict=True)]
     steps = [Step(Placement(pose.axes, pose.translation), rate) for pose, rate in zip(poses, rates, strict=True)]
-    parents = [v for v, _ in contracted(robot, STEPS, Twist.zero(), steps)]
+    parents = [v for v, _ in contracted(robot, STEPS, base, steps)]
     still = LinkVelocity(Placement.identity(), Twist.zero(), Twist.zero())
     links = zip(robot.links, parents, q, qd, strict=True)
     return [move(link, still._replace(twist=parent), q_i, qd_i) for link, parent, q_i, qd_i in links]
@@ -132,11 +133,14 @@ def acceleration(link: Link, motion: LinkVelocity, solved: Solved, x: Twist, z: 
     return add(qdd, z[0])  # (4)
 
 
-def forward_dynamics(robot: Robot, q: Scalars, qd: Scalars, tau: Scalars, external: Sequence[Wrench]) -> list[Scalar]:
-    motions = velocities(robot, q, qd)
+def forward_dynamics(
+    robot: Robot, q: Scalars, qd: Scalars, tau: Scalars, external: Sequence[Wrench], base: LinkMotion | None = None
+) -> list[Scalar]:
+    twist, rate = base_twists(base)
+    motions = velocities(robot, q, qd, twist)
     given = zip(robot.links, of_tree(robot, loans), motions, tau, external, strict=True)
     freed = [alone(*each) for each in given]
-    lift = Twist(Vector.zero(), -Vector.of(robot.gravity))
+    lift = Twist(Vector.zero(), -Vector.of(robot.gravity)) + rate
     ends = contracted(robot, STRETCHES, lift, [stretch for _, stretch in freed])  # (3)
     links = zip(robot.links, motions, freed, ends, strict=True)
     return [acceleration(link, motion, solved, x, z) for link, motion, (solved, _), (x, z) in links]

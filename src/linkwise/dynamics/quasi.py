@@ -8,7 +8,7 @@ Joint accelerations from them, outward; A is the acceleration of a link seen fro
     ξ̇_i = D⁻¹ H Ṗ ψ_i* V_β + G_i* (φ_i* A_β + a_i) + θ̈_i      A_i = φ_i* A_β + a_i + H* θ̈_i           (36)
     ν̇_i = D^½ ξ̇_i + ½ D^-½ Ḋ ξ_i      Ḋ = H λ̇ H*
 
-Print of (36) mixes Ṗ with the sum that goes with λ̇.
+A base that moves makes inertia forces in b; ξ and ν are of joint rates alone. Print of (36) mixes Ṗ with the sum of λ̇.
 """
 
 from collections.abc import Sequence
@@ -17,12 +17,14 @@ from ..robot import Link, Robot, outward
 from ..spatial import Scalar, Scalars, Twist, Wrench, cross_twist, mul, power, sqrt, sub
 from . import components, diagonal
 from .diagonal import InertiaRates, QuasiMotion, from_joint_rates, from_quasi_velocities, rates
+from .newton_euler import LinkMotion, inertia_forces
 from .operators import bias_wrenches
 from .udu import Articulated, articulated_bodies
 
 Wrenches = Sequence[Wrench]
 Bodies = Sequence[Articulated]
 Motions = Sequence[QuasiMotion]
+Base = LinkMotion | None
 CORIOLIS = {"recursive": diagonal, "component": components}
 
 
@@ -75,16 +77,18 @@ class Unnormalized:
         return self.coriolis_of(robot, bodies, motions, b, method)
 
     def acceleration(
-        self, robot: Robot, q: Scalars, velocity: Scalars, tau: Scalars, external: Wrenches
+        self, robot: Robot, q: Scalars, velocity: Scalars, tau: Scalars, external: Wrenches, base: Base = None
     ) -> list[Scalar]:
         bodies = articulated_bodies(robot, q)
         motions = from_quasi_velocities(robot, bodies, self._unscaled(bodies, velocity))
-        return self._rates(robot, q, bodies, motions, tau, external)
+        return self._rates(robot, q, bodies, motions, tau, external, base)
 
-    def forward_dynamics(self, robot: Robot, q: Scalars, qd: Scalars, tau: Scalars, external: Wrenches) -> list[Scalar]:
+    def forward_dynamics(
+        self, robot: Robot, q: Scalars, qd: Scalars, tau: Scalars, external: Wrenches, base: Base = None
+    ) -> list[Scalar]:
         bodies = articulated_bodies(robot, q)
         motions = from_joint_rates(robot, bodies, qd)
-        accelerations = self._rates(robot, q, bodies, motions, tau, external)
+        accelerations = self._rates(robot, q, bodies, motions, tau, external, base)
 
         def step(
             link: Link,
@@ -105,12 +109,12 @@ class Unnormalized:
         return [qdd for _, qdd in moved]
 
     def _rates(
-        self, robot: Robot, q: Scalars, bodies: Bodies, motions: Motions, tau: Scalars, external: Wrenches
+        self, robot: Robot, q: Scalars, bodies: Bodies, motions: Motions, tau: Scalars, external: Wrenches, base: Base
     ) -> list[Scalar]:
-        b = bias_wrenches(robot, q, [m.twist for m in motions], external)
+        loads = inertia_forces(robot, q, [m.qd for m in motions], external, base)
+        b = bias_wrenches(robot, q, [m.twist for m in motions], loads)
         coriolis = self.coriolis_of(robot, bodies, motions, b, "recursive")
-        force = self._unscaled(bodies, diagonal.quasi_force(robot, bodies, tau))
-        return list(map(self.rate, bodies, force, coriolis))
+        return list(map(self.rate, bodies, self._unscaled(bodies, diagonal.quasi_force(robot, bodies, tau)), coriolis))
 
     def _scaled(self, bodies: Bodies, x: Scalars) -> list[Scalar]:
         return [mul(self.scale(body), x_i) for body, x_i in zip(bodies, x, strict=True)]

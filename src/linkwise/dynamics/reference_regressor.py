@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from ..robot import Link, Robot, outward
 from ..spatial import Matrix, Scalar, Scalars, Symmetric, Vector, add, cross, mul, sub
-from .fewest import resting_base, total
+from .fewest import base_motion, total
 from .regressor import Bodies, Field, Reached, axes_seen, torques_of_fields
 
 
@@ -66,7 +66,7 @@ def reference_torques_of_bodies(
     robot: Robot, q: Scalars, qd: Scalars, qdr: Scalars, qddr: Scalars, bodies: Bodies
 ) -> list[list[list[Scalar]]]:
     """As `torques_of_bodies`, with reference rates and accelerations, while the links move at rates of their own."""
-    still, up = Vector.zero(), resting_base(robot).acceleration
+    still, up = Vector.zero(), base_motion(robot).acceleration
     base = Reference(still, still, still, Matrix.zero(), up)
     field = Field(up, Matrix.zero(), still, Symmetric.zero())
     return torques_of_fields(robot, outward(robot, follow, Reached(base, field, ()), q, qd, qdr, qddr), bodies)

@@ -33,7 +33,7 @@ from ..spatial import (
     power,
     sub,
 )
-from .fewest import move, resting_base, total
+from .fewest import base_motion, move, total
 
 Bodies = Sequence[Sequence[RigidInertia]]  # for each link those whose columns are wanted
 
@@ -104,7 +104,7 @@ def turned(J: Symmetric, field: Field) -> Vector:
 
 def torques_of_bodies(robot: Robot, q: Scalars, qd: Scalars, qdd: Scalars, bodies: Bodies) -> list[list[list[Scalar]]]:
     """For each link and each of its bodies the torques of all links that the body needs alone."""
-    base = resting_base(robot)
+    base = base_motion(robot)
     field = Field(base.acceleration, base.tensor, base.omega_dot, Symmetric.zero())
     return torques_of_fields(robot, outward(robot, reach, Reached(base, field, ()), q, qd, qdd), bodies)
 

@@ -26,7 +26,7 @@ from typing import NamedTuple
 from ..robot import Link, Robot, inward, outward, toward_base
 from ..spatial import ArticulatedInertia, Placement, Scalar, Scalars, Twist, Wrench, add, mul, power, reciprocal, sub
 from ..spatial.dense import Dense, identity
-from .newton_euler import driving_torques
+from .newton_euler import LinkMotion, driving_torques
 
 
 class Articulated(NamedTuple):
@@ -105,6 +105,8 @@ def solve(robot: Robot, bodies: Sequence[Articulated], phi: Scalars) -> list[Sca
     return [qdd for _, qdd in outward(robot, accelerate, (Twist.zero(), 0.0), bodies, tau_hat)]
 
 
-def forward_dynamics(robot: Robot, q: Scalars, qd: Scalars, tau: Scalars, external: Sequence[Wrench]) -> list[Scalar]:
-    phi = driving_torques(robot, q, qd, tau, external)
+def forward_dynamics(
+    robot: Robot, q: Scalars, qd: Scalars, tau: Scalars, external: Sequence[Wrench], base: LinkMotion | None = None
+) -> list[Scalar]:
+    phi = driving_torques(robot, q, qd, tau, external, base)
     return solve(robot, articulated_bodies(robot, q), phi)

@@ -21,7 +21,7 @@ from ..robot import Robot
 from ..spatial import Scalar, Scalars, Wrench, add, dot_product, mul, sign, sqrt, sub
 from ..spatial.dense import Column, Dense, cholesky_solve, gauss_solve, transposed, zeros
 from .composite import inertia_matrix
-from .newton_euler import driving_torques, inverse_dynamics
+from .newton_euler import LinkMotion, driving_torques, inverse_dynamics
 
 
 def inertia_times(robot: Robot, q: Scalars, qdd: Scalars) -> Column:
@@ -39,26 +39,34 @@ def unit(n: int, j: int) -> Column:
     return [float(i == j) for i in range(n)]
 
 
-def method_1(robot: Robot, q: Scalars, qd: Scalars, tau: Scalars, external: Sequence[Wrench]) -> Column:
+def method_1(
+    robot: Robot, q: Scalars, qd: Scalars, tau: Scalars, external: Sequence[Wrench], base: LinkMotion | None = None
+) -> Column:
     columns = [inertia_times(robot, q, unit(robot.n, j)) for j in range(robot.n)]
-    return gauss_solve(transposed(columns), driving_torques(robot, q, qd, tau, external))
+    return gauss_solve(transposed(columns), driving_torques(robot, q, qd, tau, external, base))
 
 
-def method_2(robot: Robot, q: Scalars, qd: Scalars, tau: Scalars, external: Sequence[Wrench]) -> Column:
+def method_2(
+    robot: Robot, q: Scalars, qd: Scalars, tau: Scalars, external: Sequence[Wrench], base: LinkMotion | None = None
+) -> Column:
     matrix: Dense = zeros(robot.n, robot.n)
     for j in range(robot.n):
         column = inertia_times(robot, q, unit(robot.n, j))  # links that do not move cost nothing: their zeros fold
         for i in range(j, robot.n):
             matrix[i][j] = matrix[j][i] = column[i]
-    return cholesky_solve(matrix, driving_torques(robot, q, qd, tau, external))
+    return cholesky_solve(matrix, driving_torques(robot, q, qd, tau, external, base))
 
 
-def method_3(robot: Robot, q: Scalars, qd: Scalars, tau: Scalars, external: Sequence[Wrench]) -> Column:
-    return cholesky_solve(inertia_matrix(robot, q), driving_torques(robot, q, qd, tau, external))
+def method_3(
+    robot: Robot, q: Scalars, qd: Scalars, tau: Scalars, external: Sequence[Wrench], base: LinkMotion | None = None
+) -> Column:
+    return cholesky_solve(inertia_matrix(robot, q), driving_torques(robot, q, qd, tau, external, base))
 
 
-def method_4(robot: Robot, q: Scalars, qd: Scalars, tau: Scalars, external: Sequence[Wrench]) -> Column:
-    residual = driving_torques(robot, q, qd, tau, external)
+def method_4(
+    robot: Robot, q: Scalars, qd: Scalars, tau: Scalars, external: Sequence[Wrench], base: LinkMotion | None = None
+) -> Column:
+    residual = driving_torques(robot, q, qd, tau, external, base)
     direction, solution, length = [0.0] * robot.n, [0.0] * robot.n, 1.0
     square = dot_product(residual, residual)
     square = add(square, one_if_zero(square))

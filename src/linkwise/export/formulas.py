@@ -1,13 +1,4 @@
-"""Functions of a robot as Python text, LaTeX and SymPy.
-
-Where joints have several degrees of freedom, the k-th number of qd is not the rate of the k-th number of q. So
-components are named by their meaning, with the number of their joint:
-
-    free, ball    x_i, y_i, z_i     position             v_{x,i}, ...         linear velocity
-                  q_{w,i}, ...      quaternion           \\omega_{x,i}, ...    angular velocity
-    others        x_i, \\theta_{x,i} and q_i             with a dot           their rates
-    torques       \\tau_i, \\tau_{x,i}, ...               f_{x,i}, ...         forces
-"""
+"""Functions of a robot as Python text, LaTeX and SymPy."""
 
 from __future__ import annotations
 
@@ -15,16 +6,23 @@ from collections.abc import Callable, Mapping, Sequence
 from textwrap import wrap
 from typing import Any, Literal
 
+from ..api.functions import udu
+from ..api.matrices import inverse_inertia_matrix
 from ..codegen.python import python_text
-from ..graph import Port
+from ..graph import Port, Program
 from ..printing import Equations
 from ..robot import Robot
-from ..robot.layout import Layout
+from ..robot.symbols import mass_symbols
+from ..symbolic.equations import TwoNames, add_meaning, plain_text, write
+from ..symbolic.latex.names import LatexNames, check_output_name, element_texts, function_text
 from ..symbolic.latex.program import latex_text
+from ..symbolic.plain_names import PlainNames
 from ..symbolic.sympy_expressions import normal_expressions, sympy_expressions
 from ..tracing import trace
 from ..tracing.tracing import check_function_and_robot, traceable
 from .c_files import parameters_of
+from .component_names import meaning_lines, names_of
+from .elimination_sheet import elimination_sheet
 
 WIDTH = 110  # of comments
 ENVIRONMENTS = ("align*", "align", None)
@@ -69,10 +67,11 @@ def latex(
     robot: Robot,
     *,
     name: str | Sequence[str] | None = None,
-    elements: bool = False,
+    elements: bool | None = None,
     digits: int = 6,
     closed: bool | None = None,
     environment: Literal["align*", "align"] | None = "align*",
+    element: tuple[int, ...] | None = None,
     **keywords: Any,
 ) -> Equations:
     """The function as LaTeX equations, with s_1, c_23 for sines and cosines of sums of angles; needs amsmath.
@@ -86,8 +85,8 @@ def latex(
     robot : Robot
     name : str or sequence of str, optional
         Left-hand side of each output, a word or LaTeX.
-    elements : bool
-        An equation for each element, I_{12}, instead of an array.
+    elements : bool, optional
+        True: an equation for each element, I_{12}; False: arrays. By default vectors by element, matrices as arrays.
     digits : int
         Significant digits of numbers.
     closed : bool, optional
@@ -95,13 +94,16 @@ def latex(
         whichever is small.
     environment : {"align*", "align", None}
         "align" numbers each equation; None is a display for each.
+    element : tuple of int, optional
+        Only this element of the result, counted from 1: (2, 1), with the intermediates that it needs.
     **keywords
         As for `lw.trace`.
 
     Returns
     -------
     Equations
-        Text; notebooks show it as equations.
+        LaTeX text, which notebooks show as equations; its `text` is for the prompt. By `method="elimination"`,
+        `lw.inverse_inertia_matrix` and `lw.formulations.udu` are written in the steps and symbols of [Saha IJRR].
 
     Examples
     --------
@@ -110,7 +112,9 @@ def latex(
     % gravity_torque of the robot gantry
     % needs amsmath
     \\begin{align*}
-    \\tau &= \\left[\\begin{array}{c} 0 \\\\ 0 \\\\ -29.43 \\end{array}\\right]
+    \\tau_{1} &= 0 \\\\
+    \\tau_{2} &= 0 \\\\
+    \\tau_{3} &= -29.43
     \\end{align*}
     <BLANKLINE>
     """
@@ -125,23 +129,70 @@ def latex(
         known = ", ".join(map(repr, ENVIRONMENTS))
         raise ValueError(f"environment is {environment!r} (expected one of: {known})")
     program = trace(function, robot, **keywords)
+    place = None if element is None else place_of(element, program)
+    steps = keywords.get("method") == "elimination" and function in (inverse_inertia_matrix, udu)
+    if steps and name is None and elements is not False and not closed:  # otherwise as any function
+        return elimination_sheet(robot, title, function is udu, place, digits, environment)
     names = [name] if isinstance(name, str) else name
     if names is not None and len(names) != len(program.outputs):
         count = len(program.outputs)
         raise ValueError(f"name is {name!r} (expected {count} name{'s' * (count != 1)}, one for each output)")
-    components = names_of(robot, program.inputs, latex=True)
-    text = latex_text(
-        program,
-        title,
-        digits,
-        closed,
-        names=names,
-        elements=elements,
-        environment=environment,
-        components=components,
-        remarks=[*meaning_lines(robot, components), *column_lines(function, robot, keywords)],
+    remarks = column_lines(function, robot, keywords)
+    if place is not None:
+        program, names, plain = single_element(program, place, names)
+        return equations_of(program, robot, title, names, plain, remarks, elements, digits, closed, environment)
+    return equations_of(program, robot, title, names, names, remarks, elements, digits, closed, environment)
+
+
+def equations_of(
+    program: Program,
+    robot: Robot,
+    title: str,
+    names: Sequence[str] | None,
+    plain_names: Sequence[str] | None,
+    remarks: Sequence[str],
+    elements: bool | None,
+    digits: int,
+    closed: bool | None,
+    environment: str | None,
+) -> Equations:
+    """A program of a robot as equations."""
+    components, plain = (names_of(robot, program.inputs, latex=latex) for latex in (True, False))
+    both = TwoNames(LatexNames(program, names, components), PlainNames(program, plain_names, plain, abbreviate=True))
+    written = write(program, digits, both, closed=closed, elements=elements, first=mass_symbols(robot))
+    remarks = [*meaning_lines(robot, components), *remarks]
+    return Equations(
+        latex_text(written.latex, both.latex, title, remarks, environment),
+        add_meaning(plain_text(written.plain), both.plain),
     )
-    return Equations(text)
+
+
+def place_of(element: tuple[int, ...], program: Program) -> tuple[int, ...]:
+    """The index of an element that is counted from 1, checked."""
+    shapes = [port.shape for port in program.outputs]
+    asked = tuple(element) if isinstance(element, Sequence) else (element,)
+    if len(shapes) != 1 or not shapes[0]:
+        count = "one number" if len(shapes) == 1 else f"{len(shapes)} results"
+        raise ValueError(f"element is {element!r}, and the function has {count} (expected no element)")
+    if len(asked) != len(shapes[0]) or not all(
+        isinstance(k, int) and 0 < k <= size for k, size in zip(asked, shapes[0], strict=False)
+    ):
+        last = ", ".join(map(str, shapes[0]))
+        raise ValueError(f"element is {element!r} (expected {len(shapes[0])} numbers, from 1 to {last})")
+    return tuple(k - 1 for k in asked)
+
+
+def single_element(
+    program: Program, place: tuple[int, ...], names: Sequence[str] | None
+) -> tuple[Program, list[str], list[str]]:
+    """The program of one element of its result, and the name of that in LaTeX and in plain text."""
+    (port,), (nodes,) = program.outputs, program.results
+    text = element_texts(check_output_name(names[0]) if names else function_text(port.name), port)
+    k = 0
+    for at, size in zip(place, port.shape, strict=True):
+        k = k * size + at
+    of_one = Program.of(program.nodes[0].graph, program.inputs, [Port(port.name, ())], [[nodes[k]]])
+    return of_one, [text[k]], [f"{(names or [port.name])[0]}[{','.join(str(at + 1) for at in place)}]"]
 
 
 def column_lines(function: Callable[..., Any], robot: Robot, keywords: Mapping[str, Any]) -> list[str]:
@@ -193,75 +244,3 @@ def sympy(
     intermediates, outputs = expressions(program, named, names_of(robot, program.inputs, latex=False))
     result = outputs[0] if len(outputs) == 1 else tuple(outputs)
     return (intermediates, result) if named else result
-
-
-POSITIONS, RATES, ACCELERATIONS, TORQUES = range(4)
-ARRAYS = {"q": POSITIONS, "q0": POSITIONS, "q1": POSITIONS, "qd": RATES, "v": RATES, "qdd": ACCELERATIONS}
-ARRAYS["tau"] = TORQUES
-LETTERS = {"": "q", "r": "theta", "q": "q", "v": "v", "w": "omega"}  # by what a label begins with, before its axis
-MEANINGS = {
-    "ball": (r"q_{w,i}, q_{x,i}, q_{y,i}, q_{z,i} quaternion; \omega_{x,i}, ... angular velocity in the body's axes",),
-    "free": (
-        r"x_i, y_i, z_i position; q_{w,i}, q_{x,i}, q_{y,i}, q_{z,i} quaternion;",
-        r"v_{x,i}, ... linear velocity in the parent's axes; \omega_{x,i}, ... angular velocity in the body's axes",
-    ),
-    "universal": (r"\theta_{x,i}, \theta_{y,i} angles",),
-    "planar": (r"x_i, y_i displacements; \theta_{z,i} angle",),
-    "cylindrical": (r"z_i displacement; \theta_{z,i} angle",),
-}
-Component = tuple[str, str, int]  # letter, axis, and how many dots
-
-
-def component(label: str, role: int) -> Component:
-    """The component of a label of `JointKind.q_labels` or `v_labels`."""
-    kind, axis = label[:-1], label[-1:]
-    if role == TORQUES:
-        return ("tau" if kind in ("r", "w") or not label else "f", axis, 0)
-    letter, dots = LETTERS[kind], role - (kind in ("v", "w"))
-    return (axis, "", dots) if label and not kind else (letter, axis, dots)
-
-
-def latex_name(part: Component, array: str, joint: int) -> str:
-    letter, axis, dots = part
-    text = rf"\{letter}" if len(letter) > 1 else letter
-    text = rf"\{'d' * dots}ot{{{text}}}" if dots else text
-    index = [*([array[1:]] if array[1:].isdigit() else []), *([axis] if axis else []), str(joint)]
-    return f"{text}_{{{','.join(index)}}}"
-
-
-def plain_name(part: Component, array: str, joint: int) -> str:
-    letter, axis, dots = part
-    number = array[1:] if array[1:].isdigit() else ""
-    return f"{letter}{'d' * dots}{number}{'_' if axis or number else ''}{axis}{joint}"
-
-
-def names_of(robot: Robot, inputs: tuple[Port, ...], *, latex: bool) -> dict[str, list[str]] | None:
-    """The names of the numbers of each input array of coordinates; None for robots of simple joints."""
-    if not Layout.of(robot).labelled:
-        return None
-    names = {}
-    for port in inputs:
-        role = ARRAYS.get(port.name)
-        if role is not None and port.shape == (robot.size_of(port.name),):
-            joints = [joint for joint in robot.moving if joint.coupling is None]
-            names[port.name] = [
-                (latex_name if latex else plain_name)(component(label, role), port.name, number)
-                for number, joint in enumerate(joints, 1)
-                for label in (joint.kind.q_labels if role == POSITIONS else joint.kind.v_labels)
-            ]
-    return names
-
-
-def meaning_lines(robot: Robot, names: Mapping[str, list[str]] | None) -> list[str]:
-    """Comment lines: the number of each joint, and the components of each kind."""
-    if not names:
-        return []
-    joints = [joint for joint in robot.moving if joint.coupling is None]
-    numbered = ", ".join(f"{k} {joint.joint} ({joint.kind.name})" for k, joint in enumerate(joints, 1))
-    kinds = dict.fromkeys(joint.kind.name for joint in joints if joint.kind.degrees > 1)
-    return [*wrap(f"joints: {numbered}", width=110), *(line for kind in kinds for line in kind_lines(kind))]
-
-
-def kind_lines(kind: str) -> list[str]:
-    first, *rest = MEANINGS[kind]
-    return [f"{kind} joint i: {first}", *(f"  {line}" for line in rest)]

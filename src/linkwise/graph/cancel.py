@@ -1,7 +1,7 @@
-"""Sums in which terms cancel or add up: l1 + (r1 - l1) = r1, l1 - 0.5*l1 = 0.5*l1.
+"""Sums in which terms cancel or add up: l1 + (r1 - l1) = r1, l1 - l1/2 = 0.5*l1, l1 - l1/3 = 2*l1/3.
 
-Coefficients are added without rounding. The results round differently, so this is done only for robots with symbols and
-for printed equations.
+Coefficients are added without rounding; in printed equations numbers are, 0.396 + 0.491 = 0.887. The results round
+differently, so this is done only for robots with symbols and for printed equations.
 """
 
 from __future__ import annotations
@@ -13,21 +13,22 @@ from typing import Any
 from . import rules
 from .node import Graph, Node
 from .passes import rebuild
-from .polynomial import Algebra, Polynomial, power, scale
+from .polynomial import Algebra, Key, Polynomial, power, scale
 from .program import Program
 
+INTEGERS = 2**53  # up to here all integers are floats
 LONGEST = 16  # terms of a sum that is expanded; a longer one is a term itself
 
 
 class Sums(Algebra):
     """Adds and subtracts nodes of one graph, term by term where this leaves fewer terms.
 
-    A sum is a polynomial of degree one, whose atoms are indices of nodes.
+    A sum is a polynomial of degree one, whose atoms are indices of nodes. With `printed`, sums of numbers may round.
     """
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, printed: bool = False) -> None:
         super().__init__()
-        self.graph = graph
+        self.graph, self.printed = graph, printed
         self._terms: dict[int, Polynomial] = {}
 
     def __call__(self, op: str, a: Any, b: Any) -> Any:
@@ -35,9 +36,14 @@ class Sums(Algebra):
         x, y = self.terms(a), self.terms(b)
         if x.keys() & y.keys():
             total = self.arithmetic(op, x, y)
-            if len(total) <= max(len(x), len(y)) and all(Fraction(float(c)) == c for c in total.values()):
+            if len(total) <= max(len(x), len(y)) and all(self.exact(key, c) for key, c in total.items()):
                 return self.build(total)
         return rules.OPERATIONS[op](a, b)
+
+    def exact(self, key: Key, factor: Any) -> bool:
+        """Whether a coefficient is a float or a quotient of two integers that are floats."""
+        quotient = bool(key) and max(abs(factor.numerator), factor.denominator) <= INTEGERS
+        return quotient or Fraction(float(factor)) == factor or (self.printed and not key)
 
     def terms(self, x: Any) -> Polynomial:
         if rules.is_number(x):
@@ -55,14 +61,21 @@ class Sums(Algebra):
         elif x.op == "mul" and any(a.op == "const" for a in x.args):
             constant, other = sorted(x.args, key=lambda a: a.op != "const")
             terms = scale(self.terms(other), Fraction(constant.payload))
+        elif x.op == "div" and x.args[1].op == "const":
+            terms = scale(self.terms(x.args[0]), 1 / Fraction(x.args[1].payload))
         return power(x.index) if terms is None or len(terms) > LONGEST else terms
 
     def build(self, total: Polynomial) -> Any:
         """The sum of the terms, those with a plus sign first."""
         result: Any = 0.0
         for key, factor in sorted(total.items(), key=lambda term: term[1] < 0):
-            size = abs(float(factor))
-            term = rules.mul(size, self.graph.nodes[key[0][0]]) if key else size
+            size = abs(Fraction(factor))
+            if not key:
+                term: Any = float(size)
+            elif Fraction(float(size)) == size:
+                term = rules.mul(float(size), self.graph.nodes[key[0][0]])
+            else:
+                term = rules.div(rules.mul(float(size.numerator), self.graph.nodes[key[0][0]]), float(size.denominator))
             result = rules.add(result, term) if factor > 0 else rules.sub(result, term)
         return result
 
@@ -75,7 +88,7 @@ def cancel_terms(program: Program) -> Program:
         if node.op not in ("add", "sub"):
             return None
         if not sums:
-            sums.append(Sums(graph))
+            sums.append(Sums(graph, printed=True))
         return sums[0](node.op, *(values[a.index] for a in node.args))
 
     return rebuild(program, change)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -33,18 +33,26 @@ EXPENSIVE = 0.05  # of the sum of squares: what possible bodies may cost before 
 REVERSED, ALIKE, UNLIKE = -0.5, 0.9, 0.3  # correlations of measured torques with those of the nominal robot
 
 
-def notes(result: Identification) -> Iterator[str]:
-    yield from result.data_notes
+def notes(result: Identification) -> Iterator[tuple[str, bool]]:
+    """Each with whether it is of a wrong result: systematic errors, wrong units, signs or order of the joints."""
+    yield from graded(result.data_notes, False)
     if not result.friction and has_friction(result.nominal):
-        yield "friction=False leaves out the friction that the nominal robot has: the torques are taken to have none"
-    yield from on_bodies(result)
-    yield from on_torques(result)
+        yield (
+            "friction=False leaves out the friction that the nominal robot has: the torques are taken to have none",
+            False,
+        )
+    yield from graded(on_bodies(result), False)
+    yield from graded(on_torques(result), True)
     told, beside_nominal = systematic_errors(result)
-    yield from (*told, *beside_nominal)
-    yield from on_lag(result)
+    yield from graded((*told, *beside_nominal), True)
+    yield from graded(on_lag(result), True)
     biased = with_offset(result)
     if biased and not told:  # gains and zeros make means too
-        yield f"the residuals of {', '.join(biased)} have a mean that is not zero: offset=True identifies it"
+        yield f"the residuals of {', '.join(biased)} have a mean that is not zero: offset=True identifies it", False
+
+
+def graded(texts: Iterable[str], serious: bool) -> Iterator[tuple[str, bool]]:
+    return ((text, serious) for text in texts)
 
 
 def has_friction(robot: Robot) -> bool:

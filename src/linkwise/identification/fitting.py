@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import one_of
+from ..printing import warn
 from ..robot import Friction, Robot, require_robot
 from .factors import Factors, blocks_for
 from .identifiability import not_identifiable, notes_on_condition, recovery
@@ -189,9 +190,12 @@ def identify(
         motions=tuple(motions),
         reading=reading,
     )
-    if validation is None:
-        return result
-    return replace(result, validation=result.validate(validation), validated=True)
+    if validation is not None:
+        result = replace(result, validation=result.validate(validation), validated=True)
+    for note, serious in result.graded_notes:
+        if serious:
+            warn(f"identification of robot {robot.name!r}: {note}")
+    return result
 
 
 def duration_of(samples: Sequence[Samples]) -> float:

@@ -47,6 +47,11 @@ def root_mean_square(values: np.ndarray) -> float:
     return float(np.sqrt(np.mean(values**2))) if len(values) else float("nan")
 
 
+def count_of(notes: tuple[str, ...]) -> str:
+    """ "; 3 notes: see .notes", or nothing."""
+    return f"; {len(notes)} note{'s' * (len(notes) != 1)}: see .notes" if notes else ""
+
+
 @dataclass(frozen=True, repr=False, eq=False)
 class Identification:
     """A robot identified from measured data.
@@ -99,7 +104,7 @@ class Identification:
         how = "possible bodies" if self.physical else "least squares"
         return (
             f"<Identification of {self.nominal.name!r}: {self.rank} of {len(self.base)} base parameters from"
-            f" {self.samples} samples, {how}; residuals up to {percent(worst)}>"
+            f" {self.samples} samples, {how}; residuals up to {percent(worst)}{count_of(self.notes)}>"
         )
 
     def predict(self, q: Any, qd: Any, qdd: Any) -> np.ndarray:
@@ -168,6 +173,11 @@ class Identification:
     @cached_property
     def notes(self) -> tuple[str, ...]:
         """What is odd about the data, the nominal robot or the result, in sentences."""
+        return tuple(text for text, _ in self.graded_notes)
+
+    @cached_property
+    def graded_notes(self) -> tuple[tuple[str, bool], ...]:
+        """Notes, each with whether `lw.identify` warns of it: the result is then wrong, or of another robot."""
         from .diagnosis import notes
 
         return tuple(notes(self))

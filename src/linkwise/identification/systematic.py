@@ -12,8 +12,9 @@ than the mass of one link does. A gain of all joints is noted where the gravity 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from ..api.functions import gravity_torque
 from ..derivatives.closed_form_derivatives import inverse_dynamics_derivatives
 from ..robot.regroup import TEN
 from .factors import Factors, blocks_for
-from .least_squares import HIDDEN, RANK, Solution, Spread, least_squares, sigma_of, spread_of
+from .least_squares import EXACT, HIDDEN, RANK, SETTLED, Solution, Spread, least_squares, sigma_of, spread_of
 from .preparing import reduced
 
 if TYPE_CHECKING:
@@ -30,8 +31,10 @@ if TYPE_CHECKING:
 SIGMAS = 5.0  # of tens of numbers none is so far off by chance
 GAIN = 0.05  # relative: friction that depends on the load is more than that on few arms
 RELEVANT = 0.02  # of a joint's torque: zeros with a smaller effect are not noted
-VAGUE = 0.2  # σ of a gain, or of a sum of gains, above which Newton's method leaves it as it is
-ROUNDS = 6  # of Newton's method: torques are bilinear in gains and parameters
+VAGUE = 0.2  # σ of a gain, or of a sum of gains, above which it is left as it is
+ROUNDS = 50  # of total least squares
+RESTART = 2.0  # times a gain, or divided by it: another start
+UNEXPLAINED = 0.5  # of a joint's torque, root mean square: a fit with more is no ground for numbers
 MOST = 0.9  # of a sum of squares
 UNCERTAIN = 0.1  # of the gravity torques: nominal robots are seldom better known
 LIGHTEST, HEAVIEST = 0.5, 10.0  # times its nominal mass: what a link may be, with a load or made otherwise
@@ -43,7 +46,8 @@ def systematic_errors(result: Identification) -> tuple[list[str], list[str]]:
     if 2 * (len(result.base) + 2 * result.nominal.n) > result.rows * result.nominal.n:
         return [], []  # too few rows to tell
     fit = fit_with_gains(result)
-    told = on_gains(result, fit) + on_zeros(result, fit)
+    gains = on_gains(result, fit)
+    told = gains + on_zeros(result, fit if gains else fit.at(np.ones(result.nominal.n), result.base.values))
     return told, [] if told else beside_nominal(result)
 
 
@@ -80,10 +84,17 @@ class RowsWithSlopes:
 class FitWithGains:
     """A linear fit of (base parameters, relative changes of gains, zeros) about `gains`."""
 
+    plain: Factors
     gains: np.ndarray  # (n,)
     factors: Factors
     solution: Solution
     spread: Spread
+    again: np.ndarray  # gains from another start
+    settled: bool  # whether both iterations did
+
+    def at(self, gains: np.ndarray, x: np.ndarray) -> FitWithGains:
+        """The fit about other gains."""
+        return fit_about(self.plain, gains, x, gains, True)
 
     def unknowns(self, first: int) -> np.ndarray:
         """Rows that pick n unknowns; the first of them is counted from the end."""
@@ -98,15 +109,90 @@ def fit_with_gains(result: Identification) -> FitWithGains:
     model, n, b = RowsWithSlopes(result), result.nominal.n, len(result.base)
     blocks = blocks_for(n, len(model.base_names))
     plain = reduced(model, list(result.motions), result.filtering, blocks, result.minimum_speed)[0]
-    x, gains = result.base.values, np.ones(n)
+    starts = [np.ones(n), RESTART ** (-1.0) ** np.arange(n)]
+    first, second = (iterated_gains(plain, gains, b) for gains in starts)
+    if not first.settled:
+        first = Gains(np.ones(n), result.base.values, False)
+    return fit_about(plain, first.gains, first.x, second.gains, first.settled and second.settled)
+
+
+def fit_about(plain: Factors, gains: np.ndarray, x: np.ndarray, again: np.ndarray, settled: bool) -> FitWithGains:
+    factors, start = linearized(plain, x, gains), np.concatenate([x, np.zeros(2 * len(gains))])
+    solution = least_squares(factors, start, True)
+    return FitWithGains(plain, gains, factors, solution, spread_of(factors, solution), again, settled)
+
+
+class Gains(NamedTuple):
+    """A round of `iterated_gains`, or its result."""
+
+    gains: np.ndarray
+    x: np.ndarray
+    settled: bool
+
+
+def iterated_gains(plain: Factors, gains: np.ndarray, b: int) -> Gains:
+    """Gains and base parameters, from some gains.
+
+    Torques are linear in x, zeros, and *inverse* gains, c_j τ_j / g_j = Y_j x + f_j + ..., so that a round finds c
+    however far g is off, and rounds differ by the weights |g_j| / σ_j alone. σ_j does not depend on gains: it is what
+    the columns of a joint leave of its torque where x may differ from joint to joint.
+    """
+    parts = [plain.of_joint(j) for j in range(plain.joints)]
+    counts = np.array([plain.samples(j) for j in range(plain.joints)])
+    noise = np.array([noise_alone(part, count) for part, count in zip(parts, counts, strict=True)])
+    now = Gains(gains, np.zeros(b), False)
     for _ in range(ROUNDS):
-        factors, start = linearized(plain, x, gains), np.concatenate([x, np.zeros(2 * n)])
-        solution = least_squares(factors, start, True)
-        step = well_known_step(solution.system, start, slice(b, b + n))
-        if np.abs(step[b : b + n]).max() < GAIN:
+        now = total_least_squares(plain, parts, counts, noise, now)
+        if now.settled or not np.isfinite(now.gains).all():
             break
-        x, gains = x + step[:b], gains * (1.0 + step[b : b + n])
-    return FitWithGains(gains, factors, solution, spread_of(factors, solution))
+    if any(part[:, -2].any() for part in parts) or not np.isfinite(now.gains).all():
+        return now
+    scale = np.median(np.abs(now.gains))  # which is open where nothing is known; slopes are those of gains about 1
+    return Gains(now.gains / scale, now.x * scale, now.settled)
+
+
+def noise_alone(part: np.ndarray, count: int) -> float:
+    """Of a joint's torque, beside the best fit of its columns to it; 1 without rows."""
+    A, tau = part[:, :-1], part[:, -1]
+    if not tau.any():
+        return 1.0
+    scale = np.linalg.norm(A, axis=0)
+    solution, _, rank, _ = np.linalg.lstsq(A / np.where(scale > 0.0, scale, 1.0), tau, rcond=RANK)
+    left = np.linalg.norm(tau - A / np.where(scale > 0.0, scale, 1.0) @ solution) / np.sqrt(max(count - rank, 1))
+    return float(max(left, EXACT * np.linalg.norm(tau) / np.sqrt(count)))
+
+
+def total_least_squares(
+    plain: Factors, parts: Sequence[np.ndarray], counts: np.ndarray, noise: np.ndarray, now: Gains
+) -> Gains:
+    """min Σ_j ‖c_j τ_j / g_j - Y_j x - ...‖² g_j² / σ_j² for Σ_j N_j c_j² = 1, with N_j rows of joint j.
+
+    Of all c that fit as the best one does, but for chance, that nearest to 1 is taken.
+    """
+    n, b = plain.joints, len(now.x)
+    others, used = b + n + 1, counts > 0
+    rows = []
+    for j, (k, part) in enumerate(zip(plain.support, parts, strict=True)):
+        spread = np.zeros((len(part), others + n))
+        spread[:, k], spread[:, others + j] = part[:, :-1], part[:, -1] / now.gains[j]
+        rows.append(spread * (np.abs(now.gains[j]) / noise[j]))
+    A, B = np.split(np.concatenate(rows), [others], axis=1)
+    scale = np.linalg.norm(A, axis=0)
+    scale = np.where(scale > 0.0, scale, 1.0)
+    inverse = np.linalg.pinv(A / scale, rcond=RANK) / scale[:, None]
+    B, root = B[:, used], np.sqrt(counts[used])
+    _, s, Vt = np.linalg.svd((B - A @ (inverse @ B)) / root, full_matrices=False)
+    V, least = Vt.T / root[:, None], max(1.0, s[-1])
+    excess, chance = np.square(s / least) - 1.0, 2.0 * SIGMAS / np.sqrt(counts.sum())  # of ratios of two variances
+    alike = V[:, (excess < chance) | (excess * VAGUE**2 < np.sum(V**2, axis=0))]
+    c = np.ones(n)
+    c[used] = alike @ np.linalg.lstsq(alike, c[used], rcond=None)[0]
+    at = inverse @ (B @ c[used])
+    known = A[:, -1] - A[:, :-1] / scale[:-1] @ np.linalg.lstsq(A[:, :-1] / scale[:-1], A[:, -1], rcond=RANK)[0]
+    if VAGUE * abs(at[-1]) * np.linalg.norm(known) > least:
+        c, at = c / at[-1], at / at[-1]  # what is known is not scaled
+    gains = np.divide(now.gains, c, out=np.full(n, np.inf), where=np.abs(c) > RANK)
+    return Gains(gains, at[:b], bool(np.abs(c - 1.0).max() < SETTLED))
 
 
 def linearized(plain: Factors, x: np.ndarray, gains: np.ndarray) -> Factors:
@@ -126,42 +212,53 @@ def linearized(plain: Factors, x: np.ndarray, gains: np.ndarray) -> Factors:
     return factors
 
 
-def well_known_step(system: np.ndarray, start: np.ndarray, some: slice) -> np.ndarray:
-    """A step of Newton's method in which some unknowns move only along directions that have a σ below `VAGUE`."""
-    R, left = system[:, :-1], system[:, -1] - system[:, :-1] @ start
-    scale = np.linalg.norm(R, axis=0)
-    scale = np.where(scale > 0.0, scale, 1.0)
-    others = np.delete(np.arange(len(start)), some)
-    inverse = np.linalg.pinv(R[:, others] / scale[others], rcond=RANK) / scale[others, None]
-    U, s, Vt = np.linalg.svd(R[:, some] - R[:, others] @ (inverse @ R[:, some]), full_matrices=False)
-    known = s > 1.0 / VAGUE
-    step = np.zeros(len(start))
-    step[some] = Vt[known].T @ (U[:, known].T @ left / s[known])
-    step[others] = inverse @ (left - R[:, some] @ step[some])
-    return step
-
-
 def on_gains(result: Identification, fit: FitWithGains) -> list[str]:
     """Of joints whose gain is not that of most others; or not 1, where the data tell that."""
     names, rows = result.nominal.v_names, fit.unknowns(2 * len(fit.gains))
     absolute = bool(np.isfinite(fit.sigma(rows)).any())
     beside = [(1.0, np.zeros(rows.shape[1]))] if absolute else list(zip(fit.gains, rows, strict=True))
-    ratios = np.stack([fit.gains / gain * (1.0 + (rows - row) @ fit.solution.x) for gain, row in beside], axis=1)
+    steps = np.stack([(rows - row) @ fit.solution.x for _, row in beside], axis=1)
+    ratios = np.stack([fit.gains / gain for gain, _ in beside], axis=1) * (1.0 + steps)
     sigma = np.stack([np.abs(fit.gains / gain) * fit.sigma(rows - row) for gain, row in beside], axis=1)
-    apart, vague = np.abs(ratios - 1.0), SIGMAS * sigma
-    off = apart > np.maximum(vague, GAIN)
+    known, apart = sigma <= VAGUE * np.abs(ratios), np.abs(ratios - 1.0)
+    off = known & (apart > np.maximum(SIGMAS * sigma, GAIN))
     if not off.any():
         return []
-    k = int(np.argmin(np.where(off.any(axis=0), np.maximum(apart, vague).sum(axis=0), np.inf)))  # like a median
+    agree = np.where(off.any(axis=0), np.sum(known & ~off, axis=0), 0)
     says = "what the known bodies say" if absolute else "what the others say"
-    which = [
-        f"that of {names[j]} is {ratios[j, k]:.3g} times {says} (σ {sigma[j, k]:.1g})"
-        for j in np.flatnonzero(off[:, k])
-    ]
+    nearest = sigma.sum(axis=0) if agree.max() > 1 or absolute else like_nominal(result, fit)
+    k = int(np.lexsort([nearest, -known.sum(axis=0), -agree])[0])  # the gain of most, or most like the nominal robot's
+    blamed = np.flatnonzero(off[:, k])
+    again = fit.again / (1.0 if absolute else fit.again[k])
+    near = np.maximum(sigma[:, k], GAIN * np.abs(ratios[:, k]))
+    stable = (np.abs(steps[:, k] * ratios[:, k]) < near) & (np.abs(again - ratios[:, k]) < near)
+    if not (fit.settled and stable[blamed].all() and explained(fit)):
+        return [
+            "torques of the joints do not agree with one another, and these data do not tell by which factors: are"
+            " torque constants, gear ratios, signs and units right, or are these motor currents (gains=...)?"
+        ]
+    if not absolute and agree[k] < 2:
+        says = f"what that of {names[k]} says"
+    which = [f"that of {names[j]} is {ratios[j, k]:.3g} times {says} (σ {sigma[j, k]:.1g})" for j in blamed]
     return [
         f"torques of the joints do not agree with one another: {', '.join(which)}; are torque"
         " constants, gear ratios and units right, or are these motor currents (gains=...)? Masses follow them"
     ]
+
+
+def like_nominal(result: Identification, fit: FitWithGains) -> np.ndarray:
+    """Of each joint how far its gain is from 1, as a logarithm, if the nominal robot has torques of the right size."""
+    R, b = fit.solution.system[:, : len(result.base)], len(result.base)
+    torques, nominal = R @ fit.solution.x[:b], R @ result.model.base_nominal
+    return np.asarray(np.abs(np.log(fit.gains * (torques @ torques) / (torques @ nominal) + 0.0j)))  # of signs too
+
+
+def explained(fit: FitWithGains) -> bool:
+    """Whether the fit with gains explains the torques of all joints."""
+    factors = fit.factors
+    measured = [j for j in range(factors.joints) if factors.samples(j)]
+    left = [(factors.errors(j, fit.solution.x) / factors.samples(j)) ** 0.5 for j in measured]
+    return all(error <= UNEXPLAINED * factors.variation(j)[0] for j, error in zip(measured, left, strict=True))
 
 
 def on_zeros(result: Identification, fit: FitWithGains) -> list[str]:

@@ -158,7 +158,7 @@ class Recording:
         """Accelerations (..., len(t), n)."""
         if self.acting is None:
             return np.asarray(forward_dynamics(self.robot, self.q, self.qd, np.zeros(self.robot.n)))
-        return np.asarray(self.acting.accelerations(self.q, self.qd, self.tau))
+        return np.asarray(self.acting.accelerations(self.t, self.q, self.qd, self.tau))
 
     @cached_property
     def energy(self) -> np.ndarray:
@@ -196,7 +196,8 @@ class Recording:
         if wrench is not None:
             wrench = np.expand_dims(wrench, len(self.batch))  # the same at all samples
         motion = self.q, self.qd, self.qdd
-        return np.asarray(joint_wrenches(self.robot, *motion, wrench, point=self.point, axes=axes))
+        base = None if self.acting is None else self.acting.base_motion(self.t, self.q, self.qd)
+        return np.asarray(joint_wrenches(self.robot, *motion, wrench, point=self.point, axes=axes, base=base))
 
     def summary(self) -> Description:
         """Time reached, number of steps, energy balance and events, as text.

@@ -46,6 +46,12 @@ def symbol_names(robot: Robot) -> tuple[str, ...]:
     return tuple(sorted({name for x in expressions(robot) for name in x.symbol_names}))
 
 
+def mass_symbols(robot: Robot) -> set[str]:
+    """The symbols in masses."""
+    masses: list[Any] = [row.get("mass") for row in robot.rows]
+    return {name for mass in masses if is_expression(mass) for name in mass.symbol_names}
+
+
 @PerRobot
 def expressions(robot: Robot) -> list[Any]:
     """All symbols and expressions among the numbers of a robot and of its table."""

@@ -109,7 +109,7 @@ FRAMES = declare(
     Entry("axis", check_unit_vector, default=Z, title="axis"),
     Entry("anchor", check_vector, default=ORIGIN, title="anchor (m)"),
 )
-LENGTHS = ("com", "a", "b", "d", "translation", "anchor")
+LENGTHS = ("com", "r", "a", "b", "d", "translation", "anchor")
 LARGEST = 1e100  # larger masses and lengths are ignored in the size of a robot
 LARGEST_IN_DEGREES = 720.0
 Unphysical = Literal["refuse", "warn"]  # treatment of bodies that are not physically consistent
@@ -252,9 +252,10 @@ def z_to(direction: Vector) -> Rotation:
     return nearest_rotation(Rotation(((1.0 - k * x * x, -k * x * y, x), (-k * x * y, 1.0 - k * y * y, y), (-x, -y, z))))
 
 
+STANDARD = "standard"
 CONVENTIONS = {
-    "standard": Convention(
-        "standard",
+    STANDARD: Convention(
+        STANDARD,
         DH,
         "standard DH (Saha, Angeles): frame i+1 on link i, RotZ(theta) TransZ(b) TransX(a) RotX(alpha)",
         standard_geometry,
@@ -278,6 +279,7 @@ DH_CONVENTIONS = ("standard", "modified")
 def key_hint(key: Any, keys: Sequence[str]) -> str:
     """A hint for a key that rows of this convention do not have."""
     owners = [repr(c.name) for c in CONVENTIONS.values() if key in c.keys or (key == "d" and "b" in c.keys)]
+    owners += [repr(STANDARD)] * (key == "r")
     if owners:
         return f", but of {' and '.join(owners)} rows"
     meant = next((entry.key for entry in ENTRIES.values() if key in entry.elsewhere), None)
@@ -367,13 +369,17 @@ def check_row(row: Row, convention: Convention, size: Size) -> CheckedRow:
 
 
 def check_keys(row: Row, convention: Convention) -> dict[str, Any]:
-    """The row with `b` for `d`; an unknown key is an error."""
+    """The row with `b` for `d`, and `com` for Saha's `r` in standard rows; an unknown key is an error."""
     keys = (*COMMON, *convention.keys, *joint_keys())
     row = dict(row)
     if "d" in row and "b" in convention.keys:
         if "b" in row:
             raise EntryError("d", "and b are both given, and mean the same")
         row["b"] = row.pop("d")
+    if "r" in row and convention.name == STANDARD:  # from the mass centre to the origin of the link's frame
+        if "com" in row:
+            raise EntryError("r", "and com are both given, and mean the same: com = -r")
+        row["com"] = tuple(-x for x in check_vector(row.pop("r"), "r"))
     for key in row:
         if key not in keys:
             known = ", ".join(keys)

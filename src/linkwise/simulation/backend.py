@@ -130,7 +130,7 @@ def loops_for(problem: Problem) -> LoopDynamics | None:
     """The compiled loops of a problem; None if its dynamics cannot loop over the links."""
     robot = problem.robot
     plain = problem.coordinates == "joint" and problem.sticking is None and not (robot.non_floats or robot.couplings)
-    if not plain or (problem.method or "fewest") not in LOOP_METHODS["forward_dynamics"]:
+    if not plain or problem.base is not None or (problem.method or "fewest") not in LOOP_METHODS["forward_dynamics"]:
         return None
     return loop_dynamics(problem.robot, problem.method, problem.wrench, problem.point)
 

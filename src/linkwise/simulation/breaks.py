@@ -32,15 +32,18 @@ def breaks_of(problem: Problem, start: np.ndarray, parameters: np.ndarray) -> li
 
     A function that was not traced is called once with a node as its time. If that fails its breaks are unknown.
     """
-    if problem.torque is None or not len(start):
+    if not len(start):
         return []
+    of_base = break_times(problem.base.program.nodes, {}) if isinstance(problem.base, TracedFunction) else []
+    if problem.torque is None:
+        return group_by_times(of_base, len(start)) if of_base else []
     if isinstance(problem.torque, TracedFunction):
         known = {
             (name, position): parameters[:, column.start + position]
             for name, column in problem.columns.items()
             for position in range(column.stop - column.start)
         }
-        return group_by_times(break_times(problem.torque.program.nodes, known), len(start))
+        return group_by_times([*break_times(problem.torque.program.nodes, known), *of_base], len(start))
     columns = [column for name, column in problem.columns.items() if name.startswith(PREFIX)]
     rows = np.concatenate([parameters[:, :0], *(parameters[:, column] for column in columns)], axis=1)
     _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)

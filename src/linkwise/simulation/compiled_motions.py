@@ -30,6 +30,7 @@ from ..tracing import Input
 from ..trajectories.torque_history import TorqueHistory
 from . import sampling
 from .backend import backend_for, trace_problem
+from .base_motions import base_function, trace_base
 from .friction_steps import warn_of_long_steps
 from .histories import history_or_torque
 from .parameters import check_names, parameters_of, unmark
@@ -94,8 +95,8 @@ class CompiledSimulation(CompiledMotion):
 
     function = SIMULATE
     frozen = (
-        *("torque", "interpolation", "wrench", "point", "friction", "coordinates", "method", "integrator", "events"),
-        *("compiled", "target"),
+        *("torque", "interpolation", "wrench", "point", "friction", "base", "coordinates", "method", "integrator"),
+        *("events", "compiled", "target"),
     )
 
     def __call__(self, q0: Any, qd0: Any = None, duration: Any = None, **others: Any) -> Recording:
@@ -146,6 +147,8 @@ def compile_simulation(robot: Robot, **options: Any) -> CompiledSimulation:
     problem, laws = compile_problem(robot, {**arguments(), **options})
     parts: tuple[Any, ...] = (*([problem.torque] if problem.torque else []), *laws)
     kept = {name: copy_numbers(value, name) for name, value in options.items()} | {"events": problem.events}
+    if problem.base is not None:
+        kept["base"] = problem.base
     if isinstance(history, TorqueHistory):
         kept["torque"] = replace(history, law=problem.torque or history.law)
     elif parts:
@@ -198,7 +201,7 @@ class CompiledRollout(CompiledMotion):
     """
 
     function = ROLLOUT
-    frozen = ("friction", "integrator", "target", "dtype")  # and a torque function
+    frozen = ("friction", "base", "integrator", "target", "dtype")  # and a torque function
 
     def __init__(
         self,
@@ -273,8 +276,8 @@ def compile_rollout(
         Numbers, or `lw.Input(...)` with the shape for one trajectory, for which each run gives numbers. Parameters of
         the torque function that are missing keep their defaults. Each run gives numbers for missing symbols.
     **options
-        `friction`, `integrator`, `target`, `dtype`. `steps`, `dt`, `every`, `hold` and `threads` may be given here or
-        to each run; `table`, `wrench`, `stream` and `out` to each run.
+        `friction`, `base`, `integrator`, `target`, `dtype`. `steps`, `dt`, `every`, `hold` and `threads` may be given
+        here or to each run; `table`, `wrench`, `stream` and `out` to each run.
 
     Returns
     -------
@@ -315,6 +318,8 @@ def compile_rollout(
             raise ValueError(
                 f"parameters: {name!r} has the shape {shapes[name]} (expected lw.Input(): it is a symbol of the robot)"
             )
+    if options.get("base") is not None:
+        options["base"] = trace_base(base_function(options["base"]), robot)
     law = None if torque is None else trace_law(robot, torque, {k: v for k, v in shapes.items() if k not in symbols})
     return CompiledRollout(robot, law, given, options, torque)
 

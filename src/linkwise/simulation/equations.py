@@ -14,6 +14,7 @@ from ..ode.rollout import fixed_step_integrators
 from ..robot import Friction, Robot
 from ..tracing import Input
 from ..tracing.tracing import Motion
+from .base_motions import base_function, motion_at
 from .parameters import call_torque, check_parameters, parameters_of
 from .sampling import split_sampled_laws
 
@@ -45,7 +46,8 @@ class EquationsOfMotion(Motion):
                 " 0)"
             )
         inputs, numbers = split_inputs(torque, options.get("parameters"))
-        more: dict[str, Any] = {"t": Input()} if callable(torque) else {}
+        base = base_function(options.get("base"))
+        more: dict[str, Any] = {"t": Input()} if callable(torque) or callable(options.get("base")) else {}
         if options.get("table") is not None or not (torque is None or callable(torque)):
             more["tau"] = Input(robot.n)
         if options.get("wrench") is not None:
@@ -61,7 +63,7 @@ class EquationsOfMotion(Motion):
                 net = net + call_torque(torque, robot, t, q, qd, {**numbers, **parameters})
             if friction is not None:
                 net = net - friction.torque(robot, qd)
-            return forward_dynamics(robot, q, qd, net, wrench, **passed)
+            return forward_dynamics(robot, q, qd, net, wrench, base=motion_at(base, robot, t, q, qd), **passed)
 
         equations_of_motion.__doc__ = f"The accelerations that {self.name} integrates."
         equations_of_motion.__qualname__ = self.name.removeprefix("lw.")  # where exported code says it comes from
@@ -86,7 +88,7 @@ def split_inputs(torque: Any, given: Mapping[str, Any] | None) -> tuple[dict[str
 
 class SimulationMotion(EquationsOfMotion):
     name = "lw.simulate"
-    equation_options = ("torque", "wrench", "point", "friction", "method", "parameters")
+    equation_options = ("torque", "wrench", "point", "friction", "base", "method", "parameters")
 
     def methods(self) -> list[str]:
         return integrators()
@@ -104,7 +106,7 @@ class SimulationMotion(EquationsOfMotion):
 
 class RolloutMotion(EquationsOfMotion):
     name = "lw.rollout"
-    equation_options = ("torque", "table", "wrench", "friction", "parameters")
+    equation_options = ("torque", "table", "wrench", "friction", "base", "parameters")
 
     def methods(self) -> list[str]:
         return fixed_step_integrators()

@@ -13,6 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..ode.trajectories import CHATTERING, RUNNING, STOPPED, Trajectories
+from .base_motions import motion_at
 from .problem import Problem
 from .sticking import ModeDecision, Sticking
 
@@ -88,7 +89,8 @@ class ModeChanges:
         rows = [{name: array[k] for name, array in constants.items()} for k in range(len(which))]
         states = zip(trajectories.t[which].tolist(), q, qd, tau, rows, strict=True)
         applied = np.array([problem.applied_torques(problem.robot, *state) for state in states], dtype=float)
-        return self.sticking.decide_modes(problem.robot, q, qd, applied.reshape(qd.shape), wrench)
+        base = motion_at(problem.base, problem.robot, trajectories.t[which], q, qd)
+        return self.sticking.decide_modes(problem.robot, q, qd, applied.reshape(qd.shape), wrench, base)
 
     def watch(self, k: int, moved: np.ndarray, left: int) -> None:
         """Give a trajectory up if its modes cannot be decided or change on and on."""

@@ -20,6 +20,7 @@ from ..robot import Friction, Robot
 from ..robot.named_arrays import refuse_mark
 from ..robot.symbols import refuse_symbols
 from ..trajectories.torque_history import TorqueHistory
+from .base_motions import base_function
 from .histories import of_batch
 from .parameters import check_parameters
 from .problem import Problem
@@ -140,6 +141,7 @@ def prepare(
     *,
     point: Any,
     friction: bool | Friction,
+    base: Any,
     coordinates: str,
     method: str | None,
     events: Any,
@@ -176,6 +178,7 @@ def prepare(
         events_of(events),
         torque_parameters=tuple((name, array.shape[len(batch) :]) for name, array in torque_parameters.items()),
         point=constant_point(states) if "point" in full else None,
+        base=base_function(base),
     )
     held = {"torque": np.zeros((*batch, robot.n))} if laws else {}
     columns = [array for array in ({**full, **held}.get(name) for name in ("torque", "wrench")) if array is not None]

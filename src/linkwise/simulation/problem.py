@@ -21,6 +21,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..api import functions
+from ..api.call import BaseMotion
 from ..api.quasi import normalized, unnormalized
 from ..control.drives import function_name
 from ..control.events import Event
@@ -33,6 +34,7 @@ from ..robot import Friction, Robot
 from ..robot.scales import state_scales
 from ..tracing import Input, trace
 from ..tracing.tracing import prefer_fewest
+from .base_motions import BaseFunction, motion_at, trace_base
 from .parameters import NONE, PREFIX, call_torque, strip_prefix
 from .sticking import NEARNESS_TOLERANCE, Point, Sticking
 from .traced_functions import Shapes, TracedFunction, describe_shapes, trace_function
@@ -66,6 +68,7 @@ class Problem:
     torque_parameters: Shapes = ()  # the torque function's parameters and their shapes
     point: Point | None = None  # where the wrench acts, if not at the mass centre
     energy_balance: bool = True  # whether work and heat are integrated, if something acts
+    base: BaseFunction | None = None  # the motion of the base
     like: Robot | None = field(default=None, compare=False)  # a robot of numbers, if this one has symbols
 
     def __post_init__(self) -> None:
@@ -82,7 +85,7 @@ class Problem:
 
     def with_traced_functions(self) -> Problem:
         """The problem with the user's functions traced now. Equal traced functions share compiled code."""
-        if self.torque is None and not self.events:
+        if self.torque is None and self.base is None and not self.events:
             return self
         what = f"the torque function {function_name(self.torque)!r}" if self.torque else ""
         torque = self.torque and trace_function(self.torque, self.robot, what, self.torque_parameters)
@@ -90,12 +93,12 @@ class Problem:
             replace(event, function=trace_function(event.function, self.robot, f"the function of event {event.name!r}"))
             for event in self.events
         )
-        return replace(self, torque=torque, events=events)
+        return replace(self, torque=torque, events=events, base=trace_base(self.base, self.robot))
 
     @property
     def frozen(self) -> bool:
         """Whether all functions of the user are traced."""
-        functions = [self.torque, *(event.function for event in self.events)]
+        functions = [self.torque, self.base, *(event.function for event in self.events)]
         return all(function is None or isinstance(function, TracedFunction) for function in functions)
 
     def call_functions(self, q: np.ndarray, qd: np.ndarray, by_name: Mapping[str, Any]) -> None:
@@ -110,13 +113,16 @@ class Problem:
                     if not values or type(error) is not ValueError or shapes in str(error):
                         raise
                     raise ValueError(f"{error}; {shapes}") from error
+            if self.base is not None:
+                np.asarray(self.base(self.robot, 0.0, q, qd), dtype=float)
             for event in self.events:
                 float(event.value(self.robot, 0.0, q.copy(), qd.copy()))
 
     @cached_property
     def has_energy_balance(self) -> bool:
         """Whether work and heat are integrated."""
-        acts = self.torque is not None or self.tau or self.wrench is not None or self.friction is not None
+        functions = self.torque is not None or self.base is not None
+        acts = functions or self.tau or self.wrench is not None or self.friction is not None
         return acts and self.energy_balance
 
     @cached_property
@@ -173,15 +179,18 @@ class Problem:
         applied = self.applied_torques(robot, t, q, qd, tau, parameters)
         drag = None if self.friction is None else self.friction.torque(robot, qd)
         net = applied if drag is None else applied - drag
+        base = motion_at(self.base, robot, t, q, qd)
         if quasi is None:
-            optional = (("wrench", wrench), ("point", self.point), ("method", self.method))
+            optional = (("wrench", wrench), ("point", self.point), ("method", self.method), ("base", base))
             options = {name: value for name, value in optional if value is not None}  # without them: the fast path
             vd = dynamics.forward_dynamics(robot, q, qd, net, **options)
         else:
-            vd = quasi.acceleration(robot, q, v, net, wrench, point=self.point)
+            vd = quasi.acceleration(robot, q, v, net, wrench, point=self.point, base=base)
         parts = [self.configuration_rates(robot, q, qd), vd]
         if self.has_energy_balance:
             pushed = applied if wrench is None else applied + self.wrench_torques(robot, q, wrench, dynamics)
+            if base is not None:
+                pushed = pushed + self.inertia_torques(robot, q, qd, base)
             power = (pushed * qd).sum(axis=-1)
             parts.append(np.stack([power, np.zeros(np.shape(power)) if drag is None else (drag * qd).sum(axis=-1)], -1))
         return np.concatenate(parts, axis=-1)
@@ -192,8 +201,11 @@ class Problem:
         """f for one state of a robot whose joints may stick."""
         (q, qd), mode = self.split(y), modes[: robot.n]
         applied = self.applied_torques(robot, t, q, qd, tau, parameters)
-        held = sticking.constrained_dynamics(robot, q, qd, applied, wrench, mode)
+        base = motion_at(self.base, robot, t, q, qd)
+        held = sticking.constrained_dynamics(robot, q, qd, applied, wrench, mode, base)
         pushed = applied if wrench is None else applied + self.wrench_torques(robot, q, wrench)
+        if base is not None:
+            pushed = pushed + self.inertia_torques(robot, q, qd, base)
         drag = sticking.friction.torque(robot, qd, mode)
         rates = self.configuration_rates(robot, q, qd)
         integrals = [(pushed * qd).sum(), (drag * qd).sum(), sticking.nearness(qd, mode, held)]
@@ -203,6 +215,10 @@ class Problem:
         """The torques equivalent to the wrench."""
         at_rest = dynamics.bias_torque(robot, q, np.zeros(robot.n), wrench, point=self.point)
         return dynamics.gravity_torque(robot, q) - at_rest
+
+    def inertia_torques(self, robot: Robot, q: Any, qd: Any, base: BaseMotion) -> Any:
+        """The torques of the inertia forces that the motion of the base makes."""
+        return functions.bias_torque(robot, q, qd) - functions.bias_torque(robot, q, qd, base=base)
 
     def applied_torques(
         self, robot: Robot, t: Any, q: Any, qd: Any, tau: Any = None, parameters: Mapping[str, Any] = NONE
@@ -244,7 +260,8 @@ class Problem:
                 modes[: robot.n],
                 modes[robot.n],
             )
-            slack = self.sticking.constrained_dynamics(robot, q, qd, applied, wrench, mode).slack
+            base = motion_at(self.base, robot, t, q, qd)
+            slack = self.sticking.constrained_dynamics(robot, q, qd, applied, wrench, mode, base).slack
             values.append(self.sticking.lasts(qd, mode, slack, t, since))
         return values
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from ..api.call import BaseMotion
 from ..api.functions import forward_dynamics
 from ..ode.driver import SHORTEST_AT_0
 from ..ode.interface import Integrator
@@ -22,6 +23,7 @@ from ..ode.trajectories import (
     Trajectories,
 )
 from ..recording.recording import STATUS, End, EventRecord, Recording
+from .base_motions import COMPONENTS, motion_at
 from .integration import Run
 from .parameters import call_torque
 from .problem import Problem
@@ -123,14 +125,25 @@ class AppliedTorques:
             torques[reached] += np.array(given)
         return torques
 
-    def accelerations(self, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> np.ndarray:
+    def base_motion(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray) -> BaseMotion | None:
+        """The motion of the base at the samples."""
+        times, robot = np.broadcast_to(t, q.shape[:-1]), self.problem.robot
+        flat = motion_at(self.problem.base, robot, times.ravel(), q.reshape(-1, robot.nq), qd.reshape(-1, robot.n))
+        if flat is None:
+            return None
+        return replace(flat, **{name: getattr(flat, name).reshape((*times.shape, 3)) for name in COMPONENTS})
+
+    def accelerations(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> np.ndarray:
         drag = 0.0 if self.problem.friction is None else self.problem.friction.torque(self.problem.robot, qd)
         wrench = None if self.wrench is None else self.wrench[..., None, :]
         if self.wrench is not None and self.problem.wrench is not None and len(self.problem.wrench) == 2:
             wrench = self.wrench[..., None, :, :]
-        if self.problem.sticking is not None:
-            return self.problem.sticking.accelerations(self.problem.robot, q, qd, tau, wrench)
-        return np.asarray(forward_dynamics(self.problem.robot, q, qd, tau - drag, wrench, point=self.point))
+        robot, base = self.problem.robot, self.base_motion(t, q, qd)
+        if self.problem.sticking is None:
+            return np.asarray(forward_dynamics(robot, q, qd, tau - drag, wrench, point=self.point, base=base))
+        if base is not None:
+            base = replace(base, **{name: getattr(base, name).reshape(-1, 3) for name in COMPONENTS})
+        return self.problem.sticking.accelerations(robot, q, qd, tau, wrench, base)
 
 
 def make_recording(

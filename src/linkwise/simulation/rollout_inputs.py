@@ -14,6 +14,7 @@ from ..kernels.interface import broadcast
 from ..robot import Friction, Robot, require_robot
 from ..robot.named_arrays import PerTrajectory
 from ..robot.symbols import symbols_of
+from .base_motions import base_function
 from .parameters import check_names, declared_shapes, trajectory_shape, unmark
 from .problem import Problem
 from .sampling import split_sampled_laws
@@ -41,6 +42,7 @@ def rollout_inputs(
     table: Any,
     wrench: Any,
     friction: bool | Friction,
+    base: Any,
     parameters: Mapping[str, Any] | None,
 ) -> RolloutInputs:
     require_robot(robot)
@@ -75,6 +77,7 @@ def rollout_inputs(
         symbols=symbols,
         torque_parameters=tuple((name, array.item_shape) for name, array in of_laws.items()),
         energy_balance=False,
+        base=base_function(base),
     )
     every = [*known.values(), *of_laws.values(), *of_symbols.values()]  # as the program has them
     rows = [rows_of(arrays, array, batch) for array in every]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Never
 
 import numpy as np
 
+from ..api.call import BaseMotion
 from ..api.states import Array
 from ..control.drives import TorqueFunction
 from ..errors import is_integer, one_of
@@ -23,6 +24,7 @@ from ..ode.rollout import RolloutCode, Settings, fixed_step_integrators, rollout
 from ..robot import Friction, Robot, require_robot
 from ..robot.layout import reorder_columns
 from ..trajectories.torque_history import torque_history
+from .base_motions import MotionOfTime
 from .equations import RolloutMotion
 from .friction_steps import warn_of_long_steps
 from .preparation import check_positive, refuse_others
@@ -88,6 +90,7 @@ class Options(NamedTuple):
     hold: int = 1
     wrench: Any = None
     friction: bool | Friction = False
+    base: Any = None
     parameters: Mapping[str, Any] | None = None
     integrator: str = "rk4"
     every: int | None = None
@@ -111,6 +114,7 @@ def rollout(
     hold: int = 1,
     wrench: Array | None = None,
     friction: bool | Friction = False,
+    base: BaseMotion | MotionOfTime | None = None,
     parameters: Mapping[str, Array] | None = None,
     integrator: str = "rk4",
     every: int | None = None,
@@ -145,6 +149,8 @@ def rollout(
         Constant external wrench, as for `inverse_dynamics`.
     friction : bool or Friction
         As for `simulate`, with `smooth` above 0. A warning says if the steps are too long for it.
+    base : BaseMotion or callable, optional
+        Prescribed motion of the base, as for `simulate`.
     parameters : mapping from str to array_like, optional
         Numbers for arguments of the torque function after qd, and for symbols of the robot. An array is for all
         trajectories, unless it is `lw.per_trajectory(array)`.
@@ -184,8 +190,8 @@ def rollout(
     if steps is None:
         raise TypeError("steps is missing (expected the number of steps: duration / dt)")
     options = Options(
-        steps, dt, torque, table, hold, wrench, friction, parameters, integrator, every, target, dtype, threads,
-        stream, out, interpolation,
+        steps, dt, torque, table, hold, wrench, friction, base, parameters, integrator, every, target, dtype,
+        threads, stream, out, interpolation,
     )  # fmt: skip
     return run_rollout(robot, q0, qd0, options, warn_of_long_steps, compile_rollout_code)
 
@@ -223,6 +229,7 @@ def run_rollout(
         table=options.table,
         wrench=options.wrench,
         friction=options.friction,
+        base=options.base,
         parameters=options.parameters,
     )
     if warn_of_steps is not None and inputs.problem.friction is not None:

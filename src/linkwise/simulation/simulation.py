@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Literal, Never
 
+from ..api.call import BaseMotion
 from ..api.states import Array
 from ..control.drives import TorqueFunction
 from ..control.events import Event, EventFunction
@@ -17,6 +18,7 @@ from ..printing import warn
 from ..recording.recording import FAILED, Recording
 from ..robot import Friction, Robot
 from ..trajectories.torque_history import History, Interpolation, TorqueHistory
+from .base_motions import MotionOfTime
 from .equations import SimulationMotion
 from .friction_steps import SUPPRESSED, warn_of_long_steps
 from .histories import HistoryPlayer, check_end, history_or_torque
@@ -42,6 +44,7 @@ def simulate(
     interpolation: Interpolation = "cubic",
     point: Array | None = None,
     friction: bool | Friction = False,
+    base: BaseMotion | MotionOfTime | None = None,
     coordinates: Coordinates = "joint",
     method: str | None = None,
     integrator: str = DEFAULT,
@@ -78,6 +81,9 @@ def simulate(
         Constant external wrench and where it acts, as for `inverse_dynamics`; the point is one for all trajectories.
     friction : bool or Friction
         True takes the robot's own coefficients. With `Friction(smooth=0)` joints stick.
+    base : BaseMotion or callable, optional
+        Prescribed motion of the base in its own axes, one for all trajectories: constant, or a function of t that
+        returns one. Gravity stays `robot.gravity` in these axes. The work of inertia forces is part of the work.
     coordinates : {"joint", "normalized", "unnormalized"}
         The velocities that are integrated: joint rates, or quasi-velocities.
     method, integrator : str, optional
@@ -138,7 +144,7 @@ def simulate(
         check_end(torque, numbers["duration"])
     inputs = prepare(
         robot, q0, qd0, torque, wrench, point=point, friction=friction, coordinates=coordinates, method=method,
-        events=events, parameters=parameters,
+        events=events, parameters=parameters, base=base,
     )  # fmt: skip
     if scheme.fixed and inputs.problem.friction is not None:
         warn_of_long_steps(robot, inputs.problem.friction, min(numbers["step"], numbers["duration"]), integrator)
@@ -154,6 +160,8 @@ def simulate(
     recording = make_recording(acting, inputs.batch, times, run, scheme, numbers)
     if not (run.problem.torque is None or isinstance(run.problem.torque, TracedFunction)):
         _ = recording.tau  # computed now: the function may change later
+    if not (run.problem.base is None or isinstance(run.problem.base, TracedFunction)):
+        _ = recording.qdd
     if run.interrupted is not None:
         raise SimulationInterrupted(recording) from run.interrupted
     if not SUPPRESSED.get():

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..api.call import BaseMotion
 from ..api.functions import bias_torque, inertia_matrix
 from ..dynamics import dry_friction
 from ..dynamics.dry_friction import MARGIN, Held
@@ -53,9 +54,11 @@ class Sticking:
             return None
         return Sticking(friction, joints, tuple(friction.at_rest(robot).tolist()), point)
 
-    def constrained_dynamics(self, robot: Robot, q: Any, qd: Any, applied: Any, wrench: Any, mode: Any) -> Held:
+    def constrained_dynamics(
+        self, robot: Robot, q: Any, qd: Any, applied: Any, wrench: Any, mode: Any, base: BaseMotion | None = None
+    ) -> Held:
         """Forward dynamics with given modes, for one state of generic scalars."""
-        inertia, bias = inertia_matrix(robot, q), bias_torque(robot, q, qd, wrench, point=self.point)
+        inertia, bias = inertia_matrix(robot, q), bias_torque(robot, q, qd, wrench, point=self.point, base=base)
         drag = list(self.friction.torque(robot, qd, mode))
         return dry_friction.forward_dynamics(inertia, applied, bias, drag, mode, self.joints, self.level)
 
@@ -66,10 +69,16 @@ class Sticking:
         return dry_friction.nearness(qd, mode, held, self.joints, self.level)
 
     def decide_modes(
-        self, robot: Robot, q: np.ndarray, qd: np.ndarray, applied: np.ndarray, wrench: Any
+        self,
+        robot: Robot,
+        q: np.ndarray,
+        qd: np.ndarray,
+        applied: np.ndarray,
+        wrench: Any,
+        base: BaseMotion | None = None,
     ) -> ModeDecision:
         """Decide the modes and accelerations of states (count, n)."""
-        inertia, bias = inertia_matrix(robot, q), bias_torque(robot, q, qd, wrench, point=self.point)
+        inertia, bias = inertia_matrix(robot, q), bias_torque(robot, q, qd, wrench, point=self.point, base=base)
         may = np.isin(np.arange(robot.n), self.joints)
         mode = np.where(may, np.sign(qd), 1.0)
         qdd, left = np.empty_like(mode), np.empty(len(mode), dtype=int)
@@ -80,14 +89,20 @@ class Sticking:
         return ModeDecision(mode, qdd, left)
 
     def accelerations(
-        self, robot: Robot, q: np.ndarray, qd: np.ndarray, applied: np.ndarray, wrench: np.ndarray | None
+        self,
+        robot: Robot,
+        q: np.ndarray,
+        qd: np.ndarray,
+        applied: np.ndarray,
+        wrench: np.ndarray | None,
+        base: BaseMotion | None = None,
     ) -> np.ndarray:
-        """The accelerations of states (..., n)."""
+        """The accelerations of states (..., n); the motion of the base has one axis for all of them."""
         if wrench is not None:
             shape = wrench.shape[q.ndim - 1 :]
             wrench = np.broadcast_to(wrench, (*q.shape[:-1], *shape)).reshape((-1, *shape))
         states = [x.reshape(-1, x.shape[-1]) for x in (q, qd, applied)]
-        return self.decide_modes(robot, states[0], states[1], states[2], wrench).qdd.reshape(qd.shape)
+        return self.decide_modes(robot, states[0], states[1], states[2], wrench, base).qdd.reshape(qd.shape)
 
 
 def exchange_modes(

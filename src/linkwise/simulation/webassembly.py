@@ -21,6 +21,7 @@ from ..robot.named_arrays import PerTrajectory
 from ..robot.symbols import bind, symbols_of
 from ..targets.wasm.module import heap_of, with_data, with_interface
 from ..targets.wasm.solver import Block, driver_module
+from ..trajectories.torque_history import torque_history
 from .backend import trace_problem
 from .breaks import breaks_of
 from .friction_steps import warn_of_long_steps
@@ -48,6 +49,8 @@ def wasm_simulation(robot: Robot, q0: Any = None, qd0: Any = None, **options: An
     scheme = integrator_of(options["integrator"])
     assert isinstance(scheme, RungeKutta)
     numbers = check_numbers(scheme, 1.0, *(options[name] for name in ("rtol", "atol", "dt", "first_step", "max_steps")))
+    if isinstance(robot, Robot) and torque_history(robot, options["torque"], "cubic") is not None:
+        raise ValueError("torque is a history, which modules do not have (expected a torque function of t)")
     inputs = prepare_with_symbols(robot, q0, qd0, options)
     if inputs.batch:
         raise ValueError(f"q0 and what acts have the batch shape {inputs.batch} (expected one trajectory)")

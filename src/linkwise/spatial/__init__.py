@@ -1,7 +1,7 @@
 """Vectors, rotations, placements, twists, wrenches and inertias over generic scalars. Knows no robots."""
 
 from .inertia import ArticulatedInertia, RigidInertia
-from .matrix import Matrix, Rotation, Symmetric, cross_matrix, outer, turn_x, turn_z
+from .matrix import Matrix, Rotation, RotationProduct, Symmetric, cross_matrix, outer, turn_x, turn_z
 from .placement import Placement
 from .quaternion import (
     quaternion_exp,
@@ -22,6 +22,7 @@ __all__ = [
     "Placement",
     "RigidInertia",
     "Rotation",
+    "RotationProduct",
     "Scalar",
     "Scalars",
     "Symmetric",

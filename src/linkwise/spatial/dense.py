@@ -54,8 +54,8 @@ def product(*factors: Dense) -> Dense:
     """The matrix product; zeros that are constants cost nothing."""
     result, *others = factors
     for other in others:
-        columns = [nonzero(column) for column in transposed(other)]
-        result = [[sparse_product(row, column) for column in columns] for row in map(nonzero, result)]
+        rows, width = [nonzero(row) for row in other], len(other[0])
+        result = [sparse_row(nonzero(row), rows, width) for row in result]
     return result
 
 
@@ -63,11 +63,12 @@ def nonzero(line: Sequence[Scalar]) -> dict[int, Scalar]:
     return {k: x for k, x in enumerate(line) if not (type(x) is float and x == 0.0)}
 
 
-def sparse_product(row: dict[int, Scalar], column: dict[int, Scalar]) -> Scalar:
-    total: Scalar = 0.0
+def sparse_row(row: dict[int, Scalar], rows: Sequence[dict[int, Scalar]], width: int) -> Column:
+    """The row times the matrix of these rows."""
+    total: Column = [0.0] * width
     for k, x in row.items():
-        if k in column:
-            total = add(total, mul(x, column[k]))
+        for j, y in rows[k].items():
+            total[j] = add(total[j], mul(x, y))
     return total
 
 
@@ -140,13 +141,18 @@ class UDU(NamedTuple):
                 a[k][i] = u
         return UDU(a, inverse)
 
-    def solve(self, b: Column) -> Column:
-        """x of A x = b."""
-        x, n = list(b), len(b)
-        for k in reversed(range(n)):
+    def eliminate(self, b: Column) -> Column:
+        """U⁻¹ b"""
+        x = list(b)
+        for k in reversed(range(len(x))):
             for i in range(k):
                 x[i] = sub(x[i], mul(self.below[k][i], x[k]))
-        for k in range(n):
+        return x
+
+    def solve(self, b: Column) -> Column:
+        """x of A x = b."""
+        x = self.eliminate(b)
+        for k in range(len(x)):
             x[k] = mul(x[k], self.inverse[k])
             for i in range(k):
                 x[k] = sub(x[k], mul(self.below[k][i], x[i]))

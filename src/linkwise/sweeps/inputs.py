@@ -41,6 +41,7 @@ NOT_OPTIONS = (
     "duration",
     "progress",
     "parameters",
+    "base",
 )  # arguments of `simulate` that are no options
 SWEEP_ARGUMENTS = ("robot", "rows", "folder", "duration", "engine", "chunk", "keep", "vary", "files", "progress")
 LOADS = ("torque", "wrench")

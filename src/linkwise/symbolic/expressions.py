@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from fractions import Fraction
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from ..graph import Node, Port, Program
-from ..graph.assignments import assignments, free_letter
+from ..graph.assignments import assignments
 from ..graph.cancel import cancel_terms
-from ..graph.polynomial import Key, Number, Polynomial, TooManyTermsError
-from ..graph.text import call_text, expression_text
-from .collect import power_text, quotient_text, sum_text
-from .latex.closed_form import CLOSED, ClosedForm
-from .latex.format import SIMPLE
-from .latex.program import PATIENCE, Writer, display_equations
+from ..graph.text import expression_text
+from .closed_form import CLOSED, PATIENCE, ClosedForm, Names, closed_form
+from .latex.names import LatexNames
+from .latex.program import Writer, display_equations
+from .plain_names import PlainNames
+from .styles import LATEX, PYTHON, Style, Terms, terms_of, whole
 from .sympy_expressions import sympy_expressions
 
 
@@ -29,96 +28,53 @@ class Expressions:
     """Nodes in closed form where that is small, otherwise with named intermediates.
 
     Terms of a closed form without named intermediates are dropped below `noise` times its largest coefficient.
+    `first` and `arrays` are as in `ClosedForm`.
     """
 
-    def __init__(self, nodes: Sequence[Node], digits: int, noise: float = 0.0) -> None:
-        self.nodes, self.digits = nodes, digits
+    def __init__(
+        self,
+        nodes: Sequence[Node],
+        digits: int,
+        noise: float = 0.0,
+        first: Collection[str] = (),
+        arrays: Mapping[str, str] | None = None,
+    ) -> None:
+        self.nodes, self.digits, self.noise, self.first, self.arrays = nodes, digits, noise, first, arrays
         self.program = program_of(nodes)
-        self.form: ClosedForm | None
-        try:
-            self.form = ClosedForm(self.program, PATIENCE * CLOSED, digits)
-        except TooManyTermsError:
-            self.form = None
-        if noise and self.form is not None and not self.form.definitions:
-            self.form.results = [without_noise(flat, noise) for flat in self.form.results]
+
+    def closed_form(self, names: Names, style: Style) -> ClosedForm | None:
+        limit, noise = PATIENCE * CLOSED, self.noise
+        return closed_form(self.program, self.digits, names, style, limit, self.first, self.arrays, noise)
 
     def texts(self) -> tuple[list[tuple[str, str]], list[str]]:
         """Names with their expressions, in order, and the text of each node."""
-        taken = [port.name for port in self.program.inputs]
-        if self.form is not None:
-            return closed_texts(self.form, free_letter(taken))
+        definitions, nodes = self.terms()
+        return [(name, whole(terms)) for name, terms in definitions], [whole(terms) for terms in nodes]
+
+    def terms(self) -> tuple[list[tuple[str, Terms]], list[Terms]]:
+        """The same in terms, between which lines may break."""
+        form = self.closed_form(PlainNames(self.program), PYTHON)
+        if form is not None:
+            return form.defined(), [form.written(polynomial) for polynomial in form.results[0]]
         program = cancel_terms(self.program)
 
         def leaf(node: Node) -> str:
             return f"{node.payload:.{self.digits}g}" if node.op == "const" else str(node.payload[0])
 
-        lines, named = assignments(program, leaf, taken)
-        return lines, [expression_text(node, named) for node in program.results[0]]
+        lines, named = assignments(program, leaf, [port.name for port in self.program.inputs])
+        definitions = [(name, terms_of(text)) for name, text in lines]
+        return definitions, [terms_of(expression_text(node, named)) for node in program.results[0]]
 
     def latex(self) -> tuple[list[str], list[str]]:
         """Display equations of the names, in order, and the LaTeX of each node."""
-        if self.form is not None:
-            *equations, _ = self.form.equations()
-            return display_equations(equations, None), [
-                self.form.cell(polynomial) for polynomial in self.form.results[0]
-            ]
+        form = self.closed_form(LatexNames(self.program), LATEX)
+        if form is not None:
+            *equations, _ = form.equations(elements=False)
+            return display_equations(equations, None), [form.cell(polynomial) for polynomial in form.results[0]]
         program = cancel_terms(self.program)
         writer = Writer(program, self.digits)
-        *equations, _ = writer.equations()
+        *equations, _ = writer.equations(elements=False)
         return display_equations(equations, None), [writer.text(node) for node in program.results[0]]
-
-
-def without_noise(flat: Sequence[Polynomial], noise: float) -> list[Polynomial]:
-    least = noise * max((abs(float(x)) for polynomial in flat for x in polynomial.values()), default=0.0)
-    return [{key: x for key, x in polynomial.items() if abs(float(x)) >= least} for polynomial in flat]
-
-
-def closed_texts(form: ClosedForm, letter: str) -> tuple[list[tuple[str, str]], list[str]]:
-    names = {atom: f"{letter}{k + 1}" for k, atom in enumerate(form.definitions)}
-
-    def total(polynomial: Polynomial) -> str:
-        """`0.5*l1*m1 - l1**2*m2`"""
-        terms = ((polynomial[key], key) for key in form.ordered(polynomial))
-        return sum_text((x < 0, product(-x if x < 0 else x, key)) for x, key in terms)
-
-    def product(x: Number, key: Key) -> str:
-        above, below = coefficient(x, form.digits)
-        for atom, exponent in sorted(key, key=lambda power: form.rank(power[0])):
-            (above if exponent > 0 else below).append(power_text(atom_text(atom), abs(exponent)))
-        return quotient_text(above, below)
-
-    def atom_text(atom: int) -> str:
-        op, payload = form.normal.atoms[atom].op, form.normal.atoms[atom].payload
-        if op == "input":
-            return str(payload[0])
-        if atom in names:
-            return names[atom]
-        return f"{op}({sum_text((k < 0, multiple(abs(k), name)) for (name, _), k in payload)})"
-
-    def definition(atom: int) -> str:
-        above, below = form.definitions[atom]
-        kind = form.normal.atoms[atom]
-        if kind.op == "function":
-            return f"{kind.payload[0]}({total(above)})"
-        if kind.op == "call":
-            return call_text(kind.payload[0], [total(part) for part in form.calls[atom]])
-        text = f"({total(above)})" if below and len(above) > 1 else total(above)
-        return text + "".join(f"/{power_text(atom_text(x), exponent)}" for x, exponent in below)
-
-    lines = [(names[atom], definition(atom)) for atom in form.definitions]
-    return lines, [total(polynomial) for polynomial in form.results[0]]
-
-
-def coefficient(x: Number, digits: int) -> tuple[list[str], list[str]]:
-    """Numerator and denominator of a positive number as texts: a third is 1/3, one is empty."""
-    if isinstance(x, Fraction) and x.denominator <= SIMPLE and x.denominator % 5:
-        above = [] if x.numerator == 1 else [str(x.numerator)]
-        return above, [] if x.denominator == 1 else [str(x.denominator)]
-    return [f"{float(x):.{digits}g}"], []
-
-
-def multiple(k: int, name: str) -> str:
-    return name if k == 1 else f"{k}*{name}"
 
 
 def as_sympy(node: Node) -> Any:

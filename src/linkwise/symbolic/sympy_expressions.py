@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator as op
 from collections import Counter
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..extras import import_optional
@@ -12,9 +11,9 @@ from ..graph import Node, Port, Program
 from ..graph.assignments import free_letter
 from ..graph.polynomial import Number, Polynomial, constant
 from .normal_form import DEFINED, Normal, shorten
+from .plain_names import Components, input_names
 
 SAME = ("sin", "cos", "sqrt", "sign", "exp", "log", "tanh", "asin", "acos", "atan2")  # same names in SymPy
-Components = Mapping[str, Sequence[str]] | None  # names of the numbers of some inputs
 
 
 def sympy_expressions(
@@ -108,22 +107,9 @@ def number(sympy: Any, x: Number) -> Any:
 def input_symbols(
     sympy: Any, program: Program, components: Components = None
 ) -> tuple[dict[tuple[str, int], Any], str]:
-    """Unique symbols for all input numbers, and the first letter of intermediates.
-
-    Symbols of the robot keep their names. The numbers of an array q are q1, q2, ..., or q_1, q_2, ... where one of
-    those is taken; `components` has other names for the numbers of some arrays.
-    """
-    names = {(port.name, 0): port.name for port in program.inputs if not port.shape}
-    for port in program.inputs:
-        if port.shape:
-            base, given = port.name, (components or {}).get(port.name, ())
-            labels = list(given) or [f"{base}{k + 1}" for k in range(port.size)]
-            while not set(labels).isdisjoint(names.values()):
-                base += "_"
-                labels = [f"{name}_" for name in labels] if given else [f"{base}{k + 1}" for k in range(port.size)]
-            names |= {(port.name, k): name for k, name in enumerate(labels)}
-    letter = free_letter(names.values())
-    return {key: sympy.Symbol(name, real=True) for key, name in names.items()}, letter
+    """Symbols for all input numbers, and the first letter of intermediates."""
+    names = input_names(program, components)
+    return {key: sympy.Symbol(name, real=True) for key, name in names.items()}, free_letter(names.values())
 
 
 def shape_output(sympy: Any, port: Port, numbers: list[Any]) -> Any:

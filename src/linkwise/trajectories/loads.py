@@ -244,6 +244,7 @@ def torque_along(
     wrench: Array | None = None,
     point: Array | None = None,
     friction: bool | Friction = False,
+    method: str | None = None,
     loads: bool = True,
     axes: ComponentAxes = "base",
 ) -> Loads:
@@ -263,6 +264,8 @@ def torque_along(
         Where the wrench acts; by default at the mass centre.
     friction : bool or Friction
         Whether to add friction of the joints to the torques.
+    method : str, optional
+        Formulation of the torques, one of `lw.methods(lw.inverse_dynamics)`.
     loads : bool
         Whether to compute the loads: those of `lw.joint_wrenches`, about the origins of the joint
         frames, and of the bearings. The latter are NaN for joints of several degrees of freedom.
@@ -293,7 +296,7 @@ def torque_along(
     one_of(axes, AXES, "axes")
     t = even_times(trajectory.duration, samples, rate)
     motion = trajectory(t)
-    tau = inverse_dynamics(robot, *motion, wrench, point=point, friction=friction)
+    tau = inverse_dynamics(robot, *motion, wrench, point=point, friction=friction, method=method)
     if not loads:
         return Loads(robot, t, *motion, tau, None, axes, None)
     link_loads, bearings = loads_at(robot, motion, axes, wrench, point)

@@ -36,8 +36,8 @@ def rates_at_knots(
     before, here, after = h[1:], 2.0 * (h[:-1] + h[1:]), h[:-1]
     right = 3.0 * (h[1:, None] * slope[:-1] + h[:-1, None] * slope[1:])
     if ends == "periodic":
-        rates = solve_cyclic(before, here, after, right)
-        return np.concatenate([rates, rates[:1]])
+        inner = solve_cyclic(before, here, after, right)
+        return np.concatenate([inner, inner[:1]])
     first, last = ((1.0, 0.0), (0.0, 1.0)) if ends == "clamped" else ((2.0, 1.0), (1.0, 2.0))
     edges = (3.0 * slope[:1], 3.0 * slope[-1:])
     if ends == "clamped":

@@ -5,8 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import shlex
-import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Any
 
 import numpy as np
@@ -14,17 +13,23 @@ import numpy as np
 import linkwise as lw
 
 from ...errors import is_real, one_of
+from ...explanation.definitions import DEFINITIONS
+from ...printing import Equations
 from ...robot.layout import Layout
+from ...robot.symbols import mass_symbols
+from ...symbolic.equations import plain_text
 from ...symbolic.expressions import Expressions
+from ...symbolic.styles import Style, Terms, whole
 from ..declare import OUTPUT, arg, command, flag, opt
 from ..inputs import parse_states
-from ..options import Degrees, Json, Q, Qd, Qdd, RobotSource
+from ..options import Degrees, Json, Q, Qd, Qdd, RobotSource, Tau
 from ..results import print_json
 from ..screen import echo, print_sentence, print_table, terminal_width
-from .export import BY_NAME, complete_function, function_name, function_of
+from .export import BY_NAME, FUNCTIONS, function_name, function_of, keywords_of
 
 NOISE = 1e-13  # relative to the largest coefficient: terms below are rounding errors
 FORMATS = ("text", "latex", "python", "sympy")
+MOTION = "equations_of_motion"
 LETTERS = {
     "inverse_dynamics": "tau", "forward_dynamics": "qdd", "inertia_matrix": "I", "inverse_inertia_matrix": "I^-1",
     "coriolis_matrix": "C", "gravity_torque": "g", "bias_torque": "h", "kinetic_energy": "T", "potential_energy": "V",
@@ -33,21 +38,42 @@ LETTERS = {
 }  # fmt: skip
 SYMBOLS = {"mass": "m", "a": "a", "b": "b", "rotor_inertia": "J", "viscous_friction": "v", "coulomb_friction": "c"}
 AXES = "xyz"
-SPACE = "\N{NO-BREAK SPACE}"  # within a term, which stays on one line
+
+
+def complete_equations(incomplete: str) -> list[str]:
+    """Completions: names of functions that have equations."""
+    return [name for name in (MOTION, *FUNCTIONS) if name.startswith(incomplete.replace("-", "_"))]
 
 
 @command(
     ("linkwise equations planar3", "the inertia matrix"),
     ("linkwise equations planar3 gravity_torque --symbols", "in m1, a1, ... in place of numbers"),
-    ("linkwise equations stanford inertia_matrix --format latex", "for a paper; needs amsmath"),
+    (
+        "linkwise equations planar3 equations_of_motion --symbols --format latex",
+        "I, C and g for a slide; needs amsmath",
+    ),
+    ("linkwise equations planar3 --method elimination", "the inverse of the inertia matrix, step by step"),
+    ("linkwise equations stanford --method elimination --element 4,5", "one element of it"),
     ("linkwise equations planar3 inverse_dynamics --format python", "assignments, as few operations as possible"),
 )
 def equations(
     robot: lw.Robot,
     function: Annotated[
-        str, arg("function", f"{BY_NAME}; default: inertia_matrix", complete_function)
-    ] = "inertia_matrix",
+        str | None,
+        arg(
+            "function",
+            f"{BY_NAME}, or {MOTION}; default: inertia_matrix, with --method elimination inverse_inertia_matrix",
+            complete_equations,
+        ),
+    ] = None,
     symbols: Annotated[bool, flag("--symbols", "Use symbols for masses, lengths, inertias and g.")] = False,
+    method: Annotated[
+        str | None,
+        opt("NAME", "The formulation; elimination writes each step of [Saha IJRR], with its symbols."),
+    ] = None,
+    element: Annotated[
+        str | None, opt("I,J", "Only this element, counted from 1, with the intermediates that it needs.")
+    ] = None,
     form: Annotated[
         str,
         opt(
@@ -61,31 +87,82 @@ def equations(
     digits: Annotated[int, opt("COUNT", "Significant digits of numbers.", min=1, max=17)] = 6,
     json: Json = False,
 ) -> int:
-    """Formulas of a robot: the inertia matrix, gravity, torques, Jacobian and others.
+    """Formulas of a robot: the inertia matrix, gravity, torques, Jacobian, the equations of motion and others.
 
-    Short expressions are multiplied out, with sines and cosines of sums collected; long ones have named intermediates.
-    Zeros and rounding errors (terms below 1e-13 of the largest) are left out.
+    Short expressions are written as in textbooks, with common factors drawn out and sines and cosines of sums; long
+    ones have named intermediates. Zeros and rounding errors (terms below 1e-13 of the largest) are left out.
     """
     one_of(form, FORMATS, "--format")
-    function = function_name(function)
-    traced = function_of(function)
+    if function is None:
+        function = "inverse_inertia_matrix" if method == "elimination" else "inertia_matrix"
     shown = symbolic_robot(robot) if symbols else robot
+    if function.replace("-", "_") == MOTION:
+        if method is not None or element is not None:
+            raise ValueError(f"{MOTION} has no method and no element (expected neither --method nor --element)")
+        return print_equations(robot, MOTION, lw.equations_of_motion(shown, digits=digits), form, json)
+    function = function_name(function)
+    traced, keywords = function_of(function), keywords_of(function, method)
+    if element is not None or method == "elimination":
+        place = None if element is None else parse_element(element)
+        written = lw.latex(traced, shown, name=element_name(function, method), digits=digits, element=place, **keywords)
+        return print_equations(robot, function, written, form, json)
     if json:
-        written = dict(formulas(shown, traced, function, digits))
-        print_json({"robot": robot.name, "function": function, "equations": written})
+        of_function = formulas(shown, traced, function, digits, keywords)
+        print_json(
+            {
+                "robot": robot.name,
+                "function": function,
+                "equations": {left: whole(terms) for left, terms in of_function},
+            }
+        )
         return 0
     if form == "text":
         echo(f"{function} of {robot.name}{coordinates_text(robot, function)}\n")
-        lines = [fold_sum(f"{left} = {right}") for left, right in formulas(shown, traced, function, digits)]
-        echo("\n".join(lines) or "zero, whatever the state")
+        style = Style((terminal_width() or 100) - 1)
+        of_function = formulas(shown, traced, function, digits, keywords)
+        echo(plain_text((left, style.lines(left, terms)) for left, terms in of_function) or "zero, whatever the state")
         return 0
     if form == "sympy":
-        matrix = lw.sympy(traced, shown, simplify=True)  # an error says how to install SymPy
+        matrix = lw.sympy(traced, shown, simplify=True, **keywords)  # an error says how to install SymPy
         from sympy import sstr
 
         echo(sstr(matrix))
         return 0
-    echo((lw.latex(traced, shown, digits=digits) if form == "latex" else lw.python_source(traced, shown)).rstrip())
+    source = (
+        lw.latex(traced, shown, digits=digits, **keywords)
+        if form == "latex"
+        else lw.python_source(traced, shown, **keywords)
+    )
+    echo(source.rstrip())
+    return 0
+
+
+def element_name(function: str, method: str | None) -> str | None:
+    """The letter of an element; the steps of the elimination have theirs."""
+    return None if method == "elimination" else LETTERS.get(function)
+
+
+def parse_element(text: str) -> tuple[int, ...]:
+    """`4,5` as (4, 5)."""
+    numbers = [number.strip() for number in text.split(",")]
+    if not all(number.isdecimal() for number in numbers):
+        raise ValueError(f"--element is {text!r} (expected numbers from 1, such as 4,5)")
+    return tuple(map(int, numbers))
+
+
+def print_equations(robot: lw.Robot, function: str, written: Equations, form: str, json: bool) -> int:
+    """Print equations that exist in LaTeX and as text."""
+    if form not in ("text", "latex"):
+        raise ValueError(f"--format {form}: these equations are written as text or latex (expected one of these)")
+    if json:
+        lines = re.sub(r"\n +", " ", written.text.partition("\nwhere ")[0]).splitlines()
+        sides = [line.split(" = ") for line in lines]  # zeros stand on one line
+        pairs = {left: right for *lefts, right in sides for left in lefts}
+        print_json({"robot": robot.name, "function": function, "equations": pairs})
+        return 0
+    if form == "text":
+        echo(f"{function} of {robot.name}{coordinates_text(robot, function)}\n")
+    echo((written if form == "latex" else written.text).rstrip())
     return 0
 
 
@@ -95,22 +172,30 @@ def coordinates_text(robot: lw.Robot, function: str) -> str:
     return "" if several or function == "potential_energy" else "; q1, q2, ... are the joints' coordinates"
 
 
-def formulas(robot: lw.Robot, traced: Any, name: str, digits: int) -> Iterator[tuple[str, str]]:
-    """Left and right sides of equations, intermediates first; without zeros, rounding errors and symmetric copies."""
+def formulas(
+    robot: lw.Robot, traced: Any, name: str, digits: int, keywords: dict[str, Any]
+) -> Iterator[tuple[str, Terms]]:
+    """Left and right sides of equations, intermediates first; without zeros, rounding errors and symmetric copies.
+
+    Right sides are in terms, between which lines may break.
+    """
     required = [p for p in inspect.signature(traced).parameters.values() if p.default is p.empty][1:]
-    arrays = [np.atleast_1d(np.array(lw.symbols(" ".join(letters(robot, p.name))))) for p in required]
-    output = traced(robot, *arrays)
+    arrays = {p.name: letters(robot, p.name) for p in required}
+    output = traced(
+        robot, *(np.atleast_1d(np.array(lw.symbols(" ".join(names)))) for names in arrays.values()), **keywords
+    )
     results = output if isinstance(output, tuple) else (output,)
     letter = LETTERS.get(name, "out")
     elements = list(entries(results, letter))
     nodes = [value for _, value in elements if not is_real(value)]
-    shared, texts = Expressions(nodes, digits, NOISE).texts() if nodes else ([], [])
+    array_of = {name: array for array, names in arrays.items() for name in names}
+    shared, texts = Expressions(nodes, digits, NOISE, mass_symbols(robot), array_of).terms() if nodes else ([], [])
     yield from shared
     written = iter(texts)
     for left, value in elements:
-        text = f"{value + 0.0:.{digits}g}" if is_real(value) else next(written)
-        if text != "0":
-            yield left, text
+        terms = [[f"{value + 0.0:.{digits}g}"]] if is_real(value) else next(written)
+        if terms != [["0"]]:
+            yield left, terms
 
 
 def letters(robot: lw.Robot, word: str) -> list[str]:
@@ -129,18 +214,6 @@ def entries(results: Any, letter: str) -> Iterator[tuple[str, Any]]:
             if symmetric and index[0] > index[1]:
                 continue
             yield f"{name}[{','.join(str(i + 1) for i in index)}]" if index else name, result[index]
-
-
-def fold_sum(line: str) -> str:
-    """Wrap a long sum before its signs."""
-    width = (terminal_width() or 100) - 1
-    if len(line) <= width:
-        return line
-    indent = " " * (line.index("=") + 2)
-    terms = re.split(r" (?=[+-] )(?![^(]*\))", line)
-    whole = " ".join(term.replace(" ", SPACE) for term in terms)
-    lines = textwrap.wrap(whole, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
-    return "\n".join(lines).replace(SPACE, " ")
 
 
 def symbolic_robot(robot: lw.Robot) -> lw.Robot:
@@ -182,7 +255,12 @@ def gravity(robot: lw.Robot) -> tuple[Any, ...]:
     ("linkwise explain planar3", "what there is: names, meanings, equations of the papers"),
     ("linkwise explain planar3 m_hat U D --q 0,0,0", "some of them at a state"),
     ("linkwise explain stanford nu C_nu --q 0,pi/2,0.1,0,0,0 --qd 1,0,0,0,0,0", "with rates: Kozlowski's velocities"),
+    (
+        "linkwise explain planar3 phi tau_hat eta mu qdd --tau 1,0,0",
+        "with torques: Saha's forward dynamics, step by step",
+    ),
     ("linkwise explain planar3 I --latex", "as LaTeX"),
+    ("linkwise explain planar3 U D --symbols", "as formulas in m1, a1, ..., q1, ..."),
 )
 def explain(
     source: RobotSource,
@@ -192,7 +270,11 @@ def explain(
     q: Q = None,
     qd: Qd = None,
     qdd: Qdd = None,
+    tau: Tau = None,
     degrees: Degrees = False,
+    symbols: Annotated[
+        bool, flag("--symbols", "Use symbols for masses, lengths, inertias, g, and for states that are not given.")
+    ] = False,
     latex: Annotated[bool, flag("--latex", "Print LaTeX display equations.", OUTPUT)] = False,
     digits: Annotated[int, opt("COUNT", "Significant digits of numbers.", min=1, max=17)] = 5,
     json: Json = False,
@@ -200,33 +282,66 @@ def explain(
     """Every intermediate of the formulations at one state, by link, with the equation of the paper it is from.
 
     Saha's B, p, M, N_l, N_d, U, D, ..., Angeles' K and T, Kozlowski's P, D, G; with --qd also C, nu and xi; with --qdd
-    also tau. Without names it is a list of them. The state is the zero position unless --q says otherwise.
+    also tau and the steps of inverse dynamics; with --tau those of forward dynamics. Without names it is a list of
+    them. The state is the zero position unless --q says otherwise.
     """
     robot = source.load()
-    at, rates, accelerations = parse_states(
-        robot, {"--q": ("q", q), "--qd": ("qd", qd), "--qdd": ("qdd", qdd)}, degrees
-    )
-    at, rest = lw.neutral(robot) if at is None else at, np.zeros(robot.n)
-    moving = rest if rates is None else rates
-    result = everything = lw.explain(robot, at, moving, rest if accelerations is None else accelerations)
-    if names:
-        result = lw.explain(robot, at, rates if accelerations is None else moving, accelerations)
-    for name in names or ():
-        if name in everything and name not in result:
-            what = "accelerations" if name == "tau" else "rates"
-            raise ValueError(f"{name} depends on {what} (expected --qd, --qdd)")
-    chosen = tuple(result) if names == ["all"] else tuple(names or ())
+    options = {"--q": ("q", q), "--qd": ("qd", qd), "--qdd": ("qdd", qdd), "--tau": ("tau", tau)}
+    given = dict(zip(("q", "qd", "qdd", "tau"), parse_states(robot, options, degrees), strict=True))
+    rest = np.zeros(robot.n)
+    if not names:
+        still = {"q": lw.neutral(robot), "qd": rest, "qdd": rest, "tau": rest}
+        everything = lw.explain(robot, **{word: still[word] if x is None else x for word, x in given.items()})
+        if json:
+            print_quantities(everything, given, tuple(everything), as_texts=False)
+        else:
+            list_quantities(everything, source.name)
+        return 0
+    chosen = tuple(DEFINITIONS) if names == ["all"] else tuple(names)
+    if symbols:
+        robot, given = symbolic_robot(robot), with_symbols(robot, given, chosen)
+    else:
+        given["q"] = lw.neutral(robot) if given["q"] is None else given["q"]
+        if given["qd"] is None and (given["qdd"] is not None or given["tau"] is not None):
+            given["qd"] = rest
+    result = lw.explain(robot, **given)
+    if names == ["all"]:
+        chosen = tuple(result)
+    for name in chosen:
+        needs = DEFINITIONS[name].needs if name in DEFINITIONS else ""
+        if needs and given[needs] is None:
+            what, option = NEEDED_OPTIONS[needs]
+            raise ValueError(f"{name} depends on {what} (expected {option})")
     if json:
-        result._select(chosen)
-        print_json({"robot": robot.name, "q": at, "quantities": {name: result[name] for name in chosen or result}})
-    elif not chosen:
-        rows = [
-            [x.name, x.symbol, f"{x.source} {x.equation}", x.meaning.split(";")[0]] for x in result.quantities.values()
-        ]
-        line = f"linkwise explain {shlex.quote(source.name)} NAME ..."
-        print_sentence(f"{robot.name}: {len(rows)} quantities at a state; their values: {line}")
-        echo()
-        print_table(["name", "symbol", "paper, equation", "what it is"], rows)
+        print_quantities(result, given, chosen, as_texts=symbols)
     else:
         echo(result.latex(*chosen, digits=digits) if latex else result.text(*chosen, digits=digits))
     return 0
+
+
+NEEDED_OPTIONS = {"qd": ("rates", "--qd"), "qdd": ("accelerations", "--qdd"), "tau": ("torques", "--tau")}
+
+
+def with_symbols(robot: lw.Robot, given: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """The state with symbols for what the quantities need and is not given."""
+    needs = {DEFINITIONS[name].needs for name in names if name in DEFINITIONS}
+    words = ["q", *(["qd"] if needs - {""} else []), *(needs & {"qdd", "tau"})]
+    unknown = {word: lw.symbols(" ".join(letters(robot, word))) for word in words if given[word] is None}
+    return given | {word: np.atleast_1d(np.array(array)) for word, array in unknown.items()}
+
+
+def list_quantities(everything: lw.results.Explanation, source: str) -> None:
+    rows = everything.contents()
+    line = f"linkwise explain {shlex.quote(source)} NAME ..."
+    print_sentence(f"{everything.robot.name}: {len(rows)} quantities at a state; their values: {line}")
+    echo()
+    print_table(["name", "symbol", "paper, equation", "what it is"], rows)
+
+
+def print_quantities(
+    result: lw.results.Explanation, given: dict[str, Any], names: tuple[str, ...], *, as_texts: bool
+) -> None:
+    """As JSON; expressions as texts."""
+    values = {name: result.text(name) if as_texts else result[name] for name in names}
+    state = {} if as_texts else {"q": given["q"]}
+    print_json({"robot": result.robot.name, **state, "quantities": values})

@@ -24,7 +24,7 @@ FUNCTIONS = (
     "momentum", "inverse_dynamics_derivatives", "forward_dynamics_derivatives",
     "inverse_dynamics_second_derivatives", "forward_dynamics_second_derivatives", "linearize",
     "momentum_matrix", "momentum_bias", "mass_centres", "mass_factor", "mass_factor_rate", "kinetic_gradient",
-    "constraint_wrenches", "denoc_matrices", "complement_matrices", "operators", "operator_rates",
+    "curvature", "constraint_wrenches", "denoc_matrices", "complement_matrices", "operators", "operator_rates",
     "base_wrench", "floating_dynamics", "generalized_jacobian", "configuration_rate", "integrate", "difference",
     "normalize",
 )  # fmt: skip

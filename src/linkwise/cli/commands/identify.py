@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
 from typing import Annotated, Any, cast
 
@@ -213,11 +214,13 @@ def identify(
     factors: Any = None if gains is None else parse_numbers(gains, "--gains")
     if factors is not None and len(factors) == 1:
         factors = factors[0]
-    fit = lw.identify(
-        robot, list(data), columns=parse_columns(columns), gains=factors, recorded_rates=not no_rates, offset=offset,
-        friction=not no_friction, rotors=not no_rotors, physical=not no_physical, regularization=regularization,
-        free=free_names, **vars(recorded),
-    )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "identification of robot")  # the notes are shown below
+        fit = lw.identify(
+            robot, list(data), columns=parse_columns(columns), gains=factors, recorded_rates=not no_rates,
+            offset=offset, friction=not no_friction, rotors=not no_rotors, physical=not no_physical,
+            regularization=regularization, free=free_names, **vars(recorded),
+        )  # fmt: skip
     with tolerate_closed_pipe():
         if json:
             print_json(as_json(fit, frame))

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 import linkwise as lw
 
 from ...api.functions import ComponentAxes
+from ...robot.layout import Layout
 from ...robot.scales import torque_scales
 from ...trajectories.limits import effort_shares
 from ...trajectories.loads import BEARING, COMPONENTS, FRAMES, load_columns, loads_at
-from ..declare import command, opt
+from ..declare import command, command_with, opt
+from ..inputs import parse_wrench
 from ..limits import passed_limits_json, print_limits, print_torques
 from ..motion import MotionOptions, StateTorques
-from ..options import Friction
+from ..options import Coordinates, Friction, Method, Wrench, of_paper
 from ..results import Outputs
 from ..screen import NOTHING, echo, format_number, print_sentence, print_table, print_title
 
@@ -34,25 +36,33 @@ def torque(
     where: MotionOptions,
     out: Outputs,
     friction: Friction = False,
-    method: Annotated[
-        str | None,
-        opt("NAME", "Formulation at states: newton-euler, denoc, ...; default: that of lw.inverse_dynamics."),
-    ] = None,
+    method: Method = None,
+    wrench: Wrench = None,
+    coordinates: Coordinates = "joint",
 ) -> int:
     """Torques and forces that the drives must give.
 
     A trajectory is a .csv file with columns t, q1, q2, ... (or the joints' names), or one by name. The peaks are shown;
     --csv has every sample. --q gives a state, or a table of states. Without either, the trajectory is that of the
-    robot's paper, or a cycloid by 60 degrees (0.1 m) from the zero position.
+    robot's paper, or a cycloid by 60 degrees (0.1 m) from the zero position. --coordinates adds the forces of
+    quasi-coordinates.
     """
-    how = ", with friction" if friction else ""
-    if where.is_state(method, out.plot):
-        at = StateTorques(robot, where, friction, method)
-        out.show(lambda: {**at.arrays(), **at.passed()}, lambda: show_states(at, how))
-        out.write(at.columns)
+    how = (", with friction" if friction else "") + (f", by {method}" if method else "")
+    given = parse_wrench(wrench)
+    if where.is_state(out.plot):
+        at = StateTorques(robot, where, friction, method, given)
+        quasi = QuasiForces.of(coordinates, robot, *at.batch[::2])
+
+        def show() -> None:
+            show_states(at, how)
+            quasi.show()
+
+        out.show(lambda: {**at.arrays(), **at.passed(), **quasi.arrays()}, show)
+        out.write(lambda: at.columns() | quasi.columns())
         return 0
     motion, words = where.resolve(robot)
-    along = lw.torque_along(robot, motion, where.samples, friction=friction, loads=False)
+    along = lw.torque_along(robot, motion, where.samples, wrench=given, friction=friction, method=method, loads=False)
+    quasi = QuasiForces.of(coordinates, robot, along.q, along.tau, along.t)
 
     def on_screen() -> None:
         print_sentence(f"{robot.name} {words}, {where.samples} samples{how}; the largest of each drive:")
@@ -63,14 +73,68 @@ def torque(
             print_sentence(
                 f"The rows of {bases} act on the base and come from no drive, but for example from the ground."
             )
+        quasi.show()
 
-    out.show(
-        lambda: {"robot": robot.name, "trajectory": words, **arrays(along), "peaks": peaks(along), **passed(along)},
-        on_screen,
-    )
-    out.write(along.columns)
+    results = {"robot": robot.name, "trajectory": words}
+    out.show(lambda: {**results, **arrays(along), "peaks": peaks(along), **passed(along), **quasi.arrays()}, on_screen)
+    out.write(lambda: along.columns() | quasi.columns())
     out.draw(lambda path: along.plot(path, loads=False))
     return 0
+
+
+class QuasiForces(NamedTuple):
+    """Forces of quasi-coordinates at samples: ε = D^-½ U⁻¹ τ of normalized ones, κ = U⁻¹ τ of unnormalized ones."""
+
+    name: str  # of their letter; "" for joint coordinates, which have none
+    robot: lw.Robot
+    values: Any = None
+    t: Any = None
+
+    @staticmethod
+    def of(coordinates: str, robot: lw.Robot, q: Any, tau: Any, t: Any = None) -> QuasiForces:
+        if coordinates == "joint":
+            return QuasiForces("", robot)
+        force = getattr(lw.formulations, coordinates).force(robot, q, tau)
+        return QuasiForces({"normalized": "epsilon", "unnormalized": "kappa"}[coordinates], robot, force, t)
+
+    def arrays(self) -> dict[str, Any]:
+        return {self.name: self.values} if self.name else {}
+
+    def columns(self) -> dict[str, Any]:
+        names = Layout.of(self.robot).columns("tau") if self.name else ()
+        return {name.replace("tau", self.name, 1): self.values[:, k] for k, name in enumerate(names)}
+
+    def show(self) -> None:
+        if not self.name:
+            return
+        formula = {"epsilon": "ε = D^-½ U⁻¹ τ", "kappa": "κ = U⁻¹ τ"}[self.name]
+        echo()
+        print_sentence(
+            f"Forces of quasi-coordinates, {formula}{'; the largest of each' if self.t is not None else ''}:"
+        )
+        echo()
+        if self.t is None:
+            rows = [[k, *map(float, row)] for k, row in enumerate(self.values, 1)]
+            print_table(["row", *self.robot.v_names], rows)
+            return
+        where = np.abs(self.values).argmax(axis=0)
+        peaks = [(float(abs(self.values[i, k])), float(self.t[i])) for k, i in enumerate(where)]
+        print_table(
+            ["joint", self.name, "at (s)"], [[x, *row] for x, row in zip(self.robot.v_names, peaks, strict=True)]
+        )
+
+
+RIDIM = """Saha's recursive inverse dynamics: the torques along a motion, by the DeNOC matrices.
+
+RIDIM of J. Appl. Mech. 66 (1999), section 5.1: the options of `linkwise torque`, with --method denoc. The table of the
+robot has DH parameters, masses, inertias, and mass centres as `com` or as the paper's `r`. What --csv writes is what
+`linkwise rfdsim --torque-history` reads: the motion comes back.
+"""
+ridim = command(
+    ("linkwise ridim stanford", "Fig. 8 of the paper: torques along its motion"),
+    ("linkwise ridim planar3 cubic --to 1,1,1 --duration 1 --csv tau.csv", "torques in time, for rfdsim"),
+    ("linkwise ridim stanford --coordinates normalized", "and the forces of normalized quasi-coordinates"),
+)(command_with(torque, RIDIM, of_paper))
 
 
 def arrays(along: lw.results.Loads) -> dict[str, Any]:

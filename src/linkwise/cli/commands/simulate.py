@@ -5,19 +5,32 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 
 import linkwise as lw
 
+from ...robot.layout import Layout, canonical_names
+from ...tables import read_table
 from ...trajectories.limits import outside_travel
-from ..declare import OUTPUT, STATE, arg, command, flag, opt
-from ..inputs import parse_states
+from ...trajectories.torque_history import read_torques
+from ..declare import OUTPUT, STATE, arg, command, command_with, flag, opt
+from ..inputs import parse_states, parse_wrench
 from ..limits import limit_number as in_units
 from ..limits import limit_unit, passed_limits_json, print_limits, warn_of_start
 from ..motion import TRAJECTORIES, MotionOptions, make_profile, paper_motion, zero_configuration
-from ..options import PROFILES, Degrees, Json, complete_trajectories
+from ..options import (
+    PROFILES,
+    Coordinates,
+    Degrees,
+    Json,
+    Method,
+    Wrench,
+    complete_tables,
+    complete_trajectories,
+    of_paper,
+)
 from ..results import STDOUT, Outputs, check_file, file_errors_as_failures, print_json, write_file
 from ..screen import complain, echo, emit, print_sentence, print_table, to_command_line, warn
 
@@ -29,6 +42,7 @@ START = (
     " paper's motion, or zero."
 )
 ALONG = "Follow a .csv file, or a trajectory by name (to --target), under computed torque; default: none."
+HISTORY = "Torques over time: a .csv file with columns t, tau1, ..., as ridim --csv writes; default: none."
 INTEGRATOR = "Integration method: verner65 (default), dormand54, dop853, rk4, radau, ..."
 STEP = "Length of every step; required by methods with fixed steps (rk4), and by no others."
 
@@ -46,6 +60,11 @@ class Control:
     """Options for what acts on the joints."""
 
     torque: Annotated[str | None, opt("STATE", "Constant torques, given as for --q0; default: none.", CONTROL)] = None
+    torque_history: Annotated[str | None, opt("FILE", HISTORY, CONTROL, known=complete_tables)] = None
+    interpolation: Annotated[
+        Literal["cubic", "held"],
+        opt("NAME", "Torques between the rows of the file: cubic (default), or held from row to row.", CONTROL),
+    ] = "cubic"
     target: Annotated[
         str | None, opt("STATE", "Configuration to reach under computed torque; default: none.", CONTROL)
     ] = None
@@ -110,7 +129,12 @@ def simulate(
     q0: Annotated[str | None, opt("STATE", START, STATE)] = None,
     qd0: Annotated[str | None, opt("STATE", "Rates at the start, given as for --q0; default: zero.", STATE)] = None,
     degrees: Degrees = False,
-    duration: Annotated[float, opt("SECONDS", "Duration of the simulation.")] = 1.0,
+    duration: Annotated[
+        float | None, opt("SECONDS", "Duration; default: 1, or to the end of --torque-history.")
+    ] = None,
+    method: Method = None,
+    wrench: Wrench = None,
+    coordinates: Coordinates = "joint",
     friction: Annotated[bool, flag("--friction", "Apply the friction of the joints, smoothed near rest.")] = False,
     stick: Annotated[bool, flag("--stick", "Apply the exact friction of the joints: they can stick.")] = False,
     limits: Annotated[bool, flag("--limits", "Stop where a joint reaches a limit of travel.")] = False,
@@ -123,19 +147,29 @@ def simulate(
     """
     from ...recording.one_trajectory import until_end
 
+    history = History.read(robot, control.torque_history)
+    if duration is None:
+        duration = 1.0 if history is None else float(history.t[-1])
     film = film_options(out, duration)
     typed = {"--q0": ("q", q0), "--qd0": ("qd", qd0), "--torque": ("tau", control.torque)}
     given, rates, law = parse_states(robot, typed, degrees)
+    if history is not None and given is None:
+        given, rates = history.q, history.qd if rates is None else rates
     start = start_of(robot, given, control.follow, degrees)
     goal, description = reference(robot, start, control, duration, degrees)
-    if law is not None and goal is not None:
-        raise ValueError("--torque, and a controller by --target or --follow (expected one of them)")
+    acting = {"--torque": law, "--torque-history": history, "a controller by --target or --follow": goal}
+    if len(several := [name for name, value in acting.items() if value is not None]) > 1:
+        raise ValueError(f"{', and '.join(several)} (expected one of them)")
+    if history is None and control.interpolation != "cubic":
+        raise ValueError("--interpolation belongs to --torque-history (expected that too)")
     if goal is None and (control.kp is not None or control.kd is not None):
         raise ValueError("--kp and --kd belong to a controller (expected --target or --follow too)")
     if goal is not None:
         gains = KP if control.kp is None else control.kp, KD if control.kd is None else control.kd
         law = lw.control.computed_torque(goal, *gains, passive=[joint.joint for joint in robot.free_joints])
     description = description if control.torque is None else "with constant torques"
+    if history is not None:
+        law, description = history.file, f"under the torques of {history.file}"
     at_limits = [] if given is not None or control.follow is not None else joints_at_limits(robot, start)
     description += f" from the zero position, {' and '.join(at_limits)}" if at_limits else ""
     if limits:
@@ -146,8 +180,9 @@ def simulate(
     code, ended = 0, ""
     try:
         run = lw.simulate(
-            robot, start, rates, duration, law, friction=lw.Friction(smooth=0) if stick else friction, samples=samples,
-            events=lw.control.joint_limits(robot) if limits else (), **vars(integration),
+            robot, start, rates, duration, law, parse_wrench(wrench), interpolation=control.interpolation,
+            friction=lw.Friction(smooth=0) if stick else friction, coordinates=coordinates, method=method,
+            samples=samples, events=lw.control.joint_limits(robot) if limits else (), **vars(integration),
         )  # fmt: skip
     except lw.errors.SimulationError as error:
         stiff = friction or stick or goal is not None
@@ -156,7 +191,8 @@ def simulate(
         run, code, ended = error.recording, 130, where_interrupted(error.recording, duration)
     run = until_end(run)
     idle = not (friction or stick) and bool(np.any(lw.Friction().torque(robot, np.ones(robot.n))))
-    out.show(lambda: as_json(run, description), lambda: show(run, description, idle))
+    comparison = "" if history is None or run.batch else history.compare(run)
+    out.show(lambda: as_json(run, description), lambda: show(run, description, comparison, idle))
     try:
         write(run, out, film)
     except (ValueError, OSError, ImportError) as error:
@@ -171,6 +207,54 @@ def simulate(
         complain(f"{ended}\nWhat was computed {place}.")
         return code
     return 1 if run.batch and not all(status in ("done", "stopped") for status in run.status.flat) else 0
+
+
+class History(NamedTuple):
+    """A file of torques over time, with the motion that it may have beside them."""
+
+    file: str
+    t: Any
+    q: Any = None  # the first row
+    qd: Any = None
+    motion: lw.trajectories.Trajectory | None = None
+
+    @staticmethod
+    def read(robot: lw.Robot, file: str | None) -> History | None:
+        if file is None:
+            return None
+        t, _ = read_torques(robot, Path(file))
+        table = read_table(Path(file))
+        names = canonical_names(table.where, table.names, robot, bare="tau")
+        if not set(Layout.of(robot).columns("q")) <= set(names):
+            return History(file, t)
+        motion = lw.trajectories.read_csv(file, robot=robot)
+        first = motion(0.0)
+        return History(file, t, first.q, first.qd, motion)
+
+    def compare(self, run: lw.Recording) -> str:
+        """How far the motion is from that of the file."""
+        if self.motion is None or not np.allclose(run.q[0], self.q):
+            return ""
+        until = run.t <= float(run.reached)
+        away = np.abs(lw.difference(run.robot, run.q[until], self.motion(run.t[until]).q))
+        row, k = np.unravel_index(int(away.argmax()), away.shape)
+        return (
+            f"The motion of {self.file} comes back within {away[row, k]:.2g} ({run.robot.v_names[k]} at"
+            f" {run.t[row]:g} s; the file has {len(self.t)} rows of torques)."
+        )
+
+
+RFDSIM = """Saha's recursive forward dynamics: the motion under torques, by the DeNOC matrices.
+
+RFDSIM of J. Appl. Mech. 66 (1999), section 5.2: the options of `linkwise simulate`, with --method denoc. With
+--torque-history the start is the first row of the file, where it has a motion too, and the result is compared with it.
+"""
+rfdsim = command(
+    ("linkwise rfdsim planar3 --duration 5 --plot fall.png", "Fig. 6 of the paper: let go at rest"),
+    ("linkwise ridim planar3 cubic --to 1,1,1 --duration 1 --csv tau.csv", "torques along a motion"),
+    ("linkwise rfdsim planar3 --torque-history tau.csv --rtol 1e-12", "the motion under these torques: it comes back"),
+    ("linkwise rfdsim stanford --coordinates normalized", "integrated in normalized quasi-velocities"),
+)(command_with(simulate, RFDSIM, of_paper))
 
 
 def start_of(robot: lw.Robot, given: Any, follow: str | None, degrees: bool) -> Any:
@@ -279,12 +363,15 @@ def samples_of(run: lw.Recording) -> tuple[Any, Any, Any, list[float]]:
     return q[finite], qd[finite], tau[finite], where[finite].tolist()
 
 
-def show(run: lw.Recording, description: str, idle_friction: bool) -> None:
+def show(run: lw.Recording, description: str, comparison: str = "", idle_friction: bool = False) -> None:
     """Print a summary, the ends, the limits that are passed, and whether the table's friction does not act."""
     summary = str(run.summary())
     head, _, rest = summary.partition("\n")
     print_sentence(f"{head}, {description}")
     echo(f"{rest}\n")
+    if comparison:
+        print_sentence(comparison)
+        echo()
     show_ends(run)
     print_limits(run.robot, *samples_of(run), "first in trajectory" if run.batch else "first at (s)")
     if idle_friction:

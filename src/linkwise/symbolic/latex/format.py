@@ -8,7 +8,6 @@ from fractions import Fraction
 from ...graph.polynomial import Number
 
 SIMPLE = 12  # the largest denominator of a number written as a fraction
-Equation = tuple[str, list[str]]  # the left side, and the lines of the right side
 WIDTH = 80  # characters in a line, about
 
 

@@ -14,12 +14,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain, count
 from typing import Any
 
 from ...graph import Graph, Node, Port, Program
 from ...graph.passes import rebuild
+from ..styles import Angles
 
 ARRAYS = {"q": "q", "qd": r"\dot{q}", "qdd": r"\ddot{q}", "tau": r"\tau"}
 LETTERS = "txyzw"  # of intermediates
@@ -114,7 +115,8 @@ def indices(shape: tuple[int, ...], between: str = ",") -> list[str]:
 class LatexNames:
     """The texts of a program's inputs and outputs.
 
-    `names` are chosen ones for the outputs, `components` the texts of the numbers of some inputs.
+    `names` are chosen ones for the outputs, `components` the texts of the numbers of some inputs. With `elements`,
+    names of arrays are not printed, only those of their elements. No input prints like a text in `reserved`.
     """
 
     def __init__(
@@ -122,6 +124,8 @@ class LatexNames:
         program: Program,
         names: Sequence[str] | None = None,
         components: Mapping[str, Sequence[str]] | None = None,
+        elements: bool = False,
+        reserved: Collection[str] = (),
     ) -> None:
         ports = program.inputs
         self.shapes = {port.name: port.shape for port in ports}
@@ -130,16 +134,23 @@ class LatexNames:
             [*map(check_output_name, names)] if names is not None else [function_text(p.name) for p in program.outputs]
         )
         self.elements = list(map(element_texts, left, program.outputs))
-        claimed = {*left, *(text for texts in self.elements for text in texts)} if names is not None else set()
+
+        def printed(k: int) -> set[str]:
+            return {*self.elements[k]} if elements and self.elements[k] else {left[k], *self.elements[k]}
+
+        claimed = set().union(*map(printed, range(len(left)))) if names is not None else set()
         self.inputs = input_texts(
-            [p for p in ports if p.shape], [p.name for p in ports if not p.shape], claimed, components or {}
+            [p for p in ports if p.shape],
+            [p.name for p in ports if not p.shape],
+            {*claimed, *reserved},
+            components or {},
         )
         texts = {text for own in self.inputs.values() for text in own}
         for text in sorted(texts & claimed):
             raise ValueError(f"name: {text} is how an input is printed (expected another name for the output)")
         self.outputs = left
         for k, port in enumerate(program.outputs):
-            while texts & {left[k], *self.elements[k]}:
+            while texts & printed(k):
                 left[k] = rf"\bar{{{left[k]}}}"
                 self.elements[k] = element_texts(left[k], port)
         used = {*texts, *left, *(text for own in self.elements for text in own)}
@@ -150,6 +161,9 @@ class LatexNames:
 
     def input(self, name: str, position: int) -> str:
         return self.inputs[name][position]
+
+    def intermediate(self, number: int) -> str:
+        return f"{self.letter}_{{{number}}}"
 
     def sine_or_cosine(self, op: str, angles: Angles) -> str:
         """c_{23} for cos(q_2 + q_3), c_{2-3} for cos(q_2 - q_3); other combinations are written out."""
@@ -173,12 +187,12 @@ def input_texts(
     bases = {port.name: ARRAYS.get(port.name) or symbol_text(port.name) for port in arrays}
     for clash in (True, False):
         of_arrays = {port.name: [with_index(bases[port.name], k) for k in indices(port.shape)] for port in arrays}
-        of_arrays |= {name: list(texts) for name, texts in components.items()}
+        of_arrays |= {name: list(texts) for name, texts in components.items() if name not in symbols}
         counts = Counter(text for texts in of_arrays.values() for text in texts)
         if clash:
             alike = {name for name, texts in of_arrays.items() if any(counts[text] > 1 for text in texts)}
             bases |= {name: spelled_text(name) for name in alike - ARRAYS.keys()}
-    texts = {name: symbol_text(name) for name in symbols}
+    texts = {name: components[name][0] if name in components else symbol_text(name) for name in symbols}
     fixed = {*counts, *claimed}
     while True:
         counts = Counter(texts.values())
@@ -202,9 +216,6 @@ def check_output_name(name: str) -> str:
     if not isinstance(name, str) or not name.strip() or not name.isprintable() or min(depth) < 0 or depth[-1]:
         raise ValueError(rf"name is {name!r} (expected a word, or LaTeX with its braces closed, such as '\\tau')")
     return symbol_text(name) if name.isidentifier() else name.strip()
-
-
-Angles = tuple[tuple[tuple[str, int], int], ...]  # inputs, ascending, each with its multiplier
 
 
 def angle_sums(program: Program) -> Program:

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 from ...graph import Node, Program
-from ...graph.cancel import cancel_terms
-from ...graph.polynomial import TooManyTermsError
-from .closed_form import CLOSED, ClosedForm
-from .format import RELATIONS, Equation, array, decimal, function, too_wide
-from .names import ABBREVIATION, Angles, LatexNames, angle_sums, angles_of
+from ..styles import Angles, Equation
+from .format import RELATIONS, array, decimal, function, too_wide
+from .names import ABBREVIATION, LatexNames, angles_of
 
 IN_CASES = ("select", *RELATIONS)  # written as cases, in separate equations
 RANK = {"add": 1, "sub": 1, "neg": 2, "mul": 3}
-PATIENCE = 6  # limit of intermediate terms of a closed form, relative to the allowed terms
 CONTINUED = " \\\\\n  &\\quad "  # between the lines of a long equation
 ONE_PAGE = 30  # equations
 SINE = re.compile(rf"(?<![A-Za-z\\}}]){ABBREVIATION}")
@@ -35,10 +31,14 @@ class Writer:
         self.names: dict[int, str] = {}
         self.sizes: dict[int, int] = {}
 
-    def equations(self, elements: bool = False) -> list[Equation]:
-        """Every named intermediate and then every output, as an array or element by element."""
-        if elements or self.latex_names.chosen:
-            for names, nodes in zip(self.latex_names.elements, self.program.results, strict=True):
+    def equations(self, elements: bool | None = None, symmetric: Collection[int] = ()) -> list[Equation]:
+        """Every named intermediate and then every output, as an array or element by element, as in `ClosedForm`."""
+        singly = [
+            bool(names) and (len(port.shape) == 1 if elements is None else elements)
+            for names, port in zip(self.latex_names.elements, self.program.outputs, strict=True)
+        ]
+        for names, nodes, alone in zip(self.latex_names.elements, self.program.results, singly, strict=True):
+            if alone or self.latex_names.chosen:
                 for text, node in zip(names, nodes, strict=False):
                     self.elements.setdefault(node.index, text)
         equations = []
@@ -52,12 +52,14 @@ class Writer:
         for k, (port, nodes) in enumerate(zip(self.program.outputs, self.program.results, strict=True)):
             names = self.latex_names.elements[k]
             for position, node in enumerate(nodes):
-                if elements and names:
+                if singly[k]:
+                    if k in symmetric and position // port.shape[-1] > position % port.shape[-1]:
+                        continue
                     if self.names.get(node.index) != names[position]:
                         equations.append((names[position], [self.text(node)]))
                 elif self.leaf(node) is None and too_wide(self.text(node), port.shape):
                     equations.append(self.named(node))
-            if not (elements and names):
+            if not singly[k]:
                 cells = [self.text(node) for node in nodes]
                 equations.append((self.latex_names.outputs[k], [array(port.shape, cells)]))
         return equations
@@ -67,7 +69,7 @@ class Writer:
         name = self.elements.get(node.index)
         if name is None:
             self.count += 1
-            name = f"{self.latex_names.letter}_{{{self.count}}}"
+            name = self.latex_names.intermediate(self.count)
         self.names[node.index] = name
         return name, [text]
 
@@ -108,25 +110,13 @@ class Writer:
 
 
 def latex_text(
-    program: Program,
+    equations: list[Equation],
+    latex_names: LatexNames,
     title: str,
-    digits: int,
-    closed: bool | None,
-    *,
-    names: Sequence[str] | None = None,
-    elements: bool = False,
-    environment: str | None = "align*",
-    components: Mapping[str, Sequence[str]] | None = None,
     remarks: Sequence[str] = (),
+    environment: str | None = "align*",
 ) -> str:
-    """Write the program in closed form if `closed`, or if it is None and the form is small; else with intermediates.
-
-    `components` are the texts of the numbers of some inputs, and `remarks` are comment lines about them.
-    """
-    latex_names = LatexNames(program, names, components)
-    equations = closed_form_equations(program, digits, closed, latex_names, elements) if closed is not False else None
-    if equations is None:
-        equations = Writer(cancel_terms(angle_sums(program)), digits, latex_names).equations(elements)
+    """Equations below comment lines: a title, remarks, and what the abbreviations mean."""
     lines = display_equations(equations, environment)
     abbreviated = latex_names.abbreviates and any(SINE.search(line) for line in lines)
     meaning = "s_i = sin q_i, c_ij = cos(q_i + q_j); " if abbreviated else ""
@@ -149,13 +139,3 @@ def display(left: str, lines: list[str]) -> str:
         return f"{left} = {lines[0]}"
     body = r" \\ & \quad ".join(lines)
     return rf"\begin{{aligned}} {left} = {{}} & {body} \end{{aligned}}"
-
-
-def closed_form_equations(
-    program: Program, digits: int, forced: bool | None, latex_names: LatexNames, elements: bool
-) -> list[Equation] | None:
-    try:
-        form = ClosedForm(program, math.inf if forced else PATIENCE * CLOSED, digits, latex_names)
-    except TooManyTermsError:
-        return None
-    return form.equations(elements) if forced or form.terms <= CLOSED else None
