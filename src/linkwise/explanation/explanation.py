@@ -15,6 +15,7 @@ from ..equality import ComparesArrays
 from ..errors import near_miss, one_of
 from ..printing import align_columns
 from ..robot import Robot
+from ..robot.named_arrays import refuse_gradients
 from ..robot.symbols import is_expression
 from ..symbolic.expressions import Expressions, as_sympy
 from ..symbolic.latex.format import decimal
@@ -162,6 +163,8 @@ def explain(robot: Robot, q: Array, qd: Array | None = None, qdd: Array | None =
     arrays = {name: value for name, value in (("q", q), ("qd", qd), ("qdd", qdd)) if value is not None}
     if qdd is not None and qd is None:
         raise ValueError("qdd is given without qd (expected both, or neither)")
+    for name, value in arrays.items():
+        refuse_gradients(name, value)
     states = States(robot, arrays)
     if states.batch:
         expected = f"q ({robot.nq},)" if robot.nq != robot.n else f"arrays of shape ({robot.n},)"

@@ -3,6 +3,8 @@
 An operand in a branch that is not taken, or behind an active limit, has no effect. Each choice between a node and a
 result is a *gate*. It is open if the sign of its difference selects the operand that depends on the node. To first
 order, a step solves for the tie of a choice and for open gates together, by the shortest change of the inputs.
+Signs after a choice are gates too, in products such as x (1 - sign(|x| - 1)): they are kept as in a candidate in which
+the choice matters.
 """
 
 from __future__ import annotations
