@@ -100,26 +100,21 @@ class Gates:
         ways += [way for later in sorted(self.jumps_turned_by((node, 0))) for way in self.at_tie(later)]
         return [Target(tie, (*gates, (row, side))) for tie, gates in ways]
 
-    def with_signs(self, target: Target) -> list[Target]:
-        """The target with all later signs as in the nearest candidates where its first choice matters.
+    def with_signs(self, target: Target) -> Target | None:
+        """The target with all later signs as in the nearest candidate where its first choice matters.
 
         A limit may be a product of 1 ± sign(x), so that a sign is a gate, but selects no operand.
         """
         rows = {row for row in (target.tie, *(row for row, _ in target.gates)) if row is not None}
-        later = [self.row[node.index] for node in self.analysis.after[min(rows)] if node.op == "sign"] if rows else []
+        first = min(rows, default=None)
+        if first is None or not self.visible[first].any():
+            return None
+        later = [self.row[node.index] for node in self.analysis.after[first] if node.op == "sign"]
         later = [row for row in later if row not in rows]
-        if not later:
-            return []
-        d, first = self.analysis.difference, min(rows)
-        shown = np.flatnonzero(self.visible[first])
-        nearest = shown[np.argsort(np.abs(d[first, shown]), kind="stable")]
-        signs = dict.fromkeys(tuple(column) for column in np.sign(d[np.ix_(later, nearest)]).astype(int).T)
-        return [
-            Target(
-                target.tie, (*target.gates, *((row, side) for row, side in zip(later, pattern, strict=True) if side))
-            )
-            for pattern in list(signs)[:1]
-        ]
+        distance = np.where(self.visible[first], np.abs(self.analysis.difference[first]), np.inf)
+        sides = np.nan_to_num(np.sign(self.analysis.difference[later, distance.argmin()])).astype(int).tolist()
+        signs = tuple((row, side) for row, side in zip(later, sides, strict=True) if side)
+        return Target(target.tie, (*target.gates, *signs)) if signs else None
 
     def steps(self, target: Target, states: np.ndarray, nth: int) -> list[np.ndarray]:
         """Steps from the nearest candidates: the first STARTS for `nth` 0, then the next."""

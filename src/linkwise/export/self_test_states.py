@@ -174,7 +174,7 @@ def steps_to_ties(analysis: Sensitivity, states: np.ndarray, table: DetectionTab
         targets |= dict.fromkeys(gates.targets(node, after))
     for row in sorted(ties):
         targets |= dict.fromkeys(gates.at_tie(row))
-    targets |= dict.fromkeys(way for target in list(targets) for way in gates.with_signs(target))
+    targets |= dict.fromkeys(way for way in map(gates.with_signs, list(targets)) if way is not None)
     return [state for target in targets for state in gates.steps(target, states, nth)]
 
 
@@ -212,20 +212,21 @@ class DetectionTable:
             for (node, k), reached, effect in analysis.effects():
                 first = int(np.searchsorted(reached, outputs))
                 results, choices = reached[:first], reached[first:] - outputs
-                size_of_effect, small = np.abs(effect), CHANGES["percent"]
+                size_of_effect, percent = np.abs(effect), CHANGES["percent"]
                 changed = {
                     name: (x * size_of_effect[:first] > limit[results]).any(axis=0) for name, x in CHANGES.items()
                 }
                 mistakes = {"sign": changed["sign"], "raised": changed["percent"], "lowered": changed["percent"]}
                 if len(choices):
                     distance, moved = d[choices], size_of_effect[first:]
-                    bent = ~jumps[choices] & (small * moved >= np.abs(distance))
+                    bent = ~jumps[choices] & (percent * moved >= np.abs(distance))
                     unbent = changed["percent"] & ~bent.any(axis=0)  # beyond the tie a limit may remove the effect
-                    turned = turning[choices] & (small * moved >= np.abs(distance))
+                    turned = turning[choices] & (percent * moved >= np.abs(distance))
                     towards = np.sign(effect[first:]) != np.sign(distance)  # a larger operand is nearer to the tie
+                    equal = equality[choices] & (distance == 0.0)  # a change in either direction shows
                     mistakes["sign"] |= (turning[choices] & (CHANGES["sign"] * moved >= np.abs(distance))).any(axis=0)
                     mistakes["raised"] = unbent | (turned & towards).any(axis=0)
-                    mistakes["lowered"] = unbent | (turned & ~towards).any(axis=0)
+                    mistakes["lowered"] = unbent | (turned & (~towards | equal)).any(axis=0)
                 for name, noticed in mistakes.items():
                     rows[node, k, name] = rows.get((node, k, name), False) | noticed
         rows |= {(node.index, "result", ""): analysis.value[node.index] != 0.0 for node in analysis.results}
@@ -250,7 +251,7 @@ class DetectionTable:
         self.lost = {key for key, noticed in zip(rows, self.table, strict=True) if not noticed.any()}
         self.operands = {(node, k) for node, k, name in self.lost if isinstance(k, int) and name == "sign"}
         nodes = analysis.program.nodes[0].graph.nodes
-        small = {(node, k) for node, k, name in self.lost if name in ("raised", "lowered")}
+        small = {(node, k) for node, k, name in self.lost if isinstance(k, int) and name in ("raised", "lowered")}
         self.constants = {(node, k) for node, k in small - self.operands if nodes[node].args[k].op == "const"}
         self.branches = {(node, side) for node, kind, side in self.lost if kind == "side"}
         thresholds = {node.index for node in analysis.choices if node.op in THRESHOLDS}

@@ -103,10 +103,10 @@ class Sensitivity(Dependence):
 
     def unit(self, node: Node) -> np.ndarray:
         """The number to which changes of a node are relative: its value, or 1 for the constant 0."""
-        return np.ones(self.states) if is_zero(node) else self.value[node.index]
+        return np.ones(self.states) if is_zero(node) else np.asarray(self.value[node.index])
 
     def magnitude(self, node: Node) -> np.ndarray:
-        return np.abs(self.unit(node))
+        return np.asarray(np.abs(self.unit(node)))
 
     def effects(self) -> Iterator[tuple[Operand, np.ndarray, np.ndarray]]:
         """Each operand, the rows that depend on it, and its effects on them: (rows, states)."""
