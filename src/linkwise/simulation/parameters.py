@@ -24,7 +24,7 @@ from ..errors import near_miss
 from ..kernels.arrays import on_gpu
 from ..kernels.interface import describe_value, numpy_array
 from ..robot import Robot
-from ..robot.named_arrays import PerTrajectory, gradient_error, refuse_gradients, refuse_labels
+from ..robot.named_arrays import PerTrajectory, call_with_numbers, refuse_gradients, refuse_labels
 
 NUMBERS = "expected numbers: parameters={{{name!r}: ...}}"
 STATE = 4  # arguments of every torque function: robot, t, q, qd
@@ -240,13 +240,7 @@ def call_torque(torque: Callable[..., Any], robot: Any, t: Any, q: Any, qd: Any,
     """Call a torque function with these parameters."""
     if parameters and isinstance(torque, Law):
         return replace_numbers(torque, parameters)(robot, t, q, qd)
-    try:
-        tau = torque(robot, t, q, qd, **parameters)
-    except (RuntimeError, TypeError) as error:
-        explained = gradient_error(error, function_name(torque))
-        if explained is None:
-            raise
-        raise explained from None
+    tau = call_with_numbers(torque, function_name(torque), robot, t, q, qd, **parameters)
     refuse_labels("the torque", tau)
     refuse_gradients("the torque", tau)
     if tau is None:
