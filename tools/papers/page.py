@@ -43,7 +43,7 @@ def page(paper: Paper) -> str:
             pictures = []
         lines.append(table((row.at, meaning(row), calls(row), measured(paper, row))))
         if row.picture:
-            pictures += ["", f"![{row.at}: {row.text}](../pictures/{row.picture})"]
+            pictures += ["", f"![{row.at}: {plain(row.text)}](../pictures/{row.picture})"]
     return "\n".join([*lines, *pictures]).rstrip() + "\n"
 
 
@@ -60,7 +60,12 @@ def table(cells: tuple[str, ...]) -> str:
 
 
 def meaning(row: Row) -> str:
-    return row.text + (f" **Erratum:** {row.erratum}" if row.erratum else "")
+    return plain(row.text) + (f" **Erratum:** {plain(row.erratum)}" if row.erratum else "")
+
+
+def plain(text: str) -> str:
+    """Stars of transposes and operators, not of emphasis; code stays."""
+    return "`".join(part if k % 2 else part.replace("*", "\\*") for k, part in enumerate(text.split("`")))
 
 
 def calls(row: Row) -> str:
