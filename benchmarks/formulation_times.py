@@ -1,18 +1,20 @@
 """Every formulation for n = 3 ... 30: its operations, and the time that they take.
 
-    python benchmarks/formulation_times.py [--out DIR] [--rounds 60]
+    python benchmarks/formulation_times.py [--out DIR] [--rounds 100]
 
 Kernels in straight-line code of general chains, `lw.chain(n)`, in doubles, batches of 256 states on one thread; all
-methods of one n take turns of half a millisecond, all n take turns too, and the smallest time of the rounds counts: on
-a machine that does other things, most turns are disturbed. Operations are multiplications, divisions and
-additions of the kernel. Conjugate gradients (walker-orin-4) and O(log n) rounds (parallel) unroll to far too much code.
-Writes the tables of docs/open-questions.md and the picture docs/pictures/formulation_times.svg, in some minutes.
+methods and n take turns of about a millisecond, and the smallest time of the rounds counts: on a machine that does
+other things, most turns are disturbed. Operations are multiplications, divisions and additions of the kernel.
+Conjugate gradients (walker-orin-4) and O(log n) rounds (parallel) unroll to far too much code. Writes the tables of
+docs/open-questions.md and the picture docs/pictures/formulation_times.svg, in some minutes.
 """
 
 from __future__ import annotations
 
 import argparse
+import timeit
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,13 +22,12 @@ import numpy as np
 from matplotlib.figure import Figure
 from open_questions import COLOURS, DOCS, PAGE, save_svg, tidy, with_tables
 from report import markdown, number
-from timing import Contestant, interleaved, one_core
+from timing import one_core
 
 import linkwise as lw
 
 SIZES = (3, 4, 6, 8, 10, 12, 16, 20, 25, 30)
-STATES, TURN = 256, 5e-4  # seconds
-PASSES = 5  # over all n
+STATES, CALLS_OF_ONE = 256, 200_000  # calls in a turn of a kernel with one operation
 LEFT_OUT = ("walker-orin-4", "parallel", "fewest")
 FUNCTIONS = {"Forward dynamics": lw.forward_dynamics, "Inverse dynamics": lw.inverse_dynamics}
 PAIRS = (("denoc", "walker-orin-3"), ("articulated", "walker-orin-3"), ("articulated-regrouped", "composite-udu"))
@@ -51,26 +52,23 @@ def methods_of(function: Callable[..., Any]) -> list[str]:
 
 
 def costs(function: Callable[..., Any], sizes: Sequence[int], rounds: int, say: Callable[[str], None]) -> Costs:
+    """Calls in a turn follow from the operations: by a disturbed clock they would be single ones, with cold caches."""
     result: Costs = {name: {} for name in methods_of(function)}
-    contestants: dict[int, list[Contestant]] = {}
+    timers: dict[tuple[str, int], tuple[timeit.Timer, int]] = {}
     for n in sizes:
         robot, states = lw.chain(n), np.random.default_rng(n).normal(size=(3, STATES, n))
-        arrays = dict(zip(("q", "qd", "x"), states, strict=True))
-        kernels = {name: lw.compile(function, robot, method=name, form="straight") for name in result}
-        contestants[n] = [
-            Contestant(k, "kernel(q, qd, x, threads=1)", {"kernel": kernels[k], **arrays}) for k in result
-        ]
-        for name, kernel in kernels.items():
-            count = kernel.count
-            result[name][n] = Cost(count.multiplications + count.divisions + count.additions, np.inf)
+        for name, by_n in result.items():
+            kernel = lw.compile(function, robot, method=name, form="straight")
+            operations = kernel.count.multiplications + kernel.count.divisions + kernel.count.additions
+            timer = timeit.Timer(partial(kernel, *states, threads=1))
+            timers[name, n] = timer, max(2, CALLS_OF_ONE // operations)
+            by_n[n] = Cost(operations, np.inf)
         say(f"{function.__name__}, n = {n}")
-    for _ in range(PASSES):
-        for n in sizes:
-            with one_core():
-                times = interleaved(contestants[n], rounds, least=TURN)
-            for name, costs_of in result.items():
-                fastest = min(times[name]) / STATES
-                costs_of[n] = costs_of[n]._replace(seconds=min(costs_of[n].seconds, fastest))
+    with one_core():
+        for _ in range(rounds):
+            for (name, n), (timer, calls) in timers.items():
+                seconds = timer.timeit(calls) / calls / STATES
+                result[name][n] = result[name][n]._replace(seconds=min(result[name][n].seconds, seconds))
     return result
 
 
@@ -122,7 +120,7 @@ def draw(found: dict[str, Costs]) -> Figure:
 def main(argv: Sequence[str] | None = None, sizes: Sequence[int] = SIZES) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder for picture and tables [docs]")
-    parser.add_argument("--rounds", type=int, default=60, help="(60)")
+    parser.add_argument("--rounds", type=int, default=100, help="(100)")
     given = parser.parse_args(argv)
     found = {
         title: costs(function, sizes, given.rounds, lambda step: print(step, flush=True))

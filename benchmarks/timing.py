@@ -85,17 +85,14 @@ def without_cache() -> Iterator[None]:
             os.environ["LINKWISE_CACHE"] = before
 
 
-def interleaved(
-    contestants: Sequence[Contestant], rounds: int = ROUNDS, least: float | None = None
-) -> dict[str, Times]:
-    """Seconds for one statement of each, by label. A turn takes `least` seconds at least, by default `LEAST`."""
-    least = LEAST if least is None else least
+def interleaved(contestants: Sequence[Contestant], rounds: int = ROUNDS) -> dict[str, Times]:
+    """Seconds for one statement of each, by label."""
     timers = [timeit.Timer(c.statement, globals=dict(c.names)) for c in contestants]
     numbers = []
     for timer in timers:
         timer.timeit(1)
         once = max(min(timer.timeit(1), timer.timeit(1)), 1e-8)
-        numbers.append(max(1, round(least / once)))
+        numbers.append(max(1, round(LEAST / once)))
     times: list[Times] = [[] for _ in contestants]
     gc.collect()
     gc.disable()

@@ -212,9 +212,11 @@ def near_miss(value: object, known: Iterable[str]) -> str:
     import difflib  # late: only errors need it
 
     known, word = list(known), str(value)
-    close = [name for name in (word.lower(), *SYNONYMS.get(word.lower(), ())) if name in known][:1]
+    small = {name.lower(): name for name in known}
+    close = [small[name] for name in (word.lower(), *SYNONYMS.get(word.lower(), ())) if name in small][:1]
     extended = [name for name in known if len(word) >= MIN_PREFIX and name.startswith(word)]
     close = close or (extended if len(extended) == 1 else []) or difflib.get_close_matches(word, known, n=1)
+    close = close or [small[part] for part in word.lower().split("_") if len(part) >= MIN_PREFIX and part in small]
     return f", did you mean {close[0]!r}?" if close else ""
 
 

@@ -79,9 +79,9 @@ class Equations(str):
         return "\n".join(line for line in self.splitlines() if not line.startswith("%"))
 
 
-def warn(message: str) -> None:
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
     """Issue a warning that points to the line of the user's code that called the package."""
     frame, level = sys._getframe(), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == PACKAGE:
         frame, level = frame.f_back, level + 1
-    warnings.warn(printable(message), UserWarning, stacklevel=level)
+    warnings.warn(printable(message), category, stacklevel=level)

@@ -241,12 +241,7 @@ def test_what_is_no_robot_is_named_where_one_is_expected(name: str) -> None:
             if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
                 continue
             robot = parameter.annotation in ("Robot", lw.Robot)
-            if (
-                not robot
-                and parameter.default is not parameter.empty
-                and parameter.name not in ("duration", "source")
-                and (parameter.name, name) != ("dt", "rollout")
-            ):
+            if not robot and parameter.default is not parameter.empty and parameter.name not in ("duration", "source"):
                 continue
             value = wrong if robot else OTHERS.get(parameter.name, [0.0, 0.0, 0.0])
             if parameter.kind is parameter.KEYWORD_ONLY or parameter.default is not parameter.empty:

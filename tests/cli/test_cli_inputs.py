@@ -259,3 +259,55 @@ def test_ends_of_tables_without_rates() -> None:
         assert refused.code in (2, 3)
         assert "natur" in refused.err
     assert "expected no --ends beside it" in linkwise("torque planar3 --q 0,0,0 --ends natural").err
+
+
+def test_a_file_is_told_by_its_name_and_a_history_by_its_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("push.csv").write_text("t,tau1,tau2,tau3\n0,1,2,3\n1,1,2,3\n")
+    Path("rows").write_text("1,2,3\n")
+    for line, fact in {
+        "simulate planar3 --torque push.csv": "@push.csv",
+        "simulate planar3 --q0 missing.csv": "@missing.csv",
+        "torque planar3 --q rows": "@rows",
+        "simulate planar3 --torque @push.csv": "--torque-history push.csv",
+    }.items():
+        result = linkwise(line)
+        assert (result.code, result.out, fact in result.err) == (3 if "history" in fact else 2, "", True), result.err
+    missing = linkwise("torque planar3 push.csv").err
+    assert ("'q1'" in missing, "0 joints" in missing) == (True, False)
+
+
+def test_units_are_those_of_angles_alone() -> None:
+    for option in ("--torque", "--q0", "--qd0"):
+        err = linkwise(f"simulate planar3 {option} 1,x,2").err
+        assert ("'x'" in err, "deg" in err, "rad" in err) == (True, *[option != "--torque"] * 2)
+    for option in ("torque planar3 --payload x", "torque planar3 --gravity 0,0,x", "torque gantry --q 0,0,x"):
+        assert "deg" not in linkwise(option).err
+    typed = [json.loads(linkwise(f"torque planar3 --q {q} --json").out)["tau"] for q in ("0.3rad,1,-2rad", "0.3,1,-2")]
+    assert typed[0] == typed[1]
+    for line in ("simulate planar3 --torque 1rad,0,0", "torque gantry --q 0,0,1rad", "torque planar3 --payload 1rad"):
+        result = linkwise(line)
+        assert (result.code, "without rad" in result.err) == (2, True), result.err
+
+
+def test_an_option_is_suggested_for_an_option() -> None:
+    assert "'function'" not in linkwise("count planar3 --functio").err
+    assert "'function'" not in linkwise("describe planar3 --robo").err
+    assert "did you mean '--friction'?" in linkwise("count planar3 --frictio").err
+
+
+def test_counts_with_friction() -> None:
+    line = "count stanford forward_dynamics --method denoc --friction --json"
+    arm = lw.load("stanford")
+    counted = lw.count(lw.forward_dynamics, arm, method="denoc", friction=True)
+    assert json.loads(linkwise(line).out)["counts"][0]["multiplications"] == counted.multiplications
+    for wrong in ("count stanford --friction", "count stanford gravity_torque --friction"):
+        assert (linkwise(wrong).code, "--friction" in linkwise(wrong).err) == (2, True)
+
+
+def test_the_library_says_which_robots_have_limits() -> None:
+    robots = json.loads(linkwise("robots --json").out)["robots"]
+    for row in robots:
+        assert ("effort" in row["limits"]) == np.isfinite(lw.load(row["name"]).effort_limits).any()
+    lines = linkwise("robots").out.splitlines()
+    assert {x.split()[0] for x in lines if " yes " in x} == {r["name"] for r in robots if "effort" in r["limits"]}

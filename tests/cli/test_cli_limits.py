@@ -123,6 +123,39 @@ def test_what_passes_limits_along_a_trajectory() -> None:
     assert "travel" not in right.partition("passed")[2]
 
 
+def test_what_a_simulation_passes_is_what_torque_shows_along_the_same_motion() -> None:
+    Path("move.csv").write_text("t,q1,q2,q3\n0,0,0,0\n1,20,40,0.1\n2,30,50,0.2\n")
+    Path("crane.urdf").write_text(CRANE.replace('<axis xyz="1 0 0"/>', '<axis xyz="1 0 0"/><dynamics damping="1"/>'))
+    line = "simulate crane.urdf --follow move.csv --duration 2 --samples 51"
+    run, along = of(line)["passed"], of("torque crane.urdf move.csv --samples 51")["passed"]
+    assert [(row["joint"], row["what"], row["time"]) for row in run] == [
+        (row["joint"], row["what"], row["time"]) for row in along
+    ]
+    assert [row["largest"] for row in run] == pytest.approx([row["largest"] for row in along], rel=1e-4)
+    shown, dragged = linkwise(line).out, linkwise(f"{line} --friction").out
+    assert "Limits that are passed" in shown
+    assert ["friction" in each.rpartition("passed")[2] for each in (shown, dragged)] == [True, False]
+
+
+def test_ends_and_limits_of_a_batch() -> None:
+    Path("pushes.csv").write_text("\n".join(["tau1,tau2,tau3", *["0,120,0", "0,-300,0"] * 11]))
+    line = "simulate crane.urdf --torque @pushes.csv --duration 0.2 --samples 5"
+    found, shown = of(line), linkwise(line).out
+    assert next((row["joint"], row["what"], row["trajectory"]) for row in found["passed"]) == ("luff", "effort", 1)
+    rows = [x.split() for x in shown.partition("Ends")[2].splitlines()]
+    ends = {row[0]: row[2:] for row in rows if len(row) == 5}
+    assert [k for k in range(22) if str(k) in ends] == list(range(20))
+    assert [float(x) for x in ends["1"]] == pytest.approx(found["q"][1][-1], rel=1e-3)
+
+
+def test_a_torque_that_is_shown_as_zero_has_no_share_of_its_limit() -> None:
+    line = "torque crane.urdf --q 0.3,0.1,0.1 --gravity 0,1e-12,-9.81"
+    assert of(line)["tau"][0] != 0.0
+    rows = [x.split() for x in linkwise(line).out.splitlines()]
+    shown = {row[0]: (row[-2], row[-1]) for row in rows if row and row[0] in ("slew", "luff", "extend")}
+    assert shown["slew"] == ("0", "0")
+
+
 def test_limits_that_are_kept() -> None:
     shown = linkwise("torque crane.urdf --to luff=0.3 --duration 20 --samples 11 --gravity 0,0,0").out
     assert "Within the robot's limits of effort, velocity and travel." in shown

@@ -8,6 +8,7 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
+from facts import raises
 from linkwise.control.drives import Sum
 from robots import CHAINS, TREES, relative, states
 
@@ -128,6 +129,45 @@ def test_a_sum_is_the_sum():
     assert np.array_equal(both(PLANAR, 0.0, q, qd), q + (3 * (1 - q) - 0.2 * qd))
     with pytest.raises(TypeError, match="unsupported operand"):
         lw.control.springs(1) + 3.0
+
+
+def feedback(robot, t, q, qd, K, share=1.0):
+    """A law with a parameter that is a matrix, and one with a default."""
+    return -share * (K @ q)
+
+
+def test_arguments_of_functions_within_limits_and_sums_are_parameters_everywhere(tmp_path):
+    law = lw.control.limited(feedback, 0.5) + lw.control.springs(1.0)
+    K, q0, span, steps = np.array([[3.0]]), np.array([0.6]), {"duration": 0.2}, {"steps": 20, "dt": 0.01}
+    numbers, inputs = {"K": K, "share": 0.9}, {"K": lw.Input(1, 1), "share": 0.9}
+
+    def clipped(robot, t, q, qd):
+        return np.clip(-2.7 * q, -0.5, 0.5) - q
+
+    expected = lw.simulate(CART, q0, torque=clipped, **span).q[-1]
+    run, roll = (lw.compile(f, CART, torque=law, parameters=inputs) for f in (lw.simulate, lw.rollout))
+    samples = {"q0": [q0, q0], "K": lw.per_trajectory(np.stack([K, 2 * K])), "share": lw.per_trajectory([0.9, 0.45])}
+    ends = [
+        lw.simulate(CART, q0, torque=law, parameters=numbers, compiled=True, **span).q[-1],
+        lw.simulate(CART, q0, torque=law, parameters=numbers, compiled=False, **span).q[-1],
+        run(q0, parameters={"K": K}, **span).q[-1],
+        lw.rollout(CART, q0, torque=law, parameters=numbers, **steps).q_end,
+        roll(q0, parameters={"K": K}, **steps).q_end,
+        *lw.sweep(CART, samples, tmp_path, 0.2, torque=law, progress=False).read()["q_end"],
+    ]
+    assert np.abs(np.array(ends) - expected).max() < 1e-8
+
+
+def test_an_argument_without_a_value_is_missing_and_one_of_two_parts_needs_another_name():
+    law = lw.control.limited(feedback, 1.0)
+    for run in (partial(lw.simulate, duration=0.1), partial(lw.rollout, steps=1, dt=0.1)):
+        with raises(ValueError, "'K'", "parameters"):
+            run(PLANAR, np.zeros(3), torque=law)
+        with raises(ValueError, "'K'", "feedback", "another"):
+            run(PLANAR, np.zeros(3), torque=law + feedback, parameters={"K": np.eye(3)})
+    for function in (lw.simulate, lw.rollout):
+        with raises(ValueError, "'K'", "lw.Input(3, 3)", "lw.Input()"):
+            lw.compile(function, PLANAR, torque=law)
 
 
 @every_robot

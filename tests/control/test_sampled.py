@@ -258,7 +258,7 @@ WRONG = [
     (lambda: lw.control.sampled(spring, True), ValueError, "dt is True"),
     (lambda: lw.control.held(spring, True), ValueError, "end is True"),
     (lambda: lw.control.held(lambda t: (t, t), 1.0)(0.5), ValueError, "expected three arrays: q, qd and qdd"),
-    (lambda: lw.control.limited(wound_up, 1.0), TypeError, "functools.partial gives"),
+    (lambda: simulated(lw.control.limited(wound_up, 1.0)), ValueError, "'z' has no value"),
     (lambda: simulated(lw.compile(spring, CART)), TypeError, r"<Kernel spring.* is compiled already"),
     (lambda: simulated(lw.control.sampled(without_state, 0.1, state=0)), ValueError, "torques and the next state"),
     (lambda: simulated(lw.control.sampled(short_state, 0.1, state=0)), ValueError, r"a state of shape \(0,\) "),

@@ -90,3 +90,18 @@ def test_the_very_end_is_the_end_in_both_precisions(dtype: str) -> None:
     assert kernel(0.75)[6:] == pytest.approx([0.4] * 6 + [2.0] * 6, rel=1e-4)
     assert kernel(0.0)[6:] == pytest.approx([0.0] * 12, abs=1e-4)
     assert not kernel(0.7501)[6:].any()
+
+
+def test_the_head_names_public_functions_and_the_shapes_that_were_taken() -> None:
+    def feedback(arm: lw.Robot, t: Any, q: Any, qd: Any, gain: Any) -> Any:
+        return -gain * q
+
+    limited = lw.control.limited(lw.control.springs(20), 30)
+    heads = [lw.c_source(law, ARM).header for law in (limited, limited + lw.control.springs(1), lw.simulate)]
+    assert not any(re.search(r"_most|linkwise\.limited|linkwise\.torque\b|locals", head) for head in heads)
+    assert "linkwise.control.limited" in heads[0]
+    assert "linkwise.simulate" in heads[2]
+    taken, given = ({}, {"gain": lw.Input()})
+    for inputs, said in ((taken, True), (given, False)):
+        head, kernel = lw.c_source(feedback, ARM, **inputs).header, lw.compile(feedback, ARM, **inputs)
+        assert ["6 numbers" in head, "gain=lw.Input(" in head, "gain[6]" in repr(kernel)] == [said] * 3

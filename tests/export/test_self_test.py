@@ -17,8 +17,8 @@ import linkwise as lw
 from effort import rest_slow
 from linkwise.export import self_test_states
 from linkwise.export.self_test_states import SelfTest, make_self_test
-from linkwise.graph import MEANING, Node, Program
-from linkwise.graph.sensitivity import Dependence, Sensitivity
+from linkwise.graph import MEANING, Node, Port, Program
+from linkwise.graph.sensitivity import OTHER_BRANCH, Dependence, Sensitivity, compared_operands
 from linkwise.tracing.tracing import prefer_fewest
 
 CC = shutil.which("gcc") or shutil.which("cc")
@@ -122,12 +122,53 @@ def dead_zone(arm: lw.Robot, q: Any, qd: Any) -> Any:
     return np.where(np.abs(qd) < 0.05, -200.0 * off, -200.0 * off - 0.3 * qd) + lw.bias_torque(arm, q, qd)
 
 
+def two_phases(arm: lw.Robot, t: Any, q: Any, qd: Any) -> Any:
+    return 8000.0 * (np.where(t > 1.5, 0.3, -0.3) - q) - 150.0 * qd
+
+
+def ramp(arm: lw.Robot, t: Any, q: Any, qd: Any) -> Any:
+    return 8000.0 * (np.minimum(np.maximum(t - 0.5, 0.0), 1.5) - q) - 150.0 * qd
+
+
+def two_goals(arm: lw.Robot, t: Any, q: Any, qd: Any) -> Any:
+    return 8000.0 * (np.where(np.abs(q) > 0.7, 0.3, -0.3) - q) - 150.0 * qd
+
+
+def tracked(make: Callable[..., Any], kp: float) -> Callable[[int], Any]:
+    return lambda n: lw.control.computed_torque(make(n), kp=kp, kd=2.0 * kp**0.5)
+
+
+def cubic(n: int) -> lw.trajectories.Trajectory:
+    return lw.trajectories.cubic(np.zeros(n), np.ones(n), 2.0)
+
+
+def quintic(n: int) -> lw.trajectories.Trajectory:
+    return lw.trajectories.quintic(np.zeros(n), np.ones(n), 0.75)
+
+
+def trapezoid(n: int) -> lw.trajectories.Trajectory:
+    return lw.trajectories.trapezoid(np.zeros(n), np.linspace(1.0, -0.5, n), duration=1.5, acceleration=8.0)
+
+
+def spline(n: int) -> lw.trajectories.Trajectory:
+    ways = np.random.default_rng(2).normal(size=(4, n))
+    return lw.trajectories.spline([0.0, 0.5, 1.5, 2.0], ways)
+
+
+SATURATED: dict[str, Callable[[int], Any]] = {  # gains so large that most states are beyond the limits
+    **{f"{make.__name__} {kp:g}": tracked(make, kp) for make in (cubic, quintic) for kp in (1000.0, 3000.0, 10_000.0)},
+    **{f"{make.__name__} 3000": tracked(make, 3000.0) for make in (trapezoid, spline)},
+    "two_phases": lambda n: two_phases,
+    "ramp": lambda n: ramp,
+    "two_goals": lambda n: two_goals,
+}
 LIMITED = [slower_when_far, stiff_and_slower, limited_twice, rate_limited]
 CONDITIONS = [both, three, any_of, deadbands, crossed, factors, within_limits, staged, slit]
 FUNCTIONS: dict[str, tuple[Any, lw.Robot, dict[str, Any]]] = {
     "pd": (lw.control.limited(HOLD, most=[60, 30, 10]) + lw.control.springs(2), PLANAR, {}),  # as in docs/control.md
     "stiff": (lw.control.limited(lw.control.pd_gravity([0.5, -0.3, 0.2], kp=10_000, kd=200), [60, 30, 10]), PLANAR, {}),
     "computed": (lw.control.limited(lw.control.computed_torque(MOVE, kp=100, kd=20), [3, 2, 1]), PLANAR, {}),
+    "cubic": (lw.control.limited(tracked(cubic, 10_000.0)(3), [8, 8, 2]), PLANAR, {}),
     "pid": (lw.control.pid([0.5, -0.3, 0.2], 100, 50, 10, 0.001, most=[60, 30, 10], gravity=True).step, PLANAR, {}),
     "sampled": (lw.control.sampled(lw.control.limited(HOLD, most=[60, 30, 10]), 0.001).step, PLANAR, {}),
     "branches": (branches, PLANAR, {}),
@@ -158,6 +199,8 @@ MISTAKES = [  # in the text of the function: constants, signs, indices, terms th
     ("computed", r"\*0\.00484", "*0.00488"),
     ("computed", r" - 3\.0\)", " - 3.1)"),
     ("computed", r"qd\[0\]\*qd\[0\]", "qd[0]*qd[1]"),
+    *(("cubic", r"2\.000000000002 - t", f"{x} - t") for x in (1.9, 2.1, 2.5, 2.9, 3.5, 100.0)),
+    *(("cubic", rf"tt{k} = \(tt6 >= 0", f"tt{k} = (tt5 >= 0") for k in (8, 9, 10)),
     ("pid", r"\*0\.05", "*0.051"),
     ("pid", r"< -30\.0", "< -30.5"),
     ("pid", r"\(0\.0 < ", "(0.01 < "),
@@ -266,11 +309,20 @@ def changed_run(program: Program, arrays: list[np.ndarray], at: int, change: Any
     return np.stack([value[node.index] for result in program.results for node in result], axis=-1)
 
 
-def noticing(program: Program, test: SelfTest) -> Callable[[int, Any], bool]:
-    """Whether the states of the test tell that the operands of a node are others."""
-    arrays = [
+def inputs_of(program: Program, test: SelfTest) -> list[np.ndarray]:
+    return [
         np.array([state[k] for state in test.states]).reshape(-1, *port.shape) for k, port in enumerate(program.inputs)
     ]
+
+
+def every_number(program: Program) -> Program:
+    nodes = list(program.nodes)
+    return Program.of(nodes[0].graph, program.inputs, [Port("numbers", (len(nodes),))], [nodes])
+
+
+def noticing(program: Program, test: SelfTest) -> Callable[[int, Any], bool]:
+    """Whether the states of the test tell that the operands of a node are others."""
+    arrays = inputs_of(program, test)
     expected, sizes = (np.array([np.concatenate(x) for x in rows]) for rows in (test.results, test.sizes))
 
     def noticed(at: int, change: Any) -> bool:
@@ -301,7 +353,7 @@ def test_every_operand_is_tested_or_listed_as_not_tested(name: str, dtype: str) 
     every = {(node.index, k) for node in program.nodes for k in range(len(node.args))}
     for node, k in sorted(every - listed):
         assert any(noticed(node, partial(changed_operand, k, change)) for change in CHANGES), (node, k)
-    assert bool(listed) == (name == "unreachable" or (name == "computed"))
+    assert bool(listed) == (name in ("unreachable", "computed", "cubic"))
 
 
 def mistakes(node: Node) -> dict[str, Callable[..., list[Any]]]:
@@ -351,6 +403,49 @@ def test_limits_hide_no_threshold_and_no_constant(law: Any, arm: str) -> None:
     assert not any(test.chosen[2:])
 
 
+CASES = [f"{law} {arm}" for arm in ("planar3", "stanford") for law in SATURATED] + ["cubic 10000 ur5e"]
+QUICKLY = ["cubic 3000 planar3", "cubic 10000 planar3", "two_phases planar3", "ramp planar3", "two_goals planar3"]
+
+
+@pytest.mark.parametrize("case", rest_slow(CASES, QUICKLY))
+def test_thresholds_show_though_torques_are_saturated(case: str) -> None:
+    """A constant of a condition that is another, by 5 % or more, or another number compared: noticed, or listed."""
+    law, _, arm = case.rpartition(" ")
+    robot = lw.load(arm)
+    function = lw.control.limited(SATURATED[law](robot.n), np.linspace(8.0, 2.0, robot.n))
+    program = lw.trace(function, robot)
+    test = make_self_test(function, robot, program, {}, "float64")
+    noticed, listed = noticing(program, test), test.chosen.operands | test.chosen.constants
+    upstream = {x.index for node in program.nodes if node.op in OTHER_BRANCH for x in compared_operands(node)}
+    for node in reversed(program.nodes):
+        upstream |= {x.index for x in node.args} if node.index in upstream else set()
+    conditions = [node for node in program.nodes if node.index in upstream or node.op in OTHER_BRANCH]
+    constants = {(x.index, k) for x in conditions for k, a in enumerate(x.args) if a.op == "const" and a.payload}
+    assert [
+        (at, k, factor)
+        for at, k in constants - listed
+        for factor in (1.05, 1.25, 2.0, 50.0, 0.95, 0.75, 0.5)
+        if not noticed(at, partial(changed_operand, k, partial(operator.mul, factor)))
+    ] == []
+    untested = {node for node, _ in test.chosen.branches} | test.chosen.ties
+    selects = [node for node in program.nodes if node.op in ("select", "where_lt") and node.index not in untested]
+    values = changed_run(every_number(program), inputs_of(program, test), -1, None).T
+    number = dict(zip((node.index for node in program.nodes), values, strict=True))
+    before = {
+        node.index: [x for x in program.nodes[k - 2 : k] if x.op != "const"]
+        for k, node in enumerate(program.nodes)
+        if k > 1
+    }
+    assert [
+        (node, str(other))
+        for node in selects
+        for other in before.get(node.args[0].index, ())
+        if not noticed(node.index, lambda x, *rest, other=other: [number[other.index], *rest])
+    ] == []
+    numbers = {program.nodes[0].graph.nodes[at].args[k].payload for at, k in constants & listed}
+    assert case not in QUICKLY or not numbers & {10_000.0, 8000.0, 8.0, 2.000000000002, 1.5, 0.7, 0.3}
+
+
 def far_away(arm: lw.Robot, q: Any, qd: Any) -> Any:
     return np.where(q * q < -1.0, 5.0 * np.maximum(q, np.abs(qd)), np.sin(qd) * 3.0)
 
@@ -376,10 +471,10 @@ def test_constants_of_which_rounding_hides_one_percent_are_listed() -> None:
 
 def test_conditions_that_are_too_narrow_for_the_search_are_listed() -> None:
     def law(arm: lw.Robot, q: Any, qd: Any) -> Any:
-        return np.where((np.abs(q[0] * qd[0] - 0.3) < 1e-9) & (q[1] > 0.25), 1.0, q)
+        return np.where((np.abs(q[0] * qd[0] - 0.3) < 1e-12) & (q[1] > 0.25), 1.0, q)
 
     text = lw.c_source(law, PLANAR, self_test=True)
-    for condition in ("0.25 < q[1]", "< 1e-09"):
+    for condition in ("0.25 < q[1]", "< 1e-12"):
         assert re.search(rf"not tested: [^\n]*{re.escape(condition)}", text)
 
 

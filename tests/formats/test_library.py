@@ -214,7 +214,7 @@ def wheels_with(files: dict[tuple[str, str], str | None], folder: Path) -> Path:
 
 
 def test_a_wrong_name_is_answered_with_the_nearest() -> None:
-    for wrong, right in (("pnda", "panda"), ("ur5", "ur5e"), ("iiwa", "iiwa7"), ("Go1", "go1")):
+    for wrong, right in (("pnda", "panda"), ("ur5", "ur5e"), ("iiwa", "iiwa7"), ("Go1", "go1"), ("unitree_go1", "go1")):
         with pytest.raises(lw.errors.FileError, match=f"did you mean '{right}'"):
             lw.load(wrong)
 

@@ -3,6 +3,7 @@
 import collections
 import inspect
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -293,6 +294,62 @@ def test_robots_keep_numbers_not_tensors(library: str) -> None:
         assert robot.rows == same.rows
         assert robot.gravity == same.gravity
         assert all(type(x) is float for x in (*robot.gravity, robot.rows[1]["mass"]))
+
+
+@pytest.mark.parametrize("library", ["torch", "jax"])
+def test_gradients_are_refused_by_name_where_numbers_are_needed(library: str) -> None:
+    """Also in what users' functions compute, and in lists and mappings of arrays."""
+    xp = pytest.importorskip(library)
+    arm, q = lw.load("planar3"), np.array([0.1, 0.2, 0.3])
+    record = {"t": 0.01 * np.arange(30), "q": np.ones((30, 3)), "tau": np.ones((30, 3))}
+
+    def run(q0: Any = q, **given: Any) -> Any:
+        return lw.simulate(arm, q0, q, duration=0.1, **given)
+
+    calls: dict[str, Callable[[Any], Any]] = {
+        "samples": lambda x: run(samples=x[:1]),
+        "torque": lambda x: run(torque=lambda arm, t, q, qd: x),
+        "function": lambda x: run(torque=lambda arm, t, q, qd: x * qd),
+        "pair": lambda x: run(torque=([0.0, 0.1], [x, x])),
+        "constant": lambda x: run(torque=x),
+        "times": lambda x: run(torque=(x[:2], np.zeros((2, 3)))),
+        "event": lambda x: run(events=[lw.Event(lambda arm, t, q, qd: x[0], "e")]),
+        "event function": lambda x: run(events=[lw.Event(lambda arm, t, q, qd: x[0] * q[0] - 0.4, "e")]),
+        "start": lambda x: lw.rollout(arm, x, q, steps=3, dt=0.01),
+        "explain": lambda x: lw.explain(arm, x),
+        "explain rates": lambda x: lw.explain(arm, q, x, x),
+        "draw": lambda x: lw.draw(arm, x),
+        "identify list": lambda x: lw.identify(arm, {**record, "q": [x] * 30}),
+        **{
+            f"identify {name}": lambda x, name=name: lw.identify(
+                arm, {**record, name: square(x)[:, 0] if name == "t" else square(x)}
+            )
+            for name in record
+        },
+        "identify object": lambda x: lw.identify(arm, SimpleNamespace(**{**record, "q": square(x)})),
+        "gains": lambda x: lw.identify(arm, record, gains=x),
+        "gain": lambda x: lw.identify(arm, record, gains={"link1": x[0], "link2": 1.0, "link3": 1.0}),
+        "measured": lambda x: lw.identification.measured_motion(arm, {**record, "q": square(x)}),
+        "gain of a law": lambda x: lw.control.springs(x),
+        "trajectory": lambda x: lw.trajectories.cubic(x, q, 1.0),
+        "limits": lambda x: lw.excitation(arm, limits={"position": x, "velocity": 2.0}, duration=2.0, starts=1),
+        "nested": lambda x: run(q0=[[x[0], x[1], x[2]]]),
+        "friction": lambda x: lw.Friction(viscous=0.1).torque(arm, x),
+        "budget": lambda x: lw.budget(arm, np.ones((3, 3)), q, q, t=x),
+        "parameter": lambda x: run(torque=lambda arm, t, q, qd, k: k * q, parameters={"k": x}),
+    }
+
+    def square(x: Any) -> Any:
+        return (xp if library == "torch" else xp.numpy).stack([x] * 30)
+
+    def refused(x: Any) -> Any:
+        for name, call in calls.items():
+            with pytest.raises(TypeError, match=r"gradient|JAX traces|traced by JAX") as error:
+                call(x)
+            assert "expected" in str(error.value), name
+        return x
+
+    refused(xp.ones(3, requires_grad=True)) if library == "torch" else xp.jit(refused)(xp.numpy.ones(3))
 
 
 def test_rows_by_joint_are_refused_where_nobody_knows_the_joints() -> None:

@@ -341,3 +341,9 @@ def test_a_compiled_motion_says_what_a_run_is_given(motion: Any) -> None:
         parameters={"kp": lw.Input(3), "kd": 2.0},
     )
     assert repr(run).endswith("frozen: torque; parameters of a run: kp (3,)>")
+
+
+def test_a_duration_is_steps_times_dt() -> None:
+    for options in ({"duration": 1.0}, {}):
+        with pytest.raises(TypeError, match=r"steps.*duration / dt"):
+            lw.rollout(PLANAR, np.zeros(3), dt=0.01, **options)  # type: ignore[arg-type]

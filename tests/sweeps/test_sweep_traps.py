@@ -305,3 +305,26 @@ def test_odd_names_go_to_a_cluster(tmp_path):
 def test_an_event_has_a_name_that_files_can_hold(name):
     with raises(ValueError, repr(name), "event"):
         lw.Event(low, name)
+
+
+def test_a_sample_in_other_letters_is_named_beside_the_parameter(tmp_path):
+    with raises(ValueError, "'kp'", "'Kp'"):
+        short({**SEVEN, "Kp": np.ones(7)}, tmp_path, torque=lambda arm, t, q, qd, kp: -kp * q)
+
+
+def test_warnings_name_the_line_of_the_caller(tmp_path):
+    def branching(arm, t, q, qd):
+        return -q if q[0] > 0 else -2 * q
+
+    two = {"q0": np.zeros((2, 3))}
+    masses = {**two, "link1.mass": [1.0, 2.0]}
+
+    def run_all():
+        lw.simulate(PLANAR, np.zeros(3), duration=1e-3, torque=branching)
+        short(two, tmp_path / "same", torque=branching, duration=1e-3)
+        short(masses, tmp_path / "others", torque=branching, duration=1e-3)
+
+    with pytest.warns() as issued:
+        run_all()
+    assert {each.category for each in issued} == {RuntimeWarning, lw.errors.SweepWarning}
+    assert {each.filename for each in issued} == {__file__}

@@ -6,6 +6,7 @@ import math
 import re
 
 import linkwise as lw
+from linkwise.trajectories.limits import limit_kinds
 
 from . import tables
 
@@ -13,7 +14,7 @@ PATH = tables.ROOT / "docs" / "library.md"
 ABOUT = re.compile(
     r"(?P<robot>.+?)\. Source: (?P<source>.+?)\. Licence: (?P<licence>.+?)\.(?: Caveat: (?P<caveat>.+))?"
 )
-TITLES = ("name", "robot", "joints", "mass (kg)", "source", "licence", "caveat")
+TITLES = ("name", "robot", "joints", "mass (kg)", "limits", "source", "licence", "caveat")
 
 
 def text() -> str:
@@ -33,7 +34,16 @@ def row(name: str) -> tuple[str, ...]:
     licence = said["licence"].partition(", ")[0] if name in tables.SOURCES else said["licence"]
     mass = f"{math.fsum(link.mass for link in arm.links):.4g}"
     robot = said["robot"].partition(". ")[0]
-    return f"`{name}`", robot, repeated(arm.joints), mass, said["source"], licence, said["caveat"] or ""
+    return (
+        f"`{name}`",
+        robot,
+        repeated(arm.joints),
+        mass,
+        ", ".join(limit_kinds(arm)),
+        said["source"],
+        licence,
+        said["caveat"] or "",
+    )
 
 
 def repeated(letters: str) -> str:

@@ -43,7 +43,7 @@ def page(paper: Paper) -> str:
             pictures = []
         lines.append(table((row.at, meaning(row), calls(row), measured(paper, row))))
         if row.picture:
-            pictures += ["", f"![{row.at}: {row.text}](../pictures/{row.picture})"]
+            pictures += ["", f"![{row.at}: {plain(row.text)}](../pictures/{row.picture})"]
     return "\n".join([*lines, *pictures]).rstrip() + "\n"
 
 
@@ -56,11 +56,16 @@ def preamble(paper: Paper) -> Iterator[str]:
 
 
 def table(cells: tuple[str, ...]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+    return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |"
 
 
 def meaning(row: Row) -> str:
-    return row.text + (f" **Erratum:** {row.erratum}" if row.erratum else "")
+    return plain(row.text) + (f" **Erratum:** {plain(row.erratum)}" if row.erratum else "")
+
+
+def plain(text: str) -> str:
+    """Stars of transposes and operators, not of emphasis; code stays."""
+    return "`".join(part if k % 2 else part.replace("*", "\\*") for k, part in enumerate(text.split("`")))
 
 
 def calls(row: Row) -> str:
@@ -90,4 +95,6 @@ def numbers_text(value: Any) -> str:
     if isinstance(value, list | tuple):
         nested = any(isinstance(x, list | tuple) for x in value)
         return ("; " if nested else ", ").join(map(numbers_text, value))
+    if isinstance(value, str):
+        return f"`{value}`"
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..kernels.interface import host_array as host_array
 from ..robot import Robot
-from ..robot.named_arrays import gradient_error, refuse_gradients, refuse_labels, refuse_mark
+from ..robot.named_arrays import call_with_numbers, refuse_gradients, refuse_labels, refuse_mark
 
 STATE = ("t", "q", "qd")
 
@@ -47,13 +47,7 @@ def check_arguments(
 def evaluate_torques(function: Callable[..., Any], robot: Robot, t: Any, q: Any, qd: Any, name: str = "") -> np.ndarray:
     """Call the function and check its result, a torque for each degree of freedom."""
     name = name or str(getattr(function, "__name__", repr(function)))
-    try:
-        value = function(robot, t, q, qd)
-    except (RuntimeError, TypeError) as error:
-        explanation = gradient_error(error, name)
-        if explanation is None:
-            raise
-        raise explanation from None
+    value = call_with_numbers(function, name, robot, t, q, qd)
     if value is None:
         raise ValueError(f"{name} returned None (expected numbers: is its `return` missing?)")
     refuse_labels(f"the torque of {name}", value)

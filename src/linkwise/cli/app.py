@@ -183,7 +183,8 @@ def error_message(error: BaseException) -> str:
             if option == f"--{param.human_readable_name.lower()}":
                 usage = f"{context.command_path} {usage_of(context)}"
                 return f"there is no option {option!r}: the {option[2:]} stands without it, as in {usage}"
-        known = [] if context is None else [name for param in context.command.params for name in param.opts]
+        names = [] if context is None else [name for param in context.command.params for name in param.opts]
+        known = [name for name in names if name.startswith("-")]  # the others are names of arguments
         return f"there is no option {option!r}{near_miss(option, known or close or ())}"
     if type(error).__name__ == "MissingParameter" and (param := getattr(error, "param", None)) is not None:
         return f"{param.human_readable_name.upper()} is missing (expected: {param.help})"

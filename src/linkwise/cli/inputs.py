@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,45 +19,46 @@ from ..tables import comments_of, is_number, read_table, read_text, refuse_separ
 from .screen import warn
 
 NUMBER = r"[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+\."
-PLAIN = re.compile(rf"([+-]?)({NUMBER})\s*(deg|°)?")
+PLAIN = re.compile(rf"([+-]?)({NUMBER})\s*(deg|°|rad)?")
 PI = re.compile(rf"([+-]?)(?:({NUMBER})\s*\*?\s*)?pi(?:\s*/\s*({NUMBER}))?")
 
 EXPECTED = {"q": "metres", "qd": "metres per second", "qdd": "m/s²"}
 KINDS = {"position": "q", "velocity": "qd", "acceleration": "qdd", "effort": "tau"}  # of limits, with their units
+ANGLE, OTHER = "0.5, -1e-3, pi/2, 30deg or 0.5rad", "0.5 or -1e-3"  # numbers as they may be typed
 WRENCH = ("mx", "my", "mz", "fx", "fy", "fz")
 ENDLESS = {"inf": math.inf, "+inf": math.inf, "-inf": -math.inf}
 
 
 class Typed(NamedTuple):
-    """A number. `in_radians`: it was typed in degrees or as a multiple of pi, and is in radians here."""
+    """A number. `in_radians`: it was typed with a unit or as a multiple of pi, and is in radians here."""
 
     value: float
     in_radians: bool = False
-    degrees: bool = False
+    unit: str = ""
 
 
-def parse_number(text: str, what: str) -> Typed:
+def parse_number(text: str, what: str, examples: str = OTHER) -> Typed:
     text = text.strip()
     if match := PLAIN.fullmatch(text):
-        sign, digits, degrees = match.groups()
+        sign, digits, unit = match.groups()
         value = float(digits)
-        typed = Typed(math.radians(value), True, True) if degrees else Typed(value)
+        typed = Typed(value if unit == "rad" else math.radians(value), True, unit) if unit else Typed(value)
     elif (match := PI.fullmatch(text)) and float(match[3] or 1.0):
         sign, factor, divisor = match.groups()
         typed = Typed(float(factor or 1.0) * math.pi / float(divisor or 1.0), True)
     else:
-        raise ValueError(f"{what}: {text!r} is not a number (expected such as 0.5, -1e-3, pi/2 or 30deg)")
+        raise ValueError(f"{what}: {text!r} is not a number (expected such as {examples})")
     if not math.isfinite(typed.value):
         raise ValueError(f"{what}: {text!r} is too large (expected a finite number)")
     return typed._replace(value=-typed.value) if sign == "-" else typed
 
 
 def parse_numbers(text: str, what: str) -> list[float]:
-    """Numbers between commas or spaces, none of them in degrees."""
+    """Numbers between commas or spaces, none of them an angle with its unit."""
     values = [parse_number(part, what) for part in split_numbers(text)]
     for part, typed in zip(split_numbers(text), values, strict=True):
-        if typed.degrees:
-            raise ValueError(f"{what}: {part!r} is no angle here (expected a number without deg)")
+        if typed.unit:
+            raise ValueError(f"{what}: {part!r} is no angle here (expected a number without {typed.unit})")
     return [typed.value for typed in values]
 
 
@@ -105,15 +107,22 @@ class Quantity(NamedTuple):
         links = [name for name in self.places if name not in self.names]
         return shorten_list(self.names) + (f", or their links {shorten_list(links)}" if links else "")
 
+    @property
+    def examples(self) -> str:
+        """Numbers as they may be typed: with degrees if some are angles."""
+        return ANGLE if self.word != "tau" and any(angle_mask(self.robot, self.word)) else OTHER
+
     def state(self, text: str) -> Any:
         names, option = self.names, self.option
         if text.startswith("@"):
             values = self.rows(Path(text[1:]))
             return np.where(angle_mask(self.robot, self.word), np.radians(values), values) if self.degrees else values
+        if text.lower().endswith(".csv") or os.path.isfile(text):  # of long texts Path.is_file raises
+            raise ValueError(f"{option}: {text!r} is a file (expected @{text})")
         parts = split_numbers(text)
         if any("=" in part for part in parts):
             return self.by_name(parts)
-        typed = [parse_number(part, option) for part in parts]
+        typed = [parse_number(part, option, self.examples) for part in parts]
         if len(typed) != len(names):
             raise ValueError(
                 f"{option} has {len(typed)} numbers (expected {len(names)} for robot {self.robot.name!r}:"
@@ -138,20 +147,20 @@ class Quantity(NamedTuple):
                 before = f", by its link {name!r} too" if given[k] != name else ""
                 raise ValueError(f"{self.option}: {self.names[k]!r} is given twice{before} (expected once)")
             given[k] = name
-            values[k] = self.value(k, parse_number(text, f"{self.option} {name}"))
+            values[k] = self.value(k, parse_number(text, f"{self.option} {name}", self.examples))
         return values
 
     def value(self, k: int, typed: Typed) -> float:
         """Number k, in radians where it is an angle."""
         turns = angle_mask(self.robot, self.word)[k]
-        if typed.degrees and (self.word == "tau" or not turns):
+        if typed.unit and (self.word == "tau" or not turns):
             lengths = [s.q if self.word == "q" else s.v for link, s in self.robot.driving if not link.joint.angular]
             what, wanted = "is no angle", "a number"
             if self.word == "tau":
                 what = "is a torque or force, no angle"
             elif k in lengths:
                 what, wanted = "slides", EXPECTED[self.word]
-            raise ValueError(f"{self.option}: {self.names[k]!r} {what} (expected {wanted}, without deg)")
+            raise ValueError(f"{self.option}: {self.names[k]!r} {what} (expected {wanted}, without {typed.unit})")
         return math.radians(typed.value) if self.degrees and turns and not typed.in_radians else typed.value
 
     def rows(self, file: Path) -> Any:
@@ -187,9 +196,10 @@ class Quantity(NamedTuple):
         names = canonical_header(self.robot, where, head, self.word)
         expected = f"{', '.join(wanted)}, or the names {self.every}"
         if "t" in names and self.option != f"--{self.word}":  # states are computed at every row
+            history = f"; --torque-history {where.rpartition(':')[0]} takes torques over time" * (self.word == "tau")
             raise FileError(
                 f"{where}: column {head[names.index('t')]!r} shows that the rows are a motion in time (expected states"
-                f" for {self.option}, a row for each, without times: {expected})"
+                f" for {self.option}, a row for each, without times: {expected}{history})"
             )
         for k, name in enumerate(names):
             if not is_canonical(name):
@@ -281,7 +291,10 @@ def quantity_limits(of: Quantity, text: str) -> Any:
         ends = text.split(":")
         if len(ends) != (2 if of.word == "q" else 1):
             raise ValueError(f"{option}: {text!r} is no limit (expected such as {example})")
-        values = [of.value(joint, Typed(ENDLESS[x], True) if x in ENDLESS else parse_number(x, option)) for x in ends]
+        values = [
+            of.value(joint, Typed(ENDLESS[x], True) if x in ENDLESS else parse_number(x, option, of.examples))
+            for x in ends
+        ]
         return tuple(values) if of.word == "q" else values[0]
 
     if any("=" in part for part in parts):

@@ -37,9 +37,6 @@ JointNumbers = float | tuple[float, ...]  # one number for all joints, or one fo
 TorqueFunction = Callable[..., Any]  # torque(robot, t, q, qd)
 
 
-PARTIAL_HINT = "; functools.partial gives a function its further arguments"
-
-
 class Law:
     """A torque function, torque(robot, t, q, qd), as a value: laws with equal numbers are equal and compile once.
 
@@ -94,7 +91,7 @@ class Sum(Law):
 
     def __post_init__(self) -> None:
         for part in self.parts:
-            check_arguments(part, hint=PARTIAL_HINT)
+            check_arguments(part, parameters=True)
 
     def _torques(self, robot: Robot, t: Any, q: Any, qd: Any) -> Any:
         # copied: functions may reuse one array for their results
@@ -185,7 +182,7 @@ def table_springs(robot: Robot) -> tuple[np.ndarray, np.ndarray]:
 
 @dataclass(frozen=True, repr=False)
 class Limited(Law):
-    """A torque function limited to ±most."""
+    """The torques of a function, limited in magnitude."""
 
     torque: TorqueFunction
     most: JointNumbers
@@ -226,7 +223,7 @@ def limited(torque: TorqueFunction, most: ArrayLike) -> Limited:
     """
     if not callable(torque):
         raise TypeError(f"torque is {torque!r} (expected a function torque(robot, t, q, qd))")
-    check_arguments(torque, hint=PARTIAL_HINT)
+    check_arguments(torque, parameters=True)
     return Limited(torque, check_numbers("most", most, least=0.0, infinite=True))
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..api.torque_functions import check_arguments
 from ..robot import Robot, require_robot
+from ..robot.named_arrays import call_with_numbers, refuse_gradients
 from ..spatial import add, mul
 
 EventFunction = Callable[..., Any]  # event(robot, t, q, qd), one number
@@ -49,7 +50,8 @@ class Event:
             raise ValueError(f"event {self.name!r}: direction is {self.direction!r} (expected 1, -1 or 0)")
 
     def value(self, robot: Robot, t: Any, q: Any, qd: Any) -> Any:
-        returned = self.function(robot, t, q, qd)
+        returned = call_with_numbers(self.function, self.name, robot, t, q, qd)
+        refuse_gradients(f"event {self.name!r}", returned)
         if returned is None:
             raise ValueError(f"event {self.name!r} returned None (expected one number: is its `return` missing?)")
         value = np.asarray(returned)

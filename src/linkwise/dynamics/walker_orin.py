@@ -7,7 +7,8 @@ inverse dynamics with q̈ = 0.
     4   conjugate gradients on I q̈ = φ, each product I p by one inverse dynamics with q̇ = 0, g = 0
 
 Method 4 needs n steps in exact arithmetic. Rounding errors need more where I is ill conditioned, so 3 n are always
-made: an algorithm may not branch on a residual. A residual of exactly zero stays zero, as 0 / 1. Others go on falling,
+made: an algorithm may not branch on a residual. They are too few for long chains and for trees with many free bodies,
+with errors of 1e-3 and more. A residual of exactly zero stays zero, as 0 / 1. Others go on falling,
 far below ε; derivatives of quotients of such small numbers overflow. So residual and direction are scaled: the residual
 is as long as φ at every step. Derivatives through the steps are those of the iteration. They are not those of q̈ where
 a residual is zero, or nothing but rounding errors, long before n steps: where φ = 0, or loads few joints, as at rest.

@@ -15,6 +15,7 @@ from ..equality import ComparesArrays
 from ..errors import near_miss
 from ..printing import Description, align_columns, notebook_html
 from ..robot import Robot
+from ..robot.named_arrays import refuse_gradients
 from ..robot.symbols import is_expression
 from ..symbolic.expressions import as_sympy
 from .definitions import DEFINITIONS, NEEDED
@@ -167,6 +168,8 @@ def explain(
     for name in ("qdd", "tau"):
         if name in arrays and qd is None:
             raise ValueError(f"{name} is given without qd (expected both, or neither)")
+    for name, value in arrays.items():
+        refuse_gradients(name, value)
     states = States(robot, arrays)
     if states.batch:
         expected = f"q ({robot.nq},)" if robot.nq != robot.n else f"arrays of shape ({robot.n},)"

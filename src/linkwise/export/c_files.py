@@ -24,7 +24,7 @@ from ..robot.description import format_coupling, indices
 from ..robot.symbols import symbols_of
 from ..symbolic import collected_text
 from ..tracing import trace
-from ..tracing.tracing import Prepared, function_name, prefer_fewest, traceable
+from ..tracing.tracing import USUAL, Prepared, function_name, prefer_fewest, traceable
 from ..version import __version__
 from .self_test_states import make_self_test
 
@@ -61,7 +61,7 @@ def header_lines(c: CFunction, function: Callable[..., Any], robot: Robot, keywo
     inner, chosen = prepared.equations if prepared else (function, keywords)
     options = ", ".join(f"{key}={value!r}" for key, value in chosen.items() if isinstance(value, (str, int, float)))
     inputs = [
-        port_line(c.type, name, port, "a symbol of the robot" if port.name in symbols else configuration(port))
+        port_line(c.type, name, port, input_meaning(port, inner, {*symbols}, {*chosen}))
         for name, port in zip(c.inputs, c.program.inputs, strict=True)
     ]
     meanings = [port.name if prepared and prepared.maker else "" for port in c.program.outputs]
@@ -129,6 +129,15 @@ def joint_lines(robot: Robot) -> list[str]:
     return lines
 
 
+def input_meaning(port: Port, function: Callable[..., Any], symbols: set[str], given: set[str]) -> str:
+    """The meaning of an input; for one of a user's function whose shape was not given, the shape that was taken."""
+    if port.name in symbols:
+        return "a symbol of the robot"
+    if port.name in (*given, *USUAL) or not port.shape or is_part_of_linkwise(function):
+        return configuration(port)
+    return f"{port.size} numbers, one for each joint; {port.name}=lw.Input(3, 3) declares another shape"
+
+
 def configuration(port: Port) -> str:
     """The meaning of a configuration with quaternions."""
     return f"{MEANING['q']}, quaternions (w, x, y, z) of any length but 0" if port.quaternions else ""
@@ -179,9 +188,14 @@ def derived_from(function: Any) -> str:
 
 def name_in_python(function: Callable[..., Any]) -> str:
     module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", function_name(function))
-    if str(module).startswith("linkwise."):
-        return f"linkwise.{place_of(name) or name}"
+    if is_part_of_linkwise(function):
+        place = place_of(name)
+        return f"linkwise.{place}" if place else name if inspect.isroutine(function) else repr(function)
     return f"{module}.{name}" if module else name
+
+
+def is_part_of_linkwise(function: Callable[..., Any]) -> bool:
+    return str(getattr(function, "__module__", "")).startswith("linkwise.")
 
 
 class CSource(Description):

@@ -3,6 +3,8 @@
 An operand in a branch that is not taken, or behind an active limit, has no effect. Each choice between a node and a
 result is a *gate*. It is open if the sign of its difference selects the operand that depends on the node. To first
 order, a step solves for the tie of a choice and for open gates together, by the shortest change of the inputs.
+Signs after a choice are gates too, in products such as x (1 - sign(|x| - 1)): they are kept as in a candidate in which
+the choice matters.
 """
 
 from __future__ import annotations
@@ -25,6 +27,8 @@ TIED = 2  # in place of a side: at the tie
 PATHS = 2  # results for each target: those behind the fewest gates
 STARTS = 6  # candidates from which steps are made to each target
 OPEN = (0.5, 2.0**-4)  # distance from its tie to which a gate is opened, relative to the smaller compared number
+POWERS = (0.0, 2.0)  # the shortest step, and one of the inputs with the smallest effects, which rounding spoils least
+LEAST_GAIN = 2.0**-10  # relative to the largest effect
 NEAR = 2.0**-8  # distance from a tie at which steps end, on both sides, likewise
 TIE_WEIGHT = 16.0  # of the tie, where it contradicts open gates to first order
 PASSES = 3  # each pass keeps open the gates that the one before would close
@@ -96,6 +100,22 @@ class Gates:
         ways += [way for later in sorted(self.jumps_turned_by((node, 0))) for way in self.at_tie(later)]
         return [Target(tie, (*gates, (row, side))) for tie, gates in ways]
 
+    def with_signs(self, target: Target) -> Target | None:
+        """The target with all later signs as in the nearest candidate where its first choice matters.
+
+        A limit may be a product of 1 ± sign(x), so that a sign is a gate, but selects no operand.
+        """
+        rows = {row for row in (target.tie, *(row for row, _ in target.gates)) if row is not None}
+        first = min(rows, default=None)
+        if first is None or not self.visible[first].any():
+            return None
+        later = [self.row[node.index] for node in self.analysis.after[first] if node.op == "sign"]
+        later = [row for row in later if row not in rows]
+        distance = np.where(self.visible[first], np.abs(self.analysis.difference[first]), np.inf)
+        sides = np.nan_to_num(np.sign(self.analysis.difference[later, distance.argmin()])).astype(int).tolist()
+        signs = tuple((row, side) for row, side in zip(later, sides, strict=True) if side)
+        return Target(target.tie, (*target.gates, *signs)) if signs else None
+
     def steps(self, target: Target, states: np.ndarray, nth: int) -> list[np.ndarray]:
         """Steps from the nearest candidates: the first STARTS for `nth` 0, then the next."""
         rows, side = [row for row, _ in target.gates], [side for _, side in target.gates]
@@ -116,18 +136,25 @@ class Gates:
             far = np.where(away, np.abs(d) / norm, 0.0).max(axis=1)
             far[~np.isfinite(far + norm.sum(axis=1))] = np.inf
         corners = np.array([self.analysis.choices[row].op == "abs" for row in rows])  # steps must not cross these
+        if any(self.analysis.choices[row].op == "sign" for row, _ in target.gates):
+            nth, hidden = 0, np.zeros(len(states), dtype=bool)  # steps from where those before ended
         start = np.lexsort((far, hidden, (away & corners).sum(axis=1)))[nth * STARTS :][:STARTS]
         start = start[far[start] < np.inf]
         d, scale, slope, norm = d[start], scale[start], slope[start], norm[start]
         weight = np.where(np.array(side) == TIED, TIE_WEIGHT, 1.0) / np.where(norm > 0.0, norm, 1.0)
         states_after = []
-        for beyond in OPEN:
+        gain = np.sqrt((slope**2).sum(axis=1, keepdims=True))  # of each input
+        largest = gain.max(axis=2, keepdims=True)
+        gain = np.maximum(gain / np.where(largest > 0.0, largest, 1.0), LEAST_GAIN)
+        for beyond, power in zip(OPEN, POWERS, strict=True):
+            metric = gain**-power
             for end in ends:
                 goal = np.where(np.array(side) == TIED, end, beyond * np.array(side)) * scale
                 open_gates = away[start]
                 for _ in range(PASSES):
                     weights = open_gates * weight
-                    step = np.linalg.pinv(slope * weights[..., None]) @ (weights * (goal - d))[..., None]
+                    scaled = np.linalg.pinv(slope * metric * weights[..., None]) @ (weights * (goal - d))[..., None]
+                    step = metric.transpose(0, 2, 1) * scaled
                     open_gates = open_gates | (np.sign(d + (slope @ step)[..., 0]) != side)
                 states_after += [*(states[start] + step[..., 0])]
         return states_after

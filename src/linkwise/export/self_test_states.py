@@ -8,14 +8,14 @@ small set of candidates that detects what all of them detect is chosen greedily.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..graph import Graph, Node, Port, Program, evaluate
 from ..graph.cancel import Transplant
-from ..graph.sensitivity import JUMPS, Dependence, Operand, Sensitivity
+from ..graph.sensitivity import JUMPS, Dependence, Operand, Sensitivity, is_zero
 from ..robot import Robot
 from ..robot.symbols import symbols_of
 from ..tracing import Input
@@ -33,6 +33,7 @@ HALVINGS = (8, 14)  # steps of bisection after which states are candidates
 GRID = 2.0**-16  # of the states: exact in single precision, and not so near to a tie as rounding errors
 THRESHOLDS = ("where_lt", "where_le")  # choices with a threshold that may be wrong by a few percent
 CHANGES = {"percent": 0.01, "sign": 2.0}  # relative changes of an operand that states should detect
+NEIGHBOURS = 3  # numbers computed before a compared one, by which it could be replaced by mistake
 MOST = 0.01  # largest allowed deviation, relative to the largest result
 CERTAIN = 4.0  # multiple of the allowed deviation that is certainly detected
 
@@ -158,10 +159,10 @@ def steps_to_ties(analysis: Sensitivity, states: np.ndarray, table: DetectionTab
     equal = {node for node, kind, _ in table.lost if kind == "other"}
     ties = {row for row, node in enumerate(analysis.choices) if alike[row] or node.index in equal}
     hidden = set[tuple[int, int]]()
-    for node, k, name in table.lost:
+    for node, k, _ in table.lost:
         if isinstance(k, int):
             hidden.add((node, gates.after_operand((node, k))))
-            ties |= set() if name == "percent" else gates.jumps_turned_by((node, k))
+            ties |= gates.jumps_turned_by((node, k))
     targets: dict[Target, None] = {}
     for row in table.unsettled():
         if row in gates.jumps:
@@ -173,6 +174,7 @@ def steps_to_ties(analysis: Sensitivity, states: np.ndarray, table: DetectionTab
         targets |= dict.fromkeys(gates.targets(node, after))
     for row in sorted(ties):
         targets |= dict.fromkeys(gates.at_tie(row))
+    targets |= dict.fromkeys(way for way in map(gates.with_signs, list(targets)) if way is not None)
     return [state for target in targets for state in gates.steps(target, states, nth)]
 
 
@@ -192,9 +194,11 @@ class DetectionTable:
         size, d = analysis.size[:outputs], analysis.difference
         rows: dict[tuple[int, int | str, str], np.ndarray] = {}
         with np.errstate(all="ignore"):
-            jumps, visible = are_jumps(analysis), visible_choices(analysis, tolerance)
+            jumps = are_jumps(analysis)
+            visible = visible_choices(analysis, [[row] for row in range(len(d))], tolerance)
+            together = visible_conditions(analysis, visible, tolerance)
             self.choices, self.visible = analysis.choices, visible
-            turning = jumps & visible
+            turning = jumps & together
             certain = np.abs(d) >= tolerance * analysis.size[outputs:]  # rounding does not change the choice
             certain |= compare_exact_numbers(analysis) & (d == 0.0)
             finite = np.isfinite(size).all(axis=0)
@@ -208,39 +212,46 @@ class DetectionTable:
             for (node, k), reached, effect in analysis.effects():
                 first = int(np.searchsorted(reached, outputs))
                 results, choices = reached[:first], reached[first:] - outputs
-                mistakes = {}
-                for name, change in CHANGES.items():
-                    mistakes[name] = (change * effect[:first] > limit[results]).any(axis=0)
-                    if len(choices):
-                        distance = d[choices]
-                        turned = turning[choices] & (change * effect[first:] >= np.abs(distance))
-                        mistakes[name] |= turned.any(axis=0)
-                        if name == "percent":
-                            bent = ~jumps[choices] & (change * effect[first:] >= np.abs(distance))
-                            mistakes[name] &= ~bent.any(axis=0)  # beyond the tie a limit may remove the effect
-                            mistakes["below"] = (turned & (distance < 0.0)).any(axis=0)
-                            mistakes["above"] = (turned & (distance > 0.0)).any(axis=0)
+                size_of_effect, percent = np.abs(effect), CHANGES["percent"]
+                changed = {
+                    name: (x * size_of_effect[:first] > limit[results]).any(axis=0) for name, x in CHANGES.items()
+                }
+                mistakes = {"sign": changed["sign"], "raised": changed["percent"], "lowered": changed["percent"]}
+                if len(choices):
+                    distance, moved = d[choices], size_of_effect[first:]
+                    bent = ~jumps[choices] & (percent * moved >= np.abs(distance))
+                    unbent = changed["percent"] & ~bent.any(axis=0)  # beyond the tie a limit may remove the effect
+                    turned = turning[choices] & (percent * moved >= np.abs(distance))
+                    towards = np.sign(effect[first:]) != np.sign(distance)  # a larger operand is nearer to the tie
+                    equal = equality[choices] & (distance == 0.0)  # a change in either direction shows
+                    mistakes["sign"] |= (turning[choices] & (CHANGES["sign"] * moved >= np.abs(distance))).any(axis=0)
+                    mistakes["raised"] = unbent | (turned & towards).any(axis=0)
+                    mistakes["lowered"] = unbent | (turned & (~towards | equal)).any(axis=0)
                 for name, noticed in mistakes.items():
                     rows[node, k, name] = rows.get((node, k, name), False) | noticed
         rows |= {(node.index, "result", ""): analysis.value[node.index] != 0.0 for node in analysis.results}
         for k, (choice, matters) in enumerate(zip(analysis.choices, visible, strict=True)):
             rows |= {(choice.index, "side", side): matters & taken for side, taken in sides(choice, d[k]).items()}
             if choice.op in JUMPS and choice.op != "where_eq":
-                near = matters & (np.abs(d[k]) <= CHANGES["percent"] * tie_scale(analysis, k))
+                near = together[k] & (np.abs(d[k]) <= CHANGES["percent"] * tie_scale(analysis, k))
                 rows |= {(choice.index, "near", side): near & taken for side, taken in sides(choice, d[k]).items()}
             if choice.op == "where_eq":
                 rows |= {
                     (choice.index, "other", f"{j}"): matters & alone
                     for j, alone in enumerate(only_this_equality(analysis, k))
                 }
-            elif choice.op in JUMPS:  # detects a wrong index of the compared number
+            elif choice.op in JUMPS:  # detects a wrong index of the compared number, or another number compared
                 others = [j for j, other in enumerate(analysis.choices) if j != k and other.op == choice.op]
                 rows |= {(choice.index, "unlike", f"{j}"): matters & (np.sign(d[j]) != np.sign(d[k])) for j in others}
+                rows |= {
+                    (choice.index, "exchanged", f"{j}"): matters & (np.sign(difference) != np.sign(d[k]))
+                    for j, difference in enumerate(exchanged_differences(analysis, k))
+                }
         self.table = self.usable & np.array(list(rows.values()))
         self.lost = {key for key, noticed in zip(rows, self.table, strict=True) if not noticed.any()}
         self.operands = {(node, k) for node, k, name in self.lost if isinstance(k, int) and name == "sign"}
         nodes = analysis.program.nodes[0].graph.nodes
-        small = {(node, k) for node, k, name in self.lost if isinstance(k, int) and name == "percent"}
+        small = {(node, k) for node, k, name in self.lost if isinstance(k, int) and name in ("raised", "lowered")}
         self.constants = {(node, k) for node, k in small - self.operands if nodes[node].args[k].op == "const"}
         self.branches = {(node, side) for node, kind, side in self.lost if kind == "side"}
         thresholds = {node.index for node in analysis.choices if node.op in THRESHOLDS}
@@ -273,6 +284,16 @@ def tie_scale(analysis: Sensitivity, k: int) -> np.ndarray:
     return np.asarray(np.maximum(x, y))
 
 
+def exchanged_differences(analysis: Sensitivity, k: int) -> Iterator[np.ndarray]:
+    """The difference of a choice where a number that is computed shortly before stands for one that it compares."""
+    nodes, pair = analysis.program.nodes, analysis.compared[k]
+    for x, y, sign in ((*pair, 1.0), (*pair[::-1], -1.0)):
+        if x.op != "const":
+            before = nodes[max(0, analysis.place[x.index] - NEIGHBOURS) : analysis.place[x.index]]
+            for other in dict.fromkeys(node.index for node in (*before, *x.args) if node.op != "const"):
+                yield sign * (analysis.value[other] - (0.0 if is_zero(y) else analysis.value[y.index]))
+
+
 def sides(node: Node, difference: np.ndarray) -> dict[str, np.ndarray]:
     if node.op == "where_eq":
         return {"==": difference == 0.0, "!=": difference != 0.0}
@@ -289,11 +310,24 @@ def only_this_equality(analysis: Sensitivity, k: int) -> list[np.ndarray]:
     return [holds & other for other in [*others, *(analysis.difference[np.arange(len(analysis.choices)) != k] != 0.0)]]
 
 
-def visible_choices(analysis: Sensitivity, tolerance: float) -> np.ndarray:
-    """Where the other branch of a choice would change a result: (choices, states)."""
+def visible_choices(analysis: Sensitivity, groups: Iterable[list[int]], tolerance: float) -> np.ndarray:
+    """Where the other branches of a group of choices would change a result: (groups, states)."""
     limit = CERTAIN * tolerance * analysis.size[: len(analysis.results)]
-    visible = [(~(deviation <= limit)).any(axis=0) for deviation in analysis.deviations()]
-    return np.array(visible, dtype=bool).reshape(analysis.difference.shape)
+    visible = [(~(deviation <= limit)).any(axis=0) for deviation in analysis.deviations(groups)]
+    return np.array(visible, dtype=bool).reshape(-1, analysis.states)
+
+
+def visible_conditions(analysis: Sensitivity, alone: np.ndarray, tolerance: float) -> np.ndarray:
+    """Where a change of the compared numbers would: it turns all choices that compare the same ones together."""
+    groups: dict[tuple[int, int], list[int]] = {}
+    for row, (x, y) in enumerate(analysis.compared):
+        if analysis.choices[row].op in JUMPS:
+            groups.setdefault((x.index, y.index), []).append(row)
+    several = [group for group in groups.values() if len(group) > 1]
+    together = alone.copy()
+    for group, visible in zip(several, visible_choices(analysis, several, tolerance), strict=True):
+        together[group] &= visible
+    return together
 
 
 ROUNDINGS = 4.0  # allowed deviation in rounding errors, relative to the size of each result

@@ -7,7 +7,7 @@ the machine epsilon. Each choice is a further result: the difference of the numb
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,7 @@ class Dependence:
 
     def __init__(self, program: Program) -> None:
         self.program, self.choices = program, [node for node in program.nodes if node.op in OTHER_BRANCH]
+        self.place = {node.index: k for k, node in enumerate(program.nodes)}
         self.after = later_nodes(program, self.choices)
         self.results = [node for result in program.results for node in result]
         self.compared = [compared_operands(node) for node in self.choices]
@@ -98,20 +99,23 @@ class Sensitivity(Dependence):
         self.size = np.concatenate([self.size, np.zeros_like(self.difference)])
         for (node, k), rows, effect in self.effects():
             if not is_zero(graph.nodes[node].args[k]):
-                self.size[rows] += effect
+                self.size[rows] += np.abs(effect)
+
+    def unit(self, node: Node) -> np.ndarray:
+        """The number to which changes of a node are relative: its value, or 1 for the constant 0."""
+        return np.ones(self.states) if is_zero(node) else np.asarray(self.value[node.index])
 
     def magnitude(self, node: Node) -> np.ndarray:
-        """The size to which changes of a node are relative: its absolute value, or 1 for the constant 0."""
-        return np.ones(self.states) if is_zero(node) else np.abs(self.value[node.index])
+        return np.asarray(np.abs(self.unit(node)))
 
     def effects(self) -> Iterator[tuple[Operand, np.ndarray, np.ndarray]]:
         """Each operand, the rows that depend on it, and its effects on them: (rows, states)."""
         outputs = len(self.results)
         for row, (x, y) in enumerate(self.compared, outputs):  # the comparison uses its operands too
             choice = self.choices[row - outputs]
-            for k, (node, operand) in enumerate(zip((x, y), choice.args, strict=False)):
+            for k, (node, operand, sign) in enumerate(zip((x, y), choice.args, (1.0, -1.0), strict=False)):
                 if node is operand:
-                    yield (choice.index, k), np.array([row]), self.magnitude(node)[None]
+                    yield (choice.index, k), np.array([row]), sign * self.unit(node)[None]
         adjoint: dict[int, np.ndarray] = {}
         for index, terms in self.seeds().items():
             adjoint[index] = np.zeros((len(self.rows[index]), self.states))
@@ -130,23 +134,30 @@ class Sensitivity(Dependence):
                 for k, operand in enumerate(node.args):
                     if (node.index, k) in self.moving:
                         step = product(slopes_of_rows, self.slope[node.index, k])
-                        yield (node.index, k), rows, np.abs(product(step, self.magnitude(operand)))
+                        yield (node.index, k), rows, product(step, self.unit(operand))
                         wider = self.rows[operand.index]
                         if operand.index not in adjoint:
                             adjoint[operand.index] = np.zeros((len(wider), self.states))
                         adjoint[operand.index][... if wider is rows else np.searchsorted(wider, rows)] += step
 
-    def deviations(self) -> Iterator[np.ndarray]:
-        """For each choice, the change of the results where it takes the other branch: (results, states)."""
+    def deviations(self, groups: Iterable[list[int]]) -> Iterator[np.ndarray]:
+        """For each group of choices, by their rows, the change of the results where all take the other branch.
+
+        (results, states).
+        """
         with np.errstate(all="ignore"):
-            for choice, later in zip(self.choices, self.after, strict=True):
-                operands = [self.value[a.index] for a in choice.args]
-                changed = {choice.index: OTHER_BRANCH[choice.op](self.value[choice.index], *operands)}
-                for node in later:
-                    if any(a.index in changed for a in node.args):
-                        x = MEANING[node.op](*(changed.get(a.index, self.value[a.index]) for a in node.args))
-                        if not np.array_equal(x, self.value[node.index]):
-                            changed[node.index] = x
+            for group in groups:
+                turned = {self.choices[row].index: self.choices[row] for row in group}
+                later = turned | {node.index: node for row in group for node in self.after[row]}
+                changed: dict[int, np.ndarray] = {}
+                for index, node in sorted(later.items()):
+                    if index in turned or any(a.index in changed for a in node.args):
+                        operands = [changed.get(a.index, self.value[a.index]) for a in node.args]
+                        x = MEANING[node.op](*operands)
+                        if index in turned:
+                            x = OTHER_BRANCH[node.op](x, *operands)
+                        if not np.array_equal(x, self.value[index]):
+                            changed[index] = x
                 values = [self.value[node.index] for node in self.results]
                 yield np.array([abs(changed.get(n.index, x) - x) for n, x in zip(self.results, values, strict=True)])
 

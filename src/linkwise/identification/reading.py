@@ -14,6 +14,7 @@ from ..array_files import read_npz
 from ..errors import FileError, printable
 from ..robot import Robot
 from ..robot.layout import join_names, reorder_columns
+from ..robot.named_arrays import refuse_gradients
 from .columns import columns_of, is_current, time_unit
 from .csv_tables import Words, csv_table
 from .recorded import Arrays, Recorded, plain
@@ -144,6 +145,7 @@ def first_word(columns: Sequence[str], words: Words) -> str:
 
 
 def array_of(value: Any, key: str, name: str) -> np.ndarray:
+    refuse_gradients(f"{name}: {key}", value)
     try:
         return plain(value)
     except ValueError:
@@ -178,6 +180,8 @@ def refuse_missing(quantity: str, table: Arrays, blocks: list[str], name: str, c
 def of_object(item: Any, name: str) -> list[Recorded]:
     """A recording of a simulation, of which what was not reached is left out; or what has the same attributes."""
     values = {key: getattr(item, key, None) for key in QUANTITIES}
+    for key, value in values.items():
+        refuse_gradients(f"{name}: {key}", value)
     simulated = bool(getattr(type(item), "simulated", False))
     units: dict[str, list[Unit | None]] = {"t": [unit_of("s")]} if simulated else {}
     q = np.asarray(values["q"], dtype=float)

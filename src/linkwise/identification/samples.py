@@ -11,6 +11,7 @@ import numpy as np
 
 from ..robot import Robot
 from ..robot.layout import angle_mask, coordinate_indices, join_names, reorder_columns
+from ..robot.named_arrays import refuse_gradients
 from ..robot.scales import reach
 from .clock import interpolated, long_gaps, notes_on_gaps, on_grid, times, usual_period
 from .plausibility import held, held_rows, outside_limits, saturated, unmeasured, unwrapped
@@ -195,6 +196,7 @@ def checked(robot: Robot, value: Any, quantity: str, count: int, name: str) -> n
 
 
 def checked_gains(robot: Robot, gains: Any) -> np.ndarray:
+    refuse_gradients("gains", list(gains.values()) if isinstance(gains, Mapping) else gains)
     if isinstance(gains, Mapping):
         joints, given = coordinate_indices(robot, "qd"), {name: plain(gain).tolist() for name, gain in gains.items()}
         by_place = {joints.get(name): gain for name, gain in given.items()}

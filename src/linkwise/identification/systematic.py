@@ -7,7 +7,8 @@ another, and most zeros δ_k. They are unknowns beside the base parameters x:
 
 Parameters can take up a gain of all joints, and zeros such as the last joint's. These show beside the nominal robot
 alone: where one number explains most of the difference between its gravity torques and those identified, and more
-than the mass of one link does. A gain of all joints is noted where the gravity torques of all joints agree with it.
+than the mass of one link does. A gain of all joints is noted where the gravity torques of all joints agree with it:
+not beside a payload that the nominal robot does not have, which changes those of each joint by another factor.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import astuple
 
 from ..graph import Count
-from ..tracing.tracing import function_name
+from ..tracing.tracing import USUAL, function_name
 from .interface import Argument, Interface
 from .kernel import Kernel
 from .lock import LOCK
@@ -56,7 +56,11 @@ class Compiled(Kernel):
         return self.spec.keywords.get("method") if qualified_name(self.spec.function) else None
 
     def __repr__(self) -> str:
-        takes = ", ".join(argument.name for argument in self.interface.inputs)
+        shaped = qualified_name(self.spec.function) is None
+        takes = ", ".join(
+            f"{name}{list(shape)}" if shaped and shape and name not in USUAL else name
+            for name, shape in self.interface.inputs
+        )
         method = f", method {self.method!r}" if self.method else ""
         return (
             f"<Kernel {self.name}({takes}) of robot {self.robot.name!r}: {self.interface.dtype}{method}, {self.count}>"

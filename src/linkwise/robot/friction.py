@@ -102,6 +102,7 @@ class Friction:
 
     def torque(self, robot: Robot, qd: Any, direction: Any = None) -> np.ndarray:
         """Friction torques (..., n) for rates qd (..., n)."""
+        refuse_gradients("qd", qd)
         qd = np.asarray(qd)
         if qd.dtype == object or robot.non_floats or robot.couplings:  # joint by joint: nodes, symbols, mpmath
             rates = [qd[..., i] for i in range(robot.n)]

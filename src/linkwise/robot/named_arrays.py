@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -97,14 +98,16 @@ def reprs(labels: Any) -> str:
 
 def refuse_gradients(name: str, value: Any) -> None:
     """Raise an error for numbers traced by JAX, and for torch tensors that require a gradient."""
-    for x in value if isinstance(value, (list, tuple)) else (value,):
-        if is_tracer(x):
-            raise TypeError(
-                f"{name} is traced by JAX (jit, grad or vmap), so that its numbers are not known (expected an"
-                f" array{GRADIENTS})"
-            )
-        if getattr(x, "requires_grad", False) is True:
-            raise TypeError(f"{name} requires a gradient, which is not computed here (expected x.detach(){GRADIENTS})")
+    if isinstance(value, (list, tuple)):
+        for x in value:
+            refuse_gradients(name, x)
+    elif is_tracer(value):
+        raise TypeError(
+            f"{name} is traced by JAX (jit, grad or vmap), so that its numbers are not known (expected an"
+            f" array{GRADIENTS})"
+        )
+    elif getattr(value, "requires_grad", False) is True:
+        raise TypeError(f"{name} requires a gradient, which is not computed here (expected x.detach(){GRADIENTS})")
 
 
 def gradient_error(error: Exception, name: str) -> TypeError | None:
@@ -115,6 +118,17 @@ def gradient_error(error: Exception, name: str) -> TypeError | None:
     what = "what JAX traces (jit, grad or vmap)" if of_jax else "a tensor that requires a gradient"
     result = TypeError(f"the function {name!r} computes with {what} (expected numbers: x.detach(){GRADIENTS})")
     return result.with_traceback(error.__traceback__)
+
+
+def call_with_numbers(function: Callable[..., Any], name: str, *arguments: Any, **keywords: Any) -> Any:
+    """What a user's function returns; errors of torch and JAX about gradients are explained, by its name."""
+    try:
+        return function(*arguments, **keywords)
+    except (RuntimeError, TypeError) as error:
+        explained = gradient_error(error, name)
+        if explained is None:
+            raise
+        raise explained from None
 
 
 def plain_numbers(name: str, value: Any, expected: str, hint: str = "") -> np.ndarray:

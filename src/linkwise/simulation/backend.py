@@ -7,7 +7,6 @@ the user as they are, one state at a time.
 
 from __future__ import annotations
 
-import warnings
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -22,6 +21,7 @@ from ..kernels.dispatch import MAX_STRAIGHT_LINKS
 from ..kernels.target import Target
 from ..ode.interface import Integrator, Solver
 from ..ode.lanes import Functions
+from ..printing import warn
 from ..robot import Robot
 from ..tracing import Input
 from .problem import Problem, program_of
@@ -66,7 +66,7 @@ def backend_for(
         if compiled:
             raise
         why = str(reason)
-    warnings.warn(f"this simulation runs in Python, which is slower: {why}", RuntimeWarning, stacklevel=4)
+    warn(f"this simulation runs in Python, which is slower: {why}", RuntimeWarning)
     return plain_backend(problem, integrator)
 
 

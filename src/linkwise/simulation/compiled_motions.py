@@ -44,8 +44,8 @@ from .traced_functions import TracedFunction, trace_function
 
 SIMULATE, ROLLOUT = "lw.compile(lw.simulate, ...)", "lw.compile(lw.rollout, ...)"
 EXPECTED = (
-    "expected parameters={{{name!r}: lw.Input(...)}} with the shape that one trajectory has of it, lw.Input() for a"
-    " number; or numbers"
+    "expected parameters={{{name!r}: lw.Input(...)}} with the shape that one trajectory has of it, lw.Input(3, 3) for a"
+    " matrix, lw.Input() for a number; or numbers"
 )
 RUN_ARGUMENTS = ("q0", "qd0", "table", "wrench", "stream", "out")  # of a rollout
 
@@ -178,6 +178,8 @@ def compile_problem(robot: Robot, options: dict[str, Any]) -> tuple[Problem, tup
     for name, value in given.items():
         if isinstance(value, PerTrajectory):
             raise per_trajectory_error(name, SIMULATE)
+    torque = sampling.split_sampled_laws(options["torque"])[0]
+    check_names(None if isinstance(torque, TorqueHistory) else torque, given, expected=EXPECTED)
     numbers = {name: np.zeros(value.shape) if isinstance(value, Input) else value for name, value in given.items()}
     options = {**options, "parameters": numbers}
     q0 = neutral(robot) if isinstance(robot, Robot) else None  # `prepare` refuses None

@@ -65,7 +65,8 @@ class EquationsOfMotion(Motion):
                 net = net - friction.torque(robot, qd)
             return forward_dynamics(robot, q, qd, net, wrench, base=motion_at(base, robot, t, q, qd), **passed)
 
-        equations_of_motion.__doc__ = f"q̈ of the motion that {self.name} integrates."
+        equations_of_motion.__doc__ = f"The accelerations that {self.name} integrates."
+        equations_of_motion.__qualname__ = self.name.removeprefix("lw.")  # where exported code says it comes from
         equations_of_motion.result_names = ("qdd",)  # type: ignore[attr-defined]
         return equations_of_motion, {**more, **inputs}
 

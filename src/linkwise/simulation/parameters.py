@@ -1,8 +1,8 @@
 """Parameters of a torque function: gains, targets and other numbers.
 
 They are the arguments of the function after (robot, t, q, qd), or the numbers of a law of `lw.control`, such as
-`pd_gravity`, also within `limited` and sums if no other part has a number of that name. In the compiled program they
-are inputs.
+`pd_gravity`. Of functions and laws within `limited` and sums they are parameters if no other part has one of that name.
+In the compiled program they are inputs.
 
 An array is for all trajectories, unless it is marked by `lw.per_trajectory`.
 """
@@ -12,6 +12,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from ..errors import near_miss
 from ..kernels.arrays import on_gpu
 from ..kernels.interface import describe_value, numpy_array
 from ..robot import Robot
-from ..robot.named_arrays import PerTrajectory, gradient_error, refuse_gradients, refuse_labels
+from ..robot.named_arrays import PerTrajectory, call_with_numbers, refuse_gradients, refuse_labels
 
 NUMBERS = "expected numbers: parameters={{{name!r}: ...}}"
 STATE = 4  # arguments of every torque function: robot, t, q, qd
@@ -170,12 +171,26 @@ def parameters_of(torque: Any) -> dict[str, bool]:
         return {}
     if isinstance(getattr(torque, "parameters", None), tuple):  # a traced function
         return dict.fromkeys(torque.parameters, True)
-    if isinstance(torque, Law):
-        names = [name for law in laws_in(torque) for name in numbers_of(law)]
-        return {name: False for name in names if names.count(name) == 1}
-    check_arguments(torque, parameters=True)
+    if not isinstance(torque, Law):
+        return function_parameters(torque)
+    parts = parts_in(torque)
+    of_each = [dict.fromkeys(numbers_of(x), False) if isinstance(x, Law) else function_parameters(x) for x in parts]
+    names = [name for each in of_each for name in each]
+    for part, each in zip(parts, of_each, strict=True):
+        for name, needed in each.items():
+            if needed and names.count(name) > 1:
+                raise ValueError(
+                    f"parameters: {name!r} is an argument of {function_name(part)}, and a parameter of another part of"
+                    f" {torque!r} (expected another name)"
+                )
+    return {name: needed for each in of_each for name, needed in each.items() if names.count(name) == 1}
+
+
+def function_parameters(function: Any) -> dict[str, bool]:
+    """The arguments of a function after (robot, t, q, qd), and whether each needs a value."""
+    check_arguments(function, parameters=True)
     try:
-        every = list(inspect.signature(torque).parameters.values())
+        every = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):  # a function of another language has no signature
         return {}
     further = [p for p in every[STATE:] if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
@@ -187,12 +202,10 @@ def torque_parameters(torque: Any, samples: Mapping[str, np.ndarray]) -> dict[st
     return {name: samples[name] for name in parameters_of(torque) if name in samples}
 
 
-def laws_in(torque: Any) -> list[Law]:
-    """A law, and the laws that it limits or adds up."""
-    if not isinstance(torque, Law):
-        return []
+def parts_in(torque: Any) -> list[Any]:
+    """A torque function, and the functions and laws that it limits or adds up."""
     inner = torque.parts if isinstance(torque, Sum) else (torque.torque,) if isinstance(torque, Limited) else ()
-    return [torque, *(law for part in inner for law in laws_in(part))]
+    return [torque, *(each for part in inner for each in parts_in(part))]
 
 
 def numbers_of(law: Law) -> list[str]:
@@ -201,9 +214,14 @@ def numbers_of(law: Law) -> list[str]:
 
 
 def replace_numbers(torque: Any, numbers: Mapping[str, Any]) -> Any:
-    """A law with other numbers, also in the laws that it limits or adds up."""
+    """A law with other numbers, also in the functions and laws that it limits or adds up."""
     if not isinstance(torque, Law):
-        return torque
+        values = {name: numbers[name] for name in function_parameters(torque) if name in numbers}
+        if not values:
+            return torque
+        function = partial(torque, **values)
+        function.__name__ = function_name(torque)  # type: ignore[attr-defined]
+        return function
     changed = {name: numbers[name] for name in numbers_of(torque) if name in numbers}
     if isinstance(torque, Sum):
         changed["parts"] = tuple(replace_numbers(part, numbers) for part in torque.parts)
@@ -222,13 +240,7 @@ def call_torque(torque: Callable[..., Any], robot: Any, t: Any, q: Any, qd: Any,
     """Call a torque function with these parameters."""
     if parameters and isinstance(torque, Law):
         return replace_numbers(torque, parameters)(robot, t, q, qd)
-    try:
-        tau = torque(robot, t, q, qd, **parameters)
-    except (RuntimeError, TypeError) as error:
-        explained = gradient_error(error, function_name(torque))
-        if explained is None:
-            raise
-        raise explained from None
+    tau = call_with_numbers(torque, function_name(torque), robot, t, q, qd, **parameters)
     refuse_labels("the torque", tau)
     refuse_gradients("the torque", tau)
     if tau is None:

@@ -17,7 +17,7 @@ from ..kernels.interface import describe_value, host_array
 from ..ode.interface import Integrator
 from ..ode.trajectories import TOO_FAR
 from ..robot import Friction, Robot
-from ..robot.named_arrays import refuse_mark
+from ..robot.named_arrays import refuse_gradients, refuse_mark
 from ..robot.symbols import refuse_symbols
 from ..trajectories.torque_history import TorqueHistory
 from .base_motions import base_function
@@ -81,6 +81,8 @@ def refuse_others(names: Iterable[str], function: object, known: Sequence[str]) 
             if "first_step" in known:
                 expected += "; or first_step with an integrator that adapts its steps"
             raise TypeError(f"{function} has no argument 'step' (expected {expected})")
+        if name == "duration" and "steps" in known:
+            raise TypeError(f"{function} has no argument 'duration' (expected steps: duration / dt)")
         raise TypeError(f"{function} has no argument {name!r}{near_miss(name, known)} (it has {', '.join(known)})")
 
 
@@ -103,6 +105,7 @@ def sample_times(samples: Any, end: float) -> np.ndarray:
             raise ValueError(f"samples is {samples} (expected at least 2, or an array of times)")
         return even_times(int(samples), end).copy()
     refuse_mark("samples", samples)
+    refuse_gradients("samples", samples)
     times = np.array(samples, dtype=float, order="C")
     if times.ndim != 1 or not times.size:
         raise ValueError(f"samples has shape {times.shape} (expected a number of samples, or an array of times)")

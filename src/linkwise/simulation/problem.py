@@ -13,7 +13,6 @@ parameters. f is a plain function over `lw` pieces: it is traced and compiled li
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -30,6 +29,7 @@ from ..errors import one_of
 from ..graph import Program
 from ..lazy import cached_property
 from ..ode.events import Crossing
+from ..printing import warn
 from ..robot import Friction, Robot
 from ..robot.scales import state_scales
 from ..tracing import Input, trace
@@ -233,9 +233,7 @@ class Problem:
         if q.ndim == 1:
             torque = np.asarray(call_torque(self.torque, robot, t, q.copy(), qd.copy(), strip_prefix(parameters)))
             if torque.dtype in (np.float32, np.float16):
-                warnings.warn(
-                    LOW_PRECISION.format(function_name(self.torque), torque.dtype), RuntimeWarning, stacklevel=2
-                )
+                warn(LOW_PRECISION.format(function_name(self.torque), torque.dtype), RuntimeWarning)
         else:
             times, shapes = np.broadcast_to(t, q.shape[:-1]), dict(self.torque_parameters)
             rows = {x: np.broadcast_to(a, (len(q), *shapes[x])) for x, a in strip_prefix(parameters).items()}

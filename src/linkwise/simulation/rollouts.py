@@ -21,7 +21,7 @@ from ..kernels.dispatch import DTYPES
 from ..kernels.interface import describe_value
 from ..kernels.target import Target, target_by_name
 from ..ode.rollout import RolloutCode, Settings, fixed_step_integrators, rollout_of
-from ..robot import Friction, Robot
+from ..robot import Friction, Robot, require_robot
 from ..robot.layout import reorder_columns
 from ..trajectories.torque_history import torque_history
 from .base_motions import MotionOfTime
@@ -107,7 +107,7 @@ def rollout(
     q0: Array,
     qd0: Array | None = None,
     *,
-    steps: int,
+    steps: int | None = None,
     dt: float | None = None,
     torque: Array | TorqueFunction | None = None,
     table: Array | None = None,
@@ -183,9 +183,12 @@ def rollout(
     >>> fall.q.shape, fall.q_end.shape, fall.t
     ((1000, 5, 3), (1000, 3), array([0.  , 0.25, 0.5 , 0.75, 1.  ]))
     """
+    require_robot(robot)
     refuse_unknown(unknown)
     if dt is None:
         raise TypeError("dt is missing (expected seconds, the length of every step)")
+    if steps is None:
+        raise TypeError("steps is missing (expected the number of steps: duration / dt)")
     options = Options(
         steps, dt, torque, table, hold, wrench, friction, base, parameters, integrator, every, target, dtype,
         threads, stream, out, interpolation,

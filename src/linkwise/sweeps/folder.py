@@ -25,7 +25,6 @@ import io
 import json
 import os
 import re
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from itertools import groupby
@@ -36,7 +35,7 @@ import numpy as np
 
 from ..array_files import read_npz, read_parquet, write_parquet
 from ..control.events import events_of
-from ..errors import SweepWarning, one_of, printable
+from ..errors import one_of
 from ..extras import import_optional
 from ..files import atomic_replace
 from ..recording import EventRecord
@@ -53,10 +52,6 @@ SAMPLES = re.compile(r"_samples-[0-9a-f]{16}\.npz")
 TEMPORARY = re.compile(
     rf"({SAMPLES.pattern}|_sweep\.json|_chunk-\d{{5,}}\.(parquet|npz|failed\.txt))\.[0-9a-f]{{16}}\.tmp"
 )
-
-
-def warn(message: str) -> None:
-    warnings.warn(printable(message), SweepWarning, stacklevel=4)
 
 
 def has_parquet() -> bool:

@@ -16,10 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import RobotError, SingularError, UntraceableFunctionError, is_integer, one_of
+from ..errors import RobotError, SingularError, SweepWarning, UntraceableFunctionError, is_integer, near_miss, one_of
 from ..graph import evaluate
 from ..graph.derivative import CHOICES
 from ..lazy import cached_property
+from ..printing import warn
 from ..robot import Friction, Robot, from_table, require_robot
 from ..robot.configurations import neutral
 from ..robot.named_arrays import PerTrajectory
@@ -30,7 +31,7 @@ from ..simulation.problem import program_of
 from ..simulation.simulation import arguments, simulate
 from ..version import __version__
 from .family import FamilyMap, Vary, chunks_of_robots, family_map, family_problem, loads_of
-from .folder import Columns, warn
+from .folder import Columns
 from .samples import KNOWN, Samples, check_samples, table_entries
 
 NOT_OPTIONS = (
@@ -160,7 +161,9 @@ def check_parameter_names(torque: Any, samples: Any) -> dict[str, bool]:
         if name in KNOWN and (needed or name in samples):
             problem = ", which is the name of another sample (expected another name)"
         elif needed and name not in samples:
-            problem = " (expected a sample of that name, or a default)"
+            others = [each for each in samples if each not in (*KNOWN, *names) and near_miss(each, [name])]
+            problem = f"{''.join(f', and the samples have {each!r}' for each in others[:1])}"
+            problem += " (expected a sample of that name, or a default)"
         else:
             continue
         raise ValueError(f"the torque function has a parameter {name!r}{problem}")
@@ -217,7 +220,10 @@ def check_effects(inputs: Inputs) -> None:
     others = [name for name in idle if name.rpartition(".")[2] not in FRICTION]
     if others:
         names = ", ".join(map(repr, others))
-        warn(f"the motion of robot {inputs.robot.name!r} does not depend on {names}, which the samples have")
+        warn(
+            f"the motion of robot {inputs.robot.name!r} does not depend on {names}, which the samples have",
+            SweepWarning,
+        )
 
 
 def idle_entries(inputs: Inputs) -> list[str]:

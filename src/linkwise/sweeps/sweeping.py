@@ -11,9 +11,10 @@ from typing import Any, Literal
 import numpy as np
 
 from ..api.states import Array
-from ..errors import SweepInterrupted
+from ..errors import SweepInterrupted, SweepWarning
 from ..extras import import_optional
 from ..kernels.target import target_by_name
+from ..printing import warn
 from ..progress import ProgressDisplay
 from ..recording import EventRecord
 from ..robot import Robot, from_table
@@ -21,7 +22,7 @@ from ..robot.layout import Layout
 from ..simulation.friction_steps import suppress_warnings, warn_of_options
 from .chunk import check_engine, outcomes
 from .family import Vary
-from .folder import FLAT, Columns, Folder, check_kind, chunk_kind, event_records, event_table, samples_name, warn
+from .folder import FLAT, Columns, Folder, check_kind, chunk_kind, event_records, event_table, samples_name
 from .inputs import Inputs, check_effects, check_inputs, jobs, kept_times, most_times, try_options
 from .plan import differences, plan_of, restore_inputs
 from .samples import Samples
@@ -192,7 +193,7 @@ class Sweep:
         defects = self._defects()
         for k, defect in defects.items():
             if defect:
-                warn(f"{self._folder.chunk(k)}: computed again: {defect}")
+                warn(f"{self._folder.chunk(k)}: computed again: {defect}", SweepWarning)
         waiting = [k for k, defect in defects.items() if defect is not None]
         if not waiting:
             return self
@@ -209,7 +210,7 @@ class Sweep:
                     else:
                         self._folder.store(outcome.index, self.plan["sha256"], outcome.columns)
                     if outcome.message and outcome.message not in messages:
-                        warn(f"{self._folder.chunk(outcome.index)}: {outcome.message}")
+                        warn(f"{self._folder.chunk(outcome.index)}: {outcome.message}", SweepWarning)
                         messages.add(outcome.message)
                     display.step(bool(outcome.error))
         except KeyboardInterrupt as stopped:
@@ -220,7 +221,7 @@ class Sweep:
         finally:
             display.close()
         if self.failed:
-            warn(f"{self!r}: .failed has the errors; the same call of lw.sweep tries again")
+            warn(f"{self!r}: .failed has the errors; the same call of lw.sweep tries again", SweepWarning)
         return self
 
 

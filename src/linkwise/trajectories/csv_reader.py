@@ -180,8 +180,8 @@ def check_header(where: str, names: list[str], layout: Layout | None) -> None:
     missing = [name for name in wanted if name not in names]
     if missing:
         raise FileError(
-            f"{where}: column {missing[0]!r}{other_name(missing[0], layout)} is missing, of {joint_count_text(n)}"
-            f" {expected}"
+            f"{where}: column {missing[0]!r}{other_name(missing[0], layout)} is missing"
+            f"{f', of {joint_count_text(n)}' if n else ': there are no positions'} {expected}"
         )
     more = [name for name in names if name.startswith("q") and name not in wanted]
     if more:

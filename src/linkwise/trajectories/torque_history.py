@@ -16,6 +16,7 @@ from ..errors import FileError, one_of
 from ..kernels.interface import host_array
 from ..robot import Robot
 from ..robot.layout import Layout, canonical_names
+from ..robot.named_arrays import refuse_gradients
 from ..tables import read_table
 from .checks import Floats
 from .loads import Loads
@@ -84,7 +85,7 @@ def torque_history(robot: Robot, torque: Any, interpolation: Interpolation) -> T
         t, tau, where = *read_torques(robot, Path(torque)), f"{os.fspath(torque)}: "
     elif isinstance(torque, Loads):
         t, tau, where = torque.t, torque.tau, "torque: "
-    elif isinstance(torque, tuple) and len(torque) == 2 and max(map(np.ndim, torque)) > 1:
+    elif is_pair(torque):
         t, tau, where = (
             *(host_array(f"torque: {name}", x) for name, x in zip(("t", "tau"), torque, strict=True)),
             "torque: ",
@@ -94,6 +95,14 @@ def torque_history(robot: Robot, torque: Any, interpolation: Interpolation) -> T
     t, tau = (np.array(x, dtype=float) for x in (t, tau))
     check_history(robot, t, tau, where)
     return TorqueHistory(t, tau, interpolation)
+
+
+def is_pair(torque: Any) -> bool:
+    if not isinstance(torque, tuple) or len(torque) != 2:
+        return False
+    for x in torque:
+        refuse_gradients("torque", x)
+    return max(map(np.ndim, torque)) > 1
 
 
 def check_history(robot: Robot, t: Floats, tau: Floats, where: str) -> None:

@@ -16,6 +16,7 @@ from ...lazy import cached_property
 from ...printing import Description
 from ...robot import Robot
 from ...robot.entries import is_symbol
+from ...robot.named_arrays import refuse_gradients
 from .terms import VIEWS, Term, groups, has_shared_numbers, term_table, torque_symbol
 from .text import JointBudget, joint_latex
 
@@ -390,12 +391,15 @@ class Budget(BudgetBase, TorqueTerms):
 
 def as_numpy(array: Array) -> np.ndarray:
     """The array as a NumPy array, without its gradient."""
-    return np.asarray(array.detach().cpu() if hasattr(array, "detach") else array)
+    plain = array.detach().cpu() if hasattr(array, "detach") else array
+    refuse_gradients("the budget", plain)
+    return np.asarray(plain)
 
 
 def check_times(t: Array | None, batch: tuple[int, ...]) -> np.ndarray | None:
     if t is None:
         return None
+    refuse_gradients("t", t)
     values = np.asarray(t, dtype=float)
     if values.shape != batch or len(batch) != 1:
         raise ValueError(f"t has shape {values.shape} (expected one time for each of the states {batch})")

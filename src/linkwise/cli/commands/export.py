@@ -81,6 +81,7 @@ def count(
     robot: lw.Robot,
     function: Annotated[str | None, arg("function", f"{BY_NAME}; default: the main ones", complete_function)] = None,
     method: Annotated[str | None, opt("NAME", "Count this formulation alone; default: all of them.")] = None,
+    friction: Friction = False,
     *,
     out: Tables,
 ) -> int:
@@ -88,18 +89,21 @@ def count(
 
     The last column is sines, cosines and square roots. Changes of sign are not counted.
     """
-    if function is None and method is not None:
-        raise ValueError("--method belongs to a function (expected its name: linkwise count ROBOT inverse_dynamics)")
+    for option, given in (("--method", method is not None), ("--friction", friction)):
+        if function is None and given:
+            expected = "expected its name: linkwise count ROBOT inverse_dynamics"
+            raise ValueError(f"{option} belongs to a function ({expected})")
     choices: list[tuple[str, str | None]] = []
     for name in MAIN if function is None else (function_name(function),):
         offered = methods_on(robot, name)
         methods = [method] if method is not None else offered[-1:] if function is None else offered
         choices += [(name, each) for each in methods or [None]]
-    rows = count_rows(robot, choices)
+    rows = count_rows(robot, choices, friction)
 
     def on_screen() -> None:
         print_sentence(
-            f"{robot.name}, {robot.n} degrees of freedom: operations of one call{CHOSEN if function is None else ''}"
+            f"{robot.name}, {robot.n} degrees of freedom: operations of one call{', with friction' if friction else ''}"
+            f"{CHOSEN if function is None else ''}"
         )
         echo()
         head = ["function", "method", "multiplications", "additions", "divisions", "sin, cos, sqrt"]
@@ -118,20 +122,20 @@ def methods_on(robot: lw.Robot, name: str) -> list[str | None]:
     return [*methods_of(function).supported_by(robot)] if "method" in inspect.signature(function).parameters else []
 
 
-def count_rows(robot: lw.Robot, choices: list[tuple[str, str | None]]) -> list[dict[str, Any]]:
+def count_rows(robot: lw.Robot, choices: list[tuple[str, str | None]], friction: bool) -> list[dict[str, Any]]:
     """Rows of the table. A bar on the terminal shows the progress."""
     rows = []
     with progress.ProgressDisplay.of_long_work(patience=0.0 if robot.n > LONG else None) as display:
         for k, (name, method) in enumerate(choices):
             label = name if method is None else f"{name}, {method}"
             display.update(k, len(choices), label, f"counting {label}, {k + 1} of {len(choices)}")
-            rows.append(count_row(robot, name, method))
+            rows.append(count_row(robot, name, method, friction))
     return rows
 
 
-def count_row(robot: lw.Robot, name: str, method: str | None) -> dict[str, Any]:
+def count_row(robot: lw.Robot, name: str, method: str | None, friction: bool) -> dict[str, Any]:
     """A row of the table."""
-    operations = lw.count(function_of(name), robot, **keywords_of(name, method))
+    operations = lw.count(function_of(name), robot, **keywords_of(name, method, friction=friction))
     return {"function": name, "method": method or "-", **{key: getattr(operations, key) for key in KEYS}}
 
 

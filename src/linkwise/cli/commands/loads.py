@@ -20,7 +20,7 @@ from ..limits import passed_limits_json, print_limits, print_torques
 from ..motion import MotionOptions, StateTorques
 from ..options import Coordinates, Friction, Method, Wrench, of_paper
 from ..results import Outputs
-from ..screen import echo, format_number, print_sentence, print_table, print_title
+from ..screen import NOTHING, echo, format_number, print_sentence, print_table, print_title
 
 
 @command(
@@ -158,9 +158,10 @@ def show_peaks(along: lw.results.Loads) -> None:
     head = ["joint", "unit", "torque", "at (s)", "rms", "power (W)"]
     rows = [list(row.values())[: len(head)] for row in peaks(along)]
     fastest = np.abs(along.qd).max(axis=0)
-    for row, size, rate in zip(rows, sizes(along.robot, along.q, along.qd), fastest, strict=True):
+    small = sizes(along.robot, along.q, along.qd)
+    for row, size, rate in zip(rows, small, fastest, strict=True):
         row[2], row[4], row[5] = (format_number(row[k], size=of) for k, of in ((2, size), (4, size), (5, size * rate)))
-    print_torques(along.robot, head, rows, along.peaks().tau)
+    print_torques(along.robot, head, rows, clear_rounding(along.peaks().tau, small))
     print_limits(along.robot, along.q, along.qd, along.tau, along.t.tolist(), "first at (s)")
 
 
@@ -168,6 +169,11 @@ def sizes(robot: lw.Robot, q: Any, qd: Any) -> list[float]:
     """Scales of each joint's torque: the sum of the magnitudes of all that acts on it."""
     scales = torque_scales(robot, np.reshape(q, (-1, robot.nq)), np.reshape(qd, (-1, robot.n))).max(axis=0)
     return [float(x) or 1.0 for x in scales]
+
+
+def clear_rounding(tau: Any, sizes: Sequence[float]) -> Any:
+    """The torques, 0 for those that are printed as 0."""
+    return np.where(np.abs(tau) < NOTHING * np.asarray(sizes), 0.0, tau)
 
 
 def show_states(at: StateTorques, how: str) -> None:
@@ -179,7 +185,7 @@ def show_states(at: StateTorques, how: str) -> None:
         for row in np.atleast_2d(at.tau).tolist()
     ]
     if at.one:
-        show_drives(at, texts[0], at.tau)
+        show_drives(at, texts[0], clear_rounding(at.tau, small))
     else:
         print_table(["row", *at.robot.v_names], [[k, *row] for k, row in enumerate(texts, 1)])
     at.show_limits()

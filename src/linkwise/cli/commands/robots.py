@@ -9,6 +9,7 @@ from typing import Annotated, Any, cast
 import linkwise as lw
 
 from ...errors import one_of
+from ...trajectories.limits import limit_kinds
 from ..declare import OUTPUT, arg, command, flag, opt
 from ..inputs import parse_numbers, parse_states
 from ..options import PICTURES, Degrees, Json, LoadOptions, Q, RobotArgument, UrdfRotors, complete_robots
@@ -35,21 +36,26 @@ def robots(
     arms = [lw.load(name) for name in lw.LIBRARY]
     if word is not None:
         arms = [robot for robot in arms if word.lower() in f"{robot.name} {robot.about}".lower()]
-    keys = ("name", "joints", "dof", "mass", "about")
+    keys = ("name", "joints", "dof", "mass", "limits", "about")
     facts: list[tuple[Any, ...]] = [
-        (robot.name, robot.joints, robot.n, float(lw.total_mass(robot)), robot.about) for robot in arms
+        (robot.name, robot.joints, robot.n, float(lw.total_mass(robot)), limit_kinds(robot), robot.about)
+        for robot in arms
     ]
 
     def on_screen() -> None:
         if not facts:
             echo(f"No robot of the library has the word {word!r}.")
             return
-        rows = [[name, group_joints(joints), n, mass, first_sentence(about)] for name, joints, n, mass, about in facts]
-        print_table(["name", "joints", "dof", "mass (kg)", "what it is"], rows)
+        rows = [
+            [name, group_joints(joints), n, mass, "yes" if "effort" in limits else "no", first_sentence(about)]
+            for name, joints, n, mass, limits, about in facts
+        ]
+        print_table(["name", "joints", "dof", "mass (kg)", "effort limits", "what it is"], rows)
         print_sentence("Another robot: the name of a file in place of a name. More on one: linkwise describe NAME")
 
     out.show(lambda: {"robots": [dict(zip(keys, row, strict=True)) for row in facts]}, on_screen)
-    out.write(lambda: {key: [row[k] for row in facts] for k, key in enumerate(keys)})
+    columns = [(*row[:4], ", ".join(row[4]), row[5]) for row in facts]
+    out.write(lambda: {key: [row[k] for row in columns] for k, key in enumerate(keys)})
     return 0 if facts else 1
 
 

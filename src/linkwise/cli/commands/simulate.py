@@ -18,7 +18,7 @@ from ...trajectories.torque_history import read_torques
 from ..declare import OUTPUT, STATE, arg, command, command_with, flag, opt
 from ..inputs import parse_states, parse_wrench
 from ..limits import limit_number as in_units
-from ..limits import limit_unit, warn_of_start
+from ..limits import limit_unit, passed_limits_json, print_limits, warn_of_start
 from ..motion import TRAJECTORIES, MotionOptions, make_profile, paper_motion, zero_configuration
 from ..options import (
     PROFILES,
@@ -36,6 +36,7 @@ from ..screen import complain, echo, emit, print_sentence, print_table, to_comma
 
 CONTROL, INTEGRATION = "Control", "Integration"
 KP, KD = 100.0, 20.0
+SHOWN = 20  # trajectories of a batch, on the screen
 START = (
     "Start: numbers (0.1,pi/2,...), joints or links by name (link2=0.5), or a table (@file.csv); default: that of the"
     " paper's motion, or zero."
@@ -189,8 +190,9 @@ def simulate(
     except lw.errors.SimulationInterrupted as error:
         run, code, ended = error.recording, 130, where_interrupted(error.recording, duration)
     run = until_end(run)
+    idle = not (friction or stick) and bool(np.any(lw.Friction().torque(robot, np.ones(robot.n))))
     comparison = "" if history is None or run.batch else history.compare(run)
-    out.show(lambda: as_json(run, description), lambda: show(run, description, comparison))
+    out.show(lambda: as_json(run, description), lambda: show(run, description, comparison, idle))
     try:
         write(run, out, film)
     except (ValueError, OSError, ImportError) as error:
@@ -347,10 +349,22 @@ def as_json(run: lw.Recording, description: str) -> dict[str, Any]:
     keys = ("status", "reached", "steps", "rejected", "integrator", "rtol", "t", "q", "qd", "qdd", "tau", "energy")
     names = {"robot": run.robot.name, "motion": description, "q_names": run.robot.q_names, "v_names": run.robot.v_names}
     events = [{"trajectory": index, "t": t, "name": name} for index, t, name in run.event_list]
-    return names | {key: getattr(run, key) for key in keys} | {"imbalance": run.imbalance, "events": events}
+    passed = passed_limits_json(run.robot, *samples_of(run), "trajectory" if run.batch else "time")
+    results = {key: getattr(run, key) for key in keys}
+    return names | results | {"imbalance": run.imbalance, "events": events, "passed": passed}
 
 
-def show(run: lw.Recording, description: str, comparison: str = "") -> None:
+def samples_of(run: lw.Recording) -> tuple[Any, Any, Any, list[float]]:
+    """q, qd and torques of the finite samples, and the time of each, or in a batch its trajectory."""
+    sizes = (run.robot.nq, run.robot.n, run.robot.n)
+    q, qd, tau = (x.reshape(-1, size) for x, size in zip((run.q, run.qd, run.tau), sizes, strict=True))
+    finite = np.isfinite(q).all(axis=1)
+    where = np.arange(len(q)) // len(run.t) if run.batch else run.t
+    return q[finite], qd[finite], tau[finite], where[finite].tolist()
+
+
+def show(run: lw.Recording, description: str, comparison: str = "", idle_friction: bool = False) -> None:
+    """Print a summary, the ends, the limits that are passed, and whether the table's friction does not act."""
     summary = str(run.summary())
     head, _, rest = summary.partition("\n")
     print_sentence(f"{head}, {description}")
@@ -358,9 +372,21 @@ def show(run: lw.Recording, description: str, comparison: str = "") -> None:
     if comparison:
         print_sentence(comparison)
         echo()
-    if run.batch:
-        return
+    show_ends(run)
+    print_limits(run.robot, *samples_of(run), "first in trajectory" if run.batch else "first at (s)")
+    if idle_friction:
+        print_sentence("The friction of the robot's table does not act: --friction or --stick applies it.")
+
+
+def show_ends(run: lw.Recording) -> None:
     q, v = run.robot.q_names, run.robot.v_names
+    if run.batch:
+        ends = [int(sum(run.t <= reached)) - 1 for reached in run.reached.flat]
+        rows = [[k, float(run.t[end]), *run.q[k, end].tolist()] for k, end in enumerate(ends[:SHOWN])]
+        print_table(["trajectory", "at (s)", *q], rows, heading="Ends")
+        if len(ends) > SHOWN:
+            print_sentence(f"Trajectories {SHOWN} to {len(ends) - 1} are in the files of --csv, --parquet and --save.")
+        return
     last = int(sum(run.t <= float(run.reached))) - 1
     if q == v:
         rows = [[q[k], run.q[0, k], run.q[last, k], run.qd[last, k]] for k in range(run.robot.n)]

@@ -165,7 +165,7 @@ def c_comment(paragraphs: Iterable[str]) -> str:
 
 def comment_text(text: str) -> str:
     """The text as printable ASCII and line breaks, without comment marks and trigraphs."""
-    plain = unicodedata.normalize("NFKD", text.translate({0xB7: " "}))  # N m for N·m
+    plain = unicodedata.normalize("NFKD", text.translate({0xB7: " ", 0xB1: "+-"}))  # N m for N·m
     plain = "".join(c for c in plain if not unicodedata.combining(c))
     plain = re.sub(r"[^ -~\n]", "_", plain)
     return re.sub(r"\*(?=/)|/(?=\*)|\?(?=\?)", r"\g<0> ", plain)

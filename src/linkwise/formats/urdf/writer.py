@@ -149,7 +149,8 @@ class Writer:
         place = row["translation"], row["rotation"]
         if types in (("fixed",), (FLOATING,)):
             self.link(row["name"], row)
-            joint_name = self.new_name(name, self.joint_names) if types == ("fixed",) else name
+            stem = row.get("joint_name", f"{row['name']}_joint")  # Pinocchio finds frames of links and joints by name
+            joint_name = self.new_name(stem, self.joint_names) if types == ("fixed",) else name
             self.joint(joint_name, types[0], parent, row["name"], place)
             return
         kind = KINDS[row["joint"]]
