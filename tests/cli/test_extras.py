@@ -145,6 +145,6 @@ def test_a_demo_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert result.code == 0
     assert result.err.count("matplotlib is not installed: pip install 'linkwise[plot]'") == 1
     assert "error" not in result.err
-    assert result.out.count("$ linkwise") == 7
+    assert result.out.count("$ linkwise") == 9
     assert not re.search(r"\$ .*--(plot|animate)", result.out)
     assert {path.name for path in (tmp_path / "linkwise-demo").iterdir()} >= {"loads.csv", "gravity_torque.c"}
