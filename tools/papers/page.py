@@ -78,6 +78,8 @@ def measured(paper: Paper, row: Row) -> str:
         parts.append(f"here {numbers_text(paper.value(row, row.shows))}")
     if row.residual:
         parts.append(f"`{row.residual}` is below {row.bound:.0e}")
+    if row.wrong:
+        parts.append(f"as printed it is off by {paper.error_in_print(row):.2g}")
     if row.printed is not None:
         parts.append(f"printed {numbers_text(row.printed)}, computed {numbers_text(rounded(paper, row))}")
     if row.holds:

@@ -14,6 +14,7 @@ of all `equations` of its text, a list of `robots`, `setup` (Python that every r
     right     the numbers that belong in place of the printed ones, with which the computed ones are compared
     holds     an expression that is true: what the paper says of its figures and numbers
     erratum   what is wrong in print
+    wrong     an expression like a residual, of the formula as printed; the page prints it, and it is not small
     picture   a file of docs/pictures, with the paper's own sentence about it in `text`
     shows     an expression beside the call, whose value the page prints
     see       a page or an example that shows it, beside a call or in place of one
@@ -52,6 +53,7 @@ class Row:
     right: Any = None
     holds: str = ""
     erratum: str = ""
+    wrong: str = ""
     picture: str = ""
     shows: str = ""
     see: str = ""
@@ -81,6 +83,9 @@ class Paper:
 
     def residual(self, row: Row, robot: int = 0) -> float:
         return float(np.max(self.value(row, row.residual, robot)))
+
+    def error_in_print(self, row: Row) -> float:
+        return float(np.max(self.value(row, row.wrong)))
 
     def computed(self, row: Row) -> np.ndarray:
         return np.asarray(self.value(row, row.computed or "result"), dtype=float)
