@@ -27,10 +27,7 @@ def page(paper: Paper) -> str:
         lines += ["The rows below use these names:", "", *names, ""]
     if paper.robots[1:]:
         others = ", ".join(f"`{robot}`" for robot in paper.robots[1:])
-        lines += [
-            f"Bounds below hold for {others} too.",
-            "",
-        ]
+        lines += [f"Bounds below hold for {others} too.", ""]
     pictures: list[str] = []  # below the table of their section
     for row in paper.rows:
         if row.section:
