@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 
-from papers.page import FOLDER, page  # noqa: E402  from the tools
+from papers.page import FOLDER, page, preamble  # noqa: E402  from the tools
 from papers.rows import Paper, Row, load, numbers  # noqa: E402
 
 PAPERS = [load(path) for path in sorted(FOLDER.glob("*.toml"))]
@@ -43,6 +44,17 @@ def test_a_row_gives_what_its_page_says(paper: Paper, row: Row) -> None:
 def test_residuals_are_small_for_all_robots_of_the_page(paper: Paper, row: Row) -> None:
     for robot in range(len(paper.robots) if row.residual else 0):
         assert paper.residual(row, robot) < row.bound, paper.robots[robot]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.name)
+def test_the_names_that_a_page_shows_are_all_that_its_rows_need(paper: Paper) -> None:
+    names: dict[str, Any] = {}
+    exec("\n".join(preamble(paper)), names)
+    for row in paper.rows:
+        names["result"] = eval(row.call, names) if row.call else None
+        if row.residual:
+            assert np.max(eval(row.residual, names)) < row.bound, row.at
 
 
 @pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.name)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .rows import Paper, Row
+from .rows import SMALLEST, Paper, Row
 
 FOLDER = Path(__file__).parents[2] / "docs" / "papers"
 LONG = 40  # lines, beyond which the names of a page are folded
@@ -27,10 +27,7 @@ def page(paper: Paper) -> str:
         lines += ["The rows below use these names:", "", *names, ""]
     if paper.robots[1:]:
         others = ", ".join(f"`{robot}`" for robot in paper.robots[1:])
-        lines += [
-            f"`relative(a, b)` is the largest difference over the largest number. Its bounds hold for {others} too.",
-            "",
-        ]
+        lines += [f"Bounds below hold for {others} too.", ""]
     pictures: list[str] = []  # below the table of their section
     for row in paper.rows:
         if row.section:
@@ -50,8 +47,10 @@ def page(paper: Paper) -> str:
 def preamble(paper: Paper) -> Iterator[str]:
     yield "import numpy as np, linkwise as lw"
     yield f"robot = {paper.robots[0]}"
-    yield "q, qd, qdd = np.random.default_rng(0).uniform(-1.0, 1.0, (3, robot.n))"
+    yield "n = robot.n"
+    yield "q, qd, qdd = np.random.default_rng(0).uniform(-1.0, 1.0, (3, n))"
     yield "tau = lw.inverse_dynamics(robot, q, qd, qdd)"
+    yield f"relative = lambda a, b: np.abs(np.subtract(a, b)).max() / max(np.abs(a).max(), np.abs(b).max(), {SMALLEST})"
     yield from paper.setup.strip().splitlines()
 
 
