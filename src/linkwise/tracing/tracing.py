@@ -20,7 +20,7 @@ from ..graph.counting import count as count_operations
 from ..graph.node import UntraceableError, is_scalar
 from ..graph.passes import apply_passes
 from ..robot import Robot, require_robot
-from ..robot.joint_space import CONFIGURATIONS
+from ..robot.coordinates import CONFIGURATIONS
 from ..robot.named_arrays import gradient_error
 from ..robot.symbols import symbols_of
 
