@@ -12,9 +12,9 @@ from .drawing import Animation
 from .explanation import Accuracy, Explanation
 from .export import CSource
 from .graph import Count, Program
-from .identification.estimates import JointErrors
 from .identification.exciting_motions import Excitation
-from .identification.recorded_motion import MeasuredMotion
+from .identification.model import JointErrors
+from .identification.reading import MeasuredMotion
 from .identification.result import Identification
 from .kernels.compiler import Compiled
 from .recording import EventRecord

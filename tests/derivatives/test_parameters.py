@@ -13,7 +13,7 @@ import pytest
 import linkwise as lw
 from effort import in_turn, rest_slow
 from linkwise.dynamics import denoc
-from linkwise.graph.cancel import Transplant
+from linkwise.graph.passes import Transplant
 from linkwise.regressors.base_parameters import TEN, body_of
 from linkwise.spatial import RigidInertia, Wrench
 from linkwise.symbolic import shared_graph

@@ -16,7 +16,7 @@ from functools import partial
 import numpy as np
 
 from ..robot import Robot
-from ..robot.joint_space import QUATERNION
+from ..robot.coordinates import QUATERNION
 from ..spatial import Scalar, Scalars, add, mul, quaternion_exp, quaternion_product, sub, turn_between, unit_quaternion
 from ..tracing import Input
 from .call import Call, PublicFunction, public_function

@@ -1,7 +1,7 @@
 """The terms that ball joints add to matrices and quasi-coordinates: their Euler angles are recentred at every state.
 
 The algorithms see Euler angles θ; v are the joints' velocities, v = B(θ) θ̇ with B = 1 at the state, and Ḃ as in
-`robot.ball`. The inertia matrix of v is B⁻ᵀ I B⁻¹, so that at the state
+`robot.kinds`. The inertia matrix of v is B⁻ᵀ I B⁻¹, so that at the state
 
     C   = C_θ - I Ḃ                 İ - 2C is skew if İ_θ - 2C_θ is, since I Ḃ - Ḃᵀ I is
     ṁ   = ṁ_θ - Ḃᵀ m + m S          S: skew, and such that ṁ is upper triangular, as m is

@@ -15,7 +15,7 @@ import numpy as np
 from ..kernels.interface import EXPECTED as EXPECTED
 from ..kernels.interface import broadcast, numpy_array
 from ..robot import Robot, require_robot
-from ..robot.joint_space import CONFIGURATIONS
+from ..robot.coordinates import CONFIGURATIONS
 from ..robot.layout import reorder_columns, zero_quaternion_message
 from ..robot.named_arrays import is_tracer, refuse_labels
 from ..tracing import Input

@@ -76,8 +76,7 @@ class Compiled(Kernel):
         """The computation as C to read (`lw.c_source` writes C to use); the assembly for loops and rounds."""
         if not self.spec.straight:
             return self.ir
-        from ..codegen.c.function import CFunction, c_comment  # a kernel from the cache needs none of this
-        from ..codegen.c.names import c_name
+        from ..codegen.c import CFunction, c_comment, c_name  # a kernel from the cache needs none of this
 
         names = [f"out_{k}" for k in range(len(self.interface.outputs))] if len(self.interface.outputs) > 1 else ["out"]
         c = CFunction(self.spec.program, c_name(self.name, "f"), tuple(names), self.interface.dtype)

@@ -12,8 +12,8 @@ from .. import graph
 from ..graph import Count, Program
 from ..lazy import cached_property
 from ..robot import Robot
+from ..robot.coordinates import QUATERNION
 from ..robot.fingerprint import NoFingerprintError
-from ..robot.joint_space import QUATERNION
 from ..tracing import Input, trace
 from ..tracing.tracing import ONE_NUMBER, Prepared, function_name, prefer_fewest
 from . import cache

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ..errors import RobotError
-from .joint_space import QUATERNION
+from .coordinates import QUATERNION
 from .link import Link
 from .model import Robot, require_robot
 

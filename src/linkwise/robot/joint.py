@@ -151,7 +151,7 @@ class Joint:
         return Wrench(self.axis.angular * torque, self.axis.linear * torque)
 
     def spins(self, parent: Vector, rate: Scalar) -> Vector:
-        """In a ball joint: the components of its angular velocity up to this axis; see `robot.ball`."""
+        """In a ball joint: the components of its angular velocity up to this axis; see `robot.kinds`."""
         return Vector.zero()
 
     def recentring(self, spins: Vector, inner: Vector) -> tuple[Scalar, Vector]:

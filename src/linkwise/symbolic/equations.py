@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from ..graph import Node, Program
 from ..graph.assignments import assignments
-from ..graph.cancel import cancel_terms
+from ..graph.passes import cancel_terms
 from ..graph.text import expression_text
 from .closed_form import CLOSED, PATIENCE, closed_form
 from .latex.names import LatexNames, angle_sums

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..graph import Node, Port, Program
 from ..graph.assignments import assignments
-from ..graph.cancel import cancel_terms
+from ..graph.passes import cancel_terms
 from ..graph.text import expression_text
 from .closed_form import CLOSED, PATIENCE, ClosedForm, Names, closed_form
 from .latex.names import LatexNames

@@ -20,7 +20,7 @@ from xml.sax.saxutils import escape, quoteattr
 from ...errors import FileError, RobotError
 from ...files import atomic_write
 from ...robot import KINDS, Robot
-from ...robot.joint_space import label
+from ...robot.coordinates import label
 from ...robot.tables import ORIGIN, Z, free_name
 from ...spatial import is_zero
 from ..agreement import require_agreement
