@@ -197,7 +197,7 @@ class States:
     def _with_link_axis(self, wrench: Array) -> Array:
         """An external wrench with an axis for links: (..., 6) acts on the tip, (..., m, 6) on every link of m.
 
-        The number of axes decides: (m, 6) beside a batch of one axis is a wrench on the tip for each state..
+        The number of axes decides: (m, 6) beside a batch of one axis is a wrench on the tip for each state.
         """
         n, dims = len(self.robot.names), len(self.batch)
         shape = tuple(wrench.shape)
