@@ -306,3 +306,13 @@ def test_parameters_that_kept_their_defaults_are_not_given_later() -> None:
         rest: dict[str, Any] = START if function is lw.rollout else {"duration": 0.01}
         with pytest.raises(ValueError, match=r"'kd' has its default"):
             run(np.zeros(3), parameters={"kp": 1.0, "kd": 1.0}, **rest)
+
+
+@pytest.mark.parametrize("name", ["name", "function", "law", "torque", "error", "arguments"])
+def test_parameters_may_have_any_name(name: str) -> None:
+    law = eval(f"lambda robot, t, q, qd, {name}: -{name} * q")
+    expected = lw.rollout(PLANAR, [0.1, 0.2, 0.3], steps=3, dt=0.01, torque=lambda robot, t, q, qd: -2.0 * q).q_end
+    options = {"torque": law, "parameters": {name: 2.0}}
+    assert np.array_equal(lw.rollout(PLANAR, [0.1, 0.2, 0.3], steps=3, dt=0.01, **options).q_end, expected)
+    both = (lw.simulate(PLANAR, [0.1, 0.2, 0.3], None, 0.03, compiled=c, **options).q[-1] for c in (True, False))
+    assert all(np.abs(q - expected).max() < 1e-7 for q in both)
