@@ -16,7 +16,7 @@ from .identification.exciting_motions import Excitation
 from .identification.model import JointErrors
 from .identification.reading import MeasuredMotion
 from .identification.result import Identification
-from .kernels.compiler import Compiled
+from .kernels.kernel import Compiled
 from .recording import EventRecord
 from .regressors.parameters import Parameters
 from .simulation import CompiledRollout, CompiledSimulation, RolloutResult

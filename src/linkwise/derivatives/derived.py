@@ -34,7 +34,7 @@ from ..tracing.tracing import (
 )
 
 if TYPE_CHECKING:
-    from ..kernels.compiler import Compiled
+    from ..kernels.kernel import Compiled
 
 MAX_OPERATIONS = dispatch.MAX_WITHOUT_LOOPS  # longer programs are compiled only on request
 PLAIN_OPTIONS = (str, int, float, bool, type(None), Input)  # determined by their `repr`
@@ -296,7 +296,7 @@ class DerivedFunction(Prepared):
 
     def compiled(self, dtype: str) -> Compiled:
         """The compiled function, whatever its length."""
-        from ..kernels.compiler import Compiled  # imported only when something is compiled
+        from ..kernels.kernel import Compiled  # imported only when something is compiled
         from ..kernels.spec import KernelSpec
 
         kernel = self._kernels.get(dtype)
