@@ -19,7 +19,7 @@ from ..printing import Description, align_columns, display_width, notebook_html
 from ..robot import Robot
 from ..robot.named_arrays import refuse_gradients
 from ..robot.symbols import is_expression
-from ..symbolic.expressions import Expressions, as_sympy
+from ..symbolic.equations import Expressions, as_sympy
 from ..symbolic.latex.format import decimal
 from .definitions import DEFINITIONS, NEEDED, Blocks
 from .quantities import Quantity, Rounded, quantities, rounded_robot

@@ -10,7 +10,7 @@ from typing import Any
 from ...errors import is_integer, near_miss
 from ...robot.description import grid
 from ...robot.entries import is_symbol
-from ...symbolic.expressions import Expressions
+from ...symbolic.equations import Expressions
 from ...symbolic.latex.format import decimal
 
 UNITS = {"N m": r"\mathrm{N\,m}", "N": r"\mathrm{N}", "√J/s": r"\sqrt{\mathrm{J}}/\mathrm{s}"}
