@@ -60,6 +60,7 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
     from .api.references import cite as cite
     from .comparison import compare as compare
     from .control.events import Event as Event
+    from .derivatives.closed_form_derivatives import curvature as curvature
     from .derivatives.closed_form_derivatives import forward_dynamics_derivatives as forward_dynamics_derivatives
     from .derivatives.closed_form_derivatives import (
         forward_dynamics_second_derivatives as forward_dynamics_second_derivatives,
@@ -68,7 +69,6 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
     from .derivatives.closed_form_derivatives import (
         inverse_dynamics_second_derivatives as inverse_dynamics_second_derivatives,
     )
-    from .derivatives.curvature import curvature as curvature
     from .derivatives.equilibria import equilibrium as equilibrium
     from .derivatives.graph_derivatives import derivative as derivative
     from .derivatives.graph_derivatives import jvp as jvp
@@ -142,10 +142,9 @@ LAZY_IMPORTS = {  # the public names, by the modules that are imported when one 
         "comparison": "compare",
         "control.events": "Event",
         "derivatives.closed_form_derivatives": (
-            "forward_dynamics_derivatives forward_dynamics_second_derivatives inverse_dynamics_derivatives "
+            "curvature forward_dynamics_derivatives forward_dynamics_second_derivatives inverse_dynamics_derivatives "
             "inverse_dynamics_second_derivatives"
         ),
-        "derivatives.curvature": "curvature",
         "derivatives.equilibria": "equilibrium",
         "derivatives.graph_derivatives": "derivative jvp vjp",
         "derivatives.linear_models": "linearize",

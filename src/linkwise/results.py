@@ -4,10 +4,10 @@ from .api.budgets.budget import QuasiBudget
 from .api.budgets.result import Budget
 from .api.compiling import WasmModule
 from .comparison import Comparison, Finding
+from .derivatives.derived import Packed
 from .derivatives.equilibria import Equilibrium
 from .derivatives.graph_derivatives import Derivative, JacobianVector, VectorJacobian
 from .derivatives.linear_models import LinearModel
-from .derivatives.packing import Packed
 from .drawing import Animation
 from .explanation import Accuracy, Explanation
 from .export import CSource
