@@ -66,14 +66,10 @@ def to_mujoco(robot):
     hinge, slide, ball, free = (getattr(mujoco.mjtJoint, f"mjJNT_{x}") for x in ("HINGE", "SLIDE", "BALL", "FREE"))
     x, y, z = np.eye(3).tolist()
     kinds = {
-        "revolute": [(hinge, z)],
-        "prismatic": [(slide, z)],
-        "cylindrical": [(slide, z), (hinge, z)],
-        "universal": [(hinge, x), (hinge, y)],
-        "planar": [(slide, x), (slide, y), (hinge, z)],
-        "ball": [(ball, z)],
-        "free": [(free, z)],
-    }
+        "revolute": [(hinge, z)], "prismatic": [(slide, z)], "cylindrical": [(slide, z), (hinge, z)],
+        "universal": [(hinge, x), (hinge, y)], "planar": [(slide, x), (slide, y), (hinge, z)],
+        "ball": [(ball, z)], "free": [(free, z)],
+    }  # fmt: skip
     bodies = []
     for joint in robot.moving:
         seat, parent = seat_of(robot, joint)

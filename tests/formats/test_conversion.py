@@ -163,15 +163,8 @@ def test_every_placement_is_screws_in_turn(seed: int, quarters: list[int], mixed
 
 def test_symbols_of_bodies_stay() -> None:
     m, l = lw.symbols("m l")
-    rod = {
-        "joint": "revolute",
-        "a": 0.5,
-        "b": 0.1,
-        "alpha": 0.3,
-        "mass": m,
-        "com": (-l / 2, 0, 0),
-        "inertia": np.eye(3),
-    }
+    rod = {"joint": "revolute", "a": 0.5, "b": 0.1, "alpha": 0.3, "mass": m, "com": (-l / 2, 0, 0)}
+    rod |= {"inertia": np.eye(3)}
     arm = lw.Robot.from_dh([rod, rod], convention="standard", name="rods")
     for convention in ("modified", "frames"):
         other = lw.convert(arm, convention)
@@ -189,14 +182,6 @@ def test_symbols_of_lengths_can_become_frames_alone() -> None:
     turned = lw.Robot.from_dh([{**rod, "alpha": alpha}], convention="standard", name="turned")
     with pytest.raises(lw.errors.RobotError, match=r"'turned', link 'link1': alpha is .*lw.bind"):
         lw.convert(turned, "frames")
-
-
-def test_bodies_that_cannot_exist_stay_as_they_are() -> None:
-    thin = {**BODY, "inertia": np.diag([0.01, 0.01, 0.05])}
-    row = {"joint": "revolute", "a": 0.5, "b": 0.1, "alpha": 0.3, **thin}
-    with pytest.warns(UserWarning, match="physically consistent"):
-        arm = lw.Robot.from_dh([row, row], convention="standard", name="thin", unphysical="warn")
-    assert same(arm, lw.convert(arm, "modified")) < 1e-13
 
 
 def test_regrouped_robots_stay_regrouped() -> None:

@@ -351,10 +351,7 @@ def test_unphysical_inertias_are_those_of_the_file(tmp_path):
     """MuJoCo does not compile them; they reach the table all the same, scaled as the other masses are."""
     turned = 'diaginertia="1 2 9" euler="10 20 30"'
     full = 'fullinertia="1 2 9 .1 .2 .3"'
-    for stated, symmetric in (
-        (turned, np.diag([1.0, 2.0, 9.0])),
-        (full, [[1, 0.1, 0.2], [0.1, 2, 0.3], [0.2, 0.3, 9]]),
-    ):
+    for stated, symmetric in ((turned, np.diag([1, 2, 9])), (full, [[1, 0.1, 0.2], [0.1, 2, 0.3], [0.2, 0.3, 9]])):
         body = f'<body name="b"><joint/><inertial pos=".1 0 0" mass="2" {stated}/></body>'
         path = written(world(body, '<compiler settotalmass="3"/>'), tmp_path)
         with raises(lw.errors.FileError, "model.xml:1:", "link 'b'", "inertia", "triangle"):

@@ -31,14 +31,11 @@ REFUSED = {  # of the files that MuJoCo reads and that have joints
     "dm_control": {
         "locomotion/walkers/assets/dog_v2/dog.xml": OUTSIDE,
         "locomotion/walkers/assets/fruitfly_v2/floor.xml": FLUID,
-        "locomotion/walkers/assets/fruitfly_v2/fruitfly.xml": FLUID,
-        "suite/fish.xml": FLUID,
-        "suite/manipulator.xml": LOOP,
-        "suite/quadruped.xml": LOOP,
-        "suite/stacker.xml": LOOP,
+        "locomotion/walkers/assets/fruitfly_v2/fruitfly.xml": FLUID, "suite/fish.xml": FLUID,
+        "suite/manipulator.xml": LOOP, "suite/quadruped.xml": LOOP, "suite/stacker.xml": LOOP,
         "suite/swimmer.xml": FLUID,
     },
-}
+}  # fmt: skip
 IGNORED = ("equality", "fluid", "tendon")
 
 

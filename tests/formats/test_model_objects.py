@@ -112,19 +112,16 @@ def test_what_a_pinocchio_model_says_of_its_drives_and_frames():
     assert tuple(robot.frame("camera").placement.translation) == (0.1, 0.2, 0.3)
 
 
-def test_what_linkwise_does_not_have_is_refused_by_name():
-    model = pinocchio_model(lambda: pin.JointModelEllipsoid(0.1, 0.2, 0.3))
-    with pytest.raises(lw.errors.RobotError, match="joint 'joint1': is a JointModelEllipsoid"):
-        lw.from_pinocchio(model)
-    floating = pinocchio_model(pin.JointModelFreeFlyer)
-    floating.armature = np.full(floating.nv, 0.1)
-    with pytest.raises(lw.errors.RobotError, match=r"'joint1': has armature.*moving axes"):
-        lw.from_pinocchio(floating)
-    uneven = pinocchio_model(pin.JointModelSpherical)
-    uneven.armature = np.arange(uneven.nv) * 1.0
-    with pytest.raises(lw.errors.RobotError, match=r"'joint1': has armature \[1.0, 2.0, 3.0\], different"):
-        lw.from_pinocchio(uneven)
-    with pytest.raises(TypeError, match=r"expected a pinocchio\.Model"):
+def test_armature_that_linkwise_does_not_have_is_refused_by_name():
+    for joint, slope, fact in (
+        (pin.JointModelFreeFlyer, 0.0, "axes"),
+        (pin.JointModelSpherical, 1.0, "[1.1, 2.1, 3.1]"),
+    ):
+        model = pinocchio_model(joint)
+        model.armature = 0.1 + np.arange(model.nv) * slope
+        with raises(lw.errors.RobotError, "'joint1'", "armature", fact):
+            lw.from_pinocchio(model)
+    with raises(TypeError, "pinocchio.Model"):
         lw.from_pinocchio("panda")
 
 
@@ -235,29 +232,18 @@ def test_equalities_of_mujoco_are_couplings():
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("body", "text", "facts"),
     [
-        (
-            '<equality><weld body1="c" body2="f"/></equality>',
-            r"equality '0': the model has an equality constraint between bodies \(a closed loop\), which",
-        ),
-        ('<equality><joint joint1="h2" joint2="h1" polycoef="0 1 2 0 0"/></equality>', "not a straight line"),
-        ('<option density="1.2"/>', "has a fluid"),
-        (
-            '<tendon><fixed name="t" stiffness="3"><joint joint="h1" coef="1"/></fixed></tendon>',
-            "tendon 't': has stiffness",
-        ),
+        ("", '<equality><weld body1="c" body2="f"/></equality>', ("equality '0'", "bodies")),
+        ("", '<equality><joint joint1="h2" joint2="h1" polycoef="0 1 2 0 0"/></equality>', ("equality", "straight")),
+        ("", '<option density="1.2"/>', ("fluid",)),
+        ("", '<tendon><fixed name="t" stiffness="3"><joint joint="h1" coef="1"/></fixed></tendon>', ("tendon 't'",)),
+        ('gravcomp="1"', "", ("body 'b'", "gravcomp")),
     ],
 )
-def test_what_changes_the_dynamics_of_mujoco_is_refused(text, message):
-    model = mujoco.MjModel.from_xml_string(MJCF.format(text))
-    with pytest.raises(lw.errors.RobotError, match=message):
+def test_what_changes_the_dynamics_of_mujoco_is_refused(body, text, facts):
+    model = mujoco.MjModel.from_xml_string(MJCF.format(text).replace('<body name="b"', f'<body name="b" {body}'))
+    with raises(lw.errors.RobotError, *facts):
         lw.from_mujoco(model)
-
-
-def test_gravity_compensation_is_refused():
-    model = mujoco.MjModel.from_xml_string(MJCF.format("").replace('<body name="b"', '<body name="b" gravcomp="1"'))
-    with pytest.raises(lw.errors.RobotError, match="body 'b': has gravcomp"):
-        lw.from_mujoco(model)
-    with pytest.raises(TypeError, match=r"expected a mujoco\.MjModel"):
+    with raises(TypeError, "mujoco.MjModel"):
         lw.from_mujoco(3)

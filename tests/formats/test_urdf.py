@@ -44,6 +44,8 @@ TWO = """<?xml version="1.0"?>
   </joint>
 </robot>
 """
+BACK = '<parent link="lower"/><child link="base"/>'
+BOMB = '<!DOCTYPE robot [<!ENTITY a "aaa"><!ENTITY b "&a;&a;&a;">]>\n'
 BODY = '<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'
 LOWER_BODY = TWO[TWO.index("    <inertial>", TWO.index('"lower"')) : TWO.index("  </link>", TWO.index('"lower"'))]
 
@@ -100,9 +102,6 @@ def test_names_limits_and_friction(load):
     assert arm.gravity == (0.0, 0.0, -9.81)
 
 
-# Most readers accept negative masses, loops and zero axes without a word.
-
-
 def test_massless_last_link_loads_and_its_joint_is_named(load):
     arm = load(changed(LOWER_BODY, ""))
     assert np.isfinite(lw.inverse_dynamics(arm, [0.1, 0.2], [0.3, 0.4], [0.5, 0.6])).all()
@@ -113,55 +112,18 @@ def test_massless_last_link_loads_and_its_joint_is_named(load):
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
+        # other readers accept these without a word
         (changed('value="1.0"', 'value="-1.0"'), 14, "robot 'two', link 'lower': mass is -1.0 (expected a number that"),
         (changed('value="1.0"', 'value="nan"'), 14, '<mass> of <link name="lower">: value is "nan"'),
         (changed('value="1.0"', 'value="abc"'), 14, '<mass> of <link name="lower">: value is "abc"'),
-        (
-            changed('izz="0.001"', 'izz="0.1"'),
-            15,
-            "robot 'two', link 'lower': inertia breaks the triangle inequality: principal moments",
-        ),
-        (
-            added('<joint name="loop" type="fixed"><parent link="lower"/><child link="base"/></joint>'),
-            32,
-            '<joint name="loop">: closes the loop base -> upper -> lower -> base, by the joints "shoulder", "elbow",',
-        ),
-        (
-            changed('<axis xyz="0 1 0"/>', '<axis xyz="0 0 0"/>'),
-            21,
-            '<axis> of <joint name="shoulder">: xyz is "0 0 0"',
-        ),
-        (
-            changed('child link="lower"', 'child link="lowr"'),
-            26,
-            '<child> of <joint name="elbow">: link is "lowr", which no link has as its name, did you mean \'lower\'?',
-        ),
-        (
-            TWO.replace("<robot", '<!DOCTYPE robot [<!ENTITY a "aaa"><!ENTITY b "&a;&a;&a;">]>\n<robot'),
-            2,
-            "has a document type (DTD), which is refused",
-        ),
+        (changed('izz="0.001"', 'izz="0.1"'), 15, "robot 'two', link 'lower': inertia breaks the triangle inequality:"),
+        (added(f"<joint name='loop' type='fixed'>{BACK}</joint>"), 32,
+         '<joint name="loop">: closes the loop base -> upper -> lower -> base, by the joints "shoulder", "elbow",'),
+        (changed('axis xyz="0 1 0"', 'axis xyz="0 0 0"'), 21, '<axis> of <joint name="shoulder">: xyz is "0 0 0"'),
+        (changed('child link="lower"', 'child link="lowr"'), 26,
+         '<child> of <joint name="elbow">: link is "lowr", which no link has as its name, did you mean \'lower\'?'),
+        (TWO.replace("<robot", f"{BOMB}<robot"), 2, "has a document type (DTD), which is refused"),
         (TWO.replace("<robot", '<!DOCTYPE robot SYSTEM "file:///etc/hosts">\n<robot'), 2, "has a document type (DTD)"),
-    ],
-    ids=["negative", "nan", "abc", "triangle", "loop", "zero axis", "child", "bomb", "external"],
-)
-def test_bad_input_that_others_accept(text, line, message, refused):
-    where, what = refused(text)
-    assert (where, what[: len(message)]) == (line, message)
-
-
-def test_a_state_that_is_not_finite(load):
-    arm = load(TWO)
-    zero = np.zeros(2)
-    with pytest.raises(ValueError, match="elbow"):
-        lw.inverse_dynamics(arm, [0.0, np.nan], zero, zero, check=True)
-    batch = lw.inverse_dynamics(arm, [[0.0, np.nan], [0.1, 0.2]], zero, zero)
-    assert np.isfinite(batch).all(axis=1).tolist() == [False, True]
-
-
-@pytest.mark.parametrize(
-    ("text", "line", "message"),
-    [
         ("<sdf/>", 1, "<sdf>: is not the root of a URDF"),
         ('<robot name="r"/>', 1, '<robot name="r">: has no links'),
         (changed('<link name="base"/>', "<link/>"), 3, "<link>: name is missing"),
@@ -194,28 +156,16 @@ def test_a_state_that_is_not_finite(load):
         (added('<mimic joint="sholder"/>', "joint"), 31, '<mimic> of <joint name="elbow">: joint is "sholder", which'),
         (added("<mimic/>", "joint"), 31, '<mimic> of <joint name="elbow">: joint is missing'),
         (added('<mimic joint="elbow"/>', "joint"), 31, "robot 'two', link 'lower': coupled_to closes a loop"),
-        (
-            added('<joint name="second" type="revolute"><parent link="base"/><child link="lower"/></joint>'),
-            32,
-            '<joint name="second">: moves link "lower", which <joint name="elbow"> of line 24 moves already, which'
-            " closes the loop base -> upper -> lower -> base",
-        ),
-        (
-            added('<joint name="second" type="revolute"><parent link="lower"/><child link="upper"/></joint>'),
-            32,
-            '<joint name="second">: moves link "upper", which <joint name="shoulder"> of line 18 moves already, which'
-            " closes the loop upper -> lower -> upper",
-        ),
-        (
-            added('<link name="x"/><joint name="second" type="fixed"><parent link="x"/><child link="lower"/></joint>'),
-            32,
-            '<joint name="second">: moves link "lower", which <joint name="elbow"> of line 24 moves already (expected',
-        ),
-        (
-            changed('"elbow" type="revolute"', '"elbow" type="planar"', "<dyn", '<mimic joint="shoulder"/><dyn'),
-            30,
-            '<mimic> of <joint name="elbow">: joint "elbow" is planar (expected revolute, continuous, prismatic;',
-        ),
+        (added('<joint name="second" type="revolute"><parent link="base"/><child link="lower"/></joint>'), 32,
+         '<joint name="second">: moves link "lower", which <joint name="elbow"> of line 24 moves already, which'
+         " closes the loop base -> upper -> lower -> base"),
+        (added('<joint name="second" type="revolute"><parent link="lower"/><child link="upper"/></joint>'), 32,
+         '<joint name="second">: moves link "upper", which <joint name="shoulder"> of line 18 moves already, which'
+         " closes the loop upper -> lower -> upper"),
+        (added('<link name="x"/><joint name="second" type="fixed"><parent link="x"/><child link="lower"/></joint>'), 32,
+         '<joint name="second">: moves link "lower", which <joint name="elbow"> of line 24 moves already (expected'),
+        (changed('"elbow" type="revolute"', '"elbow" type="planar"', "<dyn", '<mimic joint="shoulder"/><dyn'), 30,
+         '<mimic> of <joint name="elbow">: joint "elbow" is planar (expected revolute, continuous, prismatic;'),
     ],
 )  # fmt: skip
 def test_errors_name_the_line_and_the_element(text, line, message, refused):

@@ -60,7 +60,7 @@ STILL = {  # on a fixed base nothing moves
     "iris_description/robots/iris_simple.urdf": "has no joint that moves",
 }
 WRONG_MIMIC = {  # a joint follows one that the file does not have
-    "alex_description/urdf/alex_psyonic_hands.urdf": 'joint is "index_q1", which no joint has as its name',
+    "alex_description/urdf/alex_psyonic_hands.urdf": 'joint is "index_q1", which no joint has as its name'
 }
 
 

@@ -36,12 +36,12 @@ QUICK = [*TEXTBOOK[:2], TEXTBOOK[3], CHAINS[0], CHAINS[5], TREES[3], DRIVEN[1]] 
 def pendulum(mass: Any) -> lw.Robot:
     """A body of this mass, which may be a symbol, on a rod."""
     row = {"joint": "revolute", "a": 0.7, "alpha": 0.0, "d": 0.0, "mass": mass, "com": (0.0, 0.0, 0.0)}
-    return lw.Robot.from_dh(
-        [{**row, "inertia": np.diag([0.01, 0.01, 0.01]).tolist()}],
-        convention="standard",
-        name="p",
-        gravity=(0, -9.81, 0),
-    )
+    rows = [{**row, "inertia": np.diag([0.01, 0.01, 0.01]).tolist()}]
+    return lw.Robot.from_dh(rows, convention="standard", name="p", gravity=(0, -9.81, 0))
+
+
+SLIDE = {"joint": "prismatic", "a": 0, "alpha": 0, "theta": 0, "mass": 2.0, "com": (0, 0, 0), "inertia": np.eye(3)}
+CART = lw.Robot.from_dh([SLIDE], convention="standard", gravity=(0, 0, 0), name="cart")
 
 
 def ids(robots: list[lw.Robot]) -> list[str]:

@@ -15,7 +15,7 @@ KINDS = ["npz", "parquet"] if sweep_files.has_parquet() else ["npz"]
 every_kind = pytest.mark.parametrize("kind", KINDS)
 unix = pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")
 STARTS = lw.sweeps.monte_carlo(23, 5, q0=([-1.0] * 3, [1.0] * 3), qd0=([-0.5] * 3, [0.5] * 3))
-quick = partial(lw.sweep, PLANAR, STARTS, duration=0.2, chunk=5, samples=4, progress=False)
+quick = partial(lw.sweep, robot=PLANAR, rows=STARTS, duration=0.2, chunk=5, samples=4, progress=False)
 REST = {"keep": "ends", "files": "npz", "progress": False}
 SEVEN = lw.sweeps.monte_carlo(7, 3, q0=([-1.0] * 3, [1.0] * 3))
 short = partial(lw.sweep, PLANAR, duration=0.1, **REST)

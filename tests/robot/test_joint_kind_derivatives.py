@@ -65,10 +65,7 @@ def test_configurations_of_other_names_and_functions_of_two() -> None:
         return (gap * gap).sum(-1)
 
     (q0, q1), *_ = states(ARM, 2)
-    for name, own, call in (
-        ("q0", q0, lambda x: distance(ARM, x, q1)),
-        ("q1", q1, lambda x: distance(ARM, q0, x)),
-    ):
+    for name, own, call in (("q0", q0, lambda x: distance(ARM, x, q1)), ("q1", q1, lambda x: distance(ARM, q0, x))):
         found = lw.derivative(distance, ARM, name)(q0, q1)
         assert found.shape == (ARM.n,)
         assert relative(found, slopes(ARM, call, own)) < 1e-7

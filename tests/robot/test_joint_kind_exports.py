@@ -13,7 +13,6 @@ from effort import rest_slow
 from facts import raises
 from joint_kinds import ARM, CHAIN, COUPLED, EVERY, SECOND, TREE, coupled, states
 from linkwise.export.formulas import names_of
-from linkwise.robot.kinds import KINDS
 from robots import ids, relative
 
 over_every = pytest.mark.parametrize("robot", rest_slow(EVERY, [TREE, COUPLED]), ids=ids(EVERY))
@@ -148,9 +147,8 @@ def test_components_are_named_by_what_they_are() -> None:
 @pytest.mark.parametrize("robot", rest_slow([SECOND, COUPLED], [COUPLED]), ids=ids([SECOND, COUPLED]))
 def test_it_leaves_as_c_with_arrays_of_both_sizes(robot: lw.Robot, tmp_path: Path) -> None:
     source = lw.c_source(lw.forward_dynamics, robot, self_test=True)
-    sizes = (
-        f"const double q[{robot.nq}], const double qd[{robot.n}], const double tau[{robot.n}], double qdd[{robot.n}]"
-    )
+    n = robot.n
+    sizes = f"const double q[{robot.nq}], const double qd[{n}], const double tau[{n}], double qdd[{n}]"
     assert sizes in " ".join(source.header.split())
     for joint in robot.moving:
         if joint.coupling is None:
@@ -159,13 +157,10 @@ def test_it_leaves_as_c_with_arrays_of_both_sizes(robot: lw.Robot, tmp_path: Pat
         else:
             assert f"{joint.name} ({joint.kind.name}): coupled, " in source.header
     assert "quaternions (w, x, y, z)" in source.header
-    source.save(tmp_path)
-    subprocess.run(["cc", "-std=c99", "-Werror", f"{source.name}.c", "-lm"], cwd=tmp_path, check=True)
-    subprocess.run(["./a.out"], cwd=tmp_path, check=True)
-    slope = lw.c_source(lw.derivative(lw.potential_energy, robot, "q"), robot, self_test=True)
-    slope.save(tmp_path)
-    subprocess.run(["cc", "-std=c99", "-Werror", f"{slope.name}.c", "-lm"], cwd=tmp_path, check=True)
-    subprocess.run(["./a.out"], cwd=tmp_path, check=True)
+    for made in (source, lw.c_source(lw.derivative(lw.potential_energy, robot, "q"), robot, self_test=True)):
+        made.save(tmp_path)
+        subprocess.run(["cc", "-std=c99", "-Werror", f"{made.name}.c", "-lm"], cwd=tmp_path, check=True)
+        subprocess.run(["./a.out"], cwd=tmp_path, check=True)
 
 
 @over_every
@@ -212,27 +207,27 @@ coupled_to = "nut"
 ratio = 2.0
 offset = 0.5
 """
-WRONG = [
-    ("pitch = 0.1\n", "", 5, "nut.*pitch is missing"),
-    ("pitch = 0.1", 'pitch = "steep"', 12, "nut.*pitch is 'steep'"),
-    ('joint = "screw"', 'joint = "revolute"', 12, "nut.*pitch is given for a revolute joint"),
-    ('joint = "screw"', 'joint = "skrew"', 7, r"nut.*joint is 'skrew', did you mean 'screw'\?"),
-    ('coupled_to = "nut"', 'coupled_to = "nit"', 21, "wheel.*coupled_to is 'nit', which no link has as its name"),
-    ('coupled_to = "nut"', "coupled_to = 3", 21, "wheel.*coupled_to is 3"),
-    ('coupled_to = "nut"\n', "", 21, "wheel.*ratio is given without coupled_to"),
-    ('coupled_to = "nut"', 'coupled_to = "wheel"', 21, "wheel.*coupled_to closes a loop: wheel -> wheel"),
-    ("ratio = 2.0", "ratio = [2.0]", 22, "wheel.*ratio is"),
-    ("offset = 0.5", "offset = nan", 23, "wheel.*offset is nan"),
-    ("pitch = 0.1", "pitch = 0.1\nlimits = [1.0, 0.0]", 13, "nut.*limits is"),
-    ('joint = "screw"', 'joint = "cylindrical"\nlimits = [[0.0, 1.0]]', 8, "nut.*limits is .*each of z, rz"),
-    ('joint = "screw"', 'joint = "ball"\naxis = [0.0, 0.0, 1.0]', 8, "nut.*axis"),
-    ('joint = "screw"', 'joint = "ball"\nlimits = [0.0, 1.0]', 8, "nut.*limits is given for a ball joint"),
+WRONG = [  # a change of the file, the line that is refused, and what the message names
+    ("pitch = 0.1\n", "", 5, "'nut' | pitch"),
+    ("pitch = 0.1", 'pitch = "steep"', 12, "'nut' | pitch | 'steep'"),
+    ('joint = "screw"', 'joint = "revolute"', 12, "'nut' | pitch | revolute"),
+    ('joint = "screw"', 'joint = "skrew"', 7, "'nut' | joint | 'skrew' | 'screw'"),
+    ('coupled_to = "nut"', 'coupled_to = "nit"', 21, "'wheel' | coupled_to | 'nit'"),
+    ('coupled_to = "nut"', "coupled_to = 3", 21, "'wheel' | coupled_to | 3"),
+    ('coupled_to = "nut"\n', "", 21, "'wheel' | ratio | coupled_to"),
+    ('coupled_to = "nut"', 'coupled_to = "wheel"', 21, "'wheel' | coupled_to | wheel -> wheel"),
+    ("ratio = 2.0", "ratio = [2.0]", 22, "'wheel' | ratio"),
+    ("offset = 0.5", "offset = nan", 23, "'wheel' | offset | nan"),
+    ("pitch = 0.1", "pitch = 0.1\nlimits = [1.0, 0.0]", 13, "'nut' | limits"),
+    ('joint = "screw"', 'joint = "cylindrical"\nlimits = [[0.0, 1.0]]', 8, "'nut' | limits | z, rz"),
+    ('joint = "screw"', 'joint = "ball"\naxis = [0.0, 0.0, 1.0]', 8, "'nut' | axis"),
+    ('joint = "screw"', 'joint = "ball"\nlimits = [0.0, 1.0]', 8, "'nut' | limits | ball"),
 ]
 
 
-@pytest.mark.parametrize(("old", "new", "line", "message"), WRONG, ids=[f"{w[1].strip()[:30]}-{w[2]}" for w in WRONG])
+@pytest.mark.parametrize(("old", "new", "line", "facts"), WRONG, ids=[f"{w[1].strip()[:30]}-{w[2]}" for w in WRONG])
 def test_wrong_entries_of_a_file_are_named_with_their_line(
-    old: str, new: str, line: int, message: str, tmp_path: Path
+    old: str, new: str, line: int, facts: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "bench.toml"
     path.write_text(FILE)
@@ -242,7 +237,7 @@ def test_wrong_entries_of_a_file_are_named_with_their_line(
     if 'joint = "ball"' in text or 'joint = "cylindrical"' in text:
         text = text.replace("pitch = 0.1\n", "")
     path.write_text(text)
-    with pytest.raises(lw.errors.FileError, match=rf"bench\.toml:{line}: robot 'bench', link '{message}"):
+    with raises(lw.errors.FileError, f"bench.toml:{line}:", "robot 'bench'", *facts.split(" | ")):
         lw.load(path)
 
 
@@ -266,7 +261,3 @@ def test_symbols_for_masses_pitch_and_ratio() -> None:
     assert relative(found, expected) < 1e-12
     assert "gear q(link1) + shift" in str(lw.describe(arm))
     assert "gear q(link1) + shift" in lw.c_source(lw.gravity_torque, arm).header
-
-
-def test_every_kind_is_saved_and_exported_above() -> None:
-    assert set(TREE.joints) == {kind.letter for kind in KINDS.values()}

@@ -158,22 +158,6 @@ def test_mass_centres_move_as_their_rates_say(robot: lw.Robot) -> None:
     assert relative((ends[1][1] - ends[0][1]) / (2 * step), accelerations) < 1e-8
 
 
-def test_a_frame_of_a_fixed_joint_and_a_payload_ride_on_a_ball() -> None:
-    tool = {"name": "tool", "parent": "link2", "joint": "fixed", "translation": (0.1, 0.2, 0.3)}
-    robot = lw.Robot.from_frames([*TREE.rows, tool])
-    q, qd, qdd, _ = states(robot)
-    assert robot.moving[1].kind.name == "ball"
-    there = lw.poses(robot, q)[1] @ [0.1, 0.2, 0.3, 1.0]
-    assert relative(lw.poses(robot, q, frames=["tool"])[0, :, 3], there) < 1e-14
-    rates = slopes(robot, lambda x: lw.poses(robot, x, frames=["tool"])[..., 0, :3, 3], q)
-    assert relative(lw.jacobian(robot, q, link="tool")[3:], rates) < 1e-8
-    body = {"mass": 2.0, "com": (0.1, 0.2, 0.3), "inertia": np.diag([0.1, 0.2, 0.3]).tolist()}
-    loaded = TREE.with_payload(**body, link="link2")
-    by_hand = lw.Robot.from_frames([*TREE.rows, {**tool, **body, "translation": (0, 0, 0)}])
-    expected = lw.inverse_dynamics(by_hand, q, qd, qdd)
-    assert relative(lw.inverse_dynamics(loaded, q, qd, qdd), expected) == 0.0
-
-
 @pytest.mark.parametrize("robot", rest_slow([ARM, COUPLED], [ARM]), ids=ids([ARM, COUPLED]))
 def test_loads_compiled(robot: lw.Robot) -> None:
     motion = states(robot, 3)[:3]

@@ -74,15 +74,3 @@ def test_mujoco_agrees_in_our_own_coordinates(robot):
     assert relative(lw.inertia_matrix(root, q), mass) < ALIKE
     assert relative(lw.poses(root, q)[:, :3, 3], data.xpos[1:]) < ALIKE
     assert relative(lw.poses(root, q)[:, :3, :3].reshape(-1, 9), data.xmat[1:]) < ALIKE
-
-
-def test_derivatives_of_inverse_dynamics_are_those_of_pinocchio():
-    """Along the velocities, with ball joints; a free joint's would be in other axes."""
-    robot = jointed(6, 4, "RPHS")
-    assert robot.balls
-    model, data = in_pinocchio(robot)
-    q, v, a, _ = states(robot)
-    pin.computeRNEADerivatives(model, data, *pinocchio_state(robot, q, v, a))
-    for name, matrix in {"q": data.dtau_dq, "qd": data.dtau_dv}.items():
-        slope = lw.derivative(lw.inverse_dynamics, robot, name, mode="forward")
-        assert relative(slope(q, v, a), matrix) < 1e-11

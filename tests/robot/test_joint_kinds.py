@@ -208,15 +208,8 @@ def test_limits_of_coupled_joints_hold_for_the_joint_that_they_move_with():
     """As events, with the coupled joint's name, and in random configurations."""
     row = {"joint": "prismatic", "translation": (0, 0, 0), "mass": 1.0, "com": (0, 0, 0), "inertia": np.zeros((3, 3))}
     left = {**row, "name": "left", "limits": (-1.0, 0.3)}
-    right = {
-        **row,
-        "name": "right",
-        "parent": None,
-        "coupled_to": "left",
-        "ratio": -2.0,
-        "offset": 0.1,
-        "limits": (0, 1.0),
-    }
+    coupling = {"coupled_to": "left", "ratio": -2.0, "offset": 0.1}
+    right = {**row, **coupling, "name": "right", "parent": None, "limits": (0, 1.0)}
     gripper = lw.Robot.from_frames([left, right], gravity=(0, 0, 0))
     q = lw.random_configuration(gripper, 0, 2000)
     assert -0.45 < q.min() < -0.44
@@ -256,15 +249,6 @@ def test_a_base_that_floats_is_asked_for_once_and_with_its_inertia():
         arm.with_free_base().with_free_base()
     with raises(lw.errors.RobotError, "'planar3'", "free"):
         arm.with_fixed_base()
-
-
-@pytest.mark.parametrize("method", [m for m in lw.methods(lw.forward_dynamics) if m not in ("composite-udu", "fewest")])
-def test_methods_foreign_to_coupled_joints_refuse_by_name(method):
-    rows = lw.load("planar3").rows
-    rows[1] |= {"coupled_to": rows[0]["name"], "ratio": -1.0}
-    arm = lw.Robot.from_dh(rows, convention="standard", name="pantograph")
-    with raises(ValueError, repr(method), "coupled", f"joint '{rows[1]['name']}'"):
-        lw.forward_dynamics(arm, [0, 0], [0, 0], [0, 0], method=method)
 
 
 @pytest.mark.parametrize("convention", ["standard", "modified"])

@@ -1,7 +1,6 @@
 """Joints that are locked: what is left moves as the whole robot does while those joints are held."""
 
 import numpy as np
-import pytest
 
 import linkwise as lw
 from effort import in_turn
@@ -57,14 +56,14 @@ def test_anchors_and_several_at_once() -> None:
 
 def test_what_cannot_be_locked() -> None:
     panda, ball = lw.load("panda"), lw.chain(2, joints="SR")
-    with pytest.raises(lw.errors.RobotError, match="'panda_finger_joint2' follows 'panda_leftfinger'"):
-        panda.with_locked("panda_finger_joint2")
-    with pytest.raises(lw.errors.RobotError, match="is ball"):
-        ball.with_locked("link1")
-    with pytest.raises(lw.errors.RobotError, match="did you mean"):
-        panda.with_locked("panda_joint9")
+    for arm, joint, *facts in (
+        (panda, "panda_finger_joint2", "'panda_finger_joint2'", "'panda_leftfinger'"),
+        (ball, "link1", "'link1'", "ball"),
+        (panda, "panda_joint9", "'panda_joint9'", "'panda_joint1'"),
+        (lw.chain(1), "link1", "'chain-1-0-R'"),
+    ):
+        with raises(lw.errors.RobotError, *facts):
+            arm.with_locked(joint)
     for value in (np.nan, True, "0.1", None):
-        with pytest.raises(lw.errors.RobotError, match="is locked at"):
+        with raises(lw.errors.RobotError, "'panda_joint1'", repr(value)):
             panda.with_locked("panda_joint1", value)
-    with raises(lw.errors.RobotError, "'chain-1-0-R'"):
-        lw.chain(1).with_locked("link1")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import linkwise as lw
 from effort import examples
-from facts import warns
+from facts import raises, warns
 from robots import ids, relative, states
 from table_rows import FIXED, PLACED, TURNING, Row, build, dh, rotation, without
 
@@ -157,11 +157,8 @@ def test_a_fixed_row_may_give_part_of_its_body_and_keeps_it_in_the_table(kept):
 
 
 def test_an_unknown_frame_is_refused_with_the_nearest():
-    arm = dh({**TURNING, "name": "upper"}, {**FIXED, "name": "tool"})
-    with pytest.raises(
-        lw.errors.RobotError, match=r"robot 'robot': frame is 'tol', did you mean 'tool'.*'upper', 'tool'"
-    ):
-        arm.frame("tol")
+    with raises(lw.errors.RobotError, "robot 'robot'", "'tol'", "'upper'", "'tool'"):
+        dh({**TURNING, "name": "upper"}, {**FIXED, "name": "tool"}).frame("tol")
 
 
 # one arm, written in each convention
@@ -200,7 +197,8 @@ def as_frames(rows: list[Row], rng: np.random.Generator) -> list[Row]:
 STANDARD = [
     lw.load("stanford"),
     lw.load("planar3"),
-    *(lw.chain(n, seed=n, joints=j) for n, j in ((3, "P"), (6, "RRPR"))),
+    lw.chain(3, seed=3, joints="P"),
+    lw.chain(6, seed=6, joints="RRPR"),
 ]
 
 

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 import linkwise as lw
 from effort import examples, rest_slow
-from linkwise.graph import Graph
 from robots import CHAINS, DRIVEN, FREE, TEXTBOOK, TREES, ids
 from toml_files import ARM, GANTRY, read, round_trip
 
@@ -24,13 +23,10 @@ def assert_same(one: lw.Robot, other: lw.Robot) -> None:
 
 
 ROUND = [
-    *TEXTBOOK,
-    *FREE,
-    *CHAINS[:8],
-    *TREES[:7],
-    *DRIVEN,
-    *(lw.random_tree(8, seed=seed) for seed in range(100, 120)),
-]
+    *TEXTBOOK, *FREE, *CHAINS[:8], *TREES[:7], *DRIVEN,
+    *(lw.random_tree(8, seed=seed) for seed in range(100, 119)),
+    lw.load("stanford").with_gravity((1.0, 2.0, 3.0)),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("robot", rest_slow(ROUND, ROUND[:-16]), ids=ids(ROUND))
@@ -109,42 +105,9 @@ def test_any_table_of_frames_is_read_back_exactly(tmp_path_factory, rows, gravit
     assert_same(round_trip(robot, tmp_path_factory.getbasetemp()), robot)
 
 
-def test_symbols_are_not_written(tmp_path):
-    rows = lw.load("planar3").rows
-    rows[1]["mass"] = Graph().input("m")
-    arm = lw.Robot.from_dh(rows, convention="standard")
-    with pytest.raises(lw.errors.FileError, match=r"cannot write <m\[0\]>: .*plain numbers only"):
-        lw.save(arm, tmp_path / "arm.toml")
-    assert not list(tmp_path.iterdir())
-
-
-def test_gravity_is_saved_as_it_was_last_set(tmp_path):
-    arm = lw.load("stanford").with_gravity((1.0, 2.0, 3.0))
-    assert round_trip(arm, tmp_path).gravity == (1.0, 2.0, 3.0)
-
-
 # anything else
 
-SNIPPETS = [
-    "",
-    '"',
-    "'",
-    "[",
-    "]",
-    "=",
-    "\n",
-    "#",
-    "nan",
-    "-",
-    "1e400",
-    "true",
-    "9" * 330,
-    "{}",
-    "[[link]]\n",
-    "é",
-    "\\",
-    '"""',
-]
+SNIPPETS = ["", *"\"'[]=\n#-\\é", "nan", "1e400", "true", "9" * 330, "{}", "[[link]]\n", '"""']
 
 
 @examples(250)

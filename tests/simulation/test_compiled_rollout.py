@@ -147,11 +147,7 @@ def test_what_does_not_fit_is_said() -> None:
         ({"parameters": goal, "friction": True}, TypeError, "'friction' is frozen in <Rollout"),
         ({"parameters": {}}, ValueError, r"'goal' has no value \(expected numbers"),
         ({"parameters": {**goal, "kd": 1.0}}, ValueError, r"'kd' has its default in <Rollout .*'kd': lw.Input\("),
-        (
-            {"parameters": goal, "dt": 1e-50, "q0": np.zeros((4, 3), "f4")},
-            ValueError,
-            "dt is 1e-50, which is 0 in f",
-        ),
+        ({"parameters": goal, "dt": 1e-50, "q0": np.zeros((4, 3), "f4")}, ValueError, "dt is 1e-50, which is 0 in f"),
         ({"parameters": {"goal": [1e300, 0, 0]}, "q0": np.zeros((4, 3), "f4")}, ValueError, "numbers of float32"),
         ({"parameters": {"goal": 0.0}}, ValueError, r"'goal' has shape \(\) .*\(3,\).*lw.per_trajectory of \(4, 3\)"),
         ({"parameters": {"goal": np.zeros((4, 1))}}, ValueError, r"'goal' has shape \(4, 1\)"),

@@ -56,9 +56,8 @@ OPTIONS = {"samples": 3, "rtol": 1e-4}
 @cache
 def meant(gain, integrator):
     """The run in Python."""
-    return lw.simulate(
-        ARM, START, [0] * 3, 0.05, torque=Controller(gain), integrator=integrator, compiled=False, **OPTIONS
-    )
+    how = {"torque": Controller(gain), "integrator": integrator, "compiled": False}
+    return lw.simulate(ARM, START, [0] * 3, 0.05, **how, **OPTIONS)
 
 
 @pytest.mark.parametrize(
@@ -128,10 +127,8 @@ def test_functions_that_do_the_same_share_compiled_code():
 
 def test_a_controller_with_another_model_is_other_code():
     heavy = lw.chain(3, seed=5)
-    runs = [
-        lw.simulate(ARM, START, [0] * 3, 0.1, torque=lw.control.pd_gravity(0, 1, 1, model=m))
-        for m in (None, heavy, ARM)
-    ]
+    laws = [lw.control.pd_gravity(0, 1, 1, model=m) for m in (None, heavy, ARM)]
+    runs = [lw.simulate(ARM, START, [0] * 3, 0.1, torque=law) for law in laws]
     assert np.array_equal(runs[0].q, runs[2].q)
     assert np.abs(runs[0].q[-1] - runs[1].q[-1]).max() > 1e-3
 
@@ -160,17 +157,11 @@ def test_a_compiled_simulation_is_frozen_and_says_so():
 @pytest.mark.parametrize(
     "options",
     [
-        {"dt": 1e-3},
-        {"integrator": "rk4", "first_step": 1e-3},
-        {"integrator": "rk4", "dt": 0.0},
-        {"rtol": 1e-30},
-        {"atol": -1.0},
-        {"max_steps": 0},
-        {"duration": -1.0},
-        {"samples": 1},
+        {"dt": 1e-3}, {"integrator": "rk4", "first_step": 1e-3}, {"integrator": "rk4", "dt": 0.0},
+        {"rtol": 1e-30}, {"atol": -1.0}, {"max_steps": 0}, {"duration": -1.0}, {"samples": 1},
     ],
     ids=lambda options: "-".join(options),
-)
+)  # fmt: skip
 def test_compiling_refuses_the_numbers_that_a_run_refuses(options):
     with pytest.raises(ValueError) as run:  # noqa: PT011
         lw.simulate(ARM, START, **{"duration": 0.1, "dt": 1e-3 if "integrator" in options else None, **options})
@@ -235,7 +226,8 @@ def test_what_cannot_be_traced_runs_in_python_with_one_warning_that_names_it(nam
     assert caught[0].filename == __file__
     assert run == lw.simulate(*arguments, torque=torque, samples=3, rtol=1e-3, compiled=False)
     assert np.array_equal(run.tau[1], torque(ARM, float(run.t[1]), run.q[1], run.qd[1]))
-    with pytest.raises(TypeError, match=r"(?s)cannot be traced.*Without compiled=True"):
+    assert "in Python" in repr(run)
+    with raises(TypeError, "traced", "compiled=True"):
         lw.simulate(*arguments, torque=torque, compiled=True)
     with pytest.warns(RuntimeWarning, match=f"(?s)event 'sum'.*{named}"):
         lw.simulate(*arguments, events=lw.Event(lambda *state: torque(*state).sum(), "sum"), samples=2, rtol=1e-3)

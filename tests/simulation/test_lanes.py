@@ -13,12 +13,10 @@ from linkwise.ode.trajectories import RECORD, Trajectories
 from linkwise.targets.cpu.host import host_target
 from linkwise.targets.cpu.solver import ADVANCE, address
 from linkwise.targets.driver_text import HEAD
-from robots import relative
+from robots import CART, relative
 
 SIZE, EVENTS, WIDTH = 6, 3, host_target().lanes("float64")
 TIMES = np.array([0.5, 1.0, 2.0])
-ROW = {"joint": "prismatic", "a": 0, "alpha": 0, "theta": 0, "mass": 2.0, "com": (0, 0, 0), "inertia": np.eye(3)}
-CART = lw.Robot.from_dh([ROW], convention="standard", gravity=(0, 0, 0), name="cart")
 
 
 def numbers(lanes, a, b, c):

@@ -6,10 +6,7 @@ import pytest
 import linkwise as lw
 from effort import rest_slow
 from linkwise.api import method_table
-from linkwise.api.compiling import spec_of
-from linkwise.kernels import spec as specs
 from linkwise.kernels.dispatch import MAX_STRAIGHT_LINKS
-from linkwise.kernels.spec import LoopSpec
 from linkwise.robot import model
 from linkwise.simulation import backend, problem
 from robots import relative
@@ -24,19 +21,11 @@ def damped(arm, t, q, qd):
     return 0.3 - 2.0 * q - 0.5 * qd if t < 1.0 else q  # a branch: it runs in Python
 
 
+ROUGH = {"friction": lw.Friction(0.1, 0.1, smooth=0.01), "integrator": "rk4", "dt": 1e-3}
 CASES = {
     "fall": (lw.chain(N, joints="RRP"), {}),
     "tip": (lw.chain(N), {"wrench": TIP, "torque": damped, "events": lambda arm, t, q, qd: q[0] - 0.1}),
-    "tree": (
-        lw.random_tree(N, seed=2),
-        {
-            "torque": RNG.normal(size=N),
-            "wrench": EVERY,
-            "friction": lw.Friction(0.1, 0.1, smooth=0.01),
-            "integrator": "rk4",
-            "dt": 1e-3,
-        },
-    ),
+    "tree": (lw.random_tree(N, seed=2), {"torque": RNG.normal(size=N), "wrench": EVERY, **ROUGH}),
     "radau": (lw.chain(N), {"integrator": "radau", "torque": np.full(N, 0.1)}),
 }
 
@@ -103,17 +92,6 @@ def test_fewest_counts_nothing_on_a_long_robot(function, monkeypatch):
     other = "articulated-regrouped" if function is lw.forward_dynamics else "composite-regrouped"
     found, meant = (function(CASES["tip"][0], *states, method=method) for method in ("fewest", other))
     assert np.array_equal(found, meant)
-
-
-def test_code_that_is_cached_does_not_change_the_form_of_a_kernel(monkeypatch, tmp_path):
-    monkeypatch.setenv("LINKWISE_CACHE", str(tmp_path))
-    for limit in ("MAX_AT_ONCE", "MAX_STRAIGHT_OPERATIONS"):
-        monkeypatch.setattr(specs, limit, 50)  # operations; as if the arm were long
-    before = spec_of(lw.forward_dynamics, ARM, "float64", {})
-    lw.compile(lw.forward_dynamics, ARM, form="straight")
-    assert lw.compile(lw.forward_dynamics, ARM, form="straight").from_cache
-    after = spec_of(lw.forward_dynamics, ARM, "float64", {})
-    assert type(before) is type(after) is LoopSpec
 
 
 def test_poses_look_each_frame_up_once(monkeypatch):

@@ -95,13 +95,8 @@ def test_the_equations_of_motion_have_the_base() -> None:
 
 def test_a_base_that_starts_to_move_is_a_break() -> None:
     """A jump of the acceleration at t = 0.3 is stepped to, not over."""
-    run = lw.simulate(
-        ARM,
-        START,
-        duration=0.6,
-        base=lambda t: lw.BaseMotion(acceleration=[0.0, 0.0, np.where(t < 0.3, 0.0, 50.0)]),
-        samples=[0.3, 0.6],
-    )
+    base = lambda t: lw.BaseMotion(acceleration=[0.0, 0.0, np.where(t < 0.3, 0.0, 50.0)])  # noqa: E731
+    run = lw.simulate(ARM, START, duration=0.6, base=base, samples=[0.3, 0.6])
     rest = lw.simulate(ARM, START, duration=0.3, samples=[0.3])
     pushed = lw.simulate(ARM.with_gravity((0, 0, -59.81)), rest.q[-1], rest.qd[-1], 0.3, samples=[0.3])
     assert relative(run.q[0], rest.q[0]) < 1e-9

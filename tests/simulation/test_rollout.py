@@ -108,15 +108,6 @@ def test_results_go_into_those_of_an_earlier_rollout(place: str) -> None:
         lw.rollout(PLANAR, q, qd, **options, out=3)  # type: ignore[arg-type]
 
 
-def test_it_converges_with_the_fourth_power_of_the_step() -> None:
-    robot = TEXTBOOK[2]
-    q, qd = starts(robot, 3)
-    exact = lw.simulate(robot, q, qd, 0.4, rtol=1e-12, samples=2)
-    errors = [abs(lw.rollout(robot, q, qd, steps=n, dt=0.4 / n).q_end - exact.q[:, -1]).max() for n in (20, 40, 80)]
-    assert 12.0 < errors[0] / errors[1] < 20.0
-    assert 12.0 < errors[1] / errors[2] < 20.0
-
-
 def test_two_rollouts_go_on_where_one_would() -> None:
     robot = TEXTBOOK[3]
     q, qd = starts(robot)
@@ -264,15 +255,6 @@ def test_the_bits_of_laws_tables_and_parameters(dtype: str, place: str) -> None:
         assert same(lw.rollout(robot, q, qd, **options, table=short, hold=4, target=target), found)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_the_bits_after_a_thousand_steps(dtype: str, place: str) -> None:
-    robot = TEXTBOOK[3]
-    q, qd = starts(robot, 64)
-    found = lw.rollout(robot, q, qd, steps=1000, dt=1e-3, dtype=dtype, target="cuda", every=100)
-    assert same(found, lw.rollout(robot, q, qd, steps=1000, dt=1e-3, dtype=dtype, every=100))
-
-
 def test_arrays_on_a_gpu_stay_there(place: str) -> None:
     robot = PLANAR
     q, qd = starts(robot, 33)
@@ -312,9 +294,9 @@ def test_no_trajectories_are_none(place: str) -> None:
         ({"dt": -1.0}, ValueError, "dt is -1.0"),
         ({"every": 0}, ValueError, "every is 0"),
         ({"integrator": "verner65"}, ValueError, "integrator is 'verner65'"),
-        ({"target": "gpu"}, ValueError, "target is 'gpu'"),
+        ({"target": "gpu"}, ValueError, "target is 'gpu', did you mean 'cuda'"),
         ({"dtype": "float16"}, ValueError, "dtype is 'float16'"),
-        ({"q0": [0.0, np.inf, 0.0]}, ValueError, r"q0\[1\] is inf: expected finite numbers"),
+        ({"q0": [0.0, np.inf, 0.0]}, ValueError, r"q0\[1\] is inf .expected finite numbers"),
         ({"q0": [0.0]}, ValueError, r"q0 has shape \(1,\) \(expected \(\.\.\., 3\)"),
         ({"torque": np.zeros((2, 3)), "q0": np.zeros((4, 3))}, ValueError, "batch shapes do not fit"),
         ({"table": np.zeros((4, 3))}, ValueError, r"table has shape \(4, 3\) \(expected \(\.\.\., 5, 3\)\)"),

@@ -286,11 +286,6 @@ def test_widths_are_told_by_the_first_and_last_joints() -> None:
         lw.rollout(lw.load("fr3"), np.zeros((4, 5)), steps=1, dt=1e-3)
 
 
-def test_a_gpu_is_called_cuda() -> None:
-    with pytest.raises(ValueError, match=r"target is 'gpu', did you mean 'cuda'\?"):
-        lw.rollout(PLANAR, np.zeros(3), steps=1, dt=1e-3, target="gpu")
-
-
 def test_wrenches_beside_a_batch_of_torques_are_those_of_simulate() -> None:
     """(3, 6) beside three torques of an arm of three links are wrenches on the tip, one for each trajectory."""
     rng = np.random.default_rng(8)

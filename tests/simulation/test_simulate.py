@@ -57,11 +57,8 @@ def test_lanes_take_the_next_trajectory_and_none_notices(monkeypatch):
     for k in range(0, 61, 6):
         alone = lw.simulate(PLANAR, [0] * 3, rates[k : k + 1], 0.1, **how)
         assert np.array_equal(alone.q[0], whole.q[k], equal_nan=True)
-        assert (alone.status[0], alone.steps[0], alone.reached[0]) == (
-            whole.status[k],
-            whole.steps[k],
-            whole.reached[k],
-        )
+        for name in ("status", "steps", "reached"):
+            assert getattr(alone, name)[0] == getattr(whole, name)[k]
         assert [event.t for event in alone.events[0]] == [event.t for event in whole.events[k]]
 
 
@@ -114,13 +111,6 @@ def test_the_papers_robots_fall_as_in_the_reference(record, name):
     assert np.abs(fall.imbalance).max() < 1e-8 * np.ptp(lw.potential_energy(arm, fall.q))
 
 
-def test_the_first_joint_of_the_planar_arm_falls_first():
-    fall = lw.simulate(PLANAR, [0] * 3, [0] * 3, 0.1, samples=21)
-    assert (fall.q[1:, 0] < 0.0).all()
-    assert (fall.q[1:, 1] > 0.0).all()  # the others lag behind, seen from it
-    assert np.abs(fall.q[-1, 1:]).max() < 1.5 * abs(fall.q[-1, 0])
-
-
 def upright(arm, t, q, qd):
     return q[1] - np.pi / 2
 
@@ -134,25 +124,6 @@ def test_the_third_joint_of_the_stanford_arm_runs_out_once_the_second_has_passed
     assert fall.q[-1, 2] > 5.0
 
 
-def test_a_torque_function_is_compiled_in_or_runs_in_python_and_says_so():
-    def wobbling(arm, t, q, qd):
-        return lw.gravity_torque(arm, q) - 0.5 * qd + 0.1 * np.sin(3.0 * t)
-
-    def branching(arm, t, q, qd):
-        return wobbling(arm, t, q, qd) if t >= 0 else 1 / 0
-
-    start = [0.3, -0.2, 0.1]
-    fast = lw.simulate(PLANAR, start, [0] * 3, 0.02, torque=wobbling, samples=9)
-    with pytest.warns(RuntimeWarning, match="runs in Python, which is slower"):
-        slow = lw.simulate(PLANAR, start, [0] * 3, 0.02, torque=branching, samples=9)
-    assert (fast.compiled, slow.compiled) == (True, False)
-    assert "in Python" in repr(slow)
-    assert relative(fast.q, slow.q) < 1e-9
-    assert relative(fast.tau[-1], wobbling(PLANAR, 0.02, fast.q[-1], fast.qd[-1])) < 1e-12
-    with pytest.raises(TypeError, match="cannot be compared"):
-        lw.simulate(PLANAR, start, [0] * 3, 0.1, torque=branching, compiled=True)
-
-
 def test_constant_wrenches_act_on_the_tip_and_on_every_link():
     arm, tip = PLANAR, np.array([0, 0, 0.2, 0.1, -0.3, 0])
     every = np.zeros((3, 6))
@@ -162,21 +133,24 @@ def test_constant_wrenches_act_on_the_tip_and_on_every_link():
     assert np.abs(lw.inverse_dynamics(arm, a.q, a.qd, a.qdd, tip)).max() < 1e-12
 
 
-def test_what_cannot_be_followed_ends_with_an_error_that_keeps_the_recording():
+@pytest.mark.parametrize("integrator", ["verner65", "radau"])
+def test_what_cannot_be_followed_ends_with_an_error_that_keeps_the_recording(integrator):
     def runaway(arm, t, q, qd):
         return 0.02 * qd * qd * qd
 
-    with pytest.raises(lw.errors.SimulationError, match=r"planar3.* at t = .*joint of link") as caught:
-        lw.simulate(PLANAR, [0] * 3, [1.0] * 3, 5.0, torque=runaway)
+    with raises(lw.errors.SimulationError, "'planar3'", "t", "link") as caught:
+        lw.simulate(PLANAR, [0] * 3, [1.0] * 3, 5.0, torque=runaway, integrator=integrator)
     kept = caught.value.recording
     assert kept.status in ("step too small", "diverged")
     assert np.isfinite(kept.q[kept.t <= kept.reached]).all()
     assert np.isnan(kept.q[kept.t > kept.reached]).all()
     rates = np.array([[0.0] * 3, [20.0] * 3, [1e-3] * 3])
-    batch = lw.simulate(PLANAR, np.zeros((3, 3)), rates, 0.01, torque=runaway)
+    batch = lw.simulate(PLANAR, np.zeros((3, 3)), rates, 0.01, torque=runaway, integrator=integrator)
     assert batch.status[1] in ("step too small", "diverged")
     assert batch.status[0] == batch.status[2] == "done"
     assert np.isfinite(batch.q[[0, 2]]).all()
+    with raises(lw.errors.SimulationError, "finite"):
+        lw.simulate(PLANAR, [0.5] * 3, [-1.0] * 3, 1.0, torque=lambda *state: -np.sqrt(state[2]), integrator=integrator)
 
 
 def test_a_joint_that_nothing_resists_is_named():
@@ -185,23 +159,6 @@ def test_a_joint_that_nothing_resists_is_named():
     arm = lw.Robot.from_dh(rows, convention="standard", gravity=PLANAR.gravity)
     with raises(lw.errors.SingularError, "robot 'robot'", "link 'link3'", "articulated inertia 0"):
         lw.simulate(arm, [0] * 3, [0] * 3, 1.0)
-
-
-def test_an_interrupted_run_keeps_what_was_computed(monkeypatch):
-    monkeypatch.setattr(machine, "SLICE", 200_000)
-
-    class Impatient(integration.ProgressCallback):
-        def __call__(self, now):
-            if now.t[0] > 0.5:
-                raise KeyboardInterrupt
-
-    monkeypatch.setattr(integration, "ProgressCallback", Impatient)
-    with pytest.raises(KeyboardInterrupt) as caught:
-        lw.simulate(PLANAR, [0] * 3, [0] * 3, 10.0)
-    kept = caught.value.recording
-    assert kept.status == "interrupted"
-    assert 0.5 < kept.reached < 10.0
-    assert np.isfinite(kept.q[kept.t <= kept.reached]).all()
 
 
 def test_an_interrupted_batch_keeps_what_was_computed_of_each(monkeypatch):
@@ -226,9 +183,10 @@ def test_an_interrupted_batch_keeps_what_was_computed_of_each(monkeypatch):
 
 def test_an_empty_batch_is_an_empty_recording():
     none = np.zeros((0, 3))
-    for extra in ({}, {"torque": none}, {"wrench": np.zeros((0, 6))}, {"torque": np.zeros(3)}):
+    dry = {"friction": lw.Friction(coulomb=0.6, smooth=0.0)}
+    for extra in ({}, {"torque": none}, {"wrench": np.zeros((0, 6))}, {"torque": np.zeros(3)}, dry):
         run = lw.simulate(PLANAR, none, none, 1.0, samples=3, **extra)
-        assert run.q.shape == (0, 3, 3)
+        assert run.q.shape == run.qdd.shape == (0, 3, 3)
         assert run.steps.shape == (0,)
 
 
@@ -259,56 +217,33 @@ def test_events_are_met_to_the_last_digit_in_order_and_may_stop(compiled):
     assert upward.events == ()
 
 
-def test_each_trajectory_of_a_batch_meets_its_own_events():
-    q = np.random.default_rng(0).normal(size=(11, 3)) * 0.1
-    batch = lw.simulate(PLANAR, q, np.zeros((11, 3)), 0.5, events=[lw.Event(low, "low", stop=True)], samples=5)
-    for k in (0, 4, 10):
-        alone = lw.simulate(PLANAR, q[k], [0] * 3, 0.5, events=[lw.Event(low, "low", stop=True)], samples=5)
-        assert alone.events[0].t == batch.events[k][0].t
-        assert np.array_equal(alone.q, batch.q[k], equal_nan=True)
-
-
-def test_limits_of_travel_are_events():
-    rows = PLANAR.rows
-    rows[1] |= {"limits": (-0.5, 0.5)}
-    arm = lw.Robot.from_dh(rows, convention="standard", gravity=PLANAR.gravity, name="limited")
-    run = lw.simulate(arm, [0.1] * 3, [0] * 3, 2.0, events=lw.control.joint_limits(arm))
-    assert run.status == "stopped"
-    assert run.events[-1].names[0].startswith("link2")
-    assert abs(abs(run.events[-1].q[1]) - 0.5) < 1e-12
-
-
-def test_long_runs_show_how_far_they_are(monkeypatch, capsys):
-    monkeypatch.setattr(machine, "SLICE", 1_000_000)
-    monkeypatch.setattr("linkwise.progress.PATIENCE", 0.0)
-    lw.simulate(PLANAR, [0] * 3, [0] * 3, 2.0, progress=True)
-    assert "%" in capsys.readouterr().err
-    lw.simulate(PLANAR, [0] * 3, [0] * 3, 2.0, progress=False)
-    assert capsys.readouterr().err == ""
-
-
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "facts"),
     [
         ({"duration": 0.0}, "duration is 0.0"),
         ({"duration": float("nan")}, "duration is nan"),
         ({"rtol": -1.0}, "rtol is -1.0"),
+        ({"rtol": 1e-15}, "rtol is 1e-15 | 2.22e-14"),
+        ({"rtol": 1e-300}, "rtol is 1e-300"),
+        ({"max_steps": 0}, "max_steps is 0"),
+        ({"max_steps": 1e6}, "max_steps is 1000000.0"),
+        ({"max_steps": True}, "max_steps is True"),
         ({"samples": 1}, "samples is 1"),
-        ({"samples": [0.0, 2.0]}, "increasing times from 0 to 1"),
-        ({"samples": [0.5, 0.5]}, "increasing times"),
+        ({"samples": [0.0, 2.0]}, "increasing | 0 to 1"),
+        ({"samples": [0.5, 0.5]}, "increasing"),
         ({"integrator": "rk45"}, "integrator is 'rk45'"),
-        ({"integrator": "rk4"}, "expected dt="),
+        ({"integrator": "rk4"}, "dt="),
         ({"coordinates": "polar"}, "coordinates is 'polar'"),
-        ({"coordinates": "normalized", "method": "denoc"}, "have their own"),
-        ({"q0": [0, 0]}, r"q0 has shape \(2,\)"),
-        ({"qd0": [0, 0, np.nan]}, r"qd0\[2\], joint 'link3' is nan"),
-        ({"torque": [1.0]}, "torque has shape"),
-        ({"events": [lambda arm, t, q, qd: q]}, r"event '<lambda>' gave shape \(3,\)"),
-        ({"torque": lambda arm, t, q, qd: q[:2]}, r"torque function gave shape \(2,\)"),
+        ({"coordinates": "normalized", "method": "denoc"}, "'denoc' | normalized"),
+        ({"q0": [0, 0]}, "q0 | (2,)"),
+        ({"qd0": [0, 0, np.nan]}, "qd0[2] | joint 'link3' | nan"),
+        ({"torque": [1.0]}, "torque | (1,)"),
+        ({"events": [lambda arm, t, q, qd: q]}, "event '<lambda>' | (3,)"),
+        ({"torque": lambda arm, t, q, qd: q[:2]}, "torque | (2,)"),
     ],
     ids=lambda x: str(x) if isinstance(x, str) else next(iter(x)),
 )
-def test_bad_input_is_refused_by_name(change, said):
+def test_bad_input_is_refused_by_name(change, facts):
     given = {"q0": [0] * 3, "qd0": [0] * 3, "duration": 1.0, **change}
-    with pytest.raises(ValueError, match=said):
+    with raises((ValueError, TypeError), *facts.split(" | ")):
         lw.simulate(PLANAR, given.pop("q0"), given.pop("qd0"), given.pop("duration"), **given)

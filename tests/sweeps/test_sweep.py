@@ -109,11 +109,6 @@ def test_what_vary_reads_is_for_all_unless_it_is_marked_whatever_its_name(name, 
     assert [shapes(len(x.values), x) for x in (drawn, made)] == [{(2,)}, {made.values.shape[1:]}]
 
 
-def test_robot_and_rows_may_be_given_by_name(tmp_path):
-    made = lw.sweep(robot=PLANAR, rows={"q0": np.zeros((2, 3))}, folder=tmp_path, duration=0.01, progress=False)
-    assert made.done == [0]
-
-
 @pytest.mark.parametrize("name", ["K", "tool.K"])
 def test_bounds_of_parameters_may_have_any_shape(name):
     low, high = np.zeros((2, 3)), np.arange(1.0, 7.0).reshape(2, 3)
@@ -191,13 +186,6 @@ def test_a_bad_row_fails_alone(kind, tmp_path):
     others = [k for k in range(23) if k not in (3, 7, 9)]
     same({n: a[others] for n, a in found.items()}, {n: a[others] for n, a in clean.items()})
     assert np.isnan(found["q"][[3, 7]]).all()
-
-
-def test_a_joint_that_nothing_resists_is_a_bad_row(tmp_path):
-    samples = {"q0": np.zeros((3, 3)), "link3.mass": [0.3, 0.0, 0.2], "link3.inertia": np.zeros((3, 3))}
-    found = lw.sweep(PLANAR, samples, tmp_path, 0.1, files="npz", keep="ends").read()
-    assert found["status"].tolist() == ["done", "failed", "done"]
-    assert "nothing resists its motion" in found["error"][1]
 
 
 def test_without_pyarrow_chunks_are_npz(tmp_path, monkeypatch):

@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import time
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
@@ -11,6 +12,8 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from effort import rest_slow
+from facts import warns
 from short_sweeps import PLANAR, STARTS, files_of, quick, same, unix
 
 
@@ -65,48 +68,33 @@ def test_a_dask_cluster_that_loses_a_worker_gives_the_same(tmp_path):
         assert all(now[name] == before[name] for name in before if name not in chosen)
 
 
+@unix
+@pytest.mark.parametrize("kills", rest_slow([False, True], [False]))
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
-def test_a_chunk_that_fails_stops_no_other_on_a_cluster(tmp_path):
-    distributed = pytest.importorskip("distributed")
+def test_a_chunk_that_fails_or_kills_its_worker_stops_no_other_on_a_cluster(kills, tmp_path):
+    distributed, dead = pytest.importorskip("distributed"), [0] * kills
 
     def fragile(arm, row):
-        if row["number"] == 13:
-            raise ZeroDivisionError("the thirteenth")
-        return arm
-
-    samples = {**STARTS, "number": lw.per_trajectory(np.arange(23))}
-    with (
-        distributed.Client(processes=False, dashboard_address=None, set_as_default=False) as client,
-        pytest.warns(lw.errors.SweepWarning, match="4 done, 1 failed"),
-    ):
-        made = lw.sweep(PLANAR, samples, tmp_path, 0.2, chunk=5, vary=fragile, samples=4, engine=client)
-    assert made.done == [0, 1, 3, 4]
-    assert "ZeroDivisionError: the thirteenth" in made.failed[2]
-    same(made.read(), quick(folder=tmp_path / "here").read(0, 1, 3, 4))
-
-
-@unix
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
-def test_a_chunk_that_fails_or_kills_its_worker_stops_no_other_on_a_cluster(tmp_path):
-    pytest.importorskip("distributed")
-
-    def deadly(arm, row):
-        if row["number"] == 3:
+        if row["number"] == 3 and dead:
             os.kill(os.getpid(), signal.SIGKILL)
         if row["number"] == 13:
             raise ZeroDivisionError("the thirteenth")
         return arm
 
     samples = {**STARTS, "number": lw.per_trajectory(np.arange(23))}
-    few = pytest.importorskip("dask").config.set(
-        {"distributed.scheduler.allowed-failures": 1}
-    )  # a worker takes seconds
-    with few, pytest.warns(lw.errors.SweepWarning, match="3 done, 2 failed"):
-        made = lw.sweep(
-            PLANAR, samples, tmp_path, 0.2, chunk=5, vary=deadly, samples=4, engine="dask://local?workers=2"
-        )
-    assert made.done == [1, 3, 4]
-    assert "KilledWorker" in made.failed[0]
+    options = {"duration": 0.2, "chunk": 5, "vary": fragile, "samples": 4}
+    done = [k for k in (0, 1, 3, 4) if k not in dead]
+    with ExitStack() as stack:
+        if dead:  # a worker takes seconds
+            stack.enter_context(pytest.importorskip("dask").config.set({"distributed.scheduler.allowed-failures": 1}))
+            engine = "dask://local?workers=2"
+        else:
+            engine = stack.enter_context(
+                distributed.Client(processes=False, dashboard_address=None, set_as_default=False)
+            )
+        stack.enter_context(warns(lw.errors.SweepWarning, f"{len(done)} done", f"{5 - len(done)} failed"))
+        made = lw.sweep(PLANAR, samples, tmp_path, engine=engine, **options)
+    assert made.done == done
+    assert all("KilledWorker" in made.failed[k] for k in dead)
     assert "ZeroDivisionError: the thirteenth" in made.failed[2]
-    same(made.read(), quick(folder=tmp_path / "here").read(1, 3, 4))
+    same(made.read(), quick(folder=tmp_path / "here").read(*done))

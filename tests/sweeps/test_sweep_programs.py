@@ -46,27 +46,21 @@ def closing_over(numbers):
     return torque, lambda: numbers.__setitem__(0, 2.0)
 
 
+PLAIN = {"compiled": False, "rtol": 1e-3}
 CONTROLLER, (CLOSED, CHANGE_LIST) = Controller(1.0), closing_over([1.0])
+LIST = CLOSED.__closure__[0].cell_contents
 CHANGES = {
-    "a global": ({"torque": by_global}, lambda: GLOBAL.update(gain=2.0), "options.torque differs: its formulas"),
-    "an attribute": (
-        {"torque": CONTROLLER},
-        lambda: setattr(CONTROLLER, "gain", 2.0),
-        "options.torque differs: its form",
-    ),
-    "a closed-over list": ({"torque": CLOSED}, CHANGE_LIST, "options.torque differs: its formulas"),
+    "a global": ({"torque": by_global}, lambda: GLOBAL.update(gain=2.0), "options.torque"),
+    "an attribute": ({"torque": CONTROLLER}, lambda: setattr(CONTROLLER, "gain", 2.0), "options.torque"),
+    "a closed-over list": ({"torque": CLOSED}, CHANGE_LIST, "options.torque"),
     "a threshold": (
         {"events": lw.Event(threshold, "high")},
         lambda: GLOBAL.update(limit=0.6),
-        r"options.events.function differs: its formulas",
+        "options.events.function",
     ),
-    "in Python": (
-        {"torque": in_python, "compiled": False, "rtol": 1e-3},
-        lambda: GLOBAL.update(gain=2.0),
-        "options.torque differs: its values",
-    ),
-    "vary": ({"vary": lighter}, lambda: GLOBAL.update(mass=0.5), "vary.robots.0 was .*, is"),
-    "a gain": ({"torque": lw.control.pd_gravity(0, 5, 1)}, None, r"options.torque.kp was 5.0, is 50.0"),
+    "in Python": ({"torque": in_python, **PLAIN}, lambda: GLOBAL.update(gain=2.0), "options.torque"),
+    "vary": ({"vary": lighter}, lambda: GLOBAL.update(mass=0.5), "vary.robots.0"),
+    "a gain": ({"torque": lw.control.pd_gravity(0, 5, 1)}, None, "options.torque.kp was 5.0, is 50.0"),
 }
 
 
@@ -79,12 +73,10 @@ ROWS_OF = [
     ("change", "rows"), rest_slow(ROWS_OF, [each for each in ROWS_OF if (each[1] == "family") == (each[0] == "a gain")])
 )
 def test_a_sweep_is_not_resumed_with_another_program(change, rows, tmp_path, monkeypatch):
-    options, act, said = CHANGES[change]
-    for name, value in {"gain": 1.0, "limit": 0.5, "mass": 0.4}.items():
-        monkeypatch.setitem(GLOBAL, name, value)
+    options, act, fact = CHANGES[change]
     monkeypatch.setattr(CONTROLLER, "gain", 1.0)
-    closing_over_again = CLOSED.__closure__[0].cell_contents
-    closing_over_again[0] = 1.0
+    for numbers, name, value in ((GLOBAL, "gain", 1.0), (GLOBAL, "limit", 0.5), (GLOBAL, "mass", 0.4), (LIST, 0, 1.0)):
+        numbers[name] = value
     samples = {**SEVEN, **({"link2.mass": np.linspace(0.3, 0.5, 7)} if rows == "family" else {})}
     seconds = 0.001 if change == "in Python" else 0.1
     again = partial(lw.sweep, PLANAR, samples, tmp_path, seconds, chunk=4, **REST)
@@ -96,11 +88,10 @@ def test_a_sweep_is_not_resumed_with_another_program(change, rows, tmp_path, mon
         options = {"torque": lw.control.pd_gravity(0, 50, 1)}
     else:
         act()
-    with pytest.raises(ValueError, match=rf"begun with other inputs: .*{said}"):
+    with raises(ValueError, fact):
         again(**options)
-    assert {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == {
-        name: stamp for name, stamp in before.items() if name != "chunk-00001.npz"
-    }
+    del before["chunk-00001.npz"]
+    assert {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == before
 
 
 def test_another_text_of_the_same_program_goes_on(tmp_path):
@@ -123,9 +114,8 @@ def test_a_vary_that_failed_at_a_row_may_be_mended(tmp_path):
             raise ZeroDivisionError("the first")
         return arm
 
-    again = partial(
-        short, {**SEVEN, "number": lw.per_trajectory(np.arange(7))}, tmp_path / "new", chunk=4, vary=fragile
-    )
+    numbered = {**SEVEN, "number": lw.per_trajectory(np.arange(7))}
+    again = partial(short, numbered, tmp_path / "new", chunk=4, vary=fragile)
     with pytest.warns(lw.errors.SweepWarning, match="1 failed"):
         again()
     broken.unlink()
@@ -176,7 +166,8 @@ def test_sweeps_of_regrouped_and_bound_robots_go_on_in_another_process(tmp_path)
             lw.sweeps.open_sweep(tmp_path / name).resume()
 
 
-def test_an_opened_sweep_with_events_says_that_they_are_missing(tmp_path):
-    short(SEVEN, tmp_path, events=[lw.Event(low, "low")])
-    with raises(ValueError, "events", "low", "lw.sweep"):
+@pytest.mark.parametrize(("name", "given"), [("events", [lw.Event(low, "low")]), ("torque", by_global)])
+def test_an_opened_sweep_says_which_functions_are_missing(name, given, tmp_path):
+    short(SEVEN, tmp_path, **{name: given})
+    with raises(ValueError, name, "low" if name == "events" else "by_global", "lw.sweep"):
         lw.sweeps.open_sweep(tmp_path).resume()

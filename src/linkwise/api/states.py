@@ -197,7 +197,7 @@ class States:
     def _with_link_axis(self, wrench: Array) -> Array:
         """An external wrench with an axis for links: (..., 6) acts on the tip, (..., m, 6) on every link of m.
 
-        The number of axes decides: (m, 6) beside a batch of one axis are wrenches on the tip.
+        The number of axes decides: (m, 6) beside a batch of one axis is a wrench on the tip for each state.
         """
         n, dims = len(self.robot.names), len(self.batch)
         shape = tuple(wrench.shape)
@@ -277,7 +277,7 @@ class States:
                 per_joint = self.trailing[name] == 1 and name.isidentifier() and name not in ("wrench", "point")
                 where = f", joint {self.robot.labels_of(name)[index[-1]]!r}" if per_joint else ""
                 more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
-                raise ValueError(f"{name}{list(index)}{where} is {array[index].item()}: expected finite numbers{more}")
+                raise ValueError(f"{name}{list(index)}{where} is {array[index].item()} (expected finite numbers){more}")
             for start in self._quaternions(name):
                 bad = self.xp.argwhere(~is_normalizable(self.xp, array, start))
                 if len(bad):

@@ -150,8 +150,8 @@ class Comparison:
     Attributes
     ----------
     same : bool
-        Whether all torques agree in the coordinates of a: rigid-body dynamics with rotors and gravity,
-        without friction and limits.
+        Whether all torques agree in the coordinates of a: rigid-body dynamics, rotors and gravity; friction, springs
+        and limits are not compared.
     findings : tuple of Finding
         Those that explain most of the difference first; friction, springs and those without effect last.
     matches : tuple of Match

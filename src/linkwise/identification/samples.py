@@ -105,7 +105,7 @@ def samples_of(
     ends = [0, *(cuts + 1), count]
     parts = [slice(a, b) for a, b in itertools.pairwise(ends) if b - a >= LEAST]
     if not parts:
-        raise ValueError(f"{name}: no part between two gaps has {LEAST} samples (expected longer ones)")
+        raise ValueError(f"{name}: gaps leave no part of {LEAST} samples (expected longer parts)")
     result = []
     for part in parts:
         own_name = name if not len(cuts) else f"{name}, rows {part.start} to {part.stop - 1}"

@@ -341,7 +341,8 @@ class Robot(JointSpace, WithEntries):
     def with_fixed_base(self) -> Robot:
         """The robot with every free joint on the base fixed at q = (0, 0, 0, 1, 0, 0, 0).
 
-        This undoes `with_free_base`; rows without mass disappear.
+        This undoes `with_free_base`. A base with mass stays, as a fixed body. The row of a former free
+        joint is removed if it has no mass, no inertia and no displacement.
         """
         floating = {joint.name for joint in self.free_joints}
         if not floating:

@@ -29,7 +29,7 @@ FEWEST_PREFERRED: ContextVar[bool] = ContextVar("fewest_preferred", default=Fals
 
 @dataclass(frozen=True)
 class Input:
-    """An argument to be traced, with its shape for one state.
+    """Declare an argument of a traced function as an input of the program, with its shape for one state.
 
     Parameters
     ----------

@@ -163,8 +163,8 @@ def check_header(where: str, names: list[str], layout: Layout | None) -> None:
         if name not in ("t", "trajectory", *OF_NO_JOINT) and not COLUMN.fullmatch(name):
             if UNIT.search(name):
                 raise FileError(
-                    f"{where}: column {name!r} has a unit (expected names without, such as q1, and SI units, or"
-                    " degrees=True with robot=...)"
+                    f"{where}: column {name!r} has a unit in its name (expected names such as q1, and SI units; numbers"
+                    " in degrees with degrees=True and robot=...)"
                 )
             raise FileError(f"{where}: column {name!r}{near_miss(name, known)} {expected}")
     n = joint_count(names)

@@ -222,7 +222,7 @@ class QuasiBudget(BudgetBase, QuasiTermArrays):
 
     @property
     def elements(self) -> Array:
-        """c_ki times the velocity of i: (..., n, n)."""
+        """The products c_ki ν_i, or c_ki ξ_i, with k as the row: (..., n, n)."""
         return self.c * self.velocity[..., None, :]
 
     @property

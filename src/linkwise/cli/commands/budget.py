@@ -43,7 +43,10 @@ class RecordingOptions:
         list[str] | None, opt("Q=NAMES", "Columns of --measured: q=a,b, tau=c,d, t=e; default: by their names.", MOTION)
     ] = None
     cutoff: Annotated[
-        float | None, opt("HZ", "Cutoff frequency for --measured; default: by the motion's bandwidth.", MOTION)
+        float | None,
+        opt(
+            "HZ", "Cutoff frequency of the low-pass filter for --measured; default: by the motion's bandwidth.", MOTION
+        ),
     ] = None
 
 

@@ -39,7 +39,7 @@ KP, KD = 100.0, 20.0
 SHOWN = 20  # trajectories of a batch, on the screen
 START = (
     "Start: numbers (0.1,pi/2,...), joints or links by name (link2=0.5), or a table (@file.csv); default: that of the"
-    " paper's motion, or zero."
+    " first row of --torque-history, of the paper's motion, or zero."
 )
 ALONG = "Follow a .csv file, or a trajectory by name (to --target), under computed torque; default: none."
 HISTORY = "Torques over time: a .csv file with columns t, tau1, ..., as ridim --csv writes; default: none."
@@ -127,7 +127,7 @@ def simulate(
     integration: Integration,
     out: SimulationOutputs,
     q0: Annotated[str | None, opt("STATE", START, STATE)] = None,
-    qd0: Annotated[str | None, opt("STATE", "Rates at the start, given as for --q0; default: zero.", STATE)] = None,
+    qd0: Annotated[str | None, opt("STATE", "Rates at the start, given as for --q0; default: as there.", STATE)] = None,
     degrees: Degrees = False,
     duration: Annotated[
         float | None, opt("SECONDS", "Duration; default: 1, or to the end of --torque-history.")
