@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ..api.integration import difference
+from ..api.kinematics import difference
 from ..api.torque_functions import check_arguments, evaluate_torques, host_array
 from ..errors import one_of
 from ..robot import Robot, from_table, require_robot

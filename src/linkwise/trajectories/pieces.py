@@ -28,7 +28,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ..api.integration import difference
+from ..api.kinematics import difference
 from ..equality import ComparesArrays
 from ..graph import rules
 from ..robot import Robot, require_robot
