@@ -16,13 +16,12 @@ from effort import in_turn, rest_slow
 from joint_kinds import ARM as FLYING
 from linkwise.errors import CudaError
 from linkwise.graph import Graph, Node, Port, Program
-from linkwise.graph.order import depth_first, fewest_live, peak_live
-from linkwise.kernels.compiler import Compiled
+from linkwise.kernels.kernel import Compiled
 from linkwise.targets.cuda.driver import device
 from linkwise.targets.cuda.kernel import CudaKernel
 from linkwise.targets.cuda.memory import DeviceArray
 from linkwise.targets.cuda.target import CudaTarget
-from linkwise.targets.cuda.text.kernel import shape_of
+from linkwise.targets.cuda.text.kernel import depth_first, fewest_live, peak_live, shape_of
 from linkwise.targets.cuda.text.rows import Place
 from robots import CHAINS, TEXTBOOK, TREES
 

@@ -78,7 +78,7 @@ def test_events_stop_where_they_do_on_the_cpu(place: str) -> None:
 
 def test_many_events_and_many_steps(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """More than the log has room for, and than a launch makes."""
-    monkeypatch.setattr(import_module("linkwise.targets.cuda.solver"), "BUDGET", 7)
+    monkeypatch.setattr(import_module("linkwise.targets.cuda.trajectories"), "BUDGET", 7)
     monkeypatch.setattr(import_module("linkwise.simulation.integration"), "LOG_SIZE", 3)
     assert_same(
         PLANAR,

@@ -13,7 +13,7 @@ from ..robot import Robot
 from ..spatial import Placement, Wrench, cross, dot
 from .call import BaseMotion, PublicFunction, base_motion
 from .functions import external_wrenches, refuse_coupled
-from .recentring import recentred_coriolis, recentred_factor_rate, recentred_gradient
+from .quasi import recentred_coriolis, recentred_factor_rate, recentred_gradient
 from .states import Array, States
 
 

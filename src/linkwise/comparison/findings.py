@@ -12,8 +12,8 @@ import numpy as np
 
 from ..robot.description import grid
 from ..robot.layout import join_names
-from .matching import Match
-from .rigid import Array, angle_of, axis_of, make_pose
+from .alignment import Match
+from .skeleton import Array, angle_of, axis_of, make_pose
 
 WIDTH = 100
 MOST = 12  # findings with an effect in the report

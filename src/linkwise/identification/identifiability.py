@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..api.functions import udu
-from ..api.integration import normalize
+from ..api.kinematics import normalize
 from ..regressors.base_parameters import mobilities
 from ..regressors.regressors import regressor
 from ..robot import LinkMobility, Robot

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from ..api.integration import normalize
+from ..api.kinematics import normalize
 from ..robot import Robot
 from ..robot.scales import coordinate_scales
 from .filtering import (

@@ -186,7 +186,7 @@ def spec_for(
     beyond = None if target is None else target.rounds_beyond
     long = keywords.get("method") == ROUNDS and beyond is not None and robot.n > beyond
     if form == "rounds" or (form == "auto" and long):
-        from .round_spec import rounds_for
+        from .rounds import rounds_for
 
         return rounds_for(function, robot, dtype, keywords, passes, target)
     straight = straight_spec(function, robot, dtype, keywords, loop_method, passes, target)

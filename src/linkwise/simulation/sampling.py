@@ -82,7 +82,7 @@ def freeze_laws(laws: Sequence[Sampled], robot: Robot) -> tuple[Sampled, ...]:
 
 @lru_cache(maxsize=64)
 def step_kernel(step: TracedStep, robot: Robot) -> Callable[..., Any]:
-    from ..kernels.compiler import Compiled  # imported only when something is compiled
+    from ..kernels.kernel import Compiled  # imported only when something is compiled
     from ..kernels.spec import KernelSpec
 
     try:

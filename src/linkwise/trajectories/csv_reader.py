@@ -14,7 +14,7 @@ from ..printing import warn
 from ..robot import Robot
 from ..robot.layout import COLUMN, LABELLED, MOTION, OF_NO_JOINT, Layout, angle_mask, canonical_names, refuse_degrees
 from ..tables import Table, read_table, refuse_separator
-from .checks import Floats, joint_count_text
+from .limits import Floats, joint_count_text
 from .pieces import check_configurations, coordinate_derivatives, hermite, layout_of
 from .profiles import Ends, spline, trajectory_through
 from .trajectory import Trajectory

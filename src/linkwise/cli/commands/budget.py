@@ -15,8 +15,7 @@ from ...errors import one_of
 from ...robot.layout import coordinate_indices
 from ..declare import MOTION, OUTPUT, command, flag, opt
 from ..inputs import parse_columns
-from ..limits import OF_LIMIT
-from ..motion import MotionOptions, StateTorques
+from ..motion import OF_LIMIT, MotionOptions, StateTorques
 from ..options import Friction, RobotSource
 from ..results import Outputs
 from ..screen import Cell, echo, format_number, note, print_sentence, print_table, terminal_width, wrap

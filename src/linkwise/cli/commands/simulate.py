@@ -17,9 +17,18 @@ from ...trajectories.limits import outside_travel
 from ...trajectories.torque_history import read_torques
 from ..declare import OUTPUT, STATE, arg, command, command_with, flag, opt
 from ..inputs import parse_states, parse_wrench
-from ..limits import limit_number as in_units
-from ..limits import limit_unit, passed_limits_json, print_limits, warn_of_start
-from ..motion import TRAJECTORIES, MotionOptions, make_profile, paper_motion, zero_configuration
+from ..motion import (
+    TRAJECTORIES,
+    MotionOptions,
+    limit_unit,
+    make_profile,
+    paper_motion,
+    passed_limits_json,
+    print_limits,
+    warn_of_start,
+    zero_configuration,
+)
+from ..motion import limit_number as in_units
 from ..options import (
     PROFILES,
     Coordinates,

@@ -27,8 +27,7 @@ from ..agreement import require_agreement
 from ..conversion import Table, flatten, to_frames
 from ..files import Options, UrdfRotors
 from .reader import EARTH, read
-from .rows import UNBOUNDED
-from .transmissions import NAMESPACE, rotor_text, rotors_of, transmission
+from .rows import NAMESPACE, UNBOUNDED, rotor_text, rotors_of, transmission
 
 FLOATING = "floating"
 NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -22,8 +22,16 @@ from ...robot import Friction, Robot, require_robot
 from ...robot.layout import Layout
 from ...robot.scales import coordinate_scales
 from ...robot.symbols import refuse_symbols
-from ...trajectories.checks import broadcast_to_joints, positive_number
-from ...trajectories.limits import KINDS, UNITS, Floats, Margins, MotionLimits, is_angular
+from ...trajectories.limits import (
+    KINDS,
+    UNITS,
+    Floats,
+    Margins,
+    MotionLimits,
+    broadcast_to_joints,
+    is_angular,
+    positive_number,
+)
 from ...trajectories.profiles import Fourier, series_name
 from ...trajectories.trajectory import Trajectory
 from .problem import ExcitationProblem, Regressor, Search, SearchProgress, Worth

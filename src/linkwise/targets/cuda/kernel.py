@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ...kernels.compiler import Compiled
 from ...kernels.interface import EXPECTED, batch_of
-from ...kernels.kernel import in_order
+from ...kernels.kernel import Compiled, in_order
 from . import checking
 from .arrays import Library, View, library_of
 from .driver import Device, ordinal_of

@@ -15,9 +15,8 @@ from ....codegen.llvm.flow import Flow, Layout, assemble
 from ....codegen.llvm.program import fused_products
 from ....codegen.llvm.rollout import NO_UNROLLING, Rollout, RolloutWriter
 from ....graph import Node
-from ....graph.order import fewest_live
 from ...driver_text import HEAD as ADVANCE
-from .kernel import HEAD, METADATA, REGISTERS, Shape, attributes, cuda_functions, thread_number
+from .kernel import HEAD, METADATA, REGISTERS, Shape, attributes, cuda_functions, fewest_live, thread_number
 from .nodes import ThreadNodes
 from .rows import GLOBAL
 
