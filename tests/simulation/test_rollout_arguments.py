@@ -40,7 +40,9 @@ def renamed(law: str, name: str) -> Any:
 # names
 
 
-@pytest.mark.parametrize("name", ["q0", "qd0", "torque", "table", "wrench", "tau", "y", "q", "qd", "t", "arm", "own_k"])
+@pytest.mark.parametrize(
+    "name", ["q0", "qd0", "torque", "table", "wrench", "tau", "y", "q", "qd", "t", "arm", "own_k", "name"]
+)
 @BOTH
 def test_parameters_may_have_any_name(run: Callable[..., np.ndarray], name: str) -> None:
     q0 = np.array([[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]])
@@ -306,13 +308,3 @@ def test_parameters_that_kept_their_defaults_are_not_given_later() -> None:
         rest: dict[str, Any] = START if function is lw.rollout else {"duration": 0.01}
         with pytest.raises(ValueError, match=r"'kd' has its default"):
             run(np.zeros(3), parameters={"kp": 1.0, "kd": 1.0}, **rest)
-
-
-@pytest.mark.parametrize("name", ["name", "function", "law", "torque", "error", "arguments"])
-def test_parameters_may_have_any_name(name: str) -> None:
-    law = eval(f"lambda robot, t, q, qd, {name}: -{name} * q")
-    expected = lw.rollout(PLANAR, [0.1, 0.2, 0.3], steps=3, dt=0.01, torque=lambda robot, t, q, qd: -2.0 * q).q_end
-    options = {"torque": law, "parameters": {name: 2.0}}
-    assert np.array_equal(lw.rollout(PLANAR, [0.1, 0.2, 0.3], steps=3, dt=0.01, **options).q_end, expected)
-    both = (lw.simulate(PLANAR, [0.1, 0.2, 0.3], None, 0.03, compiled=c, **options).q[-1] for c in (True, False))
-    assert all(np.abs(q - expected).max() < 1e-7 for q in both)
