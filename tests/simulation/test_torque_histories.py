@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from command_line import linkwise
 from facts import raises
 from linkwise.errors import FileError
+from linkwise.recording.one_trajectory import until_end
 from robots import CHAINS, DRIVEN, FREE, relative
 
 PLANAR = lw.load("planar3")
@@ -170,3 +172,49 @@ def test_files_of_torques_that_are_wrong_are_named(text: str, facts: tuple[str, 
     file.write_text(text)
     with raises(FileError, "tau.csv", *facts):
         lw.simulate(PLANAR, START, torque=file)
+
+
+def test_columns_of_torques_are_matched_by_name() -> None:
+    pandas = pytest.importorskip("pandas")
+    tau = np.random.default_rng(3).normal(size=(5, 3))
+    expected = lw.simulate(PLANAR, START, torque=(T, tau)).q
+    names = ["link3", "link1", "link2"]
+    frame = pandas.DataFrame(tau, columns=list(PLANAR.v_names))
+    assert np.array_equal(lw.simulate(PLANAR, START, torque=(pandas.Series(T), frame[names])).q, expected)
+    with pytest.raises(TypeError):
+        lw.simulate(PLANAR, START, torque=(T, frame.set_axis(list("abc"), axis=1)))
+
+
+@pytest.mark.parametrize(
+    "tau",
+    [np.ma.masked_array(np.ones((5, 3)), mask=np.eye(5, 3)), np.ones((5, 3)).astype(str), np.ones((5, 3), complex)],
+    ids=["masked", "text", "complex"],
+)
+def test_what_constant_torques_refuse_histories_refuse(tau: Any) -> None:
+    with raises((TypeError, ValueError), "torque"):
+        lw.simulate(PLANAR, START, torque=(T, tau))
+
+
+def test_two_rows_are_held_as_one_piece() -> None:
+    run = lw.simulate(PLANAR, START, torque=([0.0, 0.1], [[1, 0, 0], [0, 0, 0]]), interpolation="held")
+    assert np.array_equal(run.tau, np.tile([1.0, 0, 0], (501, 1)))
+
+
+def test_the_torques_of_a_run_that_ends_early_are_those_of_its_times(tmp_path: Path) -> None:
+    """The last sample is where it ends, between two others; also of sampled laws."""
+    tau = np.outer(T, [1.0, 2.0, 3.0])
+    stop = lw.Event(lambda robot, t, q, qd: t - 0.333, "late", stop=True)
+    run = until_end(lw.simulate(PLANAR, START, torque=(T, tau), events=[stop]))
+    assert relative(run.tau, np.outer(run.t, [1.0, 2.0, 3.0])) < 1e-12
+    law = lw.control.sampled(lambda robot, t, q, qd: t * np.array([1.0, 2.0, 3.0]), dt=0.1)
+    run = until_end(lw.simulate(PLANAR, START, None, 1.0, law, events=[stop]))
+    assert relative(run.tau[-1], [0.3, 0.6, 0.9]) < 1e-12
+    lw.torque_along(PLANAR, motion_of(PLANAR, 1.0)).to_csv(tmp_path / "tau.csv")
+    shown = linkwise(f"rfdsim planar3 --torque-history {tmp_path / 'tau.csv'} --duration 0.5")
+    assert shown.code == 0
+    assert "comes back" in shown.out
+
+
+def test_loads_are_those_of_the_robot() -> None:
+    with raises(ValueError, "planar3", "gantry"):
+        lw.simulate(lw.load("gantry"), START, torque=lw.torque_along(PLANAR, motion_of(PLANAR, 1.0)))

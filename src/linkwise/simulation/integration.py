@@ -238,6 +238,6 @@ def integrate_problem(
         if trajectories.log.size:
             trajectories.empty_logs()
         watch.close()
-    held = sampler.held if sampler else player.at(times).reshape(len(start), len(times), -1) if player else None
+    held = None if sampler is None else sampler.held
     in_code = in_code and (sampler is None or sampler.compiled)
     return Run(problem, out, trajectories, in_code, interrupted, given_up, held)

@@ -212,11 +212,6 @@ class HistoryPlayer:
             step = first_step if self.fixed or piece == 0 else until - t
             advance(trajectories, on_their_way(trajectories), until, min(step, until - t), integrate)
 
-    def at(self, times: np.ndarray) -> np.ndarray:
-        """Torques at the sample times: (*batch, times, n)."""
-        torques = self.history.at(times)
-        return np.broadcast_to(torques, (*self.batch, *torques.shape[-2:]))
-
 
 def history_or_torque(robot: Robot, torque: Any, interpolation: Interpolation) -> Any:
     """The torque argument of a simulation, as a `TorqueHistory` where it is one."""

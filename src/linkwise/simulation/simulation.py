@@ -115,19 +115,28 @@ class AppliedTorques:
     tau: np.ndarray | None
     wrench: np.ndarray | None
     torque_parameters: dict[str, np.ndarray]  # parameters of the torque function, each with the batch in front
-    held: np.ndarray | None = None  # torques of sampled laws or of a history at the samples, with the batch in front
-    in_full: bool = False  # whether these are all torques, so that no function is called for them
+    held: np.ndarray | None = None  # torques of sampled laws at the samples, with the batch in front
+    samples: np.ndarray | None = None  # their times
+    history: TorqueHistory | None = None  # instead of a function
 
     @property
     def point(self) -> np.ndarray | None:
         return None if self.problem.point is None else np.array(self.problem.point)
 
+    def known_torques(self, t: np.ndarray) -> np.ndarray | float:
+        """Those of a history, or of sampled laws since their last sample; t may end between two samples."""
+        if self.history is not None:
+            return self.history.at(t)
+        if self.held is None or self.samples is None:
+            return 0.0
+        return self.held[..., np.searchsorted(self.samples, t, side="right") - 1, :]
+
     def torques(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         """The torques at the samples; NaN at samples that a trajectory did not reach."""
         problem, reached = self.problem, np.isfinite(q).all(axis=-1)
         constant = np.zeros(qd.shape[-1]) if self.tau is None else self.tau[..., None, :]
-        torques = np.where(reached[..., None], constant if self.held is None else constant + self.held, np.nan)
-        if problem.torque is None or self.in_full or not reached.any():
+        torques = np.where(reached[..., None], constant + self.known_torques(t), np.nan)
+        if problem.torque is None or self.history is not None or not reached.any():
             return torques
         states = np.broadcast_to(t, reached.shape)[reached], q[reached], qd[reached]
         batch = np.nonzero(reached)[:-1]
@@ -348,7 +357,7 @@ def simulate(
     )  # fmt: skip
     held = None if run.held is None else run.held.reshape((*inputs.batch, *run.held.shape[1:]))
     acting = AppliedTorques(
-        run.problem, inputs.tau, inputs.wrench, inputs.torque_parameters, held, inputs.history is not None
+        run.problem, inputs.tau, inputs.wrench, inputs.torque_parameters, held, times, inputs.history
     )
     recording = make_recording(acting, inputs.batch, times, run, scheme, numbers)
     if not (run.problem.torque is None or isinstance(run.problem.torque, TracedFunction)):

@@ -42,6 +42,7 @@ NOT_OPTIONS = (
     "progress",
     "parameters",
     "base",
+    "interpolation",
 )  # arguments of `simulate` that are no options
 SWEEP_ARGUMENTS = ("robot", "rows", "folder", "duration", "engine", "chunk", "keep", "vary", "files", "progress")
 LOADS = ("torque", "wrench")

@@ -11,13 +11,13 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from ..api.states import Array
+from ..api.states import Array, as_array
 from ..errors import FileError, one_of
 from ..kernels.interface import host_array
 from ..robot import Robot
-from ..robot.layout import Layout, canonical_names
-from ..robot.named_arrays import refuse_gradients
-from ..tables import read_table
+from ..robot.layout import Layout, canonical_names, reorder_columns
+from ..robot.named_arrays import refuse_gradients, refuse_mark
+from ..tables import read_table, refuse_separator
 from .limits import Floats
 from .loads import Loads
 from .pieces import Polynomials, hermite, spline_rates
@@ -68,7 +68,8 @@ class TorqueHistory:
 
     def at(self, t: Floats) -> Floats:
         """Torques at times: (..., len(t), n)."""
-        values = np.asarray(self.pieces.at(t).q).reshape(len(t), *self.tau.shape[1:])
+        rows = np.asarray(self.pieces.at(t).q)
+        values = np.broadcast_to(rows, (len(t), rows.shape[-1])).reshape(len(t), *self.tau.shape[1:])
         return np.moveaxis(values, 0, -2)
 
 
@@ -83,12 +84,11 @@ def torque_history(robot: Robot, torque: Any, interpolation: Interpolation) -> T
     if isinstance(torque, (str, os.PathLike)):
         t, tau, where = *read_torques(robot, Path(torque)), f"{os.fspath(torque)}: "
     elif isinstance(torque, Loads):
+        check_robot_of_loads(robot, torque)
         t, tau, where = torque.t, torque.tau, "torque: "
     elif is_pair(torque):
-        t, tau, where = (
-            *(host_array(f"torque: {name}", x) for name, x in zip(("t", "tau"), torque, strict=True)),
-            "torque: ",
-        )
+        where = "torque: "
+        t, tau = as_array(np, host_array("torque: t", torque[0]), "torque: t", None), pair_torques(robot, torque[1])
     else:
         return None
     t, tau = (np.array(x, dtype=float) for x in (t, tau))
@@ -97,18 +97,38 @@ def torque_history(robot: Robot, torque: Any, interpolation: Interpolation) -> T
 
 
 def is_pair(torque: Any) -> bool:
+    """Whether it is a tuple of two arrays; numbers of a robot of two joints are not."""
     if not isinstance(torque, tuple) or len(torque) != 2:
         return False
     for x in torque:
+        if callable(x):
+            raise TypeError(
+                f"torque is a tuple with a function, {x!r} (expected a function, a sum of laws, or a history (t, tau))"
+            )
         refuse_gradients("torque", x)
-    return max(map(np.ndim, torque)) > 1
+        refuse_mark("torque", x)
+    return any(hasattr(x, "__len__") for x in torque)
+
+
+def pair_torques(robot: Robot, tau: Any) -> Any:
+    """The torques of a pair, with named columns in the robot's order."""
+    return as_array(np, host_array("torque: tau", reorder_columns(robot, "torque", tau)), "torque: tau", None)
+
+
+def check_robot_of_loads(robot: Robot, loads: Loads) -> None:
+    its, ours = (list(zip(x.v_names, x.effort_units, strict=True)) for x in (loads.robot, robot))
+    if its != ours:
+        raise ValueError(
+            f"torque: the loads are of robot {loads.robot.name!r}, whose joints are {', '.join(loads.robot.v_names)}"
+            f" (expected those of robot {robot.name!r}: {', '.join(robot.v_names)})"
+        )
 
 
 def check_history(robot: Robot, t: Floats, tau: Floats, where: str) -> None:
     if t.ndim != 1 or tau.ndim < 2 or tau.shape[0] != len(t) or tau.shape[-1] != robot.n:
         raise ValueError(
             f"{where}a pair has the shapes {t.shape} and {tau.shape} (expected a torque history: times (k,) and torques"
-            f" (k, {robot.n}) or (k, ..., {robot.n}); or constant torques, as one array)"
+            f" (k, {robot.n}) or (k, ..., {robot.n}); or constant torques, as one array: np.array)"
         )
     if len(t) < 2:
         raise ValueError(f"{where}has {len(t)} time (expected at least two)")
@@ -124,6 +144,7 @@ def check_history(robot: Robot, t: Floats, tau: Floats, where: str) -> None:
 def read_torques(robot: Robot, file: Path) -> tuple[Floats, Floats]:
     """Times (k,) and torques (k, n) of a table with the columns t, tau1, tau2, ..., or named after joints or links."""
     table = read_table(file)
+    refuse_separator(table.where, table.names)
     names = canonical_names(table.where, table.names, robot, bare="tau")
     wanted = ("t", *Layout.of(robot).columns("tau"))
     if missing := [name for name in wanted if name not in names]:
