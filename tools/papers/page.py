@@ -18,7 +18,8 @@ HEAD = ("in print", "what it says", "call", "measured")
 
 def page(paper: Paper) -> str:
     lines = [f"# {paper.title}", ""]
-    lines += ["*This page is written by `make papers` from " + f"[{paper.name}.toml]({paper.name}.toml).*", ""]
+    lines += ["*This page is written by `make papers` from " + f"[{paper.name}.toml]({paper.name}.toml).*"]
+    lines += ["*Errata are those of a machine-read copy: a lost tilde or a wrong letter may be that of the copy.*", ""]
     lines += [*paper.about.strip().splitlines(), ""]
     if paper.setup:
         names = ["```python", *preamble(paper), "```"]
@@ -80,7 +81,8 @@ def measured(paper: Paper, row: Row) -> str:
     if row.wrong:
         parts.append(f"as printed it is off by {paper.error_in_print(row):.2g}")
     if row.printed is not None:
-        parts.append(f"printed {numbers_text(row.printed)}, computed {numbers_text(rounded(paper, row))}")
+        by = f"`{row.computed}`" if row.computed else "computed"
+        parts.append(f"printed {numbers_text(row.printed)}, {by} {numbers_text(rounded(paper, row))}")
     if row.holds:
         parts.append(f"`{row.holds}` holds")
     return "; ".join(parts)

@@ -62,7 +62,8 @@ Coordinates = Annotated[
     opt("NAME", "Velocities: joint (default), or Kozlowski's quasi-velocities: normalized, unnormalized."),
 ]
 Method = Annotated[
-    str | None, opt("NAME", "Formulation: denoc, articulated, newton-euler, ...; default: that of the function.")
+    str | None,
+    opt("NAME", "Formulation, such as denoc; default: that of the function (ridim, rfdsim: denoc)."),
 ]
 Tau = Annotated[str | None, opt("STATE", "Joint torques and forces, given as for --q; default: none.", STATE)]
 Friction = Annotated[bool, flag("--friction", "Include the friction of the joints.")]
@@ -72,8 +73,12 @@ Plot = Annotated[str | None, opt("FILE", "Write a picture: .png, .svg or .pdf (n
 
 def of_paper(given: dict[str, Any]) -> dict[str, Any]:
     """The options with the formulation of the paper, unless another one is given."""
-    joint = given["coordinates"] == "joint"
-    return given | {"method": "denoc" if given["method"] is None and joint else given["method"]}
+    return given | {"method": given["method"] or "denoc"}
+
+
+def of_paper_in_joint_coordinates(given: dict[str, Any]) -> dict[str, Any]:
+    """As `of_paper`; quasi-coordinates have a forward dynamics of their own."""
+    return of_paper(given) if given["coordinates"] == "joint" else given
 
 
 @dataclass(frozen=True, kw_only=True)
