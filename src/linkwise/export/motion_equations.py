@@ -1,4 +1,5 @@
-r"""Equations as people write them down: the equations of motion of a robot as a page, τ = I(q) q̈ + C(q, q̇) q̇ + g(q), and the inverse of the inertia matrix, step by step.
+r"""Equations as people write them down: the equations of motion of a robot as a page, τ = I(q) q̈ + C(q, q̇) q̇ + g(q),
+and the inverse of the inertia matrix, step by step.
 
 Names of the numbers of a robot's functions in printed equations.
 
