@@ -80,10 +80,6 @@ def test_defaults_are_those_of_the_functions(name: str, function: Callable[..., 
         assert default in (inspect.Parameter.empty, param.default), param.name
 
 
-def test_version() -> None:
-    assert linkwise("--version").out == f"linkwise {lw.__version__}\n"
-
-
 def test_version_of_a_process(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "linkwise", "--version"]
     result = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
@@ -137,6 +133,20 @@ MISTYPED = {
     "equations planar3 equations_of_motion --format sympy": "--format sympy",
     "equations planar3 gravity_torque --method elimination": "method is 'elimination'",
     "loads planar3 --axes world": "'world' is not one of 'base', 'frame'",
+    "simulate planar3 --kp 10": "expected --target or --follow too",
+    "torque planar3 --q link1=1,link2=0,link1=2": "--q: 'link1' is given twice",
+    "torque planar3 --q 0,0,0 --q 1,1,1": "is given twice (expected once)",
+    "simulate planar3 --duration 1 --duration 2": "is given twice (expected once)",
+    "TORQUE planar3": "did you mean 'torque'?",
+    "loads planar3 cycloid --q 0,0,0": "expected no trajectory",
+    "loads planar3 --q 0,0,0 --plot x.png": "expected no --plot",
+    "torque planar3 --q 0,0,0 --to 1,1,1": "expected no --to",
+    "loads planar3 --qdd 0,0,0": "--qdd belongs to a state",
+    "count planar3 --function jacobian": "the function stands without it, as in linkwise count ROBOT [FUNCTION]\n",
+    "equations planar3 --function=jacobian": "the function stands without it, as in linkwise equations ROBOT [FUNC",
+    "export planar3 c --function jacobian": "stands without it, as in linkwise export ROBOT FORMAT [FUNCTION...]",
+    "torque planar3 --trajectory move.csv": "the trajectory stands without it, as in linkwise torque ROBOT [T",
+    "describe --robot planar3": "'--robot': the robot stands without it, as in linkwise describe ROBOT\n",
 }
 
 
@@ -161,12 +171,8 @@ def test_bad_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("broken.toml").write_text('name = "x"\n[[link]]\nname = "a"\nmass = -1\n')
     Path("table.csv").write_text("t,q1,q2,q3\n0,0,0,0\n1,x,0,0\n")
-    for line in (
-        "torque missing.toml",
-        "describe broken.toml",
-        "torque planar3 table.csv",
-        "torque planar3 --q @no.csv",
-    ):
+    lines = ("torque missing.toml", "describe broken.toml", "torque planar3 table.csv", "torque planar3 --q @no.csv")
+    for line in lines:
         result = linkwise(line)
         assert (result.code, result.out) == (3, ""), line
         assert result.err.startswith("error: ")
@@ -219,21 +225,6 @@ def test_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (result.code, result.out, result.err) == (130, "", "\ninterrupted\n")
 
 
-def test_interrupted_simulation_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    arm = lw.load("planar3")
-    half = lw.simulate(arm, [0, 0, 0], duration=0.1, samples=3)
-
-    def stopped(*_: object, **__: object) -> None:
-        raise lw.errors.SimulationInterrupted(half)
-
-    monkeypatch.setattr(lw, "simulate", stopped)
-    monkeypatch.chdir(tmp_path)
-    result = linkwise("simulate planar3 --duration 9 --csv part.csv")
-    assert result.code == 130
-    assert "interrupted at 0.1 s of 9 s\nWhat was computed is in part.csv." in result.err
-    assert lw.load_recording("part.csv") == half
-
-
 @pytest.mark.parametrize("name", ["ascii", "cp1252", "cp437", "utf-8"])
 def test_encodings(name: str) -> None:
     raw = io.BytesIO()
@@ -273,13 +264,9 @@ def test_80_columns(robot: str, look: dict[str, str]) -> None:
 
 
 def completed(words: str, shell: str = "bash") -> list[str]:
-    environment = {
-        "_LINKWISE_COMPLETE": f"complete_{shell}",
-        "COMP_WORDS": words,
-        "COMP_CWORD": str(len(words.split(" ")) - 1),
-        "_TYPER_COMPLETE_ARGS": words,
-        "_TYPER_COMPLETE_FISH_ACTION": "get-args",
-    }
+    environment = {"_LINKWISE_COMPLETE": f"complete_{shell}", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
+    environment |= dict.fromkeys(("COMP_WORDS", "_TYPER_COMPLETE_ARGS"), words)
+    environment["COMP_CWORD"] = str(len(words.split(" ")) - 1)
     result = linkwise("", environment)
     assert result.code == 0
     return result.out.split("\n")

@@ -81,20 +81,3 @@ def test_several_functions_of_one_export() -> None:
     assert linkwise("export planar3 c gravity_torque jacobian --out code").code == 0
     assert sorted(path.name for path in Path("code").glob("*.c")) == ["gravity_torque.c", "jacobian.c"]
     assert "functions, --method" in linkwise("export planar3 urdf jacobian").err
-
-
-@pytest.mark.parametrize(
-    ("line", "usage"),
-    [
-        ("count planar3 --function jacobian", "linkwise count ROBOT [FUNCTION]"),
-        ("equations planar3 --function=jacobian", "linkwise equations ROBOT [FUNCTION]"),
-        ("export planar3 c --function jacobian", "linkwise export ROBOT FORMAT [FUNCTION...]"),
-        ("torque planar3 --trajectory move.csv", "linkwise torque ROBOT [TRAJECTORY]"),
-        ("describe --robot planar3", "linkwise describe ROBOT"),
-    ],
-)
-def test_arguments_that_are_typed_as_options(line: str, usage: str) -> None:
-    refused = linkwise(line)
-    assert (refused.code, refused.out) == (2, "")
-    word = next(word for word in line.split() if word.startswith("--")).partition("=")[0]
-    assert f"there is no option '{word}': the {word[2:]} stands without it, as in {usage}\n" in refused.err

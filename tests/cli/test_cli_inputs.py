@@ -84,20 +84,6 @@ def test_tables_that_do_not_fit() -> None:
     assert "semicolons" in linkwise("torque planar3 --q @table.csv").err
 
 
-def test_a_joint_twice() -> None:
-    result = linkwise("torque planar3 --q link1=1,link2=0,link1=2")
-    assert (result.code, result.out) == (2, "")
-    assert "--q: 'link1' is given twice" in result.err
-
-
-def test_an_option_twice() -> None:
-    for line in ("torque planar3 --q 0,0,0 --q 1,1,1", "simulate planar3 --duration 1 --duration 2"):
-        result = linkwise(line)
-        assert (result.code, result.out) == (2, "")
-        assert "is given twice (expected once)" in result.err
-    assert "did you mean 'torque'?" in linkwise("TORQUE planar3").err
-
-
 def test_views() -> None:
     pytest.importorskip("matplotlib")
     assert linkwise("draw planar3 --view -30,20deg --view top --no-labels --no-frames --out views.svg").code == 0
@@ -242,13 +228,9 @@ def test_columns_that_are_not_read_are_said(command: str, left: list[str], other
 
 def test_ends_of_tables_without_rates() -> None:
     t = np.linspace(0.0, 2.0, 201)
-    np.savetxt(
-        "sine.csv", np.column_stack([t, np.sin(np.outer(t, [1, 2, 3]))]), "%.17g", ",", header="t,q1,q2,q3", comments=""
-    )
-    at_rest, free = (
-        linkwise("torque planar3 sine.csv --json"),
-        linkwise("torque planar3 sine.csv --ends natural --json"),
-    )
+    rows = np.column_stack([t, np.sin(np.outer(t, [1, 2, 3]))])
+    np.savetxt("sine.csv", rows, "%.17g", ",", header="t,q1,q2,q3", comments="")
+    at_rest, free = (linkwise(f"torque planar3 sine.csv {ends} --json") for ends in ("", "--ends natural"))
     assert "at speed" in at_rest.err
     assert "--ends natural" in at_rest.err
     assert "at speed" not in free.err

@@ -97,9 +97,8 @@ def test_what_passes_limits_along_a_trajectory() -> None:
     shown = linkwise("torque crane.urdf move.csv")
     assert shown.code == 0
     head = " ".join(shown.out.partition(":")[0].split())
-    assert head.startswith(
-        "crane along move.csv, a spline through 3 points, at rest at both ends, angles in radians, 2 s, 501 samples"
-    )
+    motion = "a spline through 3 points, at rest at both ends, angles in radians, 2 s, 501 samples"
+    assert head.startswith(f"crane along move.csv, {motion}")
     assert "of limit (%)" in shown.out
     assert "Limits that are passed" in shown.out
     found = of("torque crane.urdf move.csv")
@@ -128,9 +127,8 @@ def test_what_a_simulation_passes_is_what_torque_shows_along_the_same_motion() -
     Path("crane.urdf").write_text(CRANE.replace('<axis xyz="1 0 0"/>', '<axis xyz="1 0 0"/><dynamics damping="1"/>'))
     line = "simulate crane.urdf --follow move.csv --duration 2 --samples 51"
     run, along = of(line)["passed"], of("torque crane.urdf move.csv --samples 51")["passed"]
-    assert [(row["joint"], row["what"], row["time"]) for row in run] == [
-        (row["joint"], row["what"], row["time"]) for row in along
-    ]
+    passed, expected = ([(row["joint"], row["what"], row["time"]) for row in rows] for rows in (run, along))
+    assert passed == expected
     assert [row["largest"] for row in run] == pytest.approx([row["largest"] for row in along], rel=1e-4)
     shown, dragged = linkwise(line).out, linkwise(f"{line} --friction").out
     assert "Limits that are passed" in shown
@@ -174,10 +172,8 @@ def test_what_passes_limits_at_states() -> None:
     assert "of limit (%)" in shown
     Path("states.csv").write_text("slew,luff,extend\n0,0,0\n0,1.5,0\n0,1.3,-2\n")
     found = of("torque crane.urdf --q @states.csv")["passed"]
-    assert [(row["joint"], row["what"], row["row"]) for row in found] == [
-        ("luff", "travel", 2),
-        ("extend", "travel", 3),
-    ]
+    passed = [[row[key] for key in ("joint", "what", "row")] for row in found]
+    assert passed == [["luff", "travel", 2], ["extend", "travel", 3]]
     assert "in row" in linkwise("torque crane.urdf --q @states.csv").out
 
 
@@ -190,12 +186,8 @@ def test_limits_of_zero_are_none() -> None:
 
 
 def test_lengths_are_not_in_degrees() -> None:
-    for line in (
-        "torque crane.urdf --q 0,0,90deg",
-        "torque crane.urdf --q extend=90deg",
-        "torque crane.urdf --qd 0,0,1deg",
-    ):
-        result = linkwise(f"{line} --q 0,0,0" if "--qd" in line else line)
+    for state in ("--q 0,0,90deg", "--q extend=90deg", "--qd 0,0,1deg --q 0,0,0"):
+        result = linkwise(f"torque crane.urdf {state}")
         assert (result.code, result.out) == (2, "")
         assert "'extend' slides (expected metres, without deg)" in result.err.replace("metres per second", "metres")
     assert "no angle" in linkwise("simulate crane.urdf --torque 0,1deg,0").err

@@ -22,14 +22,6 @@ def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.chdir(tmp_path)
 
 
-def limited() -> None:
-    """arm.toml, which falls against a limit."""
-    text = (lw.formats.files.FOLDER / "planar3.toml").read_text(encoding="utf-8")
-    Path("arm.toml").write_text(
-        text.replace('name = "link1"', 'name = "link1"\nlimits = [-0.5, 0.5]'), encoding="utf-8"
-    )
-
-
 def test_closed_streams() -> None:
     line = ["torque", "planar3", "--samples", "3"]
     with redirect_stdout(None), redirect_stderr(io.StringIO()) as err:  # type: ignore[type-var]
@@ -51,15 +43,11 @@ def test_stdout_has_one_result(command: str) -> None:
 
 
 LINES = [
-    "torque planar3 --csv no/x.csv",
-    "torque planar3 --q 0,0,0 --csv no/x.csv",
-    "torque planar3 --plot no/x.png",
-    "loads planar3 --parquet no/x.parquet",
-    "simulate planar3 --save no/x.npz",
-    "simulate planar3 --animate no/x.html",
-    "draw planar3 --out no/x.png",
+    "torque planar3 --csv no/x.csv", "torque planar3 --q 0,0,0 --csv no/x.csv",
+    "torque planar3 --plot no/x.png", "loads planar3 --parquet no/x.parquet",
+    "simulate planar3 --save no/x.npz", "simulate planar3 --animate no/x.html", "draw planar3 --out no/x.png",
     "convert planar3 no/x.toml",
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("line", LINES)
@@ -153,10 +141,13 @@ def test_interrupted_with_a_film(rows: int, monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(lw, "simulate", stopped)
     where = "interrupted at 0.1 s of 9 s" if rows == 1 else "interrupted; of 3 trajectories of 9 s: 3 done"
-    done = linkwise("simulate planar3 --duration 9 --animate fall.html")
+    files = ["part.csv", "fall.html"] if rows == 1 else ["fall.html"]
+    line = f"simulate planar3 --duration 9 --animate fall.html {'--csv part.csv' if rows == 1 else ''}"
+    done = linkwise(line)
     assert done.code == 130
-    assert f"{where}\nWhat was computed is in fall.html." in done.err
-    assert Path("fall.html").exists()
+    assert f"{where}\nWhat was computed is in " in done.err
+    assert all(name in done.err and Path(name).exists() for name in files)
+    assert rows > 1 or lw.load_recording("part.csv") == half
     monkeypatch.setattr("linkwise.recording.Recording.animate", impossible)
     failed = linkwise("simulate planar3 --duration 9 --animate other.html")
     assert failed.code == 130
@@ -188,15 +179,11 @@ def test_films_are_checked_first(monkeypatch: pytest.MonkeyPatch) -> None:
     assert seen == {"fps": 10.0, "speed": 0.5}
 
 
-def test_gains_without_a_controller() -> None:
-    result = linkwise("simulate planar3 --kp 10")
-    assert (result.code, result.out) == (2, "")
-    assert "expected --target or --follow too" in result.err
-
-
 def test_a_motion_that_a_limit_stopped() -> None:
     """Its table has no empty rows, ends in the state at the limit, and is a trajectory again."""
-    limited()
+    text = (lw.formats.files.FOLDER / "planar3.toml").read_text(encoding="utf-8")
+    text = text.replace('name = "link1"', 'name = "link1"\nlimits = [-0.5, 0.5]')
+    Path("arm.toml").write_text(text, encoding="utf-8")
     line = "simulate arm.toml --q0 0,0,0 --duration 1 --limits --samples 21"
     shown = linkwise(f"{line} --csv fall.csv --save fall.npz")
     assert shown.code == 0
@@ -212,9 +199,9 @@ def test_a_motion_that_a_limit_stopped() -> None:
     assert linkwise("torque arm.toml fall.csv --samples 5").code == 0
     found = json.loads(linkwise(f"{line} --json").out)
     assert found["q"] == fall.q.tolist()
-    whole = lw.simulate(
-        lw.load("arm.toml"), [0, 0, 0], duration=1, samples=21, events=lw.control.joint_limits(lw.load("arm.toml"))
-    )
+    assert (found["status"], found["events"][0]["name"]) == ("stopped", "link1 below -0.5")
+    arm = lw.load("arm.toml")
+    whole = lw.simulate(arm, [0, 0, 0], duration=1, samples=21, events=lw.control.joint_limits(arm))
     count = len(fall.t) - 1
     for name in ("t", "q", "qd", "qdd", "tau", "energy"):
         assert np.array_equal(getattr(whole, name)[:count], getattr(fall, name)[:count])
@@ -263,14 +250,6 @@ def test_a_picture_that_fails_leaves_the_screen(command: str, monkeypatch: pytes
     result = linkwise(f"{command} --plot x.png")
     assert (result.code, result.err) == (1, "error: the disk is gone\n")
     assert "link3" in result.out
-
-
-def test_matplotlib_is_looked_for_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    for line in ("torque planar3 --plot x.png", "simulate planar3 --animate x.gif", "draw planar3"):
-        result = linkwise(line)
-        assert (result.code, result.out) == (1, "")
-        assert "pip install 'linkwise[plot]'" in result.err
 
 
 class Gone(io.StringIO):

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -22,39 +23,25 @@ def test_control_c_while_the_package_is_imported(tmp_path: Path, module: str) ->
     text = "import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(60)\n"
     (tmp_path / f"{module}.py").write_text(text)
     path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
-    done = subprocess.run(
-        [*START, "robots"],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": path},
-        preexec_fn=heed_control_c,
-        timeout=30,
-    )
+    options = {"env": {**os.environ, "PYTHONPATH": path}, "preexec_fn": heed_control_c, "timeout": 30}
+    done = subprocess.run([*START, "robots"], capture_output=True, text=True, **options)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
-@unix
-def test_control_c_is_ours_again_when_the_package_is_imported() -> None:
-    code = (
-        "import signal, sys, linkwise.cli, linkwise_command;"
-        "linkwise.cli.main = lambda: int(signal.getsignal(signal.SIGINT) is signal.default_int_handler);"
-        "sys.exit(linkwise_command.main() + 40)"
-    )
-    assert subprocess.run([sys.executable, "-c", code], preexec_fn=heed_control_c, check=False).returncode == 41
+def ignore_control_c() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 @unix
-def test_control_c_stays_ignored_in_the_background() -> None:
+@pytest.mark.parametrize(("before", "after"), [(heed_control_c, "default_int_handler"), (ignore_control_c, "SIG_IGN")])
+def test_control_c_is_ours_again_when_the_package_is_imported(before: Callable[[], None], after: str) -> None:
+    """And stays ignored in the background."""
     code = (
         "import signal, sys, linkwise.cli, linkwise_command;"
-        "linkwise.cli.main = lambda: int(signal.getsignal(signal.SIGINT) is signal.SIG_IGN);"
+        f"linkwise.cli.main = lambda: int(signal.getsignal(signal.SIGINT) is signal.{after});"
         "sys.exit(linkwise_command.main() + 40)"
     )
-
-    def ignore() -> None:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-    assert subprocess.run([sys.executable, "-c", code], preexec_fn=ignore, check=False).returncode == 41
+    assert subprocess.run([sys.executable, "-c", code], preexec_fn=before, check=False).returncode == 41
 
 
 def test_deprecations_are_not_shown_though_a_package_asks_for_it(capsys: pytest.CaptureFixture[str]) -> None:

@@ -33,23 +33,11 @@ NUMBERS = (
 )
 TEXTS = (
     *(
-        "",
-        " ",
-        "true",
-        "null",
-        "None",
-        "$(x)",
-        "${y}",
-        "\x00",
-        "\ufeff",
-        "é",
-        "../x.xml",
-        "/etc/passwd",
-        "world",
-        "base",
+        "", " ", "true", "null", "None", "$(x)", "${y}", "\x00", "\ufeff", "é", "../x.xml", "/etc/passwd",
+        "world", "base",
     ),
     *("&lt;", "&e;", "%", "[", "]", "{", "}"),
-)
+)  # fmt: skip
 VALUES = NUMBERS + TEXTS
 
 

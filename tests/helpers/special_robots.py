@@ -26,3 +26,10 @@ def special(seed: int, letters: str) -> lw.Robot:
         rows.append(row)
     name = f"special-{seed}-{letters}"
     return lw.Robot.from_frames(rows, gravity=GRAVITIES[seed % 4], name=name)
+
+
+def massless_tip() -> lw.Robot:
+    """planar3 without a body on its last link: nothing resists its last joint."""
+    rows = lw.load("planar3").rows
+    rows[-1] |= {"mass": 0.0, "inertia": np.zeros((3, 3)), "com": (0, 0, 0)}
+    return lw.Robot.from_dh(rows, convention="standard", name="light")

@@ -155,10 +155,8 @@ def test_joints_that_turn_without_end_and_limits_by_name() -> None:
 
 
 def test_limits_of_the_table_and_of_joints_that_follow() -> None:
-    rows = [
-        {**row, "limits": (-1.0, 2.0), "velocity_limit": 3.0, "effort_limit": 0.0 if k else 50.0}
-        for k, row in enumerate(ARMS[0].rows)
-    ]
+    ends = {"limits": (-1.0, 2.0), "velocity_limit": 3.0}
+    rows = [{**row, **ends, "effort_limit": 0.0 if k else 50.0} for k, row in enumerate(ARMS[0].rows)]
     rows[2] |= {"coupled_to": "link2", "ratio": -2.0, "offset": 0.5, "velocity_limit": 4.0}
     limits = MotionLimits.of(lw.Robot.from_dh(rows, gravity=(0, -9.81, 0), convention="standard", name="pair"), None)
     assert limits.lower.tolist() == [-1.0, -0.75]  # -2 q + 0.5 = 2
@@ -268,10 +266,8 @@ def test_limits_as_they_are_typed() -> None:
         "velocity": {"link2": np.radians(30)},
         "effort": [5.0, 5.0, 5.0],
     }
-    assert parse_limits(lw.load("stanford"), {"velocity": "2", "effort": None}, degrees=True)["velocity"][1:3] == [
-        np.radians(2),
-        2.0,
-    ]
+    velocity = parse_limits(lw.load("stanford"), {"velocity": "2", "effort": None}, degrees=True)["velocity"]
+    assert velocity[1:3] == [np.radians(2), 2.0]
 
 
 def test_the_command_line_keeps_what_was_found_until_it_was_interrupted() -> None:

@@ -105,14 +105,8 @@ def problem(seed: int, rows: int = 25, links: int = 3, scalars: int = 4, free: i
     factors = rng.normal(size=(links, 4, 4))
     true = np.concatenate([rng.normal(size=10 * links), rng.normal(size=scalars + free)])
     matrix = rng.normal(size=(rows, len(true)))
-    return PhysicalProblem(
-        matrix,
-        matrix @ true,
-        factors @ factors.swapaxes(-1, -2),
-        rng.uniform(0.5, 2.0, scalars),
-        0.1,
-        rng.uniform(0.1, 1.0, scalars),
-    )
+    bodies, prior = factors @ factors.swapaxes(-1, -2), rng.uniform(0.5, 2.0, scalars)
+    return PhysicalProblem(matrix, matrix @ true, bodies, prior, 0.1, rng.uniform(0.1, 1.0, scalars))
 
 
 def objective(at: PhysicalProblem, fit: PhysicalFit) -> float:
@@ -187,12 +181,9 @@ def test_pseudo_inertias_are_those_of_points() -> None:
 def test_any_nominal_robot_will_do(name: str) -> None:
     """Placeholders for inertias, no bodies at all, bodies a hundred times too heavy."""
     arm = with_drives(lw.chain(3, seed=6))
-    body = {
-        "wild": [1.0, 0, 0, 0, 1e-6, 0, 0, 1e-6, 0, 1e-6],
-        "none": [0.0] * 10,
-        "large": [100.0, 0, 0, 0, 9, 0, 0, 9, 0, 9],
-    }
-    start = arm.with_parameters(np.append(np.tile(body[name], 3), np.zeros(9)), friction=True)
+    mass, moment = {"wild": (1.0, 1e-6), "none": (0.0, 0.0), "large": (100.0, 9.0)}[name]
+    body = [mass, 0, 0, 0, moment, 0, 0, moment, 0, moment]
+    start = arm.with_parameters(np.append(np.tile(body, 3), np.zeros(9)), friction=True)
     fit = lw.identify(start, measured(arm, noise=0.01, seed=2))
     assert all(certificate.possible for certificate in fit.certificates.values())
     assert fit.residuals.relative.max() < 0.01
@@ -209,9 +200,8 @@ def test_joints_that_stand_still_leave_parameters_undetermined_and_nominal() -> 
         assert fit.rank < len(fit.base)
         for kind in ("viscous", "coulomb", "rotor"):
             assert "no effect in these data" in fit.not_identifiable[f"link3.{kind}"]
-            assert fit.parameters[f"link3.{kind}"] == pytest.approx(
-                fit.parameters.nominal[fit.parameters.names.index(f"link3.{kind}")]
-            )
+            known = fit.parameters.nominal[fit.parameters.names.index(f"link3.{kind}")]
+            assert fit.parameters[f"link3.{kind}"] == pytest.approx(known)
         assert np.isinf(fit.base.sigma).sum() >= 3
         assert fit.residuals.relative.max() < 1e-3
         assert "not excited" in fit.report()
@@ -234,21 +224,18 @@ def test_filters_differentiate_and_do_not_delay() -> None:
     inner = slice(low_pass.half, -low_pass.half)
     w = 2.0 * np.pi * 0.5
     wave = np.stack([np.sin(w * t), 3.0 + 2.0 * t + t * t], axis=-1)
-    for order, (a, b) in enumerate(
-        ((np.sin(w * t), wave[:, 1]), (w * np.cos(w * t), 2.0 + 2.0 * t), (-w * w * np.sin(w * t), 2.0 + 0.0 * t))
-    ):
+    slopes = (w * np.cos(w * t), 2.0 + 2.0 * t), (-w * w * np.sin(w * t), 2.0 + 0.0 * t)
+    for order, (a, b) in enumerate(((np.sin(w * t), wave[:, 1]), *slopes)):
         expected = np.stack([a, b], axis=-1)[inner]
         assert relative(low_pass.apply(wave, order)[:, 0], expected[:, 0]) < 1e-5
         if order == 2:
             assert np.allclose(low_pass.apply(wave, order)[:, 1], expected[:, 1])
     fast = np.sin(2.0 * np.pi * 20.0 * t)[:, None]
     assert np.abs(low_pass.apply(fast)).max() < 1e-6
-    assert np.allclose(
-        decimated(wave, low_pass.taps, 7), low_pass.apply(wave)[::7][: len(decimated(wave, low_pass.taps, 7))]
-    )
-    assert band_of(wave[:, :1] + 1e-4 * np.random.default_rng(0).normal(size=(2000, 1)), 100.0) == pytest.approx(
-        0.5, abs=0.2
-    )
+    fewer = decimated(wave, low_pass.taps, 7)
+    assert np.allclose(fewer, low_pass.apply(wave)[::7][: len(fewer)])
+    noisy = wave[:, :1] + 1e-4 * np.random.default_rng(0).normal(size=(2000, 1))
+    assert band_of(noisy, 100.0) == pytest.approx(0.5, abs=0.2)
     assert [fast_length(n) for n in (7, 97, 1001)] == [8, 100, 1024]
 
 

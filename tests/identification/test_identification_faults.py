@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from itertools import product
 
 import numpy as np
 import pytest
@@ -342,18 +343,12 @@ def check_fault(arm: lw.Robot, fault: str, joint: int = 1) -> None:
         assert value is None or abs(float(found[0]) - value) < slack, notes
 
 
-@pytest.mark.parametrize(
-    "fault", rest_slow(["masses", "zero", "all gains", "one gain", "currents"], ["zero", "one gain"])
-)
-def test_gains_and_zeros_that_parameters_take_up_are_noted(fault: str) -> None:
-    check_fault(lw.load("puma560"), fault)
+CHECKS = list(product(("ur5e", "panda", "puma560", "stanford", "iiwa14"), FAULTS))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["ur5e", "panda", "puma560", "stanford", "iiwa14"])
-@pytest.mark.parametrize("fault", FAULTS)
-def test_gains_and_zeros_of_every_arm_are_noted(name: str, fault: str) -> None:
-    for joint in (1, 2) if fault in ("zero", "one gain") else (1,):
+@pytest.mark.parametrize(("name", "fault"), rest_slow(CHECKS, [("puma560", "zero"), ("puma560", "one gain")]))
+def test_gains_and_zeros_that_parameters_take_up_are_noted(name: str, fault: str) -> None:
+    for joint in (1, 2) if fault in ("zero", "one gain") and name != "puma560" else (1,):
         check_fault(lw.load(name), fault, joint)
 
 
@@ -378,19 +373,18 @@ def test_torques_in_another_unit_are_noted_with_a_load_too(gain: float, load: fl
     assert abs(found / gain - 1.0) < (0.4 if load else 0.01)
 
 
-@pytest.mark.parametrize("name", rest_slow(["puma560", "stanford", "gantry"], ["puma560"]))
-def test_one_heavier_link_is_no_gain_of_all_joints(name: str) -> None:
-    arm = lw.load(name)
-    assert not notes_beside(arm, scaled(arm, 2, 1.3))
+ANY_ARM = ["ur5e", "panda", "puma560", "stanford", "iiwa14", "planar3", "gantry"]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["ur5e", "panda", "puma560", "stanford", "iiwa14", "planar3", "gantry"])
-def test_links_and_payloads_of_every_arm_are_no_gain_of_all_joints(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "every"), rest_slow([*product(ANY_ARM, [True]), ("puma560", False)], [("puma560", False)])
+)
+def test_heavier_links_and_payloads_are_no_gain_of_all_joints(name: str, every: bool) -> None:
     arm = lw.load(name)
     tip = {"link": "panda_hand"} if name == "panda" else {}
-    loads = [arm.with_payload(mass, [0.05, 0.0, 0.1], **tip) for mass in (0.5, 1.0, 3.0)]
-    for true in [scaled(arm, link, factor) for link in range(len(arm.names)) for factor in (0.6, 1.3, 2.0)] + loads:
+    links, factors, masses = (range(len(arm.names)), (0.6, 1.3, 2.0), (0.5, 1.0, 3.0)) if every else ((2,), (1.3,), ())
+    loads = [arm.with_payload(mass, [0.05, 0.0, 0.1], **tip) for mass in masses]
+    for true in [scaled(arm, link, factor) for link in links for factor in factors] + loads:
         assert not notes_beside(arm, true)
 
 

@@ -60,11 +60,8 @@ def test_torques_of_zero_in_simulations_are_torques() -> None:
 
 def test_rows_in_which_values_are_held_are_left_out() -> None:
     rows = np.repeat(np.arange(0, 2000, 3), 3)[:2000]
-    for data in (
-        {**DATA, "q": DATA["q"][rows], "tau": DATA["tau"][rows]},
-        {"q": DATA["q"][rows], "tau": DATA["tau"][rows]},
-    ):
-        fit = lw.identify(nominal(ARM), data, **({} if "t" in data else {"dt": 0.01}))
+    for time, step in (({"t": DATA["t"]}, {}), ({}, {"dt": 0.01})):
+        fit = lw.identify(nominal(ARM), {**time, "q": DATA["q"][rows], "tau": DATA["tau"][rows]}, **step)
         assert (fit.residuals.r2 > 0.999).all()
         assert any("held between: those rows alone are taken" in note for note in fit.notes)
         assert fit.filtering.band == pytest.approx(lw.identify(ARM, DATA).filtering.band, rel=0.1)
@@ -170,10 +167,8 @@ def test_torques_at_a_limit_are_noted() -> None:
     most = np.percentile(np.abs(DATA["tau"][:, 0]), 90.0)
     cut = DATA["tau"].copy()
     cut[:, 0] = np.clip(cut[:, 0], -most, most)
-    assert any(
-        "torques of link1 are often at their largest value" in note
-        for note in lw.identify(ARM, {**DATA, "tau": cut}).notes
-    )
+    notes = lw.identify(ARM, {**DATA, "tau": cut}).notes
+    assert any("torques of link1 are often at their largest value" in note for note in notes)
     assert not any("largest value" in note for note in lw.identify(ARM, DATA).notes)
 
 
@@ -210,14 +205,10 @@ def lost(rate: float) -> dict[str, np.ndarray]:
 
 
 CLOCKS = {
-    "late 0.3": lambda: late(0.3),
-    "late 0.5": lambda: late(0.5),
-    "late 1": lambda: late(1.0),
-    "pairs 1 us": lambda: paired(1e-6),
-    "pairs 0.1 ms": lambda: paired(1e-4),
-    "rounded 120 Hz": lambda: lost(120.0),
-    "rounded 300 Hz": lambda: lost(300.0),
-}
+    "late 0.3": lambda: late(0.3), "late 0.5": lambda: late(0.5), "late 1": lambda: late(1.0),
+    "pairs 1 us": lambda: paired(1e-6), "pairs 0.1 ms": lambda: paired(1e-4),
+    "rounded 120 Hz": lambda: lost(120.0), "rounded 300 Hz": lambda: lost(300.0),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("clock", CLOCKS)

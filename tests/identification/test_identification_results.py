@@ -82,11 +82,8 @@ def test_payloads_are_those_of_free_links() -> None:
     every = lw.identify(fit.nominal, measured(fit.nominal, noise=0.01))
     with pytest.raises(ValueError, match=r"free=\['link4'\]"):
         every.payload()
-    for name, words in (
-        ("link_4", "did you mean 'link4'"),
-        ("tool", "a frame that is fixed to 'link4'"),
-    ):
-        with pytest.raises(ValueError, match=words):
+    for name in ("link_4", "tool"):
+        with raises(ValueError, f"'{name}'", "'link4'"):
             lw.identify(fit.nominal, measured(fit.nominal), free=[name])
 
 

@@ -51,10 +51,7 @@ def test_round_trip(kernel: Path) -> None:
     assert cache.load(KEY) == ({}, b"")
 
 
-@given(
-    st.dictionaries(st.text(TEXT).filter(lambda name: " " not in name), st.text(TEXT)),
-    st.binary(),
-)
+@given(st.dictionaries(st.text(TEXT).filter(lambda name: " " not in name), st.text(TEXT)), st.binary())
 def test_any_content_comes_back(metadata: dict[str, str], code: bytes) -> None:
     assert kernel_file.unpack(KEY, kernel_file.pack(KEY, metadata, code)) == (metadata, code)
 
@@ -215,12 +212,8 @@ def test_folders_by_platform(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     monkeypatch.setenv("LINKWISE_CACHE", "")
     for variable in ("XDG_CACHE_HOME", "LOCALAPPDATA"):
         monkeypatch.delenv(variable, raising=False)
-    expected = {
-        "linux": ".cache/linkwise",
-        "darwin": "Library/Caches/linkwise",
-        "win32": "AppData/Local/linkwise/Cache",
-    }
-    for platform, path in expected.items():
+    windows = "AppData/Local/linkwise/Cache"
+    for platform, path in {"linux": ".cache/linkwise", "darwin": "Library/Caches/linkwise", "win32": windows}.items():
         monkeypatch.setattr(sys, "platform", platform)
         assert cache.folder() == home / path
     monkeypatch.setenv("LOCALAPPDATA", str(home / "local"))

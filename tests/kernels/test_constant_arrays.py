@@ -31,14 +31,8 @@ def test_rounds_have_no_constant_wrenches() -> None:
     for target in (name for name in TARGETS if target_by_name(name).rounds_beyond is not None):
         for form in ("auto", "rounds"):
             with raises(ValueError, "rounds", "wrench", "wrench=lw.Input(...)"):
-                lw.compile(
-                    lw.forward_dynamics,
-                    lw.chain(70),
-                    target=target,
-                    method="parallel",
-                    form=form,
-                    wrench=np.ones((70, 6)),
-                )
+                given = {"target": target, "form": form, "wrench": np.ones((70, 6))}
+                lw.compile(lw.forward_dynamics, lw.chain(70), method="parallel", **given)
 
 
 def test_long_robots_take_constant_wrenches_in_straight_line_code(monkeypatch: pytest.MonkeyPatch) -> None:

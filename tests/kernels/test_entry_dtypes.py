@@ -17,15 +17,10 @@ pytest.importorskip("llvmlite")
 
 
 FORMS = {
-    "float64": np.float64,
-    "float32": np.float32,
-    "longdouble": np.longdouble,
-    "int64": np.int64,
-    "uint8": np.uint8,
-    "list": lambda a: a.tolist(),
-    "whole": lambda a: a.astype(int).tolist(),
+    "float64": np.float64, "float32": np.float32, "longdouble": np.longdouble, "int64": np.int64,
+    "uint8": np.uint8, "list": lambda a: a.tolist(), "whole": lambda a: a.astype(int).tolist(),
     "other endian": lambda a: a.astype(">f4"),
-}
+}  # fmt: skip
 
 
 def numbers(whole: bool, *batch: int, seed: int = 0) -> np.ndarray:
@@ -80,10 +75,8 @@ def test_every_mixture_of_dtypes_is_computed_in_the_common_one(library: str) -> 
         if set(names) == {"list"}:
             continue
         (q, qd, _), wrench = numbers("int32" in names, seed=k), np.arange(6.0)
-        mixed = [
-            array.tolist() if forms[name] is None else xp.asarray(array, dtype=forms[name])
-            for name, array in zip(names, (q, qd, wrench), strict=True)
-        ]
+        pairs = [(forms[name], array) for name, array in zip(names, (q, qd, wrench), strict=True)]
+        mixed = [xp.asarray(array, dtype=form) if form else array.tolist() for form, array in pairs]
         found = lw.bias_torque(PLANAR, *mixed)
         assert "float64" not in names or str(found.dtype).endswith("float64")
         assert "float32" not in names or "float64" in names or str(found.dtype).endswith("float32")

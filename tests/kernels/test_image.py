@@ -22,10 +22,7 @@ from linkwise.targets.cpu import host as machine
 from processes import in_a_new_process
 
 pytest.importorskip("llvmlite")
-pytestmark = [
-    pytest.mark.skipif(not image.supported(), reason="images are for Linux on x86-64"),
-    pytest.mark.optimized,
-]
+pytestmark = [pytest.mark.skipif(not image.supported(), reason="images are for Linux on x86-64"), pytest.mark.optimized]
 names_its_processor = pytest.mark.skipif(machine.host_key() is None, reason="the system does not name its processor")
 ARM, TREE = lw.load("stanford"), lw.random_tree(5, seed=2)
 NUMBER = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)

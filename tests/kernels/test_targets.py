@@ -68,9 +68,8 @@ class StubRollout:
                 total = total + weight * k
             y = y + h * total
         size = self.rollout.configuration
-        for result, values in zip(
-            results, (y[:, :size], y[:, size:], np.full(trajectories, settings.steps)), strict=False
-        ):
+        ends = y[:, :size], y[:, size:], np.full(trajectories, settings.steps)
+        for result, values in zip(results, ends, strict=False):
             result[...] = values.reshape(result.shape)
 
 

@@ -153,27 +153,22 @@ def test_what_cannot_be_measured_is_said(monkeypatch: pytest.MonkeyPatch) -> Non
     m = lw.symbols("m")
     row = {"joint": "revolute", "a": 1.0, "b": 0.0, "alpha": 0.0, "mass": m, "com": (0, 0, 0)}
     named = lw.Robot.from_dh([{**row, "inertia": np.eye(3).tolist()}], convention="standard", name="named")
-    with raises(lw.errors.RobotError, "robot 'named'", "lw.bind"):
-        lw.accuracy(named, [0], [0], [0])
-    with pytest.raises(lw.errors.RobotError, match="holds mpf numbers"):
-        lw.accuracy(arm.cast(mpmath.mpf), *state)
-    with pytest.raises(ValueError, match=r"'kalmann', did you mean 'kalman'\?"):
-        lw.accuracy(arm, *state, methods=["kalmann"])
-    with pytest.raises(TypeError, match=r"expected a list of names: \['kalman'\]"):
-        lw.accuracy(arm, *state, methods="kalman")
-    with pytest.raises(ValueError, match="methods is empty"):
-        lw.accuracy(arm, *state, methods=[])
-    with pytest.raises(ValueError, match="digits is 12"):
-        lw.accuracy(arm, *state, digits=12)
-    with pytest.raises(ValueError, match=r"q\[1\], joint 'link2' is nan"):
-        lw.accuracy(arm, [0, np.nan, 0], state[1], state[2])
-    with pytest.raises(TypeError, match="plain numbers"):
-        lw.accuracy(arm, np.array([m] * 3), state[1], state[2])
-    with pytest.raises(ValueError, match="is empty: there is nothing"):
-        lw.accuracy(arm, np.zeros((0, 3)), state[1], state[2])
-    with raises(TypeError, "linkwise.load('planar3')"):
-        lw.accuracy("planar3", *state)  # type: ignore[arg-type]
-    with pytest.raises(KeyError, match="'denoc' was not measured"):
+    robots, given = lw.errors.RobotError, (arm, *state)
+    for error, args, options, *facts in (
+        (robots, (named, [0], [0], [0]), {}, "robot 'named'", "lw.bind"),
+        (robots, (arm.cast(mpmath.mpf), *state), {}, "mpf"),
+        (ValueError, given, {"methods": ["kalmann"]}, "'kalmann'", "'kalman'"),
+        (TypeError, given, {"methods": "kalman"}, "['kalman']"),
+        (ValueError, given, {"methods": []}, "methods"),
+        (ValueError, given, {"digits": 12}, "digits", "12"),
+        (ValueError, (arm, [0, np.nan, 0], *state[1:]), {}, "q[1]", "joint 'link2'", "nan"),
+        (TypeError, (arm, np.array([m] * 3), *state[1:]), {}, "numbers"),
+        (ValueError, (arm, np.zeros((0, 3)), *state[1:]), {}, "empty"),
+        (TypeError, ("planar3", *state), {}, "linkwise.load('planar3')"),
+    ):
+        with raises(error, *facts):
+            lw.accuracy(*args, **options)
+    with raises(KeyError, "denoc"):
         lw.accuracy(arm, *state, methods=["kalman"])["denoc"]
     point = {**row, "mass": 1.0, "inertia": np.zeros((3, 3)).tolist()}
     idle = lw.Robot.from_dh([{**point, "com": (-1.0, 0, 0)}], convention="standard", name="idle")

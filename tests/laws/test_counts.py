@@ -95,11 +95,7 @@ def test_the_stanford_arm_is_within_its_goals() -> None:
     assert lw.count(lw.inertia_matrix, arm, method="fewest").total < 140
 
 
-@pytest.mark.parametrize(
-    "arm",
-    rest_slow(ARMS, [arm for arm in ARMS if arm.n <= 12]),
-    ids=lambda a: a.name,
-)
+@pytest.mark.parametrize("arm", rest_slow(ARMS, [arm for arm in ARMS if arm.n <= 12]), ids=lambda a: a.name)
 def test_regrouping_never_costs_operations(arm: lw.Robot) -> None:
     arm = arm.without_rotors()
     for function, plain, regrouped in (

@@ -11,6 +11,7 @@ import linkwise as lw
 from effort import examples, rest_slow
 from facts import raises
 from joint_kinds import EVERY_KIND as ANY_KIND
+from joint_kinds import jointed
 from robots import conditioned, relative
 
 ROUNDING = 50 * np.finfo(float).eps
@@ -155,66 +156,27 @@ def test_the_base_rows_of_the_inertia_matrix_are_the_momentum_matrix(seed: int) 
     assert relative(lw.kinetic_energy(robot, q, locked), 0.5 * twice) < ROUNDING
 
 
-def in_pinocchio(robot: lw.Robot) -> tuple[Any, Any]:
+@pytest.mark.parametrize("seed", range(4))
+def test_pinocchio_has_the_same_momentum(seed: int) -> None:
     pin = pytest.importorskip("pinocchio", reason="Pinocchio has no wheel for Windows")
-    joints = {
-        "revolute": lambda row: pin.JointModelRevoluteUnaligned(np.array(row["axis"])),
-        "prismatic": lambda row: pin.JointModelPrismaticUnaligned(np.array(row["axis"])),
-        "ball": lambda row: pin.JointModelSpherical(),
-        "free": lambda row: pin.JointModelFreeFlyer(),
-    }
-    model, numbers = pin.Model(), {"base": 0}
-    for row in robot.rows:
-        where = pin.SE3(np.array(row["rotation"]), np.array(row["translation"]))
-        joint = numbers[row["name"]] = model.addJoint(
-            numbers[row["parent"]], joints[row["joint"]](row), where, row["name"]
-        )
-        body = pin.Inertia(row["mass"], np.array(row["com"]), np.array(row["inertia"]))
-        model.appendBodyToJoint(joint, body, pin.SE3.Identity())
-    return model, model.createData()
+    from jointed_peers import in_pinocchio, pinocchio_state
 
-
-def state_in_pinocchio(robot: lw.Robot, model: Any, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> list[np.ndarray]:
-    """Their quaternions end with w; a free joint's linear velocity is in the body's axes, and so is its rate."""
-    pin = pytest.importorskip("pinocchio")
-    theirs = [np.zeros(model.nq), np.zeros(model.nv), np.zeros(model.nv)]
-    for joint in robot.moving:
-        own = model.joints[model.getJointId(joint.name)]
-        x, rate, acceleration = q[joint.q], v[joint.v], a[joint.v]
-        if joint.kind.name in ("ball", "free"):
-            x = np.concatenate([x[:-4], np.roll(x[-4:] / np.linalg.norm(x[-4:]), -1)])
-        if joint.kind.name == "free":
-            into = pin.Quaternion(x[-4:]).matrix().T
-            linear = into @ rate[:3]
-            rate = np.concatenate([linear, rate[3:]])
-            acceleration = np.concatenate([into @ acceleration[:3] - np.cross(rate[3:], linear), acceleration[3:]])
-        for array, part, start in zip(theirs, (x, rate, acceleration), (own.idx_q, own.idx_v, own.idx_v), strict=True):
-            array[start : start + len(part)] = part
-    return theirs
-
-
-@pytest.mark.parametrize("joints", ["FRPSRRS", "FSSFPR", "SRRPSR"])
-def test_pinocchio_has_the_same_momentum(joints: str) -> None:
-    pin = pytest.importorskip("pinocchio", reason="Pinocchio has no wheel for Windows")
     swap = [3, 4, 5, 0, 1, 2]  # linear first
-    for seed in range(2):
-        robot = lw.random_tree(7, seed=seed, joints=joints)
-        model, data = in_pinocchio(robot)
-        arrays = [x[0] for x in states(robot, 1, seed)[:3]]
-        q, qd, qdd = arrays
-        theirs = state_in_pinocchio(robot, model, *arrays)
-        pin.computeCentroidalMomentumTimeVariation(model, data, *theirs)
-        assert relative(lw.momentum(robot, q, qd), np.array(data.hg)[swap]) < ROUNDING
-        bias = lw.momentum_bias(robot, q, qd)
-        assert relative(lw.momentum_matrix(robot, q) @ qdd + bias, np.array(data.dhg)[swap]) < ROUNDING
-        still = state_in_pinocchio(robot, model, q, qd, np.zeros(robot.n))
-        pin.dccrba(model, data, *theirs[:2])
-        assert relative(bias, (data.dAg @ theirs[1] + data.Ag @ still[2])[swap]) < ROUNDING
-        columns = [data.Ag @ state_in_pinocchio(robot, model, q, unit, unit)[1] for unit in np.eye(robot.n)]
-        assert relative(lw.momentum_matrix(robot, q), np.transpose(columns)[swap]) < ROUNDING
-        pin.centerOfMass(model, data, *theirs)
-        for mine, other in zip(lw.centre_of_mass(robot, q, qd, qdd), (data.com, data.vcom, data.acom), strict=True):
-            assert relative(mine, other[0]) < ROUNDING
+    robot = jointed(7, seed, "FRPS")
+    (model, data), (q, qd, qdd) = in_pinocchio(robot), (x[0] for x in states(robot, 1, seed)[:3])
+    theirs = pinocchio_state(robot, q, qd, qdd)
+    pin.computeCentroidalMomentumTimeVariation(model, data, *theirs)
+    assert relative(lw.momentum(robot, q, qd), np.array(data.hg)[swap]) < ROUNDING
+    bias = lw.momentum_bias(robot, q, qd)
+    assert relative(lw.momentum_matrix(robot, q) @ qdd + bias, np.array(data.dhg)[swap]) < ROUNDING
+    still = pinocchio_state(robot, q, qd, np.zeros(robot.n))
+    pin.dccrba(model, data, *theirs[:2])
+    assert relative(bias, (data.dAg @ theirs[1] + data.Ag @ still[2])[swap]) < ROUNDING
+    columns = [data.Ag @ pinocchio_state(robot, q, unit, unit)[1] for unit in np.eye(robot.n)]
+    assert relative(lw.momentum_matrix(robot, q), np.transpose(columns)[swap]) < ROUNDING
+    pin.centerOfMass(model, data, *theirs)
+    for mine, other in zip(lw.centre_of_mass(robot, q, qd, qdd), (data.com, data.vcom, data.acom), strict=True):
+        assert relative(mine, other[0]) < ROUNDING
 
 
 @floating
@@ -262,10 +224,7 @@ def test_the_generalized_jacobian_is_that_of_zero_momentum(robot: lw.Robot, poin
     if sum(link.parent < 0 for link in robot.links) == 1:  # all stand on the base
         assert np.abs(lw.momentum(robot, q, qd)).max() < 4 * ROUNDING * np.abs(lw.momentum_matrix(robot, q)).max()
     for link in (None, *robot.names) if point == "frame" else (1,):
-        J, own = (
-            lw.jacobian(robot, q, link=link, point=point),
-            lw.generalized_jacobian(robot, q, link=link, point=point),
-        )
+        J, own = (f(robot, q, link=link, point=point) for f in (lw.jacobian, lw.generalized_jacobian))
         assert own.shape == (len(q), 6, robot.n - 6)
         assert relative(own, J[:, :, joints] + J[:, :, base.v] @ follow) < 4 * ROUNDING
         assert relative(at(own, qd[:, joints]), at(J, qd)) < 4 * ROUNDING
@@ -289,15 +248,10 @@ def centre_motion(arm: lw.Robot, q: Any, qd: Any, qdd: Any) -> Any:
 
 
 FUNCTIONS = {
-    lw.centre_of_mass: ("q",),
-    centre_motion: ("q", "qd", "qdd"),
-    lw.momentum: ("q", "qd"),
-    lw.momentum_matrix: ("q",),
-    lw.momentum_bias: ("q", "qd"),
-    lw.base_wrench: ("q", "qd", "qdd"),
-    lw.floating_dynamics: ("q", "qd", "qdd_joints"),
-    lw.generalized_jacobian: ("q",),
-}
+    lw.centre_of_mass: ("q",), centre_motion: ("q", "qd", "qdd"), lw.momentum: ("q", "qd"),
+    lw.momentum_matrix: ("q",), lw.momentum_bias: ("q", "qd"), lw.base_wrench: ("q", "qd", "qdd"),
+    lw.floating_dynamics: ("q", "qd", "qdd_joints"), lw.generalized_jacobian: ("q",),
+}  # fmt: skip
 
 
 def arrays_for(robot: lw.Robot, names: tuple[str, ...], shape: tuple[int, ...] = (2, 3)) -> list[np.ndarray]:

@@ -230,11 +230,8 @@ def test_links_that_have_no_inertia_along_their_own_joints(name: str) -> None:
 
 
 def test_robots_in_a_plane_have_fewer_than_six_axes() -> None:
-    rods = [
-        {"joint": "revolute", "a": 0.1, "b": 0.0, "alpha": 0.0, "mass": 0.1, "com": (-0.05, 0, 0), "inertia": POINT}
-        for _ in range(12)
-    ]
-    rope = lw.Robot.from_dh(rods, convention="standard", gravity=(0, -9.81, 0), name="rope")
+    rod = {"joint": "revolute", "a": 0.1, "b": 0.0, "alpha": 0.0, "mass": 0.1, "com": (-0.05, 0, 0), "inertia": POINT}
+    rope = lw.Robot.from_dh([rod] * 12, convention="standard", gravity=(0, -9.81, 0), name="rope")
     q, qd, tau = state(rope, 3)
     want = lw.forward_dynamics(rope, q, qd, tau, method="articulated")
     assert relative(lw.forward_dynamics(rope, q, qd, tau, method="parallel"), want) < 1e-11

@@ -83,18 +83,9 @@ def test_every_reference_quantity_is_compared() -> None:
 
 
 @over_states
-def test_every_forward_dynamics_gives_the_reference(name: str, index: int, state: dict[str, Any]) -> None:
-    q, qd, tau = (np.array(state[key]) for key in ("q", "qd", "tau_in"))
-    expected = np.array(state["values"]["qdd_fd"])
-    for method in lw.methods(lw.forward_dynamics):
-        found = lw.forward_dynamics(ROBOTS[name], q, qd, tau, method=method)
-        assert np.abs(found - expected).max() <= 1e-12 * np.abs(expected).max(), method
-
-
-@over_states
-def test_every_inverse_dynamics_gives_the_reference(name: str, index: int, state: dict[str, Any]) -> None:
-    motion = [np.array(state[key]) for key in ("q", "qd", "qdd")]
-    expected = np.array(state["values"]["tau_id"])
-    for method in lw.methods(lw.inverse_dynamics):
-        found = lw.inverse_dynamics(ROBOTS[name], *motion, method=method)
-        assert np.abs(found - expected).max() <= 1e-12 * np.abs(expected).max(), method
+def test_every_method_gives_the_reference(name: str, index: int, state: dict[str, Any]) -> None:
+    for function, last, result in ((lw.forward_dynamics, "tau_in", "qdd_fd"), (lw.inverse_dynamics, "qdd", "tau_id")):
+        arrays, expected = [np.array(state[key]) for key in ("q", "qd", last)], np.array(state["values"][result])
+        for method in lw.methods(function):
+            found = function(ROBOTS[name], *arrays, method=method)
+            assert np.abs(found - expected).max() <= 1e-12 * np.abs(expected).max(), method

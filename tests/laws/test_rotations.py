@@ -23,10 +23,7 @@ def defect(turn: Any) -> float:
 
 def short_rows(robot: lw.Robot, digits: int = 7) -> list[dict[str, Any]]:
     """The table of a robot with its rotations and axes written with so many digits."""
-    return [
-        {**row, "rotation": np.round(row["rotation"], digits), "axis": np.round(row["axis"], digits)}
-        for row in robot.rows
-    ]
+    return [row | {key: np.round(row[key], digits) for key in ("rotation", "axis")} for row in robot.rows]
 
 
 def turn(axis: int, angle: float) -> np.ndarray:

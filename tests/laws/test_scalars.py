@@ -18,18 +18,10 @@ from robots import CHAINS, DRIVEN, SMALL, TREES, conditioned, ids, relative, sta
 
 over_robots = pytest.mark.parametrize("robot", rest_slow(SMALL, [TREES[3], DRIVEN[1]]), ids=ids(SMALL))
 FUNCTIONS = {  # and the states that each takes, by position in `states`
-    lw.inverse_dynamics: (0, 1, 2),
-    lw.forward_dynamics: (0, 1, 3),
-    lw.bias_torque: (0, 1),
-    lw.gravity_torque: (0,),
-    lw.inertia_matrix: (0,),
-    lw.formulations.udu: (0,),
-    lw.kinetic_energy: (0, 1),
-    lw.potential_energy: (0,),
-    lw.joint_wrenches: (0, 1, 2),
-    lw.poses: (0,),
-    lw.jacobian: (0,),
-}
+    lw.inverse_dynamics: (0, 1, 2), lw.forward_dynamics: (0, 1, 3), lw.bias_torque: (0, 1),
+    lw.gravity_torque: (0,), lw.inertia_matrix: (0,), lw.formulations.udu: (0,), lw.kinetic_energy: (0, 1),
+    lw.potential_energy: (0,), lw.joint_wrenches: (0, 1, 2), lw.poses: (0,), lw.jacobian: (0,),
+}  # fmt: skip
 VARIANTS = [
     (function, {"method": method} if method else {})
     for function in FUNCTIONS

@@ -25,11 +25,7 @@ numbers = st.floats(-3.0, 3.0).map(lambda x: 0.0 if abs(x) < 1e-6 else x)
 vectors = st.tuples(numbers, numbers, numbers)
 sixes = st.tuples(vectors, vectors)
 placements = st.builds(
-    lambda a, b, c, p: Placement(turn_z(a).then(turn_x(b)).then(turn_z(c)), Vector(*p)),
-    numbers,
-    numbers,
-    numbers,
-    vectors,
+    lambda v, p: Placement(turn_z(v[0]).then(turn_x(v[1])).then(turn_z(v[2])), Vector(*p)), vectors, vectors
 )
 masses = st.floats(0.0, 5.0)
 tensors = st.lists(numbers, min_size=6, max_size=6)

@@ -296,7 +296,7 @@ def test_no_trajectories_are_none(place: str) -> None:
         ({"integrator": "verner65"}, ValueError, "integrator is 'verner65'"),
         ({"target": "gpu"}, ValueError, "target is 'gpu', did you mean 'cuda'"),
         ({"dtype": "float16"}, ValueError, "dtype is 'float16'"),
-        ({"q0": [0.0, np.inf, 0.0]}, ValueError, r"q0\[1\] is inf .expected finite numbers"),
+        ({"q0": [0.0, np.inf, 0.0]}, ValueError, r"q0\[1\] is inf: expected finite numbers"),
         ({"q0": [0.0]}, ValueError, r"q0 has shape \(1,\) \(expected \(\.\.\., 3\)"),
         ({"torque": np.zeros((2, 3)), "q0": np.zeros((4, 3))}, ValueError, "batch shapes do not fit"),
         ({"table": np.zeros((4, 3))}, ValueError, r"table has shape \(4, 3\) \(expected \(\.\.\., 5, 3\)\)"),

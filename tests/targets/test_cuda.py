@@ -13,6 +13,7 @@ import pytest
 
 import linkwise as lw
 from effort import in_turn, rest_slow
+from gpu_states import given, on_gpu
 from joint_kinds import ARM as FLYING
 from linkwise.errors import CudaError
 from linkwise.graph import Graph, Node, Port, Program
@@ -41,21 +42,6 @@ def made(function: Callable[..., Any], robot: lw.Robot, dtype: str, target: Cuda
     kernel = target.kernel(spec_of(function, robot, dtype, {}, "straight", target=target))
     assert isinstance(kernel, CudaKernel)
     return kernel
-
-
-def given(kernel: Compiled, count: int = STATES) -> list[np.ndarray]:
-    """States about 1, some with angles far from zero, one with NaN and one that is infinite."""
-    rng = np.random.default_rng(count)
-    arrays = [rng.normal(size=(count, *x.shape)) for x in kernel.interface.inputs]
-    arrays[0][::3] *= 10.0 ** rng.uniform(-2.0, 9.0, arrays[0][::3].shape)
-    if count > 8:
-        arrays[0].reshape(count, -1)[5, 0] = np.nan
-        arrays[-1].reshape(count, -1)[8, -1] = -np.inf
-    return [x.astype(kernel.interface.dtype) for x in arrays]
-
-
-def on_gpu(array: np.ndarray) -> DeviceArray:
-    return DeviceArray(device(0), array.shape, array.dtype.name).copy_from(array)
 
 
 def as_tuple(results: Any) -> tuple[Any, ...]:
@@ -190,7 +176,7 @@ def test_arrays_may_begin_anywhere(dtype: str, place: str) -> None:
     n = robot.n
     kernel = made(ID, robot, dtype, CudaTarget(staged=True))
     expected_by = lw.compile(ID, robot, dtype=dtype)
-    arrays = given(expected_by)
+    arrays = given(expected_by, STATES)
     expected = expected_by(*arrays)
     for skipped in (1, n):
         longer = [np.concatenate([np.zeros(skipped, dtype), x.ravel()]) for x in arrays]

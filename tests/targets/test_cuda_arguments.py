@@ -68,10 +68,8 @@ def test_results_may_lie_between_one_another_but_not_share_memory(library: FakeL
 
 
 def test_out_may_be_a_list(library: FakeLibrary) -> None:
-    for target, outs in (
-        ("cuda", [Foreign(np.zeros((40, 3, 3))), Foreign(np.zeros((40, 3)))]),
-        ("cpu", [np.zeros((40, 3, 3)), np.zeros((40, 3))]),
-    ):
+    shapes = (40, 3, 3), (40, 3)
+    for target, outs in (("cuda", [Foreign(np.zeros(x)) for x in shapes]), ("cpu", [np.zeros(x) for x in shapes])):
         run = lw.compile(lw.formulations.udu, ARM, target=target)
         assert run(Foreign(STATES[0]) if target == "cuda" else STATES[0], out=outs) is outs
         for x, y in zip(outs, expected(STATES[0], function=lw.formulations.udu), strict=True):
@@ -292,9 +290,8 @@ def test_tensors_on_a_gpu() -> None:
         total.backward()
     udu, whole = kernel(lw.formulations.udu), torch.zeros((40, 4, 3), dtype=torch.float64, device="cuda")
     udu(q, out=(whole[:, :3], whole[:, 3]))
-    for found, right in zip(
-        (whole[:, :3], whole[:, 3]), expected(STATES[0], function=lw.formulations.udu), strict=True
-    ):
+    rights = expected(STATES[0], function=lw.formulations.udu)
+    for found, right in zip((whole[:, :3], whole[:, 3]), rights, strict=True):
         assert np.array_equal(found.cpu().numpy(), right)
     with raises(ValueError, "out", "memory"):
         run(q, qd, qdd, out=torch.zeros(3, dtype=torch.float64, device="cuda").expand(40, 3))

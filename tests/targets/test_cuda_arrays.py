@@ -201,17 +201,14 @@ def test_what_is_refused(library: FakeLibrary, case: str) -> None:
 
 
 @pytest.mark.slow
-def test_torch_tensors_on_the_cpu_are_refused(library: FakeLibrary) -> None:
-    torch = pytest.importorskip("torch")
-    with raises(TypeError, "q", "torch.Tensor", "CPU", "GPU"):
-        kernel()(*map(torch.tensor, STATES))
-
-
-@pytest.mark.slow
-def test_jax_arrays_on_the_cpu_are_refused(library: FakeLibrary) -> None:
-    jnp = pytest.importorskip("jax.numpy")
-    with raises(TypeError, "q", "jaxlib", "CPU", "GPU"):
-        kernel()(*map(jnp.asarray, STATES))
+@pytest.mark.parametrize(
+    ("library_of", "make", "kind"), [("torch", "tensor", "torch.Tensor"), ("jax.numpy", "asarray", "jaxlib")]
+)
+def test_arrays_of_other_libraries_on_the_cpu_are_refused(
+    library: FakeLibrary, library_of: str, make: str, kind: str
+) -> None:
+    with raises(TypeError, "q", kind, "CPU", "GPU"):
+        kernel()(*map(getattr(pytest.importorskip(library_of), make), STATES))
 
 
 @pytest.mark.parametrize(
@@ -322,13 +319,10 @@ def test_ptx_is_kept_in_the_cache(library: FakeLibrary, tmp_path: Path, monkeypa
     assert (first.from_cache, second.from_cache) == (False, True)
     assert first.ptx == second.ptx
     assert np.array_equal(second(*STATES, copy=True), expected(*STATES))
-    keys = {
-        lw.compile(lw.inverse_dynamics, ARM, target="cuda", dtype=dtype).spec.key for dtype in ("float32", "float64")
-    }
+    keys = {kernel(dtype).spec.key for dtype in ("float32", "float64")}
     assert len({*keys, lw.compile(lw.inverse_dynamics, ARM).spec.key}) == 3
-    assert (
-        len({repr(CudaTarget(*fields)) for fields in (("sm_80",), ("sm_90",), ("sm_80", 128), ("sm_80", 64, 6))}) == 4
-    )
+    targets = [CudaTarget(*fields) for fields in (("sm_80",), ("sm_90",), ("sm_80", 128), ("sm_80", 64, 6))]
+    assert len(set(map(repr, targets))) == 4
 
 
 def test_importing_linkwise_loads_no_driver() -> None:
@@ -389,9 +383,8 @@ def test_cupy_arrays() -> None:
         found = kernel()(*(x + 0.0 for x in arrays))
         stream.synchronize()
     assert np.array_equal(cupy.asnumpy(found), expected(*STATES))
-    assert np.array_equal(
-        cupy.asnumpy(kernel()(arrays[0], arrays[1], arrays[2][0])), expected(*STATES[:2], STATES[2, 0])
-    )
+    found = kernel()(arrays[0], arrays[1], arrays[2][0])
+    assert np.array_equal(cupy.asnumpy(found), expected(*STATES[:2], STATES[2, 0]))
 
 
 @pytest.mark.cuda

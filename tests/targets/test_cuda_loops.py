@@ -11,10 +11,9 @@ import ptxas
 from effort import rest_slow
 from facts import raises
 from fake_cuda import Foreign, fake_driver
+from gpu_states import given, on_gpu
 from linkwise.kernels.spec import LoopSpec
-from linkwise.targets.cuda.driver import device
 from linkwise.targets.cuda.kernel import CudaKernel
-from linkwise.targets.cuda.memory import DeviceArray
 from linkwise.targets.cuda.target import CudaTarget
 from robots import CHAINS, DRIVEN, TREES
 
@@ -41,28 +40,8 @@ def made(
     return kernel
 
 
-def given(kernel: CudaKernel, count: int) -> list[np.ndarray]:
-    """States about 1, some with angles far from zero, one with NaN and one that is infinite."""
-    rng = np.random.default_rng(count)
-    arrays = [rng.normal(size=(count, *x.shape)) for x in kernel.interface.inputs]
-    arrays[0][::3] *= 10.0 ** rng.uniform(-2.0, 9.0, arrays[0][::3].shape)
-    if count > 8:
-        arrays[0].reshape(count, -1)[5, 0] = np.nan
-        arrays[-1].reshape(count, -1)[8, -1] = -np.inf
-    return [x.astype(kernel.interface.dtype) for x in arrays]
-
-
-def on_gpu(array: np.ndarray) -> DeviceArray:
-    return DeviceArray(device(0), array.shape, array.dtype.name).copy_from(array)
-
-
 def assert_same_bits(
-    function: Callable[..., Any],
-    robot: lw.Robot,
-    dtype: str,
-    count: int = 75,
-    target: CudaTarget | None = None,
-    **options: Any,
+    function: Any, robot: lw.Robot, dtype: str, count: int = 75, target: CudaTarget | None = None, **options: Any
 ) -> None:
     kernel = made(function, robot, dtype, target, **options)
     arrays = given(kernel, count)

@@ -46,15 +46,8 @@ def test_the_bits_are_those_of_the_cpu(integrator: str, place: str) -> None:
 
 def test_laws_parameters_and_friction(place: str) -> None:
     own = {"kd": lw.per_trajectory(np.linspace(0.01, 0.1, 9))}
-    assert_same(
-        PLANAR,
-        duration=0.5,
-        torque=law,
-        parameters=own,
-        friction=lw.Friction(viscous=0.05),
-        samples=4,
-        integrator="dormand54",
-    )
+    options: dict[str, Any] = {"torque": law, "parameters": own, "friction": lw.Friction(viscous=0.05)}
+    assert_same(PLANAR, duration=0.5, samples=4, integrator="dormand54", **options)
 
 
 @pytest.mark.slow
@@ -63,10 +56,8 @@ def test_orientations(place: str) -> None:
 
 
 def test_events_stop_where_they_do_on_the_cpu(place: str) -> None:
-    events = [
-        lw.Event(lambda arm, t, q, qd: q[0] + 0.3, "there", stop=True),
-        lw.Event(lambda arm, t, q, qd: qd[1], "turn"),
-    ]
+    there = lw.Event(lambda arm, t, q, qd: q[0] + 0.3, "there", stop=True)
+    events = [there, lw.Event(lambda arm, t, q, qd: qd[1], "turn")]
     q, qd = starts(PLANAR)
     found = assert_same(PLANAR, duration=1.5, events=events, samples=5, integrator="dormand54")
     expected = lw.simulate(PLANAR, q, qd, 1.5, events=events, samples=5, integrator="dormand54")
@@ -80,21 +71,14 @@ def test_many_events_and_many_steps(place: str, monkeypatch: pytest.MonkeyPatch)
     """More than the log has room for, and than a launch makes."""
     monkeypatch.setattr(import_module("linkwise.targets.cuda.trajectories"), "BUDGET", 7)
     monkeypatch.setattr(import_module("linkwise.simulation.integration"), "LOG_SIZE", 3)
-    assert_same(
-        PLANAR,
-        duration=1.0,
-        events=[lw.Event(lambda arm, t, q, qd: np.sin(60.0 * t), "tick")],
-        samples=5,
-        integrator="dormand54",
-    )
+    tick = lw.Event(lambda arm, t, q, qd: np.sin(60.0 * t), "tick")
+    assert_same(PLANAR, duration=1.0, events=[tick], samples=5, integrator="dormand54")
 
 
 def test_sweeps_have_the_same_columns(place: str, tmp_path: Path) -> None:
     samples = {"q0": starts(PLANAR)[0], "link2.mass": np.linspace(0.5, 2.0, 9)}
-    found = lw.sweep(
-        PLANAR, samples, tmp_path / "gpu", duration=0.3, integrator="dormand54", chunk=5, target="cuda"
-    ).read()
-    expected = lw.sweep(PLANAR, samples, tmp_path / "cpu", duration=0.3, integrator="dormand54", chunk=5).read()
+    options: dict[str, Any] = {"duration": 0.3, "integrator": "dormand54", "chunk": 5}
+    found, expected = (lw.sweep(PLANAR, samples, tmp_path / x, target=x, **options).read() for x in ("cuda", "cpu"))
     assert set(found) == set(expected)
     for name, column in expected.items():
         assert np.array_equal(found[name], column), name

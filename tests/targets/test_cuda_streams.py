@@ -116,17 +116,15 @@ def test_rollouts_run_on_the_stream_that_is_asked_for(library: FakeLibrary, make
     q0, qd0 = make(STATES[0].astype(np.float32)), make(np.ascontiguousarray(STATES[1].T)).T
     law, gains = (lambda arm, t, q, qd, kd: -kd * qd), np.linspace(0.0, 0.01, 40)
     options: dict[str, Any] = {"steps": 5, "dt": 0.01, "torque": law, "dtype": "float64"}
-    run = lw.rollout(
-        ARM, q0, qd0, target="cuda", stream=OURS, parameters={"kd": lw.per_trajectory(make(gains))}, **options
-    )
+    own = {"kd": lw.per_trajectory(make(gains))}
+    run = lw.rollout(ARM, q0, qd0, target="cuda", stream=OURS, parameters=own, **options)
     del q0, qd0
     gc.collect()
     later = [make(np.full(shape, np.nan, dtype)) for shape in 2 * [(40, 3), (3, 40), (40,)] for dtype in ("f4", "f8")]
     library.finish(first)
     library.finish(OURS)
-    right = lw.rollout(
-        ARM, STATES[0].astype(np.float32), STATES[1], parameters={"kd": lw.per_trajectory(gains)}, **options
-    )
+    own = {"kd": lw.per_trajectory(gains)}
+    right = lw.rollout(ARM, STATES[0].astype(np.float32), STATES[1], parameters=own, **options)
     assert np.array_equal(run.q_end.numbers, right.q_end)
     assert len(later) == 12
 

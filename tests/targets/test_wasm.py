@@ -269,9 +269,8 @@ def test_the_javascript_of_the_documentation_runs(tmp_path: Path) -> None:
     }
     for name, data in files.items():
         (tmp_path / name).write_bytes(data)
-    braked = lw.simulate(
-        arm, q, torque=lw.control.sampled(lambda arm, t, q, qd: -2.0 * qd, 1 / 60), duration=1.0, samples=[1]
-    )
+    brake = lw.control.sampled(lambda arm, t, q, qd: -2.0 * qd, 1 / 60)
+    braked = lw.simulate(arm, q, torque=brake, duration=1.0, samples=[1])
     expected = [lw.inverse_dynamics(arm, q, still, still), lw.forward_dynamics(arm, q, still, still), braked.q[-1]]
     for script, result, error in zip(scripts_of_the_documentation(), expected, (1e-12, 1e-12, 1e-6), strict=True):
         (tmp_path / "script.mjs").write_text(script, encoding="utf-8")

@@ -276,8 +276,8 @@ class States:
                 index = tuple(int(i) for i in bad[0])
                 per_joint = self.trailing[name] == 1 and name.isidentifier() and name not in ("wrench", "point")
                 where = f", joint {self.robot.labels_of(name)[index[-1]]!r}" if per_joint else ""
-                more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
-                raise ValueError(f"{name}{list(index)}{where} is {array[index].item()} (expected finite numbers){more}")
+                more = f", and {len(bad) - 1} more" if len(bad) > 1 else ""
+                raise ValueError(f"{name}{list(index)}{where} is {array[index].item()}{more} (expected finite numbers)")
             for start in self._quaternions(name):
                 bad = self.xp.argwhere(~is_normalizable(self.xp, array, start))
                 if len(bad):

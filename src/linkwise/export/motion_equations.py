@@ -1,24 +1,6 @@
-r"""Equations as people write them down: the equations of motion of a robot as a page, τ = I(q) q̈ + C(q, q̇) q̇ + g(q),
-and the inverse of the inertia matrix, step by step.
+r"""Equations as people write them down: τ = I(q) q̈ + C(q, q̇) q̇ + g(q), and the inverse of the inertia matrix.
 
-Names of the numbers of a robot's functions in printed equations.
-
-Where joints have several degrees of freedom, the k-th number of qd is not the rate of the k-th number of q. So
-components are named by their meaning, with the number of their joint:
-
-    free, ball    x_i, y_i, z_i     position             v_{x,i}, ...         linear velocity
-                  q_{w,i}, ...      quaternion           \omega_{x,i}, ...    angular velocity
-    others        x_i, \theta_{x,i} and q_i             with a dot           their rates
-    torques       \tau_i, \tau_{x,i}, ...               f_{x,i}, ...         forces
-
-The inverse of the inertia matrix as people write it down, step by step: [Saha IJRR] section 6, for any robot.
-
-    i_ij     the elements of the inertia matrix, (43)
-    m̂_k      the pivots, the diagonal of D, and α_ij, the elements of U, (45): reverse Gaussian elimination
-    α'_ij    of U⁻¹, with the signs turned, (47)
-    I⁻¹      its elements in these, (48)
-
-The steps are those of `dynamics.elimination`, which is run on symbols: each step becomes a symbol for the next ones.
+The inverse is written step by step, in the symbols of its paper. Here are also the names of numbers in equations.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ def from_text(text: str, path: Path, *, unphysical: str = REFUSE, coupled: bool 
         line = int(position[1]) if position else text.rstrip().count("\n") + 1
         raise FileError(f"{path}:{line}: is not TOML: {problem}") from None
     except (RecursionError, ValueError) as problem:
-        raise FileError(f"{path}: cannot be read as TOML: {problem}") from None
+        raise FileError(f"{path}:1: cannot be read as TOML: {problem}") from None
     return Reader(path, without_long_texts(text).split("\n")).robot(data, unphysical, coupled)
 
 
