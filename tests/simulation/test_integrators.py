@@ -8,9 +8,8 @@ import pytest
 import linkwise as lw
 from effort import rest_slow
 from linkwise.ode.driver import Driver
-from linkwise.ode.lanes import Functions, NumpyLanes
+from linkwise.ode.lanes import Functions, NumpyLanes, Trajectories
 from linkwise.ode.methods import entries, extended_tableau, method
-from linkwise.ode.trajectories import Trajectories
 from robots import CHAINS, TREES, states
 
 PLANAR = lw.load("planar3")

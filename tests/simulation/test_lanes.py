@@ -7,9 +7,8 @@ import linkwise as lw
 from effort import rest_slow
 from linkwise.codegen.llvm.flow import Layout, assemble
 from linkwise.codegen.llvm.lanes import LlvmLanes
-from linkwise.ode.lanes import Functions, NumpyLanes
+from linkwise.ode.lanes import RECORD, Functions, NumpyLanes, Trajectories
 from linkwise.ode.methods import entries, method
-from linkwise.ode.trajectories import RECORD, Trajectories
 from linkwise.targets.cpu.host import host_target
 from linkwise.targets.cpu.solver import ADVANCE, address
 from linkwise.targets.driver_text import HEAD

@@ -12,7 +12,7 @@ from integrators import FIXED, INTEGRATORS, steps_of
 from linkwise.spatial import sign
 from robots import CART
 
-chattering = importlib.import_module("linkwise.ode.trajectories")
+chattering = importlib.import_module("linkwise.ode.lanes")
 machine = importlib.import_module("linkwise.targets.cpu.solver")
 
 PLANAR = lw.load("planar3")

@@ -23,7 +23,6 @@ from linkwise.kernels.kernel import Compiled, Kernel
 from linkwise.kernels.spec import LinkRows
 from linkwise.robot.kinds import joint_numbers, link_joints
 from linkwise.targets.cpu.host import HostTarget, host_target
-from linkwise.targets.wasm.files import universal_loops
 from linkwise.targets.wasm.module import (
     PAGE,
     ModuleError,
@@ -34,6 +33,7 @@ from linkwise.targets.wasm.module import (
     unsigned_leb128,
 )
 from linkwise.targets.wasm.runtime import runtime
+from linkwise.targets.wasm.target import universal_loops
 from linkwise.tracing.loop_tracing import tree_of
 from linkwise.tracing.universal import link_columns, link_kinds, link_table
 from robots import CHAINS, DRIVEN, TEXTBOOK, TREES, relative

@@ -10,8 +10,8 @@ import linkwise as lw
 from effort import rest_slow
 from facts import raises
 from linkwise.ode.interface import Task
+from linkwise.ode.lanes import DONE, RUNNING, TOO_MANY_STEPS, Trajectories
 from linkwise.ode.methods import method
-from linkwise.ode.trajectories import DONE, RUNNING, TOO_MANY_STEPS, Trajectories
 from linkwise.simulation.problem import Problem
 from linkwise.targets.cpu.host import host_target
 from linkwise.targets.cpu.solver import CompiledDriver

@@ -1,5 +1,6 @@
 """Options of motions: a trajectory, a state, or a table of states; torques at states; limits of effort, velocity and
-travel."""
+travel.
+"""
 
 from __future__ import annotations
 

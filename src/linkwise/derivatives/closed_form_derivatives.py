@@ -1,5 +1,6 @@
 """Derivatives of inverse and forward dynamics in closed form: public functions, and their use by `derivative`; the
-Riemann symbols of the inertia metric."""
+Riemann symbols of the inertia metric.
+"""
 
 from __future__ import annotations
 

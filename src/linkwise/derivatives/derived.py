@@ -1,5 +1,6 @@
 """Functions derived from the graphs of others: called, compiled and printed as any function is; functions without the
-zeros and repetitions in their results."""
+zeros and repetitions in their results.
+"""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from ..robot import Robot
 from ..robot.friction import Friction
 from ..spatial import Scalars, Vector, Wrench, add, sub
 from ..spatial.dense import plus, product
-from .link_values import Values, six, vectors
+from .definitions import Values, six, vectors
 
 
 def configuration(robot: Robot, q: Scalars) -> dict[str, Values]:

@@ -1,5 +1,6 @@
 """`explain`: the intermediates of one state by name, as numbers, text, LaTeX and HTML. Stacked matrices are shown by
-their blocks: where they are, and then each one."""
+their blocks: where they are, and then each one.
+"""
 
 from __future__ import annotations
 

@@ -18,8 +18,7 @@ from ..dynamics.operator_rates import operator_rates
 from ..robot import Robot, inward, outward
 from ..spatial import Placement, RigidInertia, Scalar, Scalars, Twist, Vector, Wrench, add, cross_wrench, mul, power
 from ..spatial.dense import Dense, apply, identity, minus, plus, product
-from .definitions import TABLE_1
-from .link_values import Values, matrices, per_link, vectors
+from .definitions import TABLE_1, Values, matrices, per_link, vectors
 
 FIELDS = {"M_k": "M", "D_stacked": "D", "G_stacked": "G", "E_Phi": "E_phi", "Phi": "phi", "E_Psi": "E_psi"}
 

@@ -26,8 +26,7 @@ import numpy as np
 from ..robot import Robot
 from ..spatial import Scalar
 from . import angeles, kozlowski, saha
-from .definitions import DEFINITIONS, Definition
-from .link_values import Values
+from .definitions import DEFINITIONS, Definition, Values
 
 UNIT = 2.0**-53
 SQUARE = UNIT * UNIT

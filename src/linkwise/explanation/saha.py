@@ -15,7 +15,7 @@ from ..dynamics.reduction import reduced_inertias, reduced_matrix
 from ..robot import Robot, inward, outward, toward_base
 from ..spatial import ArticulatedInertia, RigidInertia, Scalar, Scalars, Twist, Wrench, cross, mul
 from ..spatial.dense import Dense, identity, minus, plus, product, transposed, zeros
-from .link_values import Seats, Values, per_link, vectors
+from .definitions import Seats, Values, per_link, vectors
 
 
 def configuration(robot: Robot, q: Scalars) -> dict[str, Values]:

@@ -1,5 +1,6 @@
-"""A program: inputs, nodes in order of computation, and outputs; which programs are legal; operation counts, as in
-the tables of the literature."""
+"""A program: inputs, nodes in order of computation, and outputs; which programs are legal; operation counts, as in the
+tables of the literature.
+"""
 
 from __future__ import annotations
 

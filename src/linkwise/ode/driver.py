@@ -17,8 +17,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .events import SCAN_POINTS, Crossing, Events
-from .methods import Method
-from .trajectories import (
+from .lanes import (
     DONE,
     LEAST_ERROR_BEFORE,
     LOG_FULL,
@@ -28,6 +27,7 @@ from .trajectories import (
     STOPPED,
     TOO_MANY_STEPS,
 )
+from .methods import Method
 
 SAFETY, SMALLEST, LARGEST = 0.9, 0.2, 10.0  # factors of the step
 LEAST_ERROR = 1e-10

@@ -10,9 +10,8 @@ import numpy as np
 
 from ..graph import Program
 from .events import Crossing
-from .lanes import Function, Functions
+from .lanes import Chattering, Function, Functions, Trajectories
 from .methods import Method
-from .trajectories import Chattering, Trajectories
 
 NAMES = ("rhs", "event_values")  # of the results of a program
 Bind = Callable[[np.ndarray], Functions]  # rows of parameters, one for each state -> functions of such states

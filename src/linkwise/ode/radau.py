@@ -23,8 +23,18 @@ from ..graph import Program, count
 from ..graph.derivative import derivative
 from .events import Crossing, Events
 from .interface import Bind, FunctionOf, Task, result_of
-from .lanes import Function, Functions, NumpyLanes
-from .trajectories import DONE, NOT_FINITE, RUNNING, STEP_TOO_SMALL, STOPPED, TOO_MANY_STEPS, Trajectories
+from .lanes import (
+    DONE,
+    NOT_FINITE,
+    RUNNING,
+    STEP_TOO_SMALL,
+    STOPPED,
+    TOO_MANY_STEPS,
+    Function,
+    Functions,
+    NumpyLanes,
+    Trajectories,
+)
 
 Jacobian = Callable[[float, np.ndarray], np.ndarray]  # t, y (m,) -> ∂y'/∂y (m, m)
 MAX_JACOBIAN = 6_000  # operations: longer ones take long to compile

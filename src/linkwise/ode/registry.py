@@ -13,10 +13,9 @@ from ..lazy import cached_property
 from .driver import Driver
 from .events import Crossing
 from .interface import Bind, FunctionOf, Integrator, Task, bind_program
-from .lanes import NumpyLanes
+from .lanes import LOG_FULL, RUNNING, NumpyLanes, Trajectories
 from .methods import Method, entries, method
 from .radau import Radau
-from .trajectories import LOG_FULL, RUNNING, Trajectories
 
 DEFAULT = "verner65"
 ATTEMPTS = 100  # between two calls of `watch`

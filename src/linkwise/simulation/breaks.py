@@ -16,7 +16,7 @@ import numpy as np
 
 from ..graph import Graph, Node
 from ..graph.derivative import CHOICES
-from ..ode.trajectories import DONE, RUNNING, STEP_TOO_SMALL, Trajectories
+from ..ode.lanes import DONE, RUNNING, STEP_TOO_SMALL, Trajectories
 from .parameters import PREFIX, call_torque
 from .problem import Problem
 from .traced_functions import TracedFunction

@@ -19,8 +19,8 @@ from ..control.sampled_laws import Sampled
 from ..kernels.dispatch import current_mode, use_kernels
 from ..kernels.target import Target, target_by_name, this_machine
 from ..ode.interface import Integrator, Task
+from ..ode.lanes import CHATTERING, RUNNING, STOPPED, Chattering, Trajectories
 from ..ode.registry import integrator
-from ..ode.trajectories import CHATTERING, RUNNING, STOPPED, Chattering, Trajectories
 from ..progress import ProgressDisplay
 from .backend import backend_for
 from .breaks import breaks_of, integrate_across_breaks

@@ -15,7 +15,7 @@ from ..control.sampled_laws import Sampled
 from ..errors import is_integer, is_real, near_miss
 from ..kernels.interface import describe_value, host_array
 from ..ode.interface import Integrator
-from ..ode.trajectories import TOO_FAR
+from ..ode.lanes import TOO_FAR
 from ..robot import Friction, Robot
 from ..robot.named_arrays import refuse_gradients, refuse_mark
 from ..robot.symbols import refuse_symbols

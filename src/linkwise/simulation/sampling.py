@@ -27,7 +27,7 @@ from ..control.drives import Sum
 from ..control.sampled_laws import Sampled
 from ..errors import UntraceableFunctionError
 from ..graph import Program, evaluate
-from ..ode.trajectories import DONE, RUNNING, Trajectories
+from ..ode.lanes import DONE, RUNNING, Trajectories
 from ..robot import Robot
 from ..tracing import Input, trace
 from ..tracing.tracing import Prepared, prefer_fewest

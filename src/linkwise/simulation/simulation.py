@@ -18,9 +18,7 @@ from ..errors import SimulationError, SimulationInterrupted
 from ..kernels.target import target_by_name
 from ..ode.driver import SHORTEST_AT_0
 from ..ode.interface import Integrator
-from ..ode.registry import DEFAULT
-from ..ode.registry import integrator as integrator_of
-from ..ode.trajectories import (
+from ..ode.lanes import (
     CHATTERING,
     DONE,
     NOT_FINITE,
@@ -31,6 +29,8 @@ from ..ode.trajectories import (
     WINDOW,
     Trajectories,
 )
+from ..ode.registry import DEFAULT
+from ..ode.registry import integrator as integrator_of
 from ..printing import warn
 from ..recording.recording import FAILED, STATUS, End, EventRecord, Recording
 from ..robot import Friction, Robot

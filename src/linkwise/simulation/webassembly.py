@@ -12,9 +12,9 @@ import numpy as np
 
 from ..errors import one_of
 from ..kernels.lock import LOCK
+from ..ode.lanes import CODES, RECORD, Trajectories
 from ..ode.registry import RungeKutta, members
 from ..ode.registry import integrator as integrator_of
-from ..ode.trajectories import CODES, RECORD, Trajectories
 from ..robot import Robot
 from ..robot.configurations import neutral
 from ..robot.named_arrays import PerTrajectory

@@ -1,5 +1,6 @@
 """Programs as equations, in LaTeX and as plain text: in closed form where that is small, else with intermediates;
-expressions of symbols as text and LaTeX."""
+expressions of symbols as text and LaTeX.
+"""
 
 from __future__ import annotations
 

@@ -23,8 +23,8 @@ from ..codegen.llvm.program import Nodes
 from ..graph import Node, Program
 from ..ode.driver import Driver
 from ..ode.events import Crossing
+from ..ode.lanes import DONE, RECORD, RUNNING
 from ..ode.methods import Method
-from ..ode.trajectories import DONE, RECORD, RUNNING
 
 HEAD = (
     "void @advance_{lanes}(ptr %records, ptr %waiting, i64 %total, ptr %queue, ptr %context, double %end, ptr %times,"

@@ -1,5 +1,6 @@
 """The terms of a robot's torques: their names, columns and symbols; those of one joint in words, as a table and in
-LaTeX, the largest first."""
+LaTeX, the largest first.
+"""
 
 from __future__ import annotations
 

@@ -15,8 +15,8 @@ from ...kernels.llvm import load_or_compile
 from ...lazy import cached_property
 from ...ode.events import Crossing
 from ...ode.interface import Task
+from ...ode.lanes import RUNNING, Trajectories
 from ...ode.methods import Method
-from ...ode.trajectories import RUNNING, Trajectories
 from ..driver_text import driver_text
 from .host import HostTarget, host_target
 

@@ -16,9 +16,9 @@ from ...kernels.interface import REALS
 from ...kernels.llvm import load_or_compile
 from ...ode.events import Crossing
 from ...ode.interface import Task
+from ...ode.lanes import RUNNING, Trajectories
 from ...ode.methods import Method
 from ...ode.rollout import Part, Rows, Settings, cost_of, parts_of, parts_with_arrays
-from ...ode.trajectories import RUNNING, Trajectories
 from ..driver_text import advance_texts
 from .driver import MULTIPROCESSORS, device
 from .memory import DeviceArray

@@ -19,8 +19,8 @@ import numpy as np
 from ...codegen.llvm.flow import Layout
 from ...graph import Program
 from ...kernels.llvm import load_or_compile
+from ...ode.lanes import DONE, NOT_FINITE, RECORD, RUNNING
 from ...ode.methods import Method
-from ...ode.trajectories import DONE, NOT_FINITE, RECORD, RUNNING
 from ..driver_text import HEAD, driver_text
 from .frame import module
 from .target import WasmTarget
