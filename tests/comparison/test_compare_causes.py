@@ -11,7 +11,6 @@ from linkwise.robot import from_table
 
 MOMENTS = np.diag([0.04, 0.05, 0.03])
 PRODUCTS = MOMENTS + np.array([[0.0, 0.004, 0.002], [0.004, 0.0, -0.003], [0.002, -0.003, 0.0]])
-CAUSES = {"inertia about the joint", "products of inertia", "axes of inertia"}
 
 
 def arm(**last):
@@ -129,12 +128,8 @@ def test_a_link_that_hangs_elsewhere_is_named_with_both_parents(kind: str):
 
 def test_frames_in_between_and_other_conventions_are_no_other_parents():
     arm = lw.load("ur5e")
-    others = [
-        arm.with_free_base(),
-        arm.with_locked(arm.joint_names[2]),
-        arm.with_payload(1.0),
-        lw.convert(arm, "modified"),
-    ]
+    others = [arm.with_free_base(), arm.with_locked(arm.joint_names[2]), arm.with_payload(1.0)]
+    others.append(lw.convert(arm, "modified"))
     assert not [f for other in others for f in lw.compare(arm, other, states=2).findings if f.kind == "parent"]
     assert not [f for other in others for f in lw.compare(other, arm, states=2).findings if f.kind == "parent"]
 
@@ -161,10 +156,8 @@ def test_the_mass_of_a_fixed_link_is_named_in_both(names: list[str]):
             assert "hangs" not in str(result)
             (found,) = (f for f in result.findings if f.kind == "fixed link")
             assert (found.where, found.value_a or 0.0, found.value_b or 0.0) == (link, *map(pytest.approx, masses))
-            shown = [
-                f"{mass:.6g} kg in {side}" if mass else f"no mass in {side}"
-                for mass, side in zip(masses, "ab", strict=True)
-            ]
+            pairs = zip(masses, "ab", strict=True)
+            shown = [f"{mass:.6g} kg in {side}" if mass else f"no mass in {side}" for mass, side in pairs]
             assert ", ".join(shown) in found.message
 
 
