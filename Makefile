@@ -36,6 +36,8 @@ $(VENV)/bench: pyproject.toml | $(BIN)/python
 demo: $(VENV)/demo
 	$(BIN)/python examples/arm_in_motion.py
 	$(BIN)/python examples/saha_figures.py
+	$(BIN)/python examples/kozlowski.py
+	$(BIN)/python examples/two_links.py
 
 # mypy keeps one core busy: it runs beside the suite, and what it says comes last
 test: $(VENV)/test

@@ -14,8 +14,7 @@ from timing import command
 
 import linkwise as lw
 from linkwise.identification.exciting_motions.optimization import PER_HARMONIC, compiled_regressor
-from linkwise.identification.exciting_motions.problem import ExcitationProblem
-from linkwise.identification.exciting_motions.reference import Worth
+from linkwise.identification.exciting_motions.problem import ExcitationProblem, Worth
 from linkwise.identification.exciting_motions.series import SeriesBasis
 from linkwise.trajectories.limits import MotionLimits
 

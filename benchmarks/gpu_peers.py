@@ -11,7 +11,7 @@ import numpy as np
 from timing import optional
 
 import linkwise as lw
-from linkwise.codegen.c.function import CFunction
+from linkwise.codegen.c import CFunction
 
 LAUNCH = """
 extern "C" __global__ void __launch_bounds__({threads}) peer(long long count, {parameters}) {{

@@ -16,8 +16,8 @@ from linkwise.ode.rollout import Rows, Settings, rollout_of
 from linkwise.simulation.problem import Problem, program_of
 from linkwise.targets.cuda.driver import LOCAL_BYTES, MULTIPROCESSORS, REGISTERS, device
 from linkwise.targets.cuda.memory import DeviceArray
-from linkwise.targets.cuda.rollout import TARGET, CudaRollout
 from linkwise.targets.cuda.target import CudaTarget
+from linkwise.targets.cuda.trajectories import TARGET, CudaRollout
 
 Race = Callable[[dict[str, Callable[[], None]]], dict[str, list[float]]]  # launches -> seconds of each, by turns
 WANTED = {"float32": 6.2, "float64": 3.2}  # 1e9 robot-steps/s

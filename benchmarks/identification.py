@@ -12,8 +12,7 @@ from report import Section, Table, at_most, spread
 from timing import Contestant, command, interleaved, optional
 
 import linkwise as lw
-from linkwise.identification.conic import solve_with_clarabel
-from linkwise.identification.physical import PhysicalProblem
+from linkwise.identification.physical import PhysicalProblem, solve_with_clarabel
 
 SAMPLES, ROUNDS, SECONDS = 20_000, 5, 20.0
 RECORDED, POSITIONS = "rates and accelerations recorded", "positions alone"

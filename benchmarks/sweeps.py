@@ -60,7 +60,7 @@ def one_by_one(arm: lw.Robot, samples: dict[str, Any], count: int) -> tuple[floa
 
 def code(arm: lw.Robot, samples: dict[str, Any]) -> float:
     """Seconds until the first few are there: that is compiling."""
-    few = {name: array[:2] for name, array in samples.items()}
+    few = {name: x[:2] if name == "q0" else lw.per_trajectory(x.values[:2]) for name, x in samples.items()}
     return family(arm, few)[0]
 
 

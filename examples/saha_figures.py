@@ -1,7 +1,9 @@
 """Section 6 of Saha, ASME Journal of Applied Mechanics 66 (1999) 986-996, worked again: Figs. 5, 6, 8 and 9.
 
-Two arms follow the paper's cycloidal trajectories, which gives their joint torques (inverse dynamics), and fall freely
-under gravity, which gives their motion (forward dynamics). Operation counts stand beside those of the paper's tables.
+Two arms follow the paper's cycloidal trajectories, which gives their joint torques (RIDIM, recursive inverse dynamics),
+and fall freely under gravity, which gives their motion (RFDSIM, recursive forward dynamics). Under the torques alone
+the planar arm stays on its motion for 2 s. Operation counts stand beside those of the paper's tables.
+docs/papers/saha-1999-jam.md has every equation.
 """
 
 from __future__ import annotations
@@ -79,13 +81,27 @@ def stanford() -> Example:
 
 
 def torques_along(example: Example, samples: int) -> lw.results.Loads:
-    """The joint torques and forces (samples, joints) that the cycloidal motion needs, all times in one call."""
-    return lw.torque_along(example.arm, example.move, samples, loads=False)
+    """RIDIM: the joint torques and forces (samples, joints) that the cycloidal motion needs, all times in one call."""
+    return lw.torque_along(example.arm, example.move, samples, loads=False, method="denoc")
 
 
 def fall(arm: lw.Robot, start: Array, t: Array) -> lw.Recording:
-    """The arm let go at rest from `start`, no torque at its joints, at the times t."""
-    return lw.simulate(arm, start, np.zeros(arm.n), duration=t[-1], rtol=1e-10, samples=t)
+    """RFDSIM: the arm let go at rest from `start`, no torque at its joints, at the times t."""
+    return lw.simulate(arm, start, np.zeros(arm.n), duration=t[-1], rtol=1e-10, samples=t, method="denoc")
+
+
+def print_return(example: Example, seconds: float) -> None:
+    """RFDSIM under the torques of RIDIM: nothing holds the arm on its motion, and small errors grow from 3 s on."""
+    run = lw.simulate(
+        example.arm,
+        example.move(0.0).q,
+        duration=seconds,
+        torque=torques_along(example, 501),
+        rtol=1e-10,
+        method="denoc",
+    )
+    off = np.abs(run.q - [example.move(t).q for t in run.t]).max()
+    print(f"\n{example.arm.name} under these torques alone for {seconds:g} s: {off:.1e} rad off its cycloid at most")
 
 
 def by_joint(arm: lw.Robot, revolute: str, prismatic: str) -> list[str]:
@@ -119,11 +135,13 @@ def one_axes(title: str, ylabel: str, symbol: str, t: Array, curves: Array) -> F
     return figure
 
 
-def six_panels(title: str, ylabels: list[str], t: Array, curves: Array) -> Figure:
-    """One panel, (a) to (f), for each joint."""
+def six_panels(title: str, ylabels: list[str], t: Array, curves: Array, dashed: Array | None = None) -> Figure:
+    """One panel, (a) to (f), for each joint; a second curve dashed."""
     figure = Figure(figsize=(11, 6.5), layout="constrained")
     for joint, axes in enumerate(figure.subplots(2, 3).flat):
         axes.plot(t, curves[:, joint], color=COLOURS[joint], linewidth=1.8)
+        if dashed is not None:
+            axes.plot(t, dashed[:, joint], color="0.2", linewidth=1.2, linestyle="--")
         axes.set_title(f"({'abcdef'[joint]}) Joint {joint + 1}", loc="left", fontsize="medium")
         tidy(axes, ylabels[joint], t[-1])
     figure.suptitle(title)
@@ -148,12 +166,14 @@ def fig8_stanford_torques(arm: lw.Robot, t: Array, tau: Array) -> Figure:
 
 
 def fig9_stanford_fall(arm: lw.Robot, t: Array, q: Array) -> Figure:
-    """Gravity along -Z_1 makes theta_2 decrease from 90 deg; the paper's "more than 90 deg" leaves its sense open."""
+    """Print does not say where gravity points: along -Z_1 theta_2 falls from 90 deg, along +Z_1 it grows beyond."""
+    other = fall(arm.with_gravity([-g for g in arm.gravity]), q[0], t)
     title = (
-        f"Fig. 9  Stanford arm: {t[-1]:g} s of free fall, let go at rest, gravity along $-Z_1$\n"
-        "The boom tips from level (joint 2 at 90 deg) to hanging (0 deg); joint 3, without a stop, slides out"
+        f"Fig. 9  Stanford arm: {t[-1]:g} s of free fall, let go at rest, gravity along $-Z_1$; dashed along $+Z_1$\n"
+        "The boom tips away from level (joint 2 at 90 deg); joint 3, without a stop, slides out"
     )
-    return six_panels(title, by_joint(arm, "angle (deg)", "displacement (m)"), t, in_degrees(arm, q))
+    units = by_joint(arm, "angle (deg)", "displacement (m)")
+    return six_panels(title, units, t, in_degrees(arm, q), in_degrees(arm, other.q))
 
 
 def operations(function: Callable[..., object], arm: lw.Robot, **keywords: str) -> tuple[int, int]:
@@ -244,16 +264,17 @@ def main(argv: Sequence[str] | None = None) -> None:
         arm, seconds = example.arm, example.fall_seconds
         say(f"{arm.name}: torques along the cycloid, 501 states in one call")
         along = torques_along(example, 501)
-        draw_torques(arm, along.t, along.tau).savefig(out / f"{draw_torques.__name__}.png", dpi=150)
+        draw_torques(arm, along.t, along.tau).savefig(out / f"{draw_torques.__name__}.png", dpi=100)
         say(f"{arm.name}: free fall of {seconds:g} s, forward dynamics at every step of the integrator")
         t_fall = np.linspace(0, seconds, 1001)
         fallen = fall(arm, example.move(0.0).q, t_fall)
-        draw_fall(arm, t_fall, fallen.q).savefig(out / f"{draw_fall.__name__}.png", dpi=150)
+        draw_fall(arm, t_fall, fallen.q).savefig(out / f"{draw_fall.__name__}.png", dpi=100)
         drift, kinetic = np.abs(fallen.imbalance).max(), lw.kinetic_energy(arm, fallen.q, fallen.qd).max()
         steps = f"{fallen.steps} steps of {fallen.integrator}"
         drifts.append(f"  {arm.name:9}{seconds:g} s, {steps}: {drift:.1e} J, kinetic energy up to {kinetic:.1f} J")
     for example, *_ in work:
         print_torques(example)
+    print_return(work[0][0], 2.0)
     print("\nEnergy drift in free fall", *drifts, sep="\n")
     print_counts()
     say(f"done; the pictures are in {out.resolve()}")

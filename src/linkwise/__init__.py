@@ -38,12 +38,12 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
     from .api.functions import joint_wrenches as joint_wrenches
     from .api.functions import kinetic_energy as kinetic_energy
     from .api.functions import potential_energy as potential_energy
-    from .api.integration import configuration_rate as configuration_rate
-    from .api.integration import difference as difference
-    from .api.integration import integrate as integrate
-    from .api.integration import normalize as normalize
+    from .api.kinematics import configuration_rate as configuration_rate
+    from .api.kinematics import difference as difference
+    from .api.kinematics import integrate as integrate
     from .api.kinematics import jacobian as jacobian
     from .api.kinematics import mass_centres as mass_centres
+    from .api.kinematics import normalize as normalize
     from .api.kinematics import poses as poses
     from .api.matrices import constraint_wrenches as constraint_wrenches
     from .api.matrices import coriolis_matrix as coriolis_matrix
@@ -60,6 +60,7 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
     from .api.references import cite as cite
     from .comparison import compare as compare
     from .control.events import Event as Event
+    from .derivatives.closed_form_derivatives import curvature as curvature
     from .derivatives.closed_form_derivatives import forward_dynamics_derivatives as forward_dynamics_derivatives
     from .derivatives.closed_form_derivatives import (
         forward_dynamics_second_derivatives as forward_dynamics_second_derivatives,
@@ -68,7 +69,6 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
     from .derivatives.closed_form_derivatives import (
         inverse_dynamics_second_derivatives as inverse_dynamics_second_derivatives,
     )
-    from .derivatives.curvature import curvature as curvature
     from .derivatives.equilibria import equilibrium as equilibrium
     from .derivatives.graph_derivatives import derivative as derivative
     from .derivatives.graph_derivatives import jvp as jvp
@@ -130,8 +130,7 @@ LAZY_IMPORTS = {  # the public names, by the modules that are imported when one 
             "bias_torque forward_dynamics gravity_torque inertia_matrix inverse_dynamics joint_wrenches "
             "kinetic_energy potential_energy"
         ),
-        "api.integration": "configuration_rate difference integrate normalize",
-        "api.kinematics": "jacobian mass_centres poses",
+        "api.kinematics": "configuration_rate difference integrate jacobian mass_centres normalize poses",
         "api.matrices": "constraint_wrenches coriolis_matrix inverse_inertia_matrix",
         "api.method_table": "methods",
         "api.momentum": (
@@ -142,10 +141,9 @@ LAZY_IMPORTS = {  # the public names, by the modules that are imported when one 
         "comparison": "compare",
         "control.events": "Event",
         "derivatives.closed_form_derivatives": (
-            "forward_dynamics_derivatives forward_dynamics_second_derivatives inverse_dynamics_derivatives "
+            "curvature forward_dynamics_derivatives forward_dynamics_second_derivatives inverse_dynamics_derivatives "
             "inverse_dynamics_second_derivatives"
         ),
-        "derivatives.curvature": "curvature",
         "derivatives.equilibria": "equilibrium",
         "derivatives.graph_derivatives": "derivative jvp vjp",
         "derivatives.linear_models": "linearize",

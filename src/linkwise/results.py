@@ -4,19 +4,19 @@ from .api.budgets.budget import QuasiBudget
 from .api.budgets.result import Budget
 from .api.compiling import WasmModule
 from .comparison import Comparison, Finding
+from .derivatives.derived import Packed
 from .derivatives.equilibria import Equilibrium
 from .derivatives.graph_derivatives import Derivative, JacobianVector, VectorJacobian
 from .derivatives.linear_models import LinearModel
-from .derivatives.packing import Packed
 from .drawing import Animation
 from .explanation import Accuracy, Explanation
 from .export import CSource
 from .graph import Count, Program
-from .identification.estimates import JointErrors
 from .identification.exciting_motions import Excitation
-from .identification.recorded_motion import MeasuredMotion
+from .identification.model import JointErrors
+from .identification.reading import MeasuredMotion
 from .identification.result import Identification
-from .kernels.compiler import Compiled
+from .kernels.kernel import Compiled
 from .recording import EventRecord
 from .regressors.parameters import Parameters
 from .simulation import CompiledRollout, CompiledSimulation, RolloutResult

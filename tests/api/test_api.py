@@ -214,10 +214,10 @@ def test_check_names_argument_index_and_joint(call):
     for k, name in enumerate(call.arguments):
         given = arrays(call, ARM, 2, 3)
         given[k][1, 2, 4] = INF
-        with pytest.raises(ValueError, match=rf"^{name}\[1, 2, 4\], joint 'link5' is inf: expected finite numbers$"):
+        with raises(ValueError, f"{name}[1, 2, 4]", "link5", "inf"):
             call(ARM, *given, check=True)
         given[k][1, 0, 3] = NAN
-        with pytest.raises(ValueError, match=rf"^{name}\[1, 0, 3\], joint 'link4' is nan: .*\(and 1 more\)"):
+        with raises(ValueError, f"{name}[1, 0, 3]", "link4", "nan", "1 more"):
             call(ARM, *given, check=True)
         single = arrays(call, ARM)
         single[k][0] = NAN
@@ -228,7 +228,7 @@ def test_check_names_argument_index_and_joint(call):
 def test_check_works_on_tensors_that_carry_gradients():
     torch = pytest.importorskip("torch")
     q = torch.tensor([0.1, 0.2, NAN], dtype=torch.float64, requires_grad=True)
-    with raises(ValueError, "q[2]", "'hoist'", "nan"):
+    with raises(ValueError, "q[2]", "hoist", "nan"):
         lw.potential_energy(GANTRY, q, check=True)
 
 

@@ -12,7 +12,7 @@ import pytest
 import linkwise as lw
 from base_regressor import enough_and_no_more, regressor
 from effort import in_turn, rest_slow
-from linkwise.graph.cancel import Transplant
+from linkwise.graph.passes import Transplant
 from linkwise.symbolic import shared_graph
 from robots import QUICK, SMALL, ids, relative, states
 

@@ -12,8 +12,8 @@ import linkwise as lw
 from effort import in_turn, rest_slow
 from facts import raises, warns
 from joint_kinds import EVERY, EVERY_KIND, coupled, jointed, states
-from linkwise.regressors import base_columns
-from linkwise.regressors.base_columns import base_grouping
+from linkwise.regressors import base_parameters as base_columns
+from linkwise.regressors.base_parameters import base_grouping
 from linkwise.robot.kinds import KINDS
 from linkwise.robot.model import from_table
 from linkwise.robot.random_robots import random_body

@@ -21,8 +21,7 @@ from effort import examples
 from facts import raises
 from linkwise.drawing import film
 from linkwise.drawing.film import durations
-from linkwise.drawing.motion import Motion
-from linkwise.drawing.page import quaternions
+from linkwise.drawing.motion import Motion, quaternions
 from linkwise.drawing.painter import window_of
 from linkwise.drawing.pictures import seen_corners
 from linkwise.recording.one_trajectory import motion_of

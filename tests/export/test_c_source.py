@@ -18,8 +18,7 @@ from choices import SPECIAL, choices
 from effort import THOROUGH, rest_slow
 from facts import raises
 from linkwise.api.references import published_as
-from linkwise.codegen.c.function import c_comment, c_number
-from linkwise.codegen.c.names import KEYWORDS, LIBRARY, MATH, c_name, c_names
+from linkwise.codegen.c import KEYWORDS, LIBRARY, MATH, c_comment, c_name, c_names, c_number
 from linkwise.spatial.scalar import sign
 from robots import CHAINS, DRIVEN, TREES, conditioned, relative, states
 

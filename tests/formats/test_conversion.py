@@ -14,7 +14,7 @@ from effort import examples, rest_slow
 from facts import raises
 from joint_kinds import COUPLED, EVERY, TREE
 from linkwise.formats import conversion
-from linkwise.formats.screws import compose, decompose
+from linkwise.formats.conversion import compose, decompose
 from linkwise.spatial import Placement, Rotation, Vector
 from robots import ALL, FREE, QUICK, ids, relative
 

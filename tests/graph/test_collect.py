@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import linkwise as lw
 from linkwise.graph import Graph
-from linkwise.graph.cancel import Transplant
+from linkwise.graph.passes import Transplant
 from linkwise.symbolic import Collector, collected_text, shared_graph
 
 X, Y, Z = lw.symbols("x y z")

@@ -10,7 +10,7 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
-from linkwise.kernels.compiler import Compiled
+from linkwise.kernels.kernel import Compiled
 from linkwise.kernels.spec import KernelSpec
 from linkwise.targets.cpu.host import host_target
 

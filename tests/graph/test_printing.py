@@ -199,7 +199,7 @@ def test_explained_expressions_are_the_numbers(
     symbolic_state: bool, closed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not closed:  # every closed form is too long
-        monkeypatch.setattr("linkwise.symbolic.expressions.PATIENCE", 0)
+        monkeypatch.setattr("linkwise.symbolic.equations.PATIENCE", 0)
     arm, state = two_links(), {"q1": 0.3, "q2": -0.8, "u1": 0.7, "u2": 1.1}
     numbers = (list(state.values())[:2], list(state.values())[2:])
     e = lw.explain(arm, *((lw.symbols("q1 q2"), lw.symbols("u1 u2")) if symbolic_state else numbers))

@@ -13,8 +13,7 @@ from fake_cuda import FakeLibrary, Foreign
 from joint_kinds import coupled
 from linkwise.api.compiling import check_spec
 from linkwise.errors import CudaError
-from linkwise.kernels.round_spec import RoundSpec
-from linkwise.kernels.rounds import Launch, Order, Plan
+from linkwise.kernels.rounds import Launch, Order, Plan, RoundSpec
 from linkwise.kernels.target import target_by_name, this_machine
 from linkwise.targets.cuda.driver import Device, device
 from linkwise.targets.cuda.memory import DeviceArray

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 import linkwise as lw
-from linkwise.comparison.rigid import (
+from linkwise.comparison.skeleton import (
     FLIP,
     about_z,
     along_z,
@@ -14,9 +14,9 @@ from linkwise.comparison.rigid import (
     make_pose,
     mass_properties,
     matrix,
+    skeleton_of,
     transform_body,
 )
-from linkwise.comparison.skeleton import skeleton_of
 
 
 def rotation(rng: np.random.Generator) -> np.ndarray:

@@ -18,7 +18,7 @@ from typing import Any
 import linkwise as lw
 from linkwise.ode.rollout import rollout_of
 from linkwise.simulation.problem import Problem, program_of
-from linkwise.targets.cuda.rollout import CudaRollout
+from linkwise.targets.cuda.trajectories import CudaRollout
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "ptxas.json"
 FUNCTIONS = {"inverse_dynamics": lw.inverse_dynamics, "forward_dynamics": lw.forward_dynamics}

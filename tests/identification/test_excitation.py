@@ -17,15 +17,14 @@ from facts import raises, warns
 from linkwise.cli.inputs import parse_limits
 from linkwise.identification.exciting_motions.minimise import Barrier, minimise, newton_direction
 from linkwise.identification.exciting_motions.optimization import compiled_regressor, default_harmonics
-from linkwise.identification.exciting_motions.peaks import MotionPeaks
 from linkwise.identification.exciting_motions.problem import (
     ExcitationProblem,
+    Search,
     independent,
     smooth_condition,
     smooth_log_det,
 )
-from linkwise.identification.exciting_motions.series import SeriesBasis, bounds
-from linkwise.identification.exciting_motions.starts import Search
+from linkwise.identification.exciting_motions.series import MotionPeaks, SeriesBasis, bounds
 from linkwise.trajectories.limits import KINDS, MotionLimits
 from robots import CHAINS, DRIVEN, TEXTBOOK, TREES
 

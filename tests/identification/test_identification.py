@@ -8,9 +8,14 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
-from linkwise.identification.conic import solve_with_clarabel
 from linkwise.identification.filtering import MOTION, LowPass, band_of, decimated, fast_length
-from linkwise.identification.physical import PhysicalFit, PhysicalProblem, pseudo_inertias, ten_numbers
+from linkwise.identification.physical import (
+    PhysicalFit,
+    PhysicalProblem,
+    pseudo_inertias,
+    solve_with_clarabel,
+    ten_numbers,
+)
 from measured import measured, motion, nominal, recorded, with_drives
 from robots import relative
 

@@ -14,7 +14,7 @@ from effort import rest_slow
 from facts import raises
 from linkwise.cli.screen import to_command_line
 from linkwise.identification.diagnosis import lag_of
-from linkwise.identification.estimates import parameter_units
+from linkwise.identification.model import parameter_units
 from linkwise.identification.reading import recordings_of
 from linkwise.identification.text import within
 from measured import measured, nominal, with_drives

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
-from linkwise.identification.estimates import Estimates
+from linkwise.identification.model import Estimates
 from measured import measured, nominal, recorded, with_drives
 from table_rows import build
 

@@ -5,7 +5,7 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
-from linkwise.identification.axis_inertias import inertia_regressor
+from linkwise.identification.identifiability import inertia_regressor
 from measured import measured, nominal, with_drives
 from robots import relative
 

@@ -17,7 +17,7 @@ from effort import rest_slow
 from facts import raises
 from functions import CALLS, Call
 from linkwise.api.singular import explain_non_finite
-from linkwise.kernels.compiler import Compiled
+from linkwise.kernels.kernel import Compiled
 from linkwise.kernels.spec import KernelSpec, LoopSpec
 from linkwise.targets.cpu.host import host_target
 from robots import FREE, TEXTBOOK, relative, states

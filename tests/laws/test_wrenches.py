@@ -124,7 +124,7 @@ def test_a_bad_number_in_a_wrench_blanks_its_own_state_and_check_names_it(call):
         for part, good in zip(call(ARM, *given, wrench), clean, strict=True):
             assert np.isnan(part[1]).all()
             assert same_bits(part[[0, 2]], good[[0, 2]])
-        with pytest.raises(ValueError, match=rf"^wrench{re.escape(str(list(index)))} is nan: expected finite numbers$"):
+        with raises(ValueError, f"wrench{list(index)}", "nan"):
             call(ARM, *given, wrench, check=True)
         alone = call(ARM, *(a[1] for a in given), wrench[1])
         assert all(np.isnan(part).all() for part in alone)

@@ -4,6 +4,7 @@ import importlib.util
 import json
 import re
 import sys
+import xml.etree.ElementTree as ElementTree
 from base64 import b64decode
 from pathlib import Path
 from types import ModuleType
@@ -33,8 +34,10 @@ FOLDER = EXAMPLES[0].parent
 def test_example_runs_and_leaves_its_pictures(path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with lw.use_kernels("auto"):  # as they run for a user: some take minutes in plain Python
         load(path).main(["--out", str(tmp_path)])
-    pictures, pages = sorted(tmp_path.glob("*.png")), sorted(tmp_path.glob("*.html"))
-    assert pictures or pages
+    endings = ("png", "html", "svg", "tex")
+    pictures, pages, drawings, sheets = (sorted(tmp_path.glob(f"*.{ending}")) for ending in endings)
+    assert pictures or pages or drawings or sheets
+    assert all(ElementTree.parse(drawing).getroot().tag.endswith("svg") for drawing in drawings)
     assert all(page.read_text(encoding="utf-8").startswith("<!doctype html>") for page in pages)
     for picture in pictures:
         assert picture.read_bytes().startswith(b"\x89PNG")
@@ -60,6 +63,27 @@ def test_the_page_has_its_modules_and_their_names() -> None:
     assert {"t", "q", "qd", "m2", "goal", "work"} <= set(names["simulation"])
     for name in ("poses", "energy"):
         assert {*names[name][:-1]} <= set(names["simulation"])
+
+
+def test_the_row_that_kozlowski_draws_is_that_of_his_equation() -> None:
+    example = load(FOLDER / "kozlowski.py")
+    xi, terms = example.last_row()
+    q, _ = example.STATE
+    split = lw.formulations.unnormalized.budget(example.ARM, q, xi[::-1])
+    assert np.allclose(terms.sum(), split.total[0] - split.bias_force[0].sum() - split.gravity[0].sum())
+    assert np.allclose(np.tril(terms.T, -1), 0)  # V(m) has the rates of m and of links inboard
+    assert max(max(errors) for *_, a, b in example.table_1() for errors in [(a, b)]) < 1e-7
+    picture = (FOLDER.parent / "docs" / "pictures" / "kozlowski_fig1.svg").read_text(encoding="utf-8")
+    assert picture == example.figure(xi, terms)
+
+
+def test_two_links_keep_the_laws_of_their_equations(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    example = load(FOLDER / "two_links.py")
+    example.main(["--out", str(tmp_path)])
+    assert "I^-1[2,2] = α'12^2/m̂1 + 1/m̂2" in capsys.readouterr().out
+    assert "\\hat{m}_{2} &= i_{22}" in (tmp_path / "two_links.tex").read_text(encoding="utf-8")
+    laws = example.laws(lw.explain(lw.bind(example.rods(), **example.NUMBERS), *example.STATE))
+    assert max(value for *_, value in laws) < 1e-13
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from base_regressor import enough_and_no_more
 from effort import rest_slow
 from joint_kinds import CHAIN, EVERY, EVERY_KIND, coupled, states
 from joint_kinds import COUPLED as COUPLED_TREE
-from linkwise.graph.cancel import Transplant
+from linkwise.graph.passes import Transplant
 from linkwise.regressors.base_parameters import TEN
 from linkwise.robot.kinds import KINDS
 from linkwise.symbolic import shared_graph

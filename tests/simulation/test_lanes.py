@@ -6,13 +6,13 @@ import pytest
 import linkwise as lw
 from effort import rest_slow
 from linkwise.codegen.llvm.flow import Layout, assemble
-from linkwise.codegen.llvm.integrator import HEAD
 from linkwise.codegen.llvm.lanes import LlvmLanes
 from linkwise.ode.lanes import Functions, NumpyLanes
 from linkwise.ode.methods import entries, method
 from linkwise.ode.trajectories import RECORD, Trajectories
 from linkwise.targets.cpu.host import host_target
 from linkwise.targets.cpu.solver import ADVANCE, address
+from linkwise.targets.driver_text import HEAD
 from robots import CART, relative
 
 SIZE, EVENTS, WIDTH = 6, 3, host_target().lanes("float64")

@@ -14,7 +14,7 @@ from linkwise.ode.rollout import Settings, parts_of, rollout_of
 from linkwise.simulation.problem import Problem, program_of
 from linkwise.targets.cuda.driver import device
 from linkwise.targets.cuda.memory import DeviceArray
-from linkwise.targets.cuda.rollout import CudaRollout
+from linkwise.targets.cuda.trajectories import CudaRollout
 from robots import CHAINS, TEXTBOOK, TREES, ids, pendulum
 
 pytest.importorskip("llvmlite")
@@ -325,7 +325,7 @@ def short_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts of a few steps, as if robots were expensive."""
     monkeypatch.setattr("linkwise.targets.cpu.rollout.SLICE", 1)
     for name, value in {"LAUNCH": 1, "THREAD": 1, "NUMBER": 3_000}.items():
-        monkeypatch.setattr(f"linkwise.targets.cuda.rollout.{name}", value)
+        monkeypatch.setattr(f"linkwise.targets.cuda.trajectories.{name}", value)
 
 
 @pytest.mark.parametrize("steps", [8, 13])

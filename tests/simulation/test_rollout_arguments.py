@@ -40,7 +40,9 @@ def renamed(law: str, name: str) -> Any:
 # names
 
 
-@pytest.mark.parametrize("name", ["q0", "qd0", "torque", "table", "wrench", "tau", "y", "q", "qd", "t", "arm", "own_k"])
+@pytest.mark.parametrize(
+    "name", ["q0", "qd0", "torque", "table", "wrench", "tau", "y", "q", "qd", "t", "arm", "own_k", "name"]
+)
 @BOTH
 def test_parameters_may_have_any_name(run: Callable[..., np.ndarray], name: str) -> None:
     q0 = np.array([[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]])

@@ -8,7 +8,7 @@ import pytest
 import linkwise as lw
 from facts import raises
 from fake_cuda import Foreign
-from linkwise.simulation.symbol_checks import inconsistent_tensors, minors
+from linkwise.simulation.rollout_inputs import inconsistent_tensors, minors
 from linkwise.targets.cuda.driver import device
 from linkwise.targets.cuda.memory import DeviceArray
 from robots import pendulum

@@ -13,7 +13,7 @@ from integrators import FIXED, INTEGRATORS, fixed_steps
 from linkwise.spatial import sign
 from robots import CART, CHAINS, SLIDE, TREES, states
 
-mode_changes = importlib.import_module("linkwise.simulation.mode_changes")
+mode_changes = importlib.import_module("linkwise.simulation.integration")
 sticking = importlib.import_module("linkwise.simulation.sticking")
 integration = importlib.import_module("linkwise.simulation.integration")
 

@@ -16,12 +16,11 @@ from effort import in_turn, rest_slow
 from gpu_states import given, on_gpu
 from joint_kinds import ARM as FLYING
 from linkwise.graph import Graph, Node, Port, Program
-from linkwise.graph.order import depth_first, fewest_live, peak_live
-from linkwise.kernels.compiler import Compiled
+from linkwise.kernels.kernel import Compiled
 from linkwise.targets.cuda.kernel import CudaKernel
 from linkwise.targets.cuda.memory import DeviceArray
 from linkwise.targets.cuda.target import CudaTarget
-from linkwise.targets.cuda.text.kernel import shape_of
+from linkwise.targets.cuda.text.kernel import depth_first, fewest_live, peak_live, shape_of
 from linkwise.targets.cuda.text.rows import Place
 from robots import CHAINS, TEXTBOOK, TREES
 

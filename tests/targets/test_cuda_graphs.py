@@ -82,8 +82,8 @@ def test_memory_that_ends_with_the_call_is_not_captured(library: FakeLibrary, ma
 
 
 def test_parts_of_a_long_rollout_need_memory(library: FakeLibrary, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("linkwise.targets.cuda.rollout.THREAD", 1)
-    monkeypatch.setattr("linkwise.targets.cuda.rollout.NUMBER", 1)
+    monkeypatch.setattr("linkwise.targets.cuda.trajectories.THREAD", 1)
+    monkeypatch.setattr("linkwise.targets.cuda.trajectories.NUMBER", 1)
     q, qd = map(make, STATES[:2])
     out = lw.rollout(ARM, q, qd, **LENGTH)
     library.capturing = {CAPTURED}

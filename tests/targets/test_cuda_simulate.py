@@ -69,7 +69,7 @@ def test_events_stop_where_they_do_on_the_cpu(place: str) -> None:
 
 def test_many_events_and_many_steps(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """More than the log has room for, and than a launch makes."""
-    monkeypatch.setattr(import_module("linkwise.targets.cuda.solver"), "BUDGET", 7)
+    monkeypatch.setattr(import_module("linkwise.targets.cuda.trajectories"), "BUDGET", 7)
     monkeypatch.setattr(import_module("linkwise.simulation.integration"), "LOG_SIZE", 3)
     tick = lw.Event(lambda arm, t, q, qd: np.sin(60.0 * t), "tick")
     assert_same(PLANAR, duration=1.0, events=[tick], samples=5, integrator="dormand54")

@@ -16,9 +16,8 @@ import linkwise as lw
 from effort import THOROUGH, in_turn, rest_slow
 from joint_kinds import TREE
 from linkwise.kernels import llvm
-from linkwise.kernels.compiler import Compiled
 from linkwise.kernels.interface import Argument, Interface, Links
-from linkwise.kernels.kernel import Kernel
+from linkwise.kernels.kernel import Compiled, Kernel
 from linkwise.kernels.spec import LinkRows
 from linkwise.robot.kinds import joint_numbers, link_joints
 from linkwise.targets.cpu.host import HostTarget, host_target

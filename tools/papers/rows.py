@@ -6,13 +6,20 @@ of all `equations` of its text, a list of `robots`, `setup` (Python that every r
     at        what the row is about: "(14)", "(23a) (23b)", "Table 1", "Fig. 5"
     section   heading under which it and the next rows stand, where it changes
     text      what the paper says there, in our words
-    call      the expression that gives it: it runs, and the page shows it
+    call      the expression that gives it: it runs, and the page shows it; below, `result` is its value
     residual  an expression that is zero but for rounding errors
     bound     the largest residual that passes, which the page prints; 1e-12 if it is not given
-    printed, computed    numbers of the paper, and the expression beside them; `within` is half a unit of the last digit
+    printed, computed    numbers of the paper, and the expression beside them, by default the call; `within` is half a
+              unit of the last digit
+    right     the numbers that belong in place of the printed ones, with which the computed ones are compared
+    holds     an expression that is true: what the paper says of its figures and numbers
     erratum   what is wrong in print
+    wrong     an expression like a residual, of the formula as printed; the page prints it, and it is not small
     picture   a file of docs/pictures, with the paper's own sentence about it in `text`
-    see       a page or an example that shows it, in place of a call
+    shows     an expression beside the call, whose value the page prints
+    see       a page or an example that shows it, beside a call or in place of one
+
+Links stand base first. The quick tests take the first robot, the slow ones all of them.
 """
 
 from __future__ import annotations
@@ -20,7 +27,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -43,14 +50,18 @@ class Row:
     printed: Any = None
     computed: str = ""
     within: float = 0.0
+    right: Any = None
+    holds: str = ""
     erratum: str = ""
+    wrong: str = ""
     picture: str = ""
+    shows: str = ""
     see: str = ""
 
     def __post_init__(self) -> None:
         if not (self.call or self.see or self.picture):
             raise ValueError(f"{self.at}: a row has a call, a picture or a page to see")
-        if (self.printed is None) != (not self.computed):
+        if (self.printed is None and self.computed) or (self.printed is not None and not (self.computed or self.call)):
             raise ValueError(f"{self.at}: printed numbers and the computed ones beside them belong together")
 
 
@@ -65,35 +76,45 @@ class Paper:
     setup: str = ""
     robots: tuple[str, ...] = field(default=('lw.load("stanford")',))
 
-    @cached_property
-    def states(self) -> list[dict[str, Any]]:
-        """What the rows compute with: a robot and a random state of it, and the names of the setup, for each robot."""
-        return [self.names(text, seed) for seed, text in enumerate(self.robots)]
+    def value(self, row: Row, expression: str = "result", robot: int = 0) -> Any:
+        """Of an expression of a row, for one of the robots; by default of its call."""
+        arguments = (self.robots[robot], robot, self.setup)
+        return eval(expression, {**names_of(*arguments), "result": value_of(*arguments, row.call)})
 
-    def names(self, robot: str, seed: int) -> dict[str, Any]:
-        names: dict[str, Any] = {"lw": lw, "np": np, "relative": relative}
-        arm = eval(robot, names)
-        q, qd, qdd = np.random.default_rng(seed).uniform(-1.0, 1.0, (3, arm.n))
-        names |= {"robot": arm, "n": arm.n, "q": q, "qd": qd, "qdd": qdd}
-        names["tau"] = lw.inverse_dynamics(arm, q, qd, qdd)
-        exec(self.setup, names)
-        return names
+    def residual(self, row: Row, robot: int = 0) -> float:
+        return float(np.max(self.value(row, row.residual, robot)))
 
-    def results(self, row: Row) -> Any:
-        """The result of the row's call, for the first robot."""
-        return eval(row.call, self.states[0]) if row.call else None
-
-    def residual(self, row: Row) -> float:
-        """The largest one over all robots."""
-        return max(float(np.max(eval(row.residual, names))) for names in self.states)
+    def error_in_print(self, row: Row) -> float:
+        return float(np.max(self.value(row, row.wrong)))
 
     def computed(self, row: Row) -> np.ndarray:
-        return np.asarray(eval(row.computed, self.states[0]), dtype=float)
+        return np.asarray(self.value(row, row.computed or "result"), dtype=float)
+
+    def expected(self, row: Row) -> np.ndarray:
+        return np.asarray(row.printed if row.right is None else row.right, dtype=float)
 
     def missing(self) -> list[str]:
         """The equations of the text that no row is about."""
         covered = {number for row in self.rows for number in numbers(row.at)}
         return [number for number in numbers(self.equations) if number not in covered]
+
+
+@cache
+def names_of(robot: str, seed: int, setup: str) -> dict[str, Any]:
+    """What the rows compute with: a robot and a random state of it, and the names of the setup."""
+    names: dict[str, Any] = {"lw": lw, "np": np, "relative": relative}
+    arm = eval(robot, names)
+    q, qd, qdd = np.random.default_rng(seed).uniform(-1.0, 1.0, (3, arm.n))
+    names |= {"robot": arm, "n": arm.n, "q": q, "qd": qd, "qdd": qdd}
+    names["tau"] = lw.inverse_dynamics(arm, q, qd, qdd)
+    exec(setup, names)
+    return names
+
+
+@cache
+def value_of(robot: str, seed: int, setup: str, call: str) -> Any:
+    """The value of a call, computed once for all expressions of its row."""
+    return eval(call, {**names_of(robot, seed, setup)}) if call else None
 
 
 def numbers(text: str) -> Iterator[str]:
@@ -111,6 +132,8 @@ def numbers(text: str) -> Iterator[str]:
 def relative(a: Any, b: Any) -> float:
     """The largest difference, relative to the largest number in sight."""
     a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+    if a.shape != b.shape:
+        raise ValueError(f"shapes {a.shape} and {b.shape} are compared")
     scale = max(np.abs(a).max(initial=0.0), np.abs(b).max(initial=0.0), SMALLEST)
     return float(np.abs(a - b).max(initial=0.0) / scale)
 

@@ -1,17 +1,43 @@
-"""Kinematics as public functions: poses of frames, Jacobians of points, motions of mass centres."""
+"""Kinematics as public functions: poses of frames, Jacobians of points, motions of mass centres; configurations moved
+by velocities, and the velocities between configurations.
+
+q may have one number more than v for each ball and free joint: its quaternion. On the orientations
+
+    integrate            q ∘ exp(v dt)            exp: half the angle about the body's own axis, as a quaternion
+    difference           log(q0⁻¹ ∘ q1)           the shortest turn from q0 to q1, in the axes of the body at q0
+    configuration_rate   q̇ = ½ q ∘ (0, ω)
+
+and on all other coordinates q + v dt, q1 - q0 and q̇ = v.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any, Literal
+
+import numpy as np
 
 from ..dynamics import centres, kinematics
 from ..errors import is_integer, one_of
 from ..robot import Link, Robot
+from ..robot.coordinates import QUATERNION
 from ..robot.entries import check_vector
-from ..spatial import Vector
-from .call import BaseMotion, PublicFunction, base_motion, base_velocity
-from .states import Array, States
+from ..spatial import (
+    Scalar,
+    Scalars,
+    Vector,
+    add,
+    mul,
+    quaternion_exp,
+    quaternion_product,
+    sub,
+    turn_between,
+    unit_quaternion,
+)
+from ..tracing import Input
+from .call import BaseMotion, Call, PublicFunction, base_motion, base_velocity, public_function
+from .states import Array, States, component
 
 
 def centre_motions(states: States, base: BaseMotion | None) -> list[list[list[Any]]]:
@@ -141,3 +167,173 @@ def point_of_link(robot: Robot, link: str, point: Any) -> tuple[Link, Vector]:
     if point == "com":
         return body, body.com
     return body, seat.translation if point == "frame" else seat.point(Vector(*point))
+
+
+@partial(public_function, fast=True)
+def integrate(robot: Robot, q: Array, v: Array, dt: Array = 1.0, *, check: bool = False) -> Call:
+    """The configuration reached from q in the time dt at constant velocities v.
+
+    The position of a free joint moves along a straight line, and its body turns about a fixed axis.
+
+    Parameters
+    ----------
+    robot : Robot
+    q : array_like, (..., nq)
+    v : array_like, (..., n)
+        As qd: rates of angles and displacements; of a ball joint the angular velocity in the body's frame; of a
+        free joint the linear velocity in the parent's axes, then the angular velocity in the body's frame.
+    dt : float or array_like, (...)
+        Time in s.
+    check : bool
+        Refuse numbers that are not finite.
+
+    Returns
+    -------
+    Array, (..., nq)
+        Quaternions have unit length.
+
+    Examples
+    --------
+    >>> import numpy as np, linkwise as lw
+    >>> ball = lw.chain(1, joints="S")
+    >>> lw.integrate(ball, [1, 0, 0, 0], [0, 0, np.pi], dt=0.5).round(6)
+    array([0.707107, 0.      , 0.      , 0.707107])
+    """
+    constant = type(dt) in (int, float) and dt == 1
+    if type(dt) in (int, float) and all(getattr(x, "dtype", None) == np.float32 for x in (q, v)):
+        dt = np.float32(dt)  # a plain number does not widen the result
+    states = States(robot, {"q": q, "v": v}, check=check, others={} if constant else {"dt": (dt, ())})
+
+    def integrate_coordinates() -> list[Scalar]:
+        time = 1.0 if constant else time_scalar(states, dt)
+        numbers, moves = states.scalars("q"), iter([mul(time, x) for x in states.scalars("v")])
+        result: list[Scalar] = []
+        for first, width in coordinate_ranges(robot):
+            if width == QUATERNION:
+                result += rotate(numbers[first : first + width], [next(moves) for _ in range(3)])
+            else:
+                result.append(add(numbers[first], next(moves)))
+        return result
+
+    return Call(integrate, states, integrate_coordinates, (robot.nq,), {"dt": None if constant else Input()})
+
+
+vars(integrate)["result_names"] = ("q1",)
+
+
+def time_scalar(states: States, dt: Array) -> Scalar:
+    """The time as a scalar; beside nodes a plain number is a constant."""
+    return float(dt) if type(dt) in (int, float) and not states.numeric else component(states.arrays["dt"])
+
+
+def rotate(quaternion: Scalars, turn: Scalars) -> Scalars:
+    """The orientation after a turn in the body's axes."""
+    return unit_quaternion(quaternion_product(quaternion, quaternion_exp(turn)))
+
+
+def velocities(states: States) -> list[Scalar]:
+    start, end = states.scalars("q0"), states.scalars("q1")
+    result: list[Scalar] = []
+    for first, width in coordinate_ranges(states.robot):
+        if width == QUATERNION:
+            result += turn_between(start[first : first + width], end[first : first + width])
+        else:
+            result.append(sub(end[first], start[first]))
+    return result
+
+
+@PublicFunction(("n",), velocities, fast=True, result_names=("v",))
+def difference(robot: Robot, q0: Array, q1: Array, *, check: bool = False) -> Array:
+    """The velocities v that lead from q0 to q1 in unit time: `integrate(robot, q0, v)` is q1.
+
+    Orientations take the shortest turn, of at most π; a quaternion and its opposite are the same orientation. At
+    exactly half a turn the axis is the vector part of q0⁻¹ q1. Angles and displacements are subtracted: an angle
+    is not brought into (-π, π).
+
+    Parameters
+    ----------
+    robot : Robot
+    q0, q1 : array_like, (..., nq)
+    check : bool
+        Refuse numbers that are not finite.
+
+    Returns
+    -------
+    Array, (..., n)
+
+    Examples
+    --------
+    >>> import numpy as np, linkwise as lw
+    >>> ball = lw.chain(1, joints="S")
+    >>> lw.difference(ball, [1, 0, 0, 0], [0, 0, 0, -2]).round(6) + 0.0
+    array([ 0.      ,  0.      , -3.141593])
+    """
+
+
+def unit_quaternions(states: States) -> list[Scalar]:
+    numbers = states.scalars("q")
+    result: list[Scalar] = []
+    for first, width in coordinate_ranges(states.robot):
+        part = numbers[first : first + width]
+        result += unit_quaternion(part) if width == QUATERNION else part
+    return result
+
+
+@PublicFunction(("nq",), unit_quaternions, fast=True)
+def normalize(robot: Robot, q: Array, *, check: bool = False) -> Array:
+    """The same configuration with quaternions of unit length.
+
+    Linkwise itself takes quaternions of any length but zero.
+
+    Parameters
+    ----------
+    robot : Robot
+    q : array_like, (..., nq)
+    check : bool
+        Refuse numbers that are not finite.
+
+    Returns
+    -------
+    Array, (..., nq)
+
+    Examples
+    --------
+    >>> import linkwise as lw
+    >>> lw.normalize(lw.chain(2, joints="RS"), [3, 0, 2, 0, 0])
+    array([3., 0., 1., 0., 0.])
+    """
+
+
+def rates(states: States) -> list[Scalar]:
+    return states.coordinates.configuration_rates(states.scalars("q"), states.scalars("v"))
+
+
+@PublicFunction(("nq",), rates, fast=True)
+def configuration_rate(robot: Robot, q: Array, v: Array, *, check: bool = False) -> Array:
+    """The rates q̇ of the coordinates at velocities v.
+
+    Of a quaternion the rate is ½ q (0, ω), which keeps the quaternion's length; of other coordinates it is v.
+
+    Parameters
+    ----------
+    robot : Robot
+    q : array_like, (..., nq)
+    v : array_like, (..., n)
+    check : bool
+        Refuse numbers that are not finite.
+
+    Returns
+    -------
+    Array, (..., nq)
+
+    Examples
+    --------
+    >>> import linkwise as lw
+    >>> lw.configuration_rate(lw.chain(1, joints="S"), [1, 0, 0, 0], [0, 0, 3]) + 0.0
+    array([0. , 0. , 0. , 1.5])
+    """
+
+
+def coordinate_ranges(robot: Robot) -> list[tuple[int, int]]:
+    """The start and the width of each number and each quaternion in q."""
+    return [(slot.q, link.joint.width) for link, slot in robot.driving if link.joint.width]

@@ -13,7 +13,7 @@ from ..robot import Robot
 from ..spatial import Placement, Wrench, cross, dot
 from .call import BaseMotion, PublicFunction, base_motion
 from .functions import external_wrenches, refuse_coupled
-from .recentring import recentred_coriolis, recentred_factor_rate, recentred_gradient
+from .quasi import recentred_coriolis, recentred_factor_rate, recentred_gradient
 from .states import Array, States
 
 
@@ -65,7 +65,8 @@ def inverse_inertia_matrix(robot: Robot, q: Array, *, method: str | None = None,
     robot : Robot
     q : array_like, (..., nq)
     method : str, optional
-        "elimination" takes the elements of I instead, as in formulas; "fewest" whichever is shorter.
+        "inverse-inertia" (default) is a recursion over the links; "elimination" works on the elements of I, and is the
+        default where joints are coupled; "fewest" is the one of fewer operations.
     check : bool
         Refuse numbers that are not finite.
 

@@ -25,7 +25,7 @@ from ..tracing.tracing import Prepared
 from .states import Array, States
 
 if TYPE_CHECKING:
-    from ..kernels.compiler import Compiled
+    from ..kernels.kernel import Compiled
 
 NEGLIGIBLE = 1e-14  # articulated inertias this small beside the composite inertia are rounding errors
 BLOCK = 4096  # states at a time, to need little memory

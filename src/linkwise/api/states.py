@@ -15,7 +15,7 @@ import numpy as np
 from ..kernels.interface import EXPECTED as EXPECTED
 from ..kernels.interface import broadcast, numpy_array
 from ..robot import Robot, require_robot
-from ..robot.joint_space import CONFIGURATIONS
+from ..robot.coordinates import CONFIGURATIONS
 from ..robot.layout import reorder_columns, zero_quaternion_message
 from ..robot.named_arrays import is_tracer, refuse_labels
 from ..tracing import Input
@@ -197,7 +197,7 @@ class States:
     def _with_link_axis(self, wrench: Array) -> Array:
         """An external wrench with an axis for links: (..., 6) acts on the tip, (..., m, 6) on every link of m.
 
-        The number of axes decides: (m, 6) beside a batch of one axis are wrenches on the tip.
+        The number of axes decides: (m, 6) beside a batch of one axis is a wrench on the tip for each state.
         """
         n, dims = len(self.robot.names), len(self.batch)
         shape = tuple(wrench.shape)
@@ -276,8 +276,8 @@ class States:
                 index = tuple(int(i) for i in bad[0])
                 per_joint = self.trailing[name] == 1 and name.isidentifier() and name not in ("wrench", "point")
                 where = f", joint {self.robot.labels_of(name)[index[-1]]!r}" if per_joint else ""
-                more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
-                raise ValueError(f"{name}{list(index)}{where} is {array[index].item()}: expected finite numbers{more}")
+                more = f", and {len(bad) - 1} more" if len(bad) > 1 else ""
+                raise ValueError(f"{name}{list(index)}{where} is {array[index].item()}{more} (expected finite numbers)")
             for start in self._quaternions(name):
                 bad = self.xp.argwhere(~is_normalizable(self.xp, array, start))
                 if len(bad):

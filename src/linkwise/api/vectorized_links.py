@@ -101,7 +101,7 @@ class VectorizedLinks:
                 undo.append((seam, series, np.argsort(np.concatenate([rest, first, second])), len(rest)))
                 live = self._concatenate([take_rows(live, rest), both], [len(rest), len(pairs)])
                 ids = np.concatenate([ids[rest], ids[first]])
-        ends = map_leaves(partial(self._on_each, len(ids)), (base, how.nothing))
+        ends = map_leaves(partial(self._repeat_for_links, len(ids)), (base, how.nothing))
         for seam, series, order, count in reversed(undo):
             pairs = (len(order) - count) // 2
             x, z = take_rows(ends, slice(count, None))
@@ -111,8 +111,8 @@ class VectorizedLinks:
         starts = np.cumsum([0, *sizes])
         return [take_rows(ends, slice(*bounds)) for bounds in pairwise(starts)]
 
-    def _on_each(self, count: int, leaf: Any) -> Any:
-        """A value of the base for each of the links on it."""
+    def _repeat_for_links(self, count: int, leaf: Any) -> Any:
+        """A value of the base, repeated along a first axis for the links on it."""
         if type(leaf) is float:
             return leaf
         axes = len(self.column([0.0]).shape) - 1

@@ -11,9 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .rigid import (
+from .skeleton import (
     EYE,
     Array,
+    Skeleton,
+    Unit,
     along_z,
     inverse,
     make_pose,
@@ -22,7 +24,6 @@ from .rigid import (
     pose_difference,
     shortest_turn,
 )
-from .skeleton import Skeleton, Unit
 
 LEVER = 1e-6  # relative to the robot's size: a shorter lever does not determine an angle
 SAME = 1e-6  # radians, and of the robot's size

@@ -12,7 +12,8 @@ import numpy as np
 from ..formats import load
 from ..formats.conventions import robot_of_model
 from ..robot import Robot
-from .alignment import align
+from .alignment import Match, align, matchings
+from .bodies import identity_alignment, other_conventions, reattach, table_difference
 from .dynamics import Quantities, StateMap, States, quantities, random_states, shared_coordinates
 from .explaining import (
     ROUNDING,
@@ -25,7 +26,6 @@ from .explaining import (
     largest_difference,
 )
 from .findings import FRICTION, LEFT, SPRINGS, Comparison, Difference, Finding, percent, quote_names
-from .matching import Match, matchings
 from .notes import (
     base_finding,
     coupling_findings,
@@ -36,7 +36,6 @@ from .notes import (
     tool_findings,
 )
 from .skeleton import WIDTHS, Skeleton, skeleton_of
-from .tables import identity_alignment, other_conventions, reattach, table_difference
 
 MOVED = ("placement", "gravity")  # findings that table entries or the convention may explain better
 FEW = 2  # findings; if there are more, the convention of a table may be wrong

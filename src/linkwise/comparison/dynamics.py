@@ -18,8 +18,7 @@ from ..formats.joint_forms import axes_of, concatenate, multiply_quaternions, qu
 from ..robot import Link, Robot
 from ..spatial import Placement, Rotation, Vector, Wrench
 from .alignment import Alignment, JointAlignment
-from .rigid import Array, inverse, matrix, transform_body
-from .skeleton import WIDTHS, Skeleton, Unit, inertia_of, neutral_motion
+from .skeleton import WIDTHS, Array, Skeleton, Unit, inertia_of, inverse, matrix, neutral_motion, transform_body
 
 
 class States(NamedTuple):

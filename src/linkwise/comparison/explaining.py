@@ -10,7 +10,7 @@ import numpy as np
 from ..lazy import cached_property
 from ..robot.link import own_numbers
 from .alignment import LOOSE, Alignment, characteristic_length
-from .bodies import body_increments
+from .bodies import TableDifference, body_increments, unit_of
 from .dynamics import (
     DynamicParameters,
     SharedCoordinates,
@@ -23,9 +23,7 @@ from .dynamics import (
     torques,
 )
 from .findings import Finding, Increment, compare_values, displacement_text, number, placement_text
-from .rigid import EYE, Array, angle_of, inverse, pose_difference
-from .skeleton import WIDTHS, Skeleton
-from .tables import TableDifference, unit_of
+from .skeleton import EYE, WIDTHS, Array, Skeleton, angle_of, inverse, pose_difference
 
 SAME = 1e-9  # radians, and of the robot's size
 FLOOR = 1e-6  # least scale of a joint's torque, relative to that possible with the mass it carries

@@ -12,8 +12,8 @@ import numpy as np
 
 from ..robot.description import grid
 from ..robot.layout import join_names
-from .matching import Match
-from .rigid import Array, angle_of, axis_of, make_pose
+from .alignment import Match
+from .skeleton import Array, angle_of, axis_of, make_pose
 
 WIDTH = 100
 MOST = 12  # findings with an effect in the report
@@ -150,8 +150,8 @@ class Comparison:
     Attributes
     ----------
     same : bool
-        Whether all torques agree in the coordinates of a: rigid-body dynamics with rotors and gravity,
-        without friction and limits.
+        Whether all torques agree in the coordinates of a: rigid-body dynamics, rotors and gravity; friction, springs
+        and limits are not compared.
     findings : tuple of Finding
         Those that explain most of the difference first; friction, springs and those without effect last.
     matches : tuple of Match

@@ -12,8 +12,7 @@ from ..robot.tables import RATINGS
 from .dynamics import coordinate_unit
 from .explaining import Pair
 from .findings import Finding, compare_values, in_both, number, placement_text, quote_names
-from .rigid import EYE, Array, inverse, pose_difference
-from .skeleton import Skeleton
+from .skeleton import EYE, Array, Skeleton, inverse, pose_difference
 
 SAME = 1e-9  # radians, and relative to the robot's size or the number
 SAME_LIMIT = 1e-6  # radians, and of the robot's size

@@ -22,7 +22,7 @@ w = q̇ᵣ - q̇ = ė + a e,
 
     τ = I q̈ᵣ + C q̇ + g + L (L̇ᵀ w + b Lᵀ w)           τ = I q̈ᵣ + C q̇ + g + U D (U̇ᵀ w + b Uᵀ w)
 
-The error of an orientation is a rotation vector (`control.errors`), and its spring torque is J⁻ᵀ K e. Under computed
+The error of an orientation is a rotation vector (`control.drives`), and its spring torque is J⁻ᵀ K e. Under computed
 torque the error rate ω_e = R ω* - ω obeys ω̇_e + kd ω_e + kp e = 0. This is the equation above if the rotation error
 keeps one axis, as it does from rest.
 
@@ -53,14 +53,15 @@ from ..spatial.dense import cholesky_solve
 from .drives import (
     JointNumbers,
     Law,
+    PositionError,
     check_joint_names,
     check_numbers,
     function_name,
     law_configuration,
     passive_degrees,
     per_joint,
+    stack_last_axis,
 )
-from .errors import PositionError, stack_last_axis
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -5,7 +5,7 @@
     pid           z ← z + T ki e         τ = kp e + z + kd (ṙ - q̇), at most ± most,     e = r - q
 
 Anti-windup: while the torque of a joint is at its limit, its z does not grow further in that direction (conditional
-integration). r is the reference; the error of an orientation is a rotation vector, see `control.errors`.
+integration). r is the reference; the error of an orientation is a rotation vector, see `control.drives`.
 """
 
 from __future__ import annotations
@@ -21,8 +21,16 @@ from ..api.functions import gravity_torque
 from ..api.torque_functions import check_arguments, host_array
 from ..robot import Robot
 from .controllers import Trajectory, desired_motion, gains
-from .drives import JointNumbers, Law, TorqueFunction, check_numbers, evaluate_law, function_name, per_joint
-from .errors import PositionError
+from .drives import (
+    JointNumbers,
+    Law,
+    PositionError,
+    TorqueFunction,
+    check_numbers,
+    evaluate_law,
+    function_name,
+    per_joint,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

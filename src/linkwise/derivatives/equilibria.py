@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..api.functions import bias_torque, gravity_torque
-from ..api.integration import difference, integrate
+from ..api.kinematics import difference, integrate
 from ..api.states import Array, States
 from ..api.torque_functions import check_arguments, evaluate_torques, host_array
 from ..equality import ComparesArrays

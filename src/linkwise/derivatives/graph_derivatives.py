@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 from ..errors import one_of
 from ..graph import Node, Port, Program, count
-from ..graph import products as of_programs
+from ..graph import derivative as of_programs
 from ..graph.derivative import derivative as differentiate
 from ..graph.derivative import derivative_shape
 from ..kernels.sources import qualified_name

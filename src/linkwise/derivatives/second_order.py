@@ -20,8 +20,8 @@ from ..kernels.lock import LOCK
 from ..kernels.target import this_machine
 from ..robot import Robot
 from ..robot.fingerprint import NoFingerprintError
+from .derived import Packed
 from .graph_derivatives import derivative
-from .packing import Packed
 
 BLOCK = 16  # states
 BALL = ((0, 1, 2), (1, 2, 0), (2, 0, 1))

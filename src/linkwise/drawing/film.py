@@ -25,8 +25,7 @@ from ..figures import new_figure
 from ..files import atomic_write
 from ..progress import ProgressDisplay
 from .camera import Camera, Mesh, View, camera_of
-from .motion import MOST_TRAILS, Framing, Motion, frame_count, framing_of
-from .page import page_of
+from .motion import MOST_TRAILS, Framing, Motion, frame_count, framing_of, page_of
 from .painter import INK, Painter, show_window, window_of
 from .pictures import heading, legend, poses_at, seen_corners
 from .scene import Scene, SceneOptions, scene_of, to_base

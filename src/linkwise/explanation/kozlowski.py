@@ -7,9 +7,9 @@ from functools import partial
 from typing import Any
 
 from ..api.budgets.budget import by_joint, rows, sum_summands, summand_rows
-from ..api.budgets.terms import term_table
+from ..api.budgets.text import term_table
 from ..api.functions import differences
-from ..api.recentring import quasi_rates, recentred_factor_rate, recentred_gradient
+from ..api.quasi import quasi_rates, recentred_factor_rate, recentred_gradient
 from ..dynamics import budget, composite, kalman, mass_factor, operator_matrices, operators, quasi, udu
 from ..dynamics.diagonal import QuasiMotion, from_joint_rates
 from ..dynamics.diagonal import rates as inertia_rates

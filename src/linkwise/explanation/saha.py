@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from ..api.recentring import recentred_coriolis
+from ..api.quasi import recentred_coriolis
 from ..dynamics import composite, coriolis, denoc, denoc_rates, inverse_inertia, operators, udu
 from ..dynamics.constraints import joint_constraints, link_wrenches
 from ..dynamics.kinematics import poses

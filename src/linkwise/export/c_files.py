@@ -13,9 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..api.references import cite, published_as
-from ..codegen.c.function import TYPES, CFunction, array_brackets, c_comment
-from ..codegen.c.names import c_name
-from ..codegen.c.self_test import c_self_test, untested_texts
+from ..codegen.c import TYPES, CFunction, array_brackets, c_comment, c_name, c_self_test, untested_texts
 from ..errors import one_of
 from ..graph import Port, Program, count
 from ..public_names import place_of

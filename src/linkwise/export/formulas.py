@@ -21,8 +21,7 @@ from ..symbolic.sympy_expressions import normal_expressions, sympy_expressions
 from ..tracing import trace
 from ..tracing.tracing import check_function_and_robot, traceable
 from .c_files import parameters_of
-from .component_names import meaning_lines, names_of
-from .elimination_sheet import elimination_sheet
+from .motion_equations import elimination_sheet, meaning_lines, names_of
 
 WIDTH = 110  # of comments
 ENVIRONMENTS = ("align*", "align", None)

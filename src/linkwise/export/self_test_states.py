@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..graph import Graph, Node, Port, Program, evaluate
-from ..graph.cancel import Transplant
+from ..graph.passes import Transplant
 from ..graph.sensitivity import JUMPS, Dependence, Operand, Sensitivity, is_zero
 from ..robot import Robot
 from ..robot.symbols import symbols_of

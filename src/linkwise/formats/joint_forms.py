@@ -17,8 +17,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from ..robot import Robot
-from ..robot.coordinates import MovingJoint
-from ..robot.joint_space import QUATERNION
+from ..robot.coordinates import QUATERNION, MovingJoint
 from ..spatial import quaternion_product, rotation_of
 
 

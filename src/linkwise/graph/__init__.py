@@ -1,11 +1,9 @@
 """Expressions as a graph of shared nodes: folding rules, grammar, interpreter, operation count."""
 
 from .arrays import TracedArray, as_traced
-from .counting import Count, count
 from .evaluation import MEANING, evaluate
-from .grammar import LEGAL, GrammarError, check
 from .node import Graph, Node
-from .program import Port, Program
+from .program import LEGAL, Count, GrammarError, Port, Program, check, count
 
 __all__ = [
     "LEGAL",

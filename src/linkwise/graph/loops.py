@@ -19,9 +19,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from .counting import Count, count_nodes
 from .node import Node
-from .program import Port
+from .program import Count, Port, count_nodes
 
 WAVES = ("sin", "cos")
 UNASSIGNED = -1

@@ -261,7 +261,7 @@ class Graph:
 
     def substitution(self, values: Mapping[str, float]) -> Callable[[Any], Any]:
         """A function that puts values for inputs into expressions of this graph and cancels terms."""
-        from .cancel import Transplant  # late: it imports this module
+        from .passes import Transplant  # late: it imports this module
 
         return Transplant(self, values)
 

@@ -1,8 +1,8 @@
 """Identification of a robot's parameters: motions that excite them, least squares on what was measured."""
 
 from ..regressors.regressors import energy_regressor, slotine_li_regressor
-from .axis_inertias import joint_inertias
-from .recorded_motion import measured_motion
+from .identifiability import joint_inertias
+from .reading import measured_motion
 
 __all__ = ["energy_regressor", "joint_inertias", "measured_motion", "slotine_li_regressor"]
 

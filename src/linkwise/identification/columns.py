@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, NoReturn
 from ..errors import near_miss
 from ..robot import Robot
 from ..robot.layout import OF_NO_JOINT, coordinate_indices, join_names, refuse_half
-from .units import Unit, unit_of, without_unit
+from .recorded import Unit, unit_of, without_unit
 
 WORDS = {
     "q": ("q", "pos", "position", "positions", "angle", "angles", "theta"),

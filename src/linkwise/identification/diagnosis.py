@@ -12,10 +12,9 @@ import numpy as np
 from ..api.functions import inverse_dynamics
 from ..regressors.parameters import parameters
 from ..robot import Robot
-from .estimates import ZERO
-from .factors import triangle
 from .filtering import TORQUE, LowPass, decimated
-from .least_squares import solved
+from .least_squares import solved, triangle
+from .model import ZERO
 from .preparing import Motion, reduced, rows_of
 from .systematic import systematic_errors
 from .text import percent

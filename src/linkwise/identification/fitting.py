@@ -11,11 +11,9 @@ import numpy as np
 from ..errors import one_of
 from ..printing import warn
 from ..robot import Friction, Robot, require_robot
-from .factors import Factors, blocks_for
 from .identifiability import not_identifiable, notes_on_condition, recovery
-from .least_squares import least_squares, spread_of
+from .least_squares import Factors, blocks_for, least_squares, spread_of
 from .model import TorqueModel
-from .near_rest import notes_on_rest, slow_speeds, without_rest
 from .physical import NEAR
 from .preparing import (
     Filtering,
@@ -45,10 +43,13 @@ from .solving import (
 from .stillness import (
     at_rest,
     inconsistent_accelerations,
+    notes_on_rest,
     notes_on_small_motions,
     notes_on_steps,
     notes_on_still_joints,
+    slow_speeds,
     still_joints,
+    without_rest,
 )
 
 SOLVERS = ("newton", "clarabel")

@@ -1,12 +1,202 @@
-"""What encoders and loggers do to recorded values: angles that wrap at 2 π, values that are held for several rows."""
+"""What clocks, encoders and loggers do to recordings: times with gaps, times that are less regular than their clock,
+angles that wrap at 2 π, values that are held for several rows.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ..robot import Robot
-from ..robot.layout import angle_mask
-from .recorded import Recorded
+from ..robot.layout import angle_mask, join_names
+from .filtering import band_of
+from .recorded import LEAST, MASKED, Arrays, Recorded, is_number, plain
+
+JITTER = 1e-3  # of the period: times that are this regular are regular
+GAP, BRIDGED = 4.5, 0.02  # periods, and seconds, without a sample: a gap longer than both is not filled
+SLOWEST = 0.2  # s: times further apart are likely to be milliseconds, of 5 kHz and less
+INDEX = "; the index of a DataFrame is the time if it is named so: data.rename_axis('t'), or reset_index()"
+NEAR = 0.3  # of the period: samples that are nearer come in a burst
+BURST, MOST = 0.5, 0.85  # of the mean step: a median that is shorter is of bursts, unless it is that of most steps
+SHARE_OF_BAND = 0.05  # of the period of the fastest motion: a shorter gap is filled
+LONGER = 4  # times as many samples as there are: more are not made up
+PRINTED = 0.51  # of the last digit of printed times: what rounding does to them
+SMOOTHER = 0.5  # times the roughness of positions at their times: at equal times they are that smooth, or smoother
+
+
+def times(recorded: Recorded, count: int, dt: float | None) -> tuple[np.ndarray | None, float]:
+    """The times, if there are, and the period between samples."""
+    t, name = recorded.values.get("t"), recorded.name
+    unit = recorded.units.get("t", [None])[0]
+    if dt is not None and not (is_number(dt) and 0.0 < dt < 1.0):
+        raise ValueError(f"dt is {dt!r} (expected the time between samples in seconds, below 1)")
+    if t is None:
+        if dt is None:
+            among = f" among {join_names(recorded.columns)}" if recorded.columns else ""
+            raise ValueError(
+                f"{name}: there is no time{among} (expected t, in seconds, columns={{'t': ...}}, which names it, or"
+                f" dt=...{INDEX if recorded.index else ''})"
+            )
+        return None, float(dt)
+    t = plain(t)
+    if t.dtype == object and t.size and hasattr(t.flat[0], "tzinfo"):  # dates with a time zone
+        t = np.array([date - t.flat[0] for date in t.flat], dtype="timedelta64[ns]")
+    dates = t.dtype.kind in ("M", "m")
+    if unit is not None and unit.of != "time":
+        raise ValueError(f"{name}: the time is in {unit.text}, by the name of its column (expected s, ms, us or ns)")
+    if t.dtype.kind == "M":  # dates
+        t = (t - t[:1]) / np.timedelta64(1, "s")
+    elif t.dtype.kind == "m":
+        t = t / np.timedelta64(1, "s")
+    try:
+        t = np.where(t == MASKED, np.nan, t) if t.dtype == object else t
+        t = t.astype(float).reshape(-1) * (1.0 if unit is None or dates else unit.factor)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name}: t is not an array of numbers (expected seconds, or dates)") from None
+    if not np.isfinite(t).all():
+        raise ValueError(f"{name}: t is {t[~np.isfinite(t)][0]} in row {np.flatnonzero(~np.isfinite(t))[0]}")
+    if dt is not None:
+        raise ValueError(f"{name}: has times t, and dt is given too (expected one of them)")
+    steps = np.diff(t)
+    if not (steps > 0.0).all():
+        row = int(np.flatnonzero(steps <= 0.0)[0])
+        raise ValueError(
+            f"{name}: t is {t[row + 1]:.9g} in row {row + 1}, after {t[row]:.9g} (expected increasing times; several"
+            " recordings go in a list)"
+        )
+    usual = usual_step(t)
+    if usual >= SLOWEST and not dates and (unit is None or not unit.text):
+        raise ValueError(
+            f"{name}: samples are {usual:.4g} apart in time (expected seconds: divide milliseconds by 1000, nanoseconds"
+            " by 1e9, or name the column 't [ms]', or 't [s]' if these are seconds)"
+        )
+    return t, usual_period(t)
+
+
+def usual_step(t: np.ndarray) -> float:
+    """The median of the steps, one that there is; samples that come in bursts count as one."""
+    steps = np.diff(t)
+    usual = float(np.percentile(steps, 50.0, method="lower"))
+    mean = float(np.mean(np.minimum(steps, np.percentile(steps, 99.0))))  # gaps apart
+    if usual < BURST * mean and np.mean(steps < NEAR * mean) < MOST:
+        usual = float(np.percentile(np.diff(t[starts(t, NEAR * mean)]), 50.0, method="lower"))
+    return usual
+
+
+def usual_period(t: np.ndarray) -> float:
+    usual = usual_step(t)
+    steps = np.diff(t[starts(t, NEAR * usual)])
+    return float(steps[(steps > 0.5 * usual) & (steps < 1.5 * usual)].mean())
+
+
+def starts(t: np.ndarray, near: float) -> np.ndarray:
+    """The first sample of each burst: of those that follow one another in less time."""
+    return np.flatnonzero(np.append(True, np.diff(t) > near))
+
+
+def long_gaps(t: np.ndarray, dt: float, q: np.ndarray | None = None) -> np.ndarray:
+    """The rows after which too long a time passes to be filled; what is long depends on how fast q moves."""
+    steps = np.diff(t)
+    long = np.flatnonzero(steps > max(GAP * dt, BRIDGED))
+    count = round((t[-1] - t[0]) / dt)
+    if not len(long) or q is None or count > LONGER * len(t):
+        return long
+    grid = np.linspace(t[0], t[-1], count + 1)
+    band = band_of(np.stack([np.interp(grid, t, column) for column in q.T], axis=-1), 1.0 / dt)
+    return long[steps[long] > SHARE_OF_BAND / band] if band > 0.0 else long
+
+
+def notes_on_gaps(t: np.ndarray, dt: float, cuts: np.ndarray, name: str) -> list[str]:
+    steps, notes = np.diff(t), []
+    filled = np.setdiff1d(np.flatnonzero(steps > GAP * dt), cuts)
+    if len(filled):
+        notes.append(
+            f"{name}: no samples for up to {steps[filled].max():.2g} s in {len(filled)}"
+            f" place{'s' * (len(filled) != 1)}, first after row {filled[0]}: filled by interpolation"
+        )
+    if len(cuts):
+        short = np.diff([-1, *cuts, len(t) - 1]) < LEAST
+        more = "" if len(cuts) == 1 else f" and {len(cuts) - 1} more gap{'s' * (len(cuts) > 2)}"
+        lost = f"; parts of less than {LEAST} samples are left out" if short.any() else ""
+        notes.append(
+            f"{name}: no sample for {steps[cuts[0]]:.4g} s after t = {t[cuts[0]]:.6g} s{more}: the parts between gaps"
+            f" are taken as separate recordings{lost}"
+        )
+    return notes
+
+
+def on_grid(given: Arrays, t: np.ndarray, dt: float) -> tuple[Arrays, float, str]:
+    """Values at equal times, their period, and what was done to them: "", "resampled" or "counted".
+
+    A clock may be more regular than what is printed of it: times are rounded, or noted late. Where times are equal but
+    for the rounding of their last digit, or where positions are smoother if samples are taken to be at equal times,
+    they are; lost samples are filled.
+    """
+    even = np.linspace(t[0], t[-1], 1 + round((t[-1] - t[0]) / dt))
+    if len(even) == len(t) and np.abs(t - even).max() <= JITTER * dt:
+        return given, float(even[1] - even[0]), ""
+    apart, times_apart = merged(given, t, NEAR * dt)
+    even = np.linspace(times_apart[0], times_apart[-1], 1 + round((times_apart[-1] - times_apart[0]) / dt))
+    moved = resampled(apart, even, times_apart)
+    for k in (counted(t, dt), np.round((t - t[0]) / dt), np.arange(float(len(t)))):
+        if (np.diff(k) < 1.0).any() or k[-1] >= LONGER * len(t):
+            continue
+        step, start = np.polyfit(k, t, 1)
+        grid, off = np.arange(k[-1] + 1.0), np.abs(t - start - step * k).max()
+        equal = given if len(grid) == len(t) else resampled(given, grid, k)
+        if off <= JITTER * step:
+            return equal, float((t[-1] - t[0]) / k[-1]), "" if equal is given else "resampled"
+        rounded = off <= PRINTED * last_digit(t) < step
+        if rounded or roughness(equal["q"]) <= SMOOTHER * roughness(moved["q"]):
+            return equal, float(step), "counted"
+    return moved, float(even[1] - even[0]), "resampled"
+
+
+def counted(t: np.ndarray, dt: float) -> np.ndarray:
+    """How many periods have passed: each step is a whole number of them."""
+    return np.append(0.0, np.cumsum(np.round(np.diff(t) / dt)))
+
+
+def resampled(given: Arrays, grid: np.ndarray, t: np.ndarray) -> Arrays:
+    return {quantity: interpolated(grid, t, array) for quantity, array in given.items()}
+
+
+def merged(given: Arrays, t: np.ndarray, near: float) -> tuple[Arrays, np.ndarray]:
+    """Samples that are near one another in time are one, their mean: a cubic through them would blow up their noise."""
+    first = starts(t, near)
+    if len(first) == len(t):
+        return given, t
+    count = np.diff(np.append(first, len(t)))
+    means = {name: np.add.reduceat(array, first, axis=0) / count[:, None] for name, array in given.items()}
+    return means, np.add.reduceat(t - t[0], first) / count + t[0]
+
+
+def last_digit(t: np.ndarray) -> float:
+    """The unit of the last decimal that times have, from 1 ms to 1 µs; 0: they have more."""
+    for digits in range(3, 7):
+        scaled = (t - t[0]) * 10.0**digits
+        if np.abs(scaled - np.round(scaled)).max() < 1e-3:
+            return float(10.0**-digits)
+    return 0.0
+
+
+def roughness(q: np.ndarray) -> float:
+    """The root mean square of fourth differences, in which motions are small and errors of times are not."""
+    return float(np.sqrt(np.mean(np.diff(q, 4, axis=0) ** 2)))
+
+
+def interpolated(grid: np.ndarray, t: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """At other times, by the cubic through the four nearest samples."""
+    first = np.clip(np.searchsorted(t, grid, side="right") - 2, 0, len(t) - 4)
+    nodes = t[first[:, None] + np.arange(4)]
+    result = np.zeros((len(grid), values.shape[1]))
+    for i in range(4):
+        weight = np.ones(len(grid))
+        for j in range(4):
+            if j != i:
+                weight *= (grid - nodes[:, j]) / (nodes[:, i] - nodes[:, j])
+        result += weight[:, None] * values[first + i]
+    return result
+
 
 SMOOTH, ROUGH = 3.0, 0.1  # a step beside a jump of 2 π is at most so many times the others, or so many rad
 OFTEN = 0.3  # of the steps: an angle that jumps more often is no angle in radians

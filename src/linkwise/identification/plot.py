@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..figures import COLOURS, new_figure, plot_text, style_axes, theme_colour
-from .estimates import ZERO
+from .model import ZERO
 from .text import percent
 
 if TYPE_CHECKING:

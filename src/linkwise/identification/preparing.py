@@ -8,10 +8,9 @@ from typing import Protocol
 
 import numpy as np
 
-from ..api.integration import normalize
+from ..api.kinematics import normalize
 from ..robot import Robot
 from ..robot.scales import coordinate_scales
-from .factors import Factors
 from .filtering import (
     END_SHARE,
     HIGHEST,
@@ -23,6 +22,7 @@ from .filtering import (
     band_of,
     decimated,
 )
+from .least_squares import Factors
 from .recorded import is_number
 from .samples import Samples, position_scales
 from .text import percent

@@ -1,4 +1,6 @@
-"""Recordings from whatever holds them: mappings, tables, files, recordings of simulations, and lists of these."""
+"""Recordings from whatever holds them: mappings, tables, files, recordings of simulations, and lists of these; tables
+of text with commas, or semicolons and decimal commas; a recording as a motion, for budgets and other functions.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +8,109 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from ..array_files import read_npz
 from ..errors import FileError, printable
-from ..robot import Robot
+from ..printing import warn
+from ..robot import Robot, require_robot
 from ..robot.layout import join_names, reorder_columns
 from ..robot.named_arrays import refuse_gradients
+from ..tables import Row, is_number, parse_number, read_text, refuse_separator, split_rows
 from .columns import columns_of, is_current, time_unit
-from .csv_tables import Words, csv_table
-from .recorded import Arrays, Recorded, plain
+from .filtering import MOTION, LowPass
+from .preparing import filtering_of, motion_of, without_short_parts
+from .recorded import Arrays, Recorded, Unit, plain, unit_of
 from .samples import Samples, samples_of
-from .units import Unit, unit_of
+from .stillness import at_rest, still_joints
+
+SEMICOLON = ";"
+MISSING = ("nan", "na", "n/a", "null", "none", "-")  # what stands for no number
+Words = dict[str, tuple[int, str]]  # of columns that have text: the line of the first one, and that text
+
+
+def csv_table(path: Path, numbered: bool = False) -> tuple[Arrays, Words]:
+    """The columns of a file by the names of its header, and which of them have cells that are no numbers.
+
+    `numbered`: the file may have no header; its columns are then called 0, 1, ...
+    """
+    names: list[str] = []
+    rows: list[list[float]] = []
+    words: Words = {}
+    for line, row in rows_of(path):
+        cells = [cell.strip() for cell in row]
+        if not names and len(cells) > 1 and time_unit(cells[0].removeprefix("%")) is not None:
+            cells[0] = cells[0].removeprefix("%")  # %time
+        if not any(cells) or cells[0].startswith("%"):
+            continue
+        if not names:
+            names = cells[:-1] if not cells[-1] else cells
+            bare = all(map(is_number, names))
+            if bare and not numbered:
+                raise FileError(
+                    f"{path}:{line}: the first row is of numbers (expected a header with the names of the columns, in a"
+                    " line that is no comment: t, q1, ..., tau1, ...; or columns={'t': 0, 'q': [1, ...], 'tau': [...]}"
+                    " by their numbers, from 0)"
+                )
+            refuse_separator(f"{path}:{line}", names)
+            if bare:
+                names, rows = [str(k) for k in range(len(names))], [list(map(float, names))]
+                continue
+            twice = next((name for name in names if names.count(name) > 1), None)
+            if twice is not None:
+                raise FileError(f"{path}:{line}: column {twice!r} occurs twice")
+            continue
+        if len(cells) == len(names) + 1 and not cells[-1]:  # a comma ends each line
+            cells.pop()
+        if len(cells) != len(names):
+            raise FileError(f"{path}:{line}: has {len(cells)} cells (expected {len(names)}, as the header has)")
+        try:
+            rows.append(list(map(parse_number, cells)))
+        except ValueError:
+            rows.append([number_or_nan(cell) for cell in cells])
+            for name, cell in zip(names, cells, strict=True):
+                if cell and name not in words and np.isnan(number_or_nan(cell)) and cell.lower() not in MISSING:
+                    words[name] = line, cell
+    if not rows:
+        raise FileError(f"{path}: has no rows of numbers (expected a header, then a row for each sample)")
+    return dict(zip(names, np.array(rows).T, strict=True)), words
+
+
+def rows_of(path: Path) -> list[Row]:
+    """The rows of a file with their lines.
+
+    Spreadsheets of many countries write semicolons between columns, and decimal commas. A table is taken for such a one
+    if its header has semicolons alone, and its numbers commas alone or points alone.
+    """
+    text = read_text(path)
+    rows = split_rows(text)
+    first = next((row for _, row in rows if any(row) and not row[0].startswith("%")), [])
+    bare = is_numbers(",".join(first).split(SEMICOLON))
+    if SEMICOLON not in "".join(first) or (len(first) > 1 and not bare):
+        return rows
+    parted = split_rows(text, SEMICOLON)
+    header = 0 if bare else next(k for k, (_, row) in enumerate(parted) if any(row) and not row[0].startswith("%")) + 1
+    points, commas = (any(sign in cell for _, row in parted[header:] for cell in row) for sign in ".,")
+    if points and commas:
+        return rows  # which of them begins the decimals is not known
+    numbers = [(line, [cell.replace(",", ".") for cell in row]) for line, row in parted[header:]]
+    return [*parted[:header], *numbers]
+
+
+def is_numbers(cells: Sequence[str]) -> bool:
+    """Whether cells are numbers with decimal commas, as in a table without a header."""
+    return all(is_number(cell.replace(",", ".")) for cell in cells if cell)
+
+
+def number_or_nan(cell: str) -> float:
+    """Columns of text may stand in a table; those that are used are checked for numbers that are not finite."""
+    try:
+        return parse_number(cell)
+    except ValueError:
+        return float("nan")
+
 
 QUANTITIES = ("t", "q", "qd", "qdd", "tau")
 
@@ -224,3 +315,62 @@ def by_number(columns: Mapping[str, Any] | None) -> bool:
     given = columns.values() if isinstance(columns, Mapping) else ()
     flat = [name for own in given for name in ([own] if isinstance(own, (str, int)) else own)]
     return bool(flat) and all(str(name).strip().isdecimal() for name in flat)
+
+
+class MeasuredMotion(NamedTuple):
+    """Equal times t (N,), and there q (N, nq), qd, qdd and tau (N, n), all through the same filter.
+
+    `cutoff` is that of the filter in Hz; None: as recorded. `notes` say what was converted and what looks wrong.
+    """
+
+    t: np.ndarray
+    q: np.ndarray
+    qd: np.ndarray
+    qdd: np.ndarray
+    tau: np.ndarray
+    cutoff: float | None
+    notes: tuple[str, ...]
+
+
+def measured_motion(
+    robot: Robot,
+    data: Any,
+    *,
+    columns: Mapping[str, Any] | None = None,
+    dt: float | None = None,
+    degrees: bool = False,
+    gains: Any = None,
+    delay: float = 0.0,
+    recorded_rates: bool = True,
+    cutoff: float | None = None,
+) -> MeasuredMotion:
+    """Positions, rates, accelerations and torques of a recording, as `lw.identify` reads and filters it.
+
+    `data` and the keywords are those of `lw.identify`: a file, a DataFrame, a mapping with t, q and tau. Rates and
+    accelerations that were not recorded are those of the filtered positions; `cutoff` (Hz) is by default ten times the
+    band of the motion. The ends that the filter needs are cut off; of a recording with long gaps the longest part is
+    taken, with a warning.
+
+    >>> import numpy as np, linkwise as lw
+    >>> arm, t = lw.load("planar3"), np.linspace(0, 2, 1001)
+    >>> q = np.sin(np.outer(t, [3.0, 2.0, 4.0]))
+    >>> run = lw.identification.measured_motion(arm, {"t": t, "q": q, "tau": 0 * q})
+    >>> bool(abs(run.qdd + [9, 4, 16] * run.q).max() < 0.01)
+    True
+    >>> print(lw.budget(arm, run.q, run.qd, run.qdd, t=run.t).joint("link3", by="kinds").when)
+    t = ...
+    """
+    require_robot(robot)
+    samples = recordings_of(robot, data, columns, dt, degrees, gains, recorded_rates, delay)
+    filtering = filtering_of(robot, samples, cutoff, cutoff, 1)
+    samples, _ = without_short_parts(samples, filtering)
+    longest = max(samples, key=lambda recording: len(recording.q))
+    if len(samples) > 1:
+        warn(f"{longest.name}: the longest of {len(samples)} parts or recordings; the others are left out")
+    motion = at_rest(motion_of(robot, longest, filtering), still_joints(robot, longest, filtering))
+    tau = motion.tau
+    if filtering.motion is not None:
+        tau = LowPass.design(longest.rate, filtering.motion, MOTION).apply(longest.tau)
+    tau = np.where(longest.unmeasured & ~longest.unmeasured.all(), np.nan, tau)
+    notes = tuple(note for recording in samples for note in recording.notes)
+    return MeasuredMotion(motion.t, motion.q, motion.qd, motion.qdd, tau, filtering.motion, notes)

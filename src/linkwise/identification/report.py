@@ -11,8 +11,8 @@ import numpy as np
 
 from ..printing import Description
 from ..robot.scales import reach
-from .estimates import OF_DRIVES
 from .identifiability import SMALL
+from .model import OF_DRIVES
 from .payload import payload_of
 from .text import MARK, digits, table, within
 

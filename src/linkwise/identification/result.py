@@ -13,10 +13,9 @@ from ..api.functions import inverse_dynamics
 from ..lazy import cached_property
 from ..printing import Description
 from ..robot import Friction, Robot
-from .estimates import Estimates, JointErrors
 from .filtering import TORQUE, LowPass, decimated
 from .least_squares import Solution, Spread
-from .model import TorqueModel
+from .model import Estimates, JointErrors, TorqueModel
 from .preparing import Filtering, Motion
 from .text import percent
 

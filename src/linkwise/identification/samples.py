@@ -13,10 +13,21 @@ from ..robot import Robot
 from ..robot.layout import angle_mask, coordinate_indices, join_names, reorder_columns
 from ..robot.named_arrays import refuse_gradients
 from ..robot.scales import reach
-from .clock import interpolated, long_gaps, notes_on_gaps, on_grid, times, usual_period
-from .plausibility import held, held_rows, outside_limits, saturated, unmeasured, unwrapped
-from .recorded import LEAST, MASKED, Recorded, plain
-from .units import Unit, converted
+from .plausibility import (
+    held,
+    held_rows,
+    interpolated,
+    long_gaps,
+    notes_on_gaps,
+    on_grid,
+    outside_limits,
+    saturated,
+    times,
+    unmeasured,
+    unwrapped,
+    usual_period,
+)
+from .recorded import LEAST, MASKED, Recorded, Unit, converted, plain
 
 
 @dataclass(frozen=True)
@@ -94,7 +105,7 @@ def samples_of(
     ends = [0, *(cuts + 1), count]
     parts = [slice(a, b) for a, b in itertools.pairwise(ends) if b - a >= LEAST]
     if not parts:
-        raise ValueError(f"{name}: no part between two gaps has {LEAST} samples (expected longer ones)")
+        raise ValueError(f"{name}: gaps leave no part of {LEAST} samples (expected longer parts)")
     result = []
     for part in parts:
         own_name = name if not len(cuts) else f"{name}, rows {part.start} to {part.stop - 1}"

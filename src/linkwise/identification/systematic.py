@@ -22,8 +22,19 @@ import numpy as np
 from ..api.functions import gravity_torque
 from ..derivatives.closed_form_derivatives import inverse_dynamics_derivatives
 from ..robot.regroup import TEN
-from .factors import Factors, blocks_for
-from .least_squares import EXACT, HIDDEN, RANK, SETTLED, Solution, Spread, least_squares, sigma_of, spread_of
+from .least_squares import (
+    EXACT,
+    HIDDEN,
+    RANK,
+    SETTLED,
+    Factors,
+    Solution,
+    Spread,
+    blocks_for,
+    least_squares,
+    sigma_of,
+    spread_of,
+)
 from .preparing import reduced
 
 if TYPE_CHECKING:

@@ -35,7 +35,7 @@ from ..robot.fingerprint import NoFingerprintError
 from .lock import COUNTING, LOCK
 
 if TYPE_CHECKING:
-    from .compiler import Compiled
+    from .kernel import Compiled
     from .spec import KernelSpec
 
 Function = Callable[..., Any]
@@ -277,7 +277,7 @@ def kernel_for(robot: Robot, request: Request, states: int) -> Compiled | None:
 
 def compile_kernel(robot: Robot, request: Request, calls: CallCount, explain: Function | None = None) -> Any:
     """The kernel; None if the code is too long, UNDECIDED if it may be compiled later."""
-    from .compiler import Compiled  # imported only when something is compiled
+    from .kernel import Compiled  # imported only when something is compiled
     from .spec import spec_for, too_long
 
     function, keywords, dtype, loop_method = request

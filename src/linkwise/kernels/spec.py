@@ -12,8 +12,8 @@ from .. import graph
 from ..graph import Count, Program
 from ..lazy import cached_property
 from ..robot import Robot
+from ..robot.coordinates import QUATERNION
 from ..robot.fingerprint import NoFingerprintError
-from ..robot.joint_space import QUATERNION
 from ..tracing import Input, trace
 from ..tracing.tracing import ONE_NUMBER, Prepared, function_name, prefer_fewest
 from . import cache
@@ -186,7 +186,7 @@ def spec_for(
     beyond = None if target is None else target.rounds_beyond
     long = keywords.get("method") == ROUNDS and beyond is not None and robot.n > beyond
     if form == "rounds" or (form == "auto" and long):
-        from .round_spec import rounds_for
+        from .rounds import rounds_for
 
         return rounds_for(function, robot, dtype, keywords, passes, target)
     straight = straight_spec(function, robot, dtype, keywords, loop_method, passes, target)

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from ..ode.rollout import RolloutCode
     from ..robot import Robot
     from .arrays import Arrays
-    from .compiler import Compiled
-    from .round_spec import RoundCode, RoundSpec
+    from .kernel import Compiled
+    from .rounds import RoundCode, RoundSpec
     from .spec import KernelSpec
 
 BatchFunction = Callable[[int, int, Sequence[np.ndarray]], int]  # from state, to state, arrays -> non-finite results
@@ -149,7 +149,7 @@ class CodeTarget(Target, Generic[Loaded]):
         return Kernel(name, load_or_compile(name, self.text(program, interface), self), interface)
 
     def kernel(self, spec: KernelSpec, explain: Explain | None = None) -> Compiled:
-        from .compiler import Compiled
+        from .kernel import Compiled
 
         return Compiled(spec, explain)
 
@@ -167,7 +167,7 @@ class CodeTarget(Target, Generic[Loaded]):
 
     def rounds(self, spec: RoundSpec) -> RoundCode:
         """The code of a function in rounds."""
-        from .round_spec import HostRounds
+        from .rounds import HostRounds
 
         return HostRounds(spec)
 

@@ -162,7 +162,7 @@ class Recording:
 
     @cached_property
     def energy(self) -> np.ndarray:
-        """Kinetic plus potential energy in J, (..., len(t))."""
+        """Kinetic energy and potential energy of gravity in J, (..., len(t)); as seen from a moving base."""
         kinetic = kinetic_energy(self.robot, self.q, self.qd)
         return np.asarray(kinetic + potential_energy(self.robot, self.q))
 

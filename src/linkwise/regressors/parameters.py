@@ -180,7 +180,7 @@ def parameters(robot: Robot, friction: bool | Friction = False, base: bool = Fal
     values, names = all_values(robot, law), [column.name for column in all_columns(robot, law)]
     if not base:
         return Parameters(values, names)
-    from .base_columns import base_grouping
+    from .base_parameters import base_grouping
 
     grouping = base_grouping(robot, law)
     return Parameters(grouping.values(values), [column.name for column in grouping.columns], grouping.matrix)

@@ -189,7 +189,7 @@ def columns_of(robot: Robot, law: Friction | None, base: bool | None) -> list[Co
     """The columns of all parameters, or of the base parameters."""
     if not base:
         return cached_columns(robot, law)
-    from .base_columns import base_grouping
+    from .base_parameters import base_grouping
 
     return base_grouping(robot, law).columns
 

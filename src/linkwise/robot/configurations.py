@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ..errors import RobotError
-from .joint_space import QUATERNION
+from .coordinates import QUATERNION
 from .link import Link
 from .model import Robot, require_robot
 
@@ -47,7 +47,7 @@ def random_configuration(
     ----------
     robot : Robot
     rng : numpy.random.Generator or int
-        Generator, or a seed for one.
+        Generator, or a seed for one; None: other numbers at each call.
     shape : int or tuple of int, optional
         Shape of the batch.
 

@@ -98,7 +98,7 @@ class Joint:
         return share if self.has_rotor else self.with_unit(share)
 
     def with_unit(self, share: Wrench) -> Wrench:
-        """The wrench with 1 along the joint's axis."""
+        """The wrench with 1 along the joint's axis; a screw returns it unchanged."""
         raise no_kind(self)
 
     def release(self, inertia: ArticulatedInertia, column: Wrench, share: Wrench) -> ArticulatedInertia:
@@ -119,7 +119,7 @@ class Joint:
         raise no_kind(self)
 
     def identifiable(self, body: RigidInertia, mobility: LinkMobility) -> tuple[dict[str, Scalar], RigidInertia]:
-        """The parameters of a body that torques depend on, by name, and the rest, which moves to the parent."""
+        """The parameters of a body that torques depend on, by name, and the part that is added to the parent's body."""
         raise no_kind(self)
 
     def turn(self, rate: Scalar) -> Vector:
@@ -151,7 +151,7 @@ class Joint:
         return Wrench(self.axis.angular * torque, self.axis.linear * torque)
 
     def spins(self, parent: Vector, rate: Scalar) -> Vector:
-        """In a ball joint: the components of its angular velocity up to this axis; see `robot.ball`."""
+        """In a ball joint: the components of its angular velocity up to this axis; see `robot.kinds`."""
         return Vector.zero()
 
     def recentring(self, spins: Vector, inner: Vector) -> tuple[Scalar, Vector]:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import FileError
-from .joint_space import CONFIGURATIONS, QUATERNION, label
+from .coordinates import CONFIGURATIONS, QUATERNION, label
 from .model import Robot
 from .named_arrays import labels_of, refuse_labels, refuse_mark, reprs
 

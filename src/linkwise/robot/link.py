@@ -16,9 +16,9 @@ from .joint import Joint
 class Link:
     """A rigid body and the joint between it and its parent.
 
-    All numbers are in the link's *joint-aligned* frame, which moves with the link, has z along the joint's axis, and
-    equals the joint frame at q = 0. `frame` is the pose of the link's table frame in it; the numbers of `Robot.rows`
-    are in the table frame.
+    Mass centre and inertia are in the link's *joint-aligned* frame, which moves with the link and has z along the
+    joint's axis. At q = 0 it is the joint frame; in the first link of a ball joint its axes are permuted. `frame` is
+    the pose of the link's table frame in it; the numbers of `Robot.rows` are in the table frame.
     """
 
     name: str

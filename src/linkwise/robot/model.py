@@ -13,10 +13,9 @@ from ..printing import notebook_html, warn
 from ..spatial import Placement, Scalar, is_zero
 from .build import assemble, check_gravity
 from .changes import add_free_base, changed_rows, fix_base, lock_joints, payload_parent, values_by_link
-from .coordinates import Coupling, size_in_words
+from .coordinates import Coupling, JointSpace, size_in_words
 from .entries import is_symbol
 from .fingerprint import NoFingerprintError, robot_fingerprint
-from .joint_space import JointSpace
 from .link import Frame, Link, NumberMap, numbers_of
 from .regroup import regrouped_bodies
 from .tables import CONVENTIONS, DH_CONVENTIONS, NO_TENSOR, REFUSE, Unphysical, free_name
@@ -342,7 +341,8 @@ class Robot(JointSpace, WithEntries):
     def with_fixed_base(self) -> Robot:
         """The robot with every free joint on the base fixed at q = (0, 0, 0, 1, 0, 0, 0).
 
-        This undoes `with_free_base`; rows without mass disappear.
+        This undoes `with_free_base`. A base with mass stays, as a fixed body. The row of a former free
+        joint is removed if it has no mass, no inertia and no displacement.
         """
         floating = {joint.name for joint in self.free_joints}
         if not floating:

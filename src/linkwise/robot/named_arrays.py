@@ -120,7 +120,7 @@ def gradient_error(error: Exception, name: str) -> TypeError | None:
     return result.with_traceback(error.__traceback__)
 
 
-def call_with_numbers(function: Callable[..., Any], name: str, *arguments: Any, **keywords: Any) -> Any:
+def call_with_numbers(function: Callable[..., Any], name: str, /, *arguments: Any, **keywords: Any) -> Any:
     """What a user's function returns; errors of torch and JAX about gradients are explained, by its name."""
     try:
         return function(*arguments, **keywords)

@@ -97,7 +97,7 @@ def cos_and_sinc(square: Scalar) -> tuple[Scalar, Scalar]:
     """
     if _is_object_array(square):
         return tuple(_frompyfunc(cos_and_sinc, 1, 2)(square))
-    context = _digits_of(square)
+    context = _mpmath_context_of(square)
     if context is not None:
         x = context.sqrt(square)
         return context.cos(x), context.sin(x) / x if x else context.one
@@ -118,7 +118,7 @@ def atan_quotient(slope: Scalar, square: Scalar) -> Scalar:
     """
     if _is_object_array(square):
         return _frompyfunc(atan_quotient, 2, 1)(slope, square)
-    context = _digits_of(square)
+    context = _mpmath_context_of(square)
     if context is not None:
         x = context.sqrt(square)
         return context.atan(slope * x) / x if x else slope
@@ -135,8 +135,8 @@ def _is_object_array(x: Scalar) -> bool:
     return hasattr(x, "dtype") and str(x.dtype) == "object"
 
 
-def _digits_of(x: Scalar) -> Any:
-    """The context of a number of many digits; None for others."""
+def _mpmath_context_of(x: Scalar) -> Any:
+    """The mpmath context of x; None if x is no mpmath number."""
     return x.context if type(x).__module__.partition(".")[0] == "mpmath" else None
 
 

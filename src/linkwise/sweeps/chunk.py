@@ -32,8 +32,7 @@ from ..simulation.friction_steps import suppress_warnings
 from ..simulation.integration import Run, integrate_with_options
 from ..simulation.parameters import parameters_of, torque_parameters
 from ..simulation.problem import COORDINATES, Problem
-from ..simulation.recordings import STATUS_OF, event_records
-from ..simulation.simulation import simulate
+from ..simulation.simulation import STATUS_OF, event_records, simulate
 from ..simulation.small_motions import warning_text
 from ..version import __version__
 from .family import (

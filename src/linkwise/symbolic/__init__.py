@@ -1,6 +1,5 @@
 """Computer algebra on expressions: symbols, polynomials, normal forms; formulas as text, LaTeX and SymPy."""
 
-from .collect import Collector, collected_text
-from .symbol_tables import shared_graph, symbols
+from .symbol_tables import Collector, collected_text, shared_graph, symbols
 
 __all__ = ["Collector", "collected_text", "shared_graph", "symbols"]

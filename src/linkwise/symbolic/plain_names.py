@@ -8,8 +8,8 @@ from math import prod
 
 from ..graph import Program
 from ..graph.assignments import free_letter
-from .collect import sum_text
 from .styles import Angles
+from .symbol_tables import sum_text
 
 Components = Mapping[str, Sequence[str]] | None  # names of the numbers of some inputs
 ABBREVIATION = r"[cs][\d-]+"

@@ -55,7 +55,7 @@ class Loops:
         return self._recursion(False, robot.links, step, nothing, per_link)
 
     def contracted(self, robot: Robot, how: Contraction, base: Any, elements: Sequence[Any]) -> list[Any]:
-        raise NotRollableError("this function is made of contractions (expected one that goes from link to link)")
+        raise NotRollableError("this function works on all links at once (expected one that passes from link to link)")
 
     def of_tree(self, robot: Robot, values: OfLinks) -> list[Any]:
         raise NotRollableError("this function asks for more of the tree than passes do")

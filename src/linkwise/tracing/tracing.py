@@ -15,12 +15,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..graph import Count, Graph, Node, Port, Program, as_traced, check
-from ..graph.cancel import Transplant
-from ..graph.counting import count as count_operations
 from ..graph.node import UntraceableError, is_scalar
-from ..graph.passes import apply_passes
+from ..graph.passes import Transplant, apply_passes
+from ..graph.program import count as count_operations
 from ..robot import Robot, require_robot
-from ..robot.joint_space import CONFIGURATIONS
+from ..robot.coordinates import CONFIGURATIONS
 from ..robot.named_arrays import gradient_error
 from ..robot.symbols import symbols_of
 
@@ -30,7 +29,7 @@ FEWEST_PREFERRED: ContextVar[bool] = ContextVar("fewest_preferred", default=Fals
 
 @dataclass(frozen=True)
 class Input:
-    """An argument to be traced, with its shape for one state.
+    """Declare an argument of a traced function as an input of the program, with its shape for one state.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ from ..printing import warn
 from ..robot import Robot
 from ..robot.layout import COLUMN, LABELLED, MOTION, OF_NO_JOINT, Layout, angle_mask, canonical_names, refuse_degrees
 from ..tables import Table, read_table, refuse_separator
-from .checks import Floats, joint_count_text
+from .limits import Floats, joint_count_text
 from .pieces import check_configurations, coordinate_derivatives, hermite, layout_of
 from .profiles import Ends, spline, trajectory_through
 from .trajectory import Trajectory
@@ -163,8 +163,8 @@ def check_header(where: str, names: list[str], layout: Layout | None) -> None:
         if name not in ("t", "trajectory", *OF_NO_JOINT) and not COLUMN.fullmatch(name):
             if UNIT.search(name):
                 raise FileError(
-                    f"{where}: column {name!r} has a unit (expected names without, such as q1, and SI units, or"
-                    " degrees=True with robot=...)"
+                    f"{where}: column {name!r} has a unit in its name (expected names such as q1, and SI units; numbers"
+                    " in degrees with degrees=True and robot=...)"
                 )
             raise FileError(f"{where}: column {name!r}{near_miss(name, known)} {expected}")
     n = joint_count(names)

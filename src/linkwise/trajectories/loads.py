@@ -17,7 +17,7 @@ from ..robot.description import grid
 from ..robot.layout import Layout
 from ..robot.symbols import refuse_symbols
 from ..tables import save_table
-from .checks import Floats, even_times, joint_count_text
+from .limits import Floats, even_times, joint_count_text
 from .trajectory import Trajectory
 
 if TYPE_CHECKING:

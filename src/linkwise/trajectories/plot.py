@@ -10,8 +10,7 @@ from ..api.functions import inverse_dynamics
 from ..figures import joint_style, new_figure, plot_text, style_axes, theme_colour
 from ..robot import Friction, Robot
 from ..robot.layout import Layout
-from .checks import Floats, even_times
-from .limits import UNITS, MotionLimits, is_angular
+from .limits import UNITS, Floats, MotionLimits, even_times, is_angular
 from .loads import check_joints
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from ..api.states import Array
 from ..errors import one_of
 from ..robot import Robot
 from ..robot.layout import Layout
-from .checks import Floats, broadcast_to_joints, frozen_array, joint_numbers, positive_number
+from .limits import Floats, broadcast_to_joints, frozen_array, joint_numbers, positive_number
 from .pieces import (
     Cycloid,
     JointMotion,
@@ -35,8 +35,8 @@ from .pieces import (
     check_configurations,
     hermite,
     layout_of,
+    rates_at_knots,
 )
-from .splines import rates_at_knots
 from .trajectory import SLACK, Trajectory
 
 SMALLEST = 1e-100  # shorter distances count as zero

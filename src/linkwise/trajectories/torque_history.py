@@ -18,10 +18,9 @@ from ..robot import Robot
 from ..robot.layout import Layout, canonical_names
 from ..robot.named_arrays import refuse_gradients
 from ..tables import read_table
-from .checks import Floats
+from .limits import Floats
 from .loads import Loads
-from .pieces import Polynomials, hermite
-from .splines import spline_rates
+from .pieces import Polynomials, hermite, spline_rates
 
 Interpolation = Literal["cubic", "held"]
 History = tuple[Array, Array] | Loads | str | os.PathLike[str]  # what a user gives

@@ -19,8 +19,7 @@ from ..robot import Friction, Robot
 from ..robot.layout import Layout, angle_mask
 from ..robot.named_arrays import refuse_gradients
 from ..tables import save_table
-from .checks import even_times, joint_count_text
-from .limits import MotionLimits
+from .limits import MotionLimits, even_times, joint_count_text
 from .pieces import JointMotion, Piece, select_by_sign
 
 if TYPE_CHECKING:

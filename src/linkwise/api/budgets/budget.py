@@ -21,7 +21,7 @@ from ..call import PublicFunction
 from ..functions import external_wrenches
 from ..states import Array, States
 from .result import Budget, BudgetBase, as_numpy, check_times
-from .terms import Key, TermTable, element_symbol, has_shared_numbers, quasi_force_symbol, term_table
+from .text import Key, TermTable, element_symbol, has_shared_numbers, quasi_force_symbol, term_table
 
 
 def budget(
@@ -174,7 +174,7 @@ def sum_summands(rows: Sequence[Dense]) -> Dense:
 
 
 def recentre(sums: dict[tuple[int, ...], Scalar], robot: Robot, x: int, spin: Scalar, bodies: Any) -> None:
-    """Add what the moving origin of a ball joint's Euler angles contributes, with its last link: see `recentring`."""
+    """Add what the moving origin of a ball joint's Euler angles contributes, with its last link: see `api.quasi`."""
     y, z = x + 1, x + 2
     D_x, D_y = bodies[x].pivot, bodies[y].pivot
     U_xy = power(robot.links[x].joint.axis.to_child(bodies[y].pose), bodies[y].psi)
@@ -222,7 +222,7 @@ class QuasiBudget(BudgetBase, QuasiTermArrays):
 
     @property
     def elements(self) -> Array:
-        """c_ki times the velocity of i: (..., n, n)."""
+        """The products c_ki ν_i, or c_ki ξ_i, with k as the row: (..., n, n)."""
         return self.c * self.velocity[..., None, :]
 
     @property

@@ -17,8 +17,7 @@ from ...printing import Description
 from ...robot import Robot
 from ...robot.entries import is_symbol
 from ...robot.named_arrays import refuse_gradients
-from .terms import VIEWS, Term, groups, has_shared_numbers, term_table, torque_symbol
-from .text import JointBudget, joint_latex
+from .text import VIEWS, JointBudget, Term, groups, has_shared_numbers, joint_latex, term_table, torque_symbol
 
 Array = Any  # of any library
 

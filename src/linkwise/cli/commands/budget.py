@@ -15,8 +15,7 @@ from ...errors import one_of
 from ...robot.layout import coordinate_indices
 from ..declare import MOTION, OUTPUT, command, flag, opt
 from ..inputs import parse_columns
-from ..limits import OF_LIMIT
-from ..motion import MotionOptions, StateTorques
+from ..motion import OF_LIMIT, MotionOptions, StateTorques
 from ..options import Friction, RobotSource
 from ..results import Outputs
 from ..screen import Cell, echo, format_number, note, print_sentence, print_table, terminal_width, wrap
@@ -43,7 +42,10 @@ class RecordingOptions:
         list[str] | None, opt("Q=NAMES", "Columns of --measured: q=a,b, tau=c,d, t=e; default: by their names.", MOTION)
     ] = None
     cutoff: Annotated[
-        float | None, opt("HZ", "Cutoff frequency for --measured; default: by the motion's bandwidth.", MOTION)
+        float | None,
+        opt(
+            "HZ", "Cutoff frequency of the low-pass filter for --measured; default: by the motion's bandwidth.", MOTION
+        ),
     ] = None
 
 

@@ -17,8 +17,7 @@ from ...explanation.definitions import DEFINITIONS
 from ...printing import Equations
 from ...robot.layout import Layout
 from ...robot.symbols import mass_symbols
-from ...symbolic.equations import plain_text
-from ...symbolic.expressions import Expressions
+from ...symbolic.equations import Expressions, plain_text
 from ...symbolic.styles import Style, Terms, whole
 from ..declare import OUTPUT, arg, command, flag, opt
 from ..inputs import parse_states

@@ -16,8 +16,7 @@ from ...trajectories.limits import effort_shares
 from ...trajectories.loads import BEARING, COMPONENTS, FRAMES, load_columns, loads_at
 from ..declare import command, command_with, opt
 from ..inputs import parse_wrench
-from ..limits import passed_limits_json, print_limits, print_torques
-from ..motion import MotionOptions, StateTorques
+from ..motion import MotionOptions, StateTorques, passed_limits_json, print_limits, print_torques
 from ..options import Coordinates, Friction, Method, Wrench, of_paper
 from ..results import Outputs
 from ..screen import NOTHING, echo, format_number, print_sentence, print_table, print_title

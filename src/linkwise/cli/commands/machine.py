@@ -38,7 +38,24 @@ STEPS = (  # title, command line, its options for pictures, which need matplotli
         "linkwise simulate puma560 --target 1,-1,1.5,0,0.5,0",
         "--plot {0}/control.png",
     ),
+    (
+        "A torque, term by term, as Kozłowski's (39) has it",
+        "linkwise budget planar3 --q 0.3,-0.4,0.5 --qd 1,-0.7,0.4 --qdd 0.2,0.9,-0.6 --joint 2 --by links",
+        "--plot {0}/terms.png",
+    ),
+    (
+        "His operators D and G, their rates in both columns of his Table 1, and c of his (48)",
+        "linkwise explain planar3 D_k D_stacked_dot G_stacked_dot G_stacked_inertial xi c_xi"
+        " --q 0.3,-0.4,0.5 --qd 1,-0.7,0.4",
+        "",
+    ),
     ("Equations", "linkwise equations planar3 gravity_torque --symbols", ""),
+    ("The inverse of the inertia matrix, as Saha derives it", "linkwise equations planar3 --method elimination", ""),
+    (
+        "What the joints allow and carry, by Angeles",
+        "linkwise explain planar3 T lambda --q 0.6,0.5,0.4 --qdd 1,0,0",
+        "",
+    ),
     ("Operations, by formulation", "linkwise count stanford inverse_dynamics", ""),
     ("C for its controller", "linkwise export stanford c gravity_torque --self-test --out {0}", ""),
 )

@@ -17,9 +17,18 @@ from ...trajectories.limits import outside_travel
 from ...trajectories.torque_history import read_torques
 from ..declare import OUTPUT, STATE, arg, command, command_with, flag, opt
 from ..inputs import parse_states, parse_wrench
-from ..limits import limit_number as in_units
-from ..limits import limit_unit, passed_limits_json, print_limits, warn_of_start
-from ..motion import TRAJECTORIES, MotionOptions, make_profile, paper_motion, zero_configuration
+from ..motion import (
+    TRAJECTORIES,
+    MotionOptions,
+    limit_unit,
+    make_profile,
+    paper_motion,
+    passed_limits_json,
+    print_limits,
+    warn_of_start,
+    zero_configuration,
+)
+from ..motion import limit_number as in_units
 from ..options import (
     PROFILES,
     Coordinates,
@@ -39,7 +48,7 @@ KP, KD = 100.0, 20.0
 SHOWN = 20  # trajectories of a batch, on the screen
 START = (
     "Start: numbers (0.1,pi/2,...), joints or links by name (link2=0.5), or a table (@file.csv); default: that of the"
-    " paper's motion, or zero."
+    " first row of --torque-history, of the paper's motion, or zero."
 )
 ALONG = "Follow a .csv file, or a trajectory by name (to --target), under computed torque; default: none."
 HISTORY = "Torques over time: a .csv file with columns t, tau1, ..., as ridim --csv writes; default: none."
@@ -127,7 +136,7 @@ def simulate(
     integration: Integration,
     out: SimulationOutputs,
     q0: Annotated[str | None, opt("STATE", START, STATE)] = None,
-    qd0: Annotated[str | None, opt("STATE", "Rates at the start, given as for --q0; default: zero.", STATE)] = None,
+    qd0: Annotated[str | None, opt("STATE", "Rates at the start, given as for --q0; default: as there.", STATE)] = None,
     degrees: Degrees = False,
     duration: Annotated[
         float | None, opt("SECONDS", "Duration; default: 1, or to the end of --torque-history.")

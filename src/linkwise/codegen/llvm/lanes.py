@@ -246,7 +246,7 @@ class State:
 
 
 class LlvmLanes(Arithmetic):
-    """The lanes of `advance`; see `integrator`. %context holds the record of each lane, then reserved vectors."""
+    """The lanes of `advance`; see `driver_text`. %context holds the record of each lane, then reserved vectors."""
 
     def __init__(
         self, layout: Layout, record: Mapping[str, type], size: int, events: int = 0, parameters: int = 0

@@ -7,9 +7,8 @@ inputs. So arrays are transposed in order, and the scattered numbers of a tree a
 
 from __future__ import annotations
 
-from .flow import Block
+from .flow import Block, transpose
 from .program import zero_or_nan
-from .rows import transpose
 
 PREFETCHED = range(16, 513)  # links: the processor prefetches shorter rows, and longer ones would be evicted
 

@@ -18,8 +18,7 @@ from functools import partial
 
 from ...graph import Node, Program
 from .elementary import FUNCTIONS, functions_text
-from .flow import Block, Flow, Layout, assemble
-from .rows import MANY, load_rows, store_rows, store_rows_by_table
+from .flow import MANY, Block, Flow, Layout, assemble, load_rows, store_rows, store_rows_by_table
 
 # Very long programs are split into pieces: functions of PIECE operations each, which pass values in memory.
 #

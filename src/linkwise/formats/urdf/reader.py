@@ -15,8 +15,7 @@ from ...robot.tables import new_name
 from .. import xml
 from ..files import Options
 from ..xml import Element, shorten
-from .rows import Branch, branches, line_of, resolve_name, row_of, single_axis_types
-from .transmissions import read_rotors
+from .rows import Branch, branches, line_of, read_rotors, resolve_name, row_of, single_axis_types
 
 EARTH = (0.0, 0.0, -9.81)
 MOST_ROOTS = 100  # roots in the warning

@@ -20,15 +20,14 @@ from xml.sax.saxutils import escape, quoteattr
 from ...errors import FileError, RobotError
 from ...files import atomic_write
 from ...robot import KINDS, Robot
-from ...robot.joint_space import label
+from ...robot.coordinates import label
 from ...robot.tables import ORIGIN, Z, free_name
 from ...spatial import is_zero
 from ..agreement import require_agreement
 from ..conversion import Table, flatten, to_frames
 from ..files import Options, UrdfRotors
 from .reader import EARTH, read
-from .rows import UNBOUNDED
-from .transmissions import NAMESPACE, rotor_text, rotors_of, transmission
+from .rows import NAMESPACE, UNBOUNDED, rotor_text, rotors_of, transmission
 
 FLOATING = "floating"
 NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

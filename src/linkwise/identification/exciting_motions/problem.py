@@ -1,7 +1,14 @@
-"""The search for exciting motions: a criterion of the regressor, and a barrier at the limits.
+"""The search for exciting motions: a criterion of the regressor, a barrier at the limits, and many starts.
+
+What columns of regressors are scaled by, and what a motion is worth in these scales.
+
+The scale of a column is the root-mean-square torque that one unit of its parameter makes at states all over the limits:
+positions, rates and accelerations are independent of each other. It depends on the robot, its limits and the noise
+alone. Scales that random motions of the same duration and harmonics give would be small for slow motions, so that a
+slow motion would have as small a condition number as a fast one.
 
 The regressor of all samples, W (samples · n, p), has a row for each torque. Parameters have different units, so that
-its columns are scaled by what they are at states spread over the limits (see `reference`). These scales are fixed.
+its columns are scaled by what they are at states spread over the limits (see above). These scales are fixed.
 Columns of unit length, which many use, would hide that a joint hardly moves, or that a motion is slow: its columns are
 small, and what identifies them is noise. With `criterion="condition"` the condition number σ_1 / σ_p of the scaled W is
 minimised. It is not smooth where singular values coincide, so bounds are minimised, one after the other, m growing:
@@ -20,16 +27,50 @@ Gradients by all coefficients come from one product with the transposed derivati
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...progress import ProgressDisplay
 from ...trajectories.limits import Floats, MotionLimits
-from .minimise import Barrier
-from .reference import reference_states
+from .minimise import Barrier, minimise
 from .series import SeriesBasis, overshoot
+
+STATES = 1000
+SWING = 2.0 * math.pi  # 1/s: accelerations that have no limit are those of a swing in one second at the largest rate
+MEASURED = 1000  # samples, of one period or of several: deviations are for so many
+
+
+def reference_states(limits: MotionLimits) -> tuple[Floats, Floats, Floats]:
+    """Positions, rates and accelerations (STATES, n), the same for the same limits."""
+    rng = np.random.default_rng(0)
+    half = np.where(np.isfinite(limits.half), limits.half, math.pi)
+    acceleration = np.where(np.isfinite(limits.acceleration), limits.acceleration, SWING * limits.velocity)
+    q, qd, qdd = rng.uniform(-1.0, 1.0, (3, STATES, len(half)))
+    return limits.middle + half * q, limits.velocity * qd, acceleration * qdd
+
+
+class Worth(NamedTuple):
+    """Of a motion: the numbers of its regressor, rows divided by the noise and columns by their scales."""
+
+    condition: float
+    log_det: float
+    deviations: Floats  # (p,) standard deviations of the scaled parameters
+    worst: float  # the standard deviation in the worst direction
+
+    @staticmethod
+    def of(matrix: Floats, samples: int) -> Worth:
+        """Of the regressor at so many times of a period; deviations are for `MEASURED` of them."""
+        _, singular, directions = np.linalg.svd(matrix, full_matrices=False)
+        if not singular[-1] > 0.0:
+            return Worth(math.inf, -math.inf, np.full(len(singular), np.inf), math.inf)
+        fewer = math.sqrt(samples / MEASURED)
+        deviations = fewer * np.linalg.norm(directions / singular[:, None], axis=0)
+        condition, log_det = float(singular[0] / singular[-1]), 2.0 * float(np.log(singular).sum())
+        return Worth(condition, log_det, deviations, fewer / float(singular[-1]))
+
 
 ROUNDING = 1e-15  # of its trace is added to the diagonal of G
 INFORMATION = 0.2  # the part of (2) in the criterion "condition"
@@ -265,3 +306,89 @@ class ExcitationProblem:
                 return x
             swing *= 0.7
         return None
+
+
+DRAWS = 50  # random motions that are tried for one start
+
+
+class Stage(NamedTuple):
+    """One minimisation: see `problem` for the exponent and the weight of the barrier."""
+
+    exponent: int
+    weight: float
+    steps: int
+    enough: float
+
+
+FIRST = Stage(4, 1e-2, 150, 1e-3)
+REFINED = (Stage(4, 1e-3, 300, 1e-4), Stage(16, 1e-3, 300, 1e-4), Stage(32, 1e-4, 200, 1e-4))
+
+
+class SearchProgress:
+    """`shown`: True, False, or None for a bar on a terminal."""
+
+    def __init__(self, shown: bool | None, starts: int) -> None:
+        self.starts, self.total = starts, starts * FIRST.steps + sum(stage.steps for stage in REFINED)
+        self.display = ProgressDisplay.of_long_work(shown)
+
+    def update(self, done: int, what: str) -> None:
+        line = f"excitation: {done / self.total:6.1%} after {self.display.seconds:.0f} s, {what}"
+        self.display.update(done, self.total, what, line)
+
+    def close(self) -> None:
+        self.display.close()
+
+
+@dataclass
+class Search:
+    """What was found so far: variables of the problem with their scores; smaller is better."""
+
+    problem: ExcitationProblem
+    progress: SearchProgress
+    found: list[tuple[float, Floats]] = field(default_factory=list)
+    current: Floats | None = None
+    done: int = 0
+
+    def run(self, seed: int) -> None:
+        for k in range(self.progress.starts):
+            if (x := self.drawn(np.random.default_rng([seed, k]))) is None:
+                continue
+            self.minimise(x, FIRST, f"start {k + 1} of {self.progress.starts}")
+            self.done = (k + 1) * FIRST.steps
+        if self.found:
+            x = min(self.found, key=lambda pair: pair[0])[1]
+            for stage in REFINED:
+                x = self.minimise(x, stage, "refining the best")
+
+    def drawn(self, rng: np.random.Generator) -> Floats | None:
+        starts = (self.problem.start(rng) for _ in range(DRAWS))
+        return next((x for x in starts if x is not None), None)
+
+    def minimise(self, x: Floats, stage: Stage, what: str) -> Floats:
+        begin = self.done
+
+        def on_step(x: Floats) -> None:
+            self.current = x
+            self.done += 1
+            self.progress.update(self.done, what + self.so_far)
+
+        x = minimise(self.problem.at(stage.exponent, stage.weight), x, stage.steps, stage.enough, on_step)
+        self.keep(x)
+        self.done = begin + stage.steps
+        return x
+
+    def keep(self, x: Floats) -> None:
+        self.found.append((self.problem.score(x), x))
+        self.current = None
+
+    @property
+    def so_far(self) -> str:
+        best = min((score for score, _ in self.found), default=math.inf)
+        return f", {self.problem.criterion} {abs(best):.4g} so far" if math.isfinite(best) else ""
+
+    def best_first(self) -> Iterator[Floats]:
+        """The motions that were found, also that which an interrupted minimisation had reached."""
+        if self.current is not None:
+            self.keep(self.current)
+        for _, x in sorted(self.found, key=lambda pair: pair[0]):
+            yield self.problem.free(x)

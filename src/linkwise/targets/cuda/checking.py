@@ -85,7 +85,7 @@ def on_host(gpu: Device, view: View, axes: int, count: int, some: slice, stream:
 
 @cache
 def finite_test(dtype: str) -> Launch:
-    from .text.small import finite_text
+    from .text.kernel import finite_text
 
     code = load_or_compile("finite", finite_text(REALS[dtype]), CudaTarget())
     interface = Interface((Argument("numbers", ()), Argument("width", ())), (Argument("marks", ()),), dtype, 1)

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ...kernels.compiler import Compiled
 from ...kernels.interface import EXPECTED, batch_of
-from ...kernels.kernel import in_order
+from ...kernels.kernel import Compiled, in_order
 from . import checking
 from .arrays import Library, View, library_of
 from .driver import Device, ordinal_of
@@ -28,13 +27,13 @@ class CudaKernel(Compiled):
 
     kernel(q, qd, qdd)                   a new array of the same library, on the same GPU
     kernel(q, qd, qdd, out=tau)          results into an existing array
-    kernel(q, qd, qdd, stream=s)         on this stream, after the library's current one (the default)
+    kernel(q, qd, qdd, stream=s)         on stream s, after the library's current one; default: that current one
     kernel(q, qd, qdd, copy=True)        NumPy arrays, copied to GPU `device` (0) and back
     kernel(q, qd, qdd, check=True)       waits, tests the results, and raises the errors of the CPU kernel
 
     Contiguous torch, CuPy, JAX and Numba arrays of the kernel's `dtype` are read in place; others are converted by
     their library first. A call returns before the GPU is done, as calls of these libraries do. With JAX and with
-    `copy=True` it waits. `ptx` is the text for the driver.
+    `copy=True` it waits. `ptx` is the PTX text that the driver loads.
     """
 
     code: CudaCode

@@ -15,15 +15,14 @@ import numpy as np
 from ...errors import CudaError
 from ...kernels.interface import REALS, Argument, Interface, Links
 from ...kernels.llvm import load_or_compile
-from ...kernels.round_spec import RoundCode
-from ...kernels.rounds import Codes, Launch, Order
+from ...kernels.rounds import Codes, Launch, Order, RoundCode
 from .driver import Device, device
 from .memory import DeviceArray
 from .target import CudaCode, CudaTarget
 from .target import Launch as Launcher
 
 if TYPE_CHECKING:
-    from ...kernels.round_spec import RoundSpec
+    from ...kernels.rounds import RoundSpec
 
 WARP = 32  # threads of a block: rounds near the base have few pairs, which need many registers
 LANES = 4  # states in flight: late rounds leave most of a GPU idle
@@ -137,7 +136,7 @@ class RoundMemory:
 
 def gather_code(target: CudaTarget, dtype: str, width: int) -> tuple[CudaCode, Interface]:
     """The kernel that gathers rows of `width` numbers by an index."""
-    from .text.small import gather_text
+    from .text.kernel import gather_text
 
     inputs, output = (Argument("index", ()), Argument("rows", (width,))), (Argument("out", (width,)),)
     code = load_or_compile("gather", gather_text(REALS[dtype], width), target)

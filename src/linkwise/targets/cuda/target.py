@@ -20,14 +20,13 @@ if TYPE_CHECKING:
     from ...codegen.llvm.loops import LoopText
     from ...codegen.llvm.rollout import Rollout
     from ...kernels.arrays import Arrays
-    from ...kernels.round_spec import RoundSpec
+    from ...kernels.rounds import RoundSpec
     from ...kernels.spec import KernelSpec
     from ...ode.events import Crossing
     from ...ode.interface import Integrator
     from .kernel import CudaKernel
-    from .rollout import CudaRollout
     from .rounds import CudaRounds
-    from .solver import CudaDriver
+    from .trajectories import CudaDriver, CudaRollout
 
 Launch = Callable[[int, int, Sequence[int], int], None]  # ordinal of the device, states, addresses, stream
 TRIPLE = "nvptx64-nvidia-cuda"
@@ -80,7 +79,7 @@ class CudaTarget(CodeTarget["CudaCode"]):
         return CudaKernel(spec, explain)
 
     def solver(self, program: Program, integrator: Integrator, crossings: tuple[Crossing, ...]) -> CudaDriver:
-        from .solver import CudaDriver
+        from .trajectories import CudaDriver
 
         if integrator.method is None:
             raise ValueError(
@@ -89,7 +88,7 @@ class CudaTarget(CodeTarget["CudaCode"]):
         return CudaDriver(program, integrator.method, crossings)
 
     def rollout(self, rollout: Rollout, dtype: str) -> CudaRollout:
-        from .rollout import CudaRollout
+        from .trajectories import CudaRollout
 
         return CudaRollout(rollout, dtype)
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from ...codegen.llvm.loops import LoopText
 from ...errors import RobotError
-from ...kernels.compiler import metadata, read_metadata
 from ...kernels.interface import Argument, Interface, Links
+from ...kernels.kernel import metadata, read_metadata
 from ...kernels.llvm import load_or_compile, load_or_compile_as
 from ...kernels.sources import plain_of
 from ...kernels.spec import KernelSpec, LinkRows, LoopSpec

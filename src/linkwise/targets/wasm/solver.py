@@ -17,12 +17,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...codegen.llvm.flow import Layout
-from ...codegen.llvm.integrator import HEAD
 from ...graph import Program
 from ...kernels.llvm import load_or_compile
 from ...ode.methods import Method
 from ...ode.trajectories import DONE, NOT_FINITE, RECORD, RUNNING
-from ..driver_text import driver_text
+from ..driver_text import HEAD, driver_text
 from .frame import module
 from .target import WasmTarget
 

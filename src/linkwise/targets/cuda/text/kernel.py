@@ -1,26 +1,93 @@
-"""A program as a CUDA kernel, in LLVM assembly.
+"""A program as a CUDA kernel, in LLVM assembly; small kernels with one thread per number.
 
     void @kernel(i64 count, ptr input, ..., ptr output, ...)
 
 Each thread computes one state with the operations of `program`, and so with the same bits. `rows` loads and stores its
 rows, `nodes` emits its nodes. A state with a non-finite input gives NaN throughout. No output may share memory with an
 input.
+
+The order of computation, chosen so that few values are live at a time.
+
+Absorbed nodes are computed together with the nodes that use them, as a product in a fused sum.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from ....codegen.llvm.elementary import FUNCTIONS, elementary_function
-from ....codegen.llvm.flow import Flow, Layout, assemble
+from ....codegen.llvm.flow import Flow, Layout, assemble, hexadecimal
 from ....codegen.llvm.program import fused_products, lengths
 from ....codegen.llvm.sine import large_angle
 from ....graph import Node, Program
-from ....graph.order import fewest_live, peak_live
 from .nodes import INFINITE, FastNodes, ThreadNodes, upper_half
 from .rows import GLOBAL, SHARED_BYTES, WARP, DirectRows, StagedRows, tile_numbers
+
+
+def fewest_live(program: Program, absorbed: Collection[int]) -> list[Node]:
+    """The best of five orders: the program's own, and depth first from the first or the last result.
+
+    Depth first suits trees; long chains are best in the program's order.
+    """
+    results = [node for flat in program.results for node in flat]
+    depth: dict[int, int] = {}
+    for node in program.nodes:
+        depth[node.index] = 1 + max((depth[x.index] for x in node.args), default=0)
+    orders = [list(program.nodes)]
+    for ends in (results, results[::-1]):
+        orders += [depth_first(ends), depth_first(ends, lambda node: -depth[node.index])]
+    return min(orders, key=lambda order: peak_live(order, absorbed, results))
+
+
+def depth_first(results: list[Node], key: Callable[[Node], int] | None = None) -> list[Node]:
+    """Each result after all that it needs; operands in their order, or sorted by a key."""
+    seen: set[int] = set()
+    order = []
+    for result in results:
+        waiting: list[tuple[Node, list[Node] | None]] = [(result, None)]
+        while waiting:
+            node, left = waiting.pop()
+            if node.index in seen:
+                continue
+            if left is None:
+                left = list(node.args) if key is None else sorted(node.args, key=key)
+            if left:
+                waiting += [(node, left[1:]), (left[0], None)]
+            else:
+                seen.add(node.index)
+                order.append(node)
+    return order
+
+
+def peak_live(order: list[Node], absorbed: Collection[int], results: list[Node]) -> int:
+    """The largest number of live values. Results live to the end."""
+    written = [node for node in order if node.index not in absorbed and node.op not in ("const", "input")]
+    last = {x.index: k for k, node in enumerate(written) for x in operands(node, absorbed)}
+    last |= {node.index: len(written) for node in results}
+    dying = [0] * (len(written) + 1)
+    for position in last.values():
+        dying[position] += 1
+    live = peak = 0
+    computed: set[int] = set()
+    for k, node in enumerate(written):
+        loaded = {x.index for x in operands(node, absorbed) if x.op == "input"} - computed
+        computed |= loaded | {node.index}
+        live += len(loaded) + 1
+        peak = max(peak, live)
+        live -= dying[k]
+    return peak
+
+
+def operands(node: Node, absorbed: Collection[int]) -> Iterator[Node]:
+    """The nodes that are read when the node is computed, without constants."""
+    for x in node.args:
+        if x.index in absorbed:
+            yield from operands(x, absorbed)
+        elif x.op != "const":
+            yield x
+
 
 HEAD = """target triple = "nvptx64-nvidia-cuda"
 target datalayout = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
@@ -214,3 +281,73 @@ def reduce_pairwise(values: list[str], combine: Callable[[str, str], str]) -> st
         pairs = [values[k : k + 2] for k in range(0, len(values), 2)]
         values = [combine(*pair) if len(pair) == 2 else pair[0] for pair in pairs]
     return values[0]
+
+
+THREADS = 256
+ARRAY = "ptr addrspace(1) noalias"
+
+
+def each_number(arguments: str, first: str, body: str) -> str:
+    """The module; `first` is the label of the body, `done` the label behind it."""
+    return f"""{HEAD}
+{REGISTERS}
+
+define ptx_kernel void @kernel(i64 %count, {arguments}) #2 {{
+  %lane = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %block = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+  %thread32 = zext i32 %lane to i64
+  %block64 = zext i32 %block to i64
+  %begin = mul i64 %block64, {THREADS}
+  %thread = add i64 %begin, %thread32
+  %inside = icmp ult i64 %thread, %count
+  br i1 %inside, label %{first}, label %done
+
+{first}:
+{body}
+  br label %done
+
+done:
+  ret void
+}}
+
+attributes #2 = {{ nounwind }}
+{launch_bounds(THREADS)}"""
+
+
+def gather_text(real: str, width: int) -> str:
+    """Row k of the output is row index[k] of the input; rows have `width` numbers.
+
+    void @kernel(i64 numbers, ptr index, ptr input, ptr output)
+    """
+    arguments = f"{ARRAY} readonly %index, {ARRAY} readonly %in, {ARRAY} writeonly %out"
+    body = f"""  %row = udiv i64 %thread, {width}
+  %column = urem i64 %thread, {width}
+  %place = getelementptr i64, ptr addrspace(1) %index, i64 %row
+  %from = load i64, ptr addrspace(1) %place, align 8
+  %start = mul i64 %from, {width}
+  %position = add i64 %start, %column
+  %source = getelementptr {real}, ptr addrspace(1) %in, i64 %position
+  %number = load {real}, ptr addrspace(1) %source
+  %target = getelementptr {real}, ptr addrspace(1) %out, i64 %thread
+  store {real} %number, ptr addrspace(1) %target"""
+    return each_number(arguments, "copy", body)
+
+
+def finite_text(real: str) -> str:
+    """Set the byte in `marks` of each row of `width` numbers with an infinity or NaN.
+
+    void @kernel(i64 numbers, ptr input, i64 width, ptr marks)
+    """
+    zero = hexadecimal(0.0, real)
+    arguments = f"{ARRAY} readonly %in, i64 %width, {ARRAY} writeonly %marks"
+    body = f"""  %place = getelementptr {real}, ptr addrspace(1) %in, i64 %thread
+  %number = load {real}, ptr addrspace(1) %place
+  %nothing = fmul {real} %number, {zero}
+  %lost = fcmp uno {real} %nothing, {zero}
+  br i1 %lost, label %mark, label %done
+
+mark:
+  %row = udiv i64 %thread, %width
+  %its = getelementptr i8, ptr addrspace(1) %marks, i64 %row
+  store i8 1, ptr addrspace(1) %its"""
+    return each_number(arguments, "test", body)

@@ -2,7 +2,7 @@
 
     void @kernel(i64 count, and the arguments of advance_1 but its memory)
 
-`count` threads take trajectories from the queue until it is empty, by `advance_1` of `codegen.llvm.integrator`. Each
+`count` threads take trajectories from the queue until it is empty, by `advance_1` of `targets.driver_text`. Each
 thread has its own memory in the GPU's cache. CPU and GPU share the text and give the same bits.
 """
 
@@ -12,12 +12,11 @@ from collections.abc import Iterable, Sequence
 
 from ....codegen.llvm.elementary import functions_text
 from ....codegen.llvm.flow import Flow, Layout, assemble
-from ....codegen.llvm.integrator import HEAD as ADVANCE
 from ....codegen.llvm.program import fused_products
 from ....codegen.llvm.rollout import NO_UNROLLING, Rollout, RolloutWriter
 from ....graph import Node
-from ....graph.order import fewest_live
-from .kernel import HEAD, METADATA, REGISTERS, Shape, attributes, cuda_functions, thread_number
+from ...driver_text import HEAD as ADVANCE
+from .kernel import HEAD, METADATA, REGISTERS, Shape, attributes, cuda_functions, fewest_live, thread_number
 from .nodes import ThreadNodes
 from .rows import GLOBAL
 

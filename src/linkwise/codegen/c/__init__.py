@@ -1,1 +1,0 @@
-"""C99: functions on plain arrays, their names, their self-tests."""
