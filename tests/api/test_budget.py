@@ -47,9 +47,8 @@ def near(a: Any, b: Any, scale: Any, rounding: float = 1e-13) -> bool:
 def test_terms_add_up_to_the_torques(robot: lw.Robot) -> None:
     q, qd, qdd, wrench = states(robot, 2)
     point = np.random.default_rng(0).normal(size=(len(robot.names), 3))
-    with lw.use_kernels("never"):
-        budget = lw.budget(robot, q, qd, qdd, wrench, point=point, friction=FRICTION)
-        tau = lw.inverse_dynamics(robot, q, qd, qdd, wrench, point=point, friction=FRICTION)
+    budget = lw.budget(robot, q, qd, qdd, wrench, point=point, friction=FRICTION)
+    tau = lw.inverse_dynamics(robot, q, qd, qdd, wrench, point=point, friction=FRICTION)
     assert within_rounding(budget, tau)
     assert relative(budget.tau, tau) < 1e-13
     for view in budget.views:
@@ -62,17 +61,16 @@ def test_terms_add_up_to_the_torques(robot: lw.Robot) -> None:
 @laws
 def test_shares_are_those_of_their_names(robot: lw.Robot) -> None:
     q, qd, qdd, wrench = states(robot)
-    with lw.use_kernels("never"):
-        budget = lw.budget(robot, q, qd, qdd, wrench)
-        inertia = lw.inertia_matrix(robot, q)
-        assert relative(budget.acceleration + np.diag(budget.rotor), inertia * qdd) < 1e-13  # M_kj qdd_j
-        assert relative(budget.gravity.sum(-1), lw.gravity_torque(robot, q)) < 1e-13
-        J = np.stack([lw.jacobian(robot, q, link=name, point="com") for name in robot.names])
-        masses = np.array([robot.links[joint.link].mass for joint in robot.moving])
-        weights = masses[:, None] * np.array(robot.gravity)
-        assert relative(budget.gravity, -np.einsum("mi,mik->km", weights, J[:, 3:])) < 1e-13
-        assert relative(budget.wrench, -np.einsum("mi,mik->km", wrench, J)) < 1e-13
-        still = lw.budget(robot, q, 0 * qd, 0 * qdd)
+    budget = lw.budget(robot, q, qd, qdd, wrench)
+    inertia = lw.inertia_matrix(robot, q)
+    assert relative(budget.acceleration + np.diag(budget.rotor), inertia * qdd) < 1e-13  # M_kj qdd_j
+    assert relative(budget.gravity.sum(-1), lw.gravity_torque(robot, q)) < 1e-13
+    J = np.stack([lw.jacobian(robot, q, link=name, point="com") for name in robot.names])
+    masses = np.array([robot.links[joint.link].mass for joint in robot.moving])
+    weights = masses[:, None] * np.array(robot.gravity)
+    assert relative(budget.gravity, -np.einsum("mi,mik->km", weights, J[:, 3:])) < 1e-13
+    assert relative(budget.wrench, -np.einsum("mi,mik->km", wrench, J)) < 1e-13
+    still = lw.budget(robot, q, 0 * qd, 0 * qdd)
     velocity = budget.bias_acceleration.sum(-1) + budget.bias_force.sum(-1)
     bias = lw.bias_torque(robot, q, qd)
     assert near(velocity, bias - lw.gravity_torque(robot, q), [*np.abs(bias), *np.abs(budget.values).max(-1)])
@@ -87,10 +85,9 @@ def test_shares_are_those_of_their_names(robot: lw.Robot) -> None:
 def test_terms_of_rates_are_those_of_the_second_derivatives(robot: lw.Robot) -> None:
     """Of τ by the rates; without ball joints these are the Christoffel symbols of the inertia matrix, twice."""
     q, qd, qdd, _ = states(robot)
-    with lw.use_kernels("never"):
-        budget = lw.budget(robot, q, qd, qdd)
-        _, _, by_rates, by_q = lw.inverse_dynamics_second_derivatives(robot, q, qd, qdd)
-        scale = max(1.0, np.abs(qd).max() ** 2) * np.abs(lw.inertia_matrix(robot, q))
+    budget = lw.budget(robot, q, qd, qdd)
+    _, _, by_rates, by_q = lw.inverse_dynamics_second_derivatives(robot, q, qd, qdd)
+    scale = max(1.0, np.abs(qd).max() ** 2) * np.abs(lw.inertia_matrix(robot, q))
     terms = by_rates * np.multiply.outer(qd, qd)
     assert near(budget.coriolis, np.triu(terms, 1), scale)
     assert near(budget.centrifugal, np.einsum("kii->ki", terms) / 2, scale)
@@ -127,11 +124,10 @@ def test_terms_are_those_of_the_operators(robot: lw.Robot) -> None:
 def test_elements_add_up_to_the_forces_of_coriolis(robot: lw.Robot, kind: Any) -> None:
     q, qd, _qdd, wrench = states(robot)
     rounding = max(1e-13, 8 * robots.conditioned(robot, q))
-    with lw.use_kernels("never"):
-        velocity = kind.velocity(robot, q, qd)
-        budget = kind.budget(robot, q, velocity, wrench)
-        C = kind.coriolis(robot, q, velocity, wrench)
-        free = kind.coriolis(robot, q, velocity, gravity=False)
+    velocity = kind.velocity(robot, q, qd)
+    budget = kind.budget(robot, q, velocity, wrench)
+    C = kind.coriolis(robot, q, velocity, wrench)
+    free = kind.coriolis(robot, q, velocity, gravity=False)
     assert relative(budget.total, C) < rounding
     assert relative(budget.values.sum(-1), C) < rounding
     assert relative(budget.elements.sum(-1) + budget.bias_force.sum(-1), free) < rounding
@@ -175,9 +171,8 @@ def test_explained_elements_are_those_of_the_budgets() -> None:
 @pytest.mark.parametrize("robot", [lw.chain(1), robots.CHAINS[5], joint_kinds.COUPLED], ids=lambda robot: robot.name)
 def test_batches_and_kernels_give_the_same(robot: lw.Robot) -> None:
     q, qd, qdd, wrench = states(robot, 2, 3)
-    with lw.use_kernels("never"):
-        batch = lw.budget(robot, q, qd, qdd, wrench, friction=True)
-        one = lw.budget(robot, q[1, 2], qd[1, 2], qdd[1, 2], wrench[1, 2], friction=True)
+    batch = lw.budget(robot, q, qd, qdd, wrench, friction=True)
+    one = lw.budget(robot, q[1, 2], qd[1, 2], qdd[1, 2], wrench[1, 2], friction=True)
     with lw.use_kernels("always"):
         compiled = lw.budget(robot, q, qd, qdd, wrench, friction=True)
     for x, y, z, w in zip(batch, one, batch.state((1, 2)), compiled, strict=True):
@@ -187,8 +182,7 @@ def test_batches_and_kernels_give_the_same(robot: lw.Robot) -> None:
         assert relative(x, w) < 1e-13
     if not robot.couplings:
         nu = lw.formulations.normalized.velocity(robot, q, qd)
-        with lw.use_kernels("never"):
-            batch_nu, one_nu = (lw.formulations.normalized.budget(robot, *s) for s in ((q, nu), (q[0, 1], nu[0, 1])))
+        batch_nu, one_nu = (lw.formulations.normalized.budget(robot, *s) for s in ((q, nu), (q[0, 1], nu[0, 1])))
         with lw.use_kernels("always"):
             compiled_nu = lw.formulations.normalized.budget(robot, q, nu)
         for x, y, w in zip(batch_nu, one_nu, compiled_nu, strict=True):
@@ -219,11 +213,8 @@ def test_counted_compiled_and_in_symbols() -> None:
     count, once = lw.count(lw.budget, arm), lw.count(lw.inverse_dynamics, arm)
     assert once.total < count.total < 20 * once.total
     assert count.divisions == 0
-    assert (
-        0
-        < lw.count(lw.formulations.normalized.budget, arm).total
-        < 3 * lw.count(lw.formulations.normalized.coriolis, arm).total
-    )
+    normalized = lw.formulations.normalized
+    assert 0 < lw.count(normalized.budget, arm).total < 3 * lw.count(normalized.coriolis, arm).total
     kernel, q = lw.compile(lw.budget, arm), np.array([0.1, 0.2, 0.3])
     for x, y in zip(kernel(q, q, q), lw.budget(arm, q, q, q), strict=True):
         assert relative(x, y) < 1e-14

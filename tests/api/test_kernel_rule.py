@@ -156,17 +156,6 @@ def test_wrong_arguments_are_refused_in_the_same_words_when_compiled() -> None:
             lw.inverse_dynamics(arm, good, good, good, None, good)
 
 
-def test_a_bad_number_blanks_its_own_state_when_compiled() -> None:
-    arm = fresh(3)
-    q = np.random.default_rng(2).normal(size=(9, 3))
-    with lw.use_kernels("always"):
-        clean = lw.gravity_torque(arm, q)
-        q[4, 0] = np.nan
-        found = lw.gravity_torque(arm, q)
-    assert np.isnan(found[4]).all()
-    assert np.array_equal(np.delete(found, 4, 0), np.delete(clean, 4, 0))
-
-
 def test_other_numbers_and_symbols_run_plain() -> None:
     arm = fresh()
     with lw.use_kernels("always"):
@@ -405,11 +394,8 @@ def said_by(function: Any, /, *arguments: Any, **options: Any) -> tuple[type, st
 def test_functions_that_are_entered_directly_are_as_they_are_written(function: Any) -> None:
     plain, q = function.__wrapped__, np.ones(3)
     assert inspect.signature(function) == inspect.signature(plain)
-    assert (function.__name__, function.__doc__, function.__module__) == (
-        plain.__name__,
-        plain.__doc__,
-        plain.__module__,
-    )
+    for name in ("__name__", "__doc__", "__module__"):
+        assert getattr(function, name) == getattr(plain, name)
     names = [p.name for p in inspect.signature(plain).parameters.values() if p.default is p.empty]
     full = [PLANAR, *[q] * (len(names) - 1)]
     most = len(names) + ("wrench" in inspect.signature(plain).parameters)

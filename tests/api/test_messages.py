@@ -165,9 +165,9 @@ def test_events_that_are_none_are_refused(events):
 
 def test_a_misspelt_argument_of_simulate_is_answered_with_the_nearest():
     wrong = {"torqe": [0.0] * 3}
-    with pytest.raises(TypeError, match="no argument 'torqe', did you mean 'torque'"):
+    with raises(TypeError, "'torqe'", "'torque'"):
         lw.simulate(PLANAR, START, duration=0.01, **wrong)
-    with pytest.raises(TypeError, match="no argument 'torqe', did you mean 'torque'"):
+    with raises(TypeError, "'torqe'", "'torque'"):
         lw.compile(lw.simulate, PLANAR, **wrong)
 
 
@@ -201,20 +201,10 @@ def test_a_file_with_a_self_test_links_with_another_main(tmp_path):
 
 
 OTHERS: dict[str, Any] = {  # arguments beside the robot, by name; of other names: numbers
-    "function": lw.gravity_torque,
-    "wrt": "q",
-    "path": "arm.toml",
-    "convention": "modified",
-    "folder": "sweep",
-    "data": {},
-    "step": 0.1,
-    "dt": 0.1,
-    "steps": 3,
-    "duration": 1.0,
-    "samples": {"q0": [0.0, 0.0, 0.0]},
-    "trajectory": lw.trajectories.cubic([0, 0, 0], [1, 1, 1], 1.0),
-    "source": "pinocchio",
-}
+    "function": lw.gravity_torque, "wrt": "q", "path": "arm.toml", "convention": "modified", "folder": "sweep",
+    "data": {}, "step": 0.1, "dt": 0.1, "steps": 3, "duration": 1.0, "samples": {"q0": [0.0, 0.0, 0.0]},
+    "trajectory": lw.trajectories.cubic([0, 0, 0], [1, 1, 1], 1.0), "source": "pinocchio",
+}  # fmt: skip
 TAKES_FILES = ("compare",)  # names and files are robots too
 
 
@@ -272,6 +262,7 @@ ROW = {"joint": "revolute", "a": 0.5, "b": 0, "alpha": 0, "mass": 2.0}
         (lambda: lw.Robot.from_dh([ROW], convention="MDH"), "'modified'"),
         (lambda: lw.Robot.from_dh([ROW | {"joint": "linear"}], convention="standard"), "'prismatic'"),
         (lambda: lw.joint_wrenches(PLANAR, START, START, START, axes="joint"), "'frame'"),
+        (lambda: lw.joint_wrenches(PLANAR, START, START, START, axes="bse"), "axes is 'bse', did you mean 'base'"),
         (lambda: lw.simulate(PLANAR, START, duration=1.0, integrator="ode45"), "'dormand54'"),
         (lambda: lw.simulate(PLANAR, START, duration=1.0, step=0.1), "dt: seconds, .*first_step"),
         (lambda: lw.simulate(PLANAR, START, duration=1.0, dt=0.1), "first_step="),

@@ -19,9 +19,7 @@ LONG = (*PICTURES, "linkwise bench", "simulate puma560", "--follow", "loads puma
 EXAMPLES = {name: [line for line, _ in app.load_command(name).examples] for name in COMMANDS}
 
 
-@pytest.fixture(autouse=True)
-def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("in_a_folder_of_its_own")
 
 
 def make_sweep() -> None:

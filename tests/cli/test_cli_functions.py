@@ -20,9 +20,7 @@ FREE = ("base_wrench", "floating_dynamics", "generalized_jacobian")
 QUICK = ("forward_dynamics_derivatives",)
 
 
-@pytest.fixture(autouse=True)
-def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("in_a_folder_of_its_own")
 
 
 def test_all_functions_are_known() -> None:

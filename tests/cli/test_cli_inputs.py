@@ -11,10 +11,7 @@ from command_line import linkwise
 from linkwise.robot.layout import Layout
 from linkwise.trajectories import Trajectory
 
-
-@pytest.fixture(autouse=True)
-def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("in_a_folder_of_its_own")
 
 
 def in_degrees(arm: lw.Robot, move: Trajectory, words: tuple[str, ...]) -> None:

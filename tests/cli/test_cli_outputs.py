@@ -16,10 +16,7 @@ from command_line import linkwise
 from facts import raises
 from linkwise.cli import main
 
-
-@pytest.fixture(autouse=True)
-def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("in_a_folder_of_its_own")
 
 
 def test_closed_streams() -> None:

@@ -50,6 +50,7 @@ NEEDS: dict[str, list[Callable[[Path], Any] | str]] = {  # functions of a folder
     ],
     "pyarrow": [
         lambda folder: fall().save(folder / "fall.parquet"),
+        lambda folder: (folder / "old.parquet").write_bytes(b"PAR1") and lw.load_recording(folder / "old.parquet"),
         lambda folder: swept(folder, files="parquet"),
         *(
             f"{command} --parquet table.parquet"
@@ -115,6 +116,7 @@ def test_what_is_missing_is_said_in_one_line(package: str, tmp_path: Path, monke
         with pytest.raises(ImportError) as caught:
             need(tmp_path)
         assert re.fullmatch(f"(.*: )?{re.escape(wanted)}", str(caught.value))
+    assert not list(tmp_path.glob("fall*"))  # nor is a file begun
 
 
 def test_every_extra_is_in_the_list_and_on_the_page() -> None:

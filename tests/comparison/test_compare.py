@@ -9,6 +9,7 @@ import pytest
 import linkwise as lw
 from disguise import disguised, make_pose, rotation
 from effort import THOROUGH, in_turn, rest_slow
+from facts import raises
 from linkwise.comparison.skeleton import skeleton_of
 
 ARM, TREE, FREE = lw.chain(5, seed=3, joints="RRPRR"), lw.random_tree(6, seed=4, joints="RRPR"), lw.load("quadruped")
@@ -111,13 +112,9 @@ def planted_rotor(rows, k):
 
 
 PLANTED = {
-    "mass": planted_mass,
-    "centre of mass": planted_com,
-    "products of inertia": planted_products,
-    "inertia about the joint": planted_about_joint,
-    "inertia": planted_inertia,
-    "rotor inertia": planted_rotor,
-}
+    "mass": planted_mass, "centre of mass": planted_com, "products of inertia": planted_products,
+    "inertia about the joint": planted_about_joint, "inertia": planted_inertia, "rotor inertia": planted_rotor,
+}  # fmt: skip
 
 
 PLACES = list(itertools.product(PLANTED, ROBOTS))
@@ -321,18 +318,13 @@ def test_the_report_is_readable():
 def test_what_cannot_be_compared_is_refused():
     m = lw.symbols("m")
     rod = {
-        "joint": "revolute",
-        "a": 1.0,
-        "b": 0.0,
-        "alpha": 0.0,
-        "mass": m,
-        "com": (0, 0, 0),
+        "joint": "revolute", "a": 1.0, "b": 0.0, "alpha": 0.0, "mass": m, "com": (0, 0, 0),
         "inertia": np.zeros((3, 3)),
-    }
+    }  # fmt: skip
     symbolic = lw.Robot.from_dh([rod], convention="standard", name="rod")
     with pytest.raises(lw.errors.RobotError, match=r"'rod' has symbols.*lw.bind"):
         lw.compare(symbolic, ARM)
-    with pytest.raises(TypeError, match=r"b is a builtins.int \(expected a Robot, a name"):
+    with raises(TypeError, "b", "builtins.int"):
         lw.compare(ARM, 3)
     with pytest.raises(ValueError, match="states is 0"):
         lw.compare(ARM, ARM, states=0)

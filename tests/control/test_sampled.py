@@ -59,10 +59,8 @@ def test_at_an_instant_the_recording_has_the_new_torque_whichever_way_that_is_ro
 @pytest.mark.slow
 def test_short_periods_approach_the_law_itself() -> None:
     plain = lw.simulate(CART, [1.0], [0.3], 1.0, torque=spring, samples=3).q
-    errors = [
-        abs(lw.simulate(CART, [1.0], [0.3], 1.0, torque=lw.control.sampled(spring, T), samples=3).q - plain).max()
-        for T in (0.02, 0.01)
-    ]
+    laws = [lw.control.sampled(spring, T) for T in (0.02, 0.01)]
+    errors = [abs(lw.simulate(CART, [1.0], [0.3], 1.0, torque=law, samples=3).q - plain).max() for law in laws]
     assert 1.9 < errors[0] / errors[1] < 2.1
 
 
@@ -280,11 +278,8 @@ def test_mistakes_are_named(wrong: Any) -> None:
 
 def test_a_motion_is_held_after_its_end_and_the_integrator_stops_there() -> None:
     def swing(t: Any) -> Any:
-        return (
-            np.stack([np.sin(t), t, t * t / 2]),
-            np.stack([np.cos(t), 1.0 + 0 * t, t]),
-            np.stack([-np.sin(t), 0 * t, 1.0 + 0 * t]),
-        )
+        one = 1.0 + 0 * t
+        return tuple(map(np.stack, ([np.sin(t), t, t * t / 2], [np.cos(t), one, t], [-np.sin(t), 0 * t, one])))
 
     held = lw.control.held(swing, 0.5)
     run = lw.simulate(ARM, [0, 0, 0], [1, 1, 0], 0.8, torque=lw.control.computed_torque(held, kp=400, kd=40), samples=9)

@@ -17,12 +17,6 @@ TWICE = [TEXTBOOK[1], TEXTBOOK[3], DRIVEN[1], DRIVEN[3], *EVERY, BALL, SCREWS, l
 FEW = [TEXTBOOK[1], DRIVEN[1], BALL, SCREWS]  # the last has joints of every kind, coupled ones and rotors
 
 
-@pytest.fixture(autouse=True)
-def plainly():
-    with lw.use_kernels("never"):
-        yield
-
-
 def by_graph(function, robot, *names, **options):
     """The derivative of a function by several arrays, or tuples of them, one after another."""
     for name in names:

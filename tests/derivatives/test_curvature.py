@@ -73,11 +73,8 @@ def test_it_is_what_differences_of_many_digits_give():
 
 
 def two_links(second_centre):
-    rows = [
-        {"joint": "revolute", "a": 0.5, "b": 0.0, "alpha": 0.0, "mass": mass, "com": (x, 0.0, 0.0)}
-        | {"inertia": np.diag([0.0, 0.04, 0.04])}
-        for mass, x in ((2.0, -0.25), (1.5, second_centre))
-    ]
+    rod = {"joint": "revolute", "a": 0.5, "b": 0.0, "alpha": 0.0, "inertia": np.diag([0.0, 0.04, 0.04])}
+    rows = [rod | {"mass": mass, "com": (x, 0.0, 0.0)} for mass, x in ((2.0, -0.25), (1.5, second_centre))]
     return lw.Robot.from_dh(rows, convention="standard", gravity=(0, -9.81, 0), name="two")
 
 

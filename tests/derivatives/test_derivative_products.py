@@ -163,8 +163,7 @@ def test_both_ways_of_calling_run_compiled_and_modes_are_kept() -> None:
         assert np.array_equal(named[1], slope(*arrays)[1])
         with raises(TypeError, "d_inverse_dynamics_d_q_qd", "q, qd, qdd"):
             slope(arrays[0])
-    with lw.use_kernels("never"):
-        assert np.array_equal(slope(*arrays)[0], plain[0])
+    assert np.array_equal(slope(*arrays)[0], plain[0])
 
 
 def test_calls_enter_machine_code_until_some_context_runs_plainly(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,10 +178,9 @@ def test_calls_enter_machine_code_until_some_context_runs_plainly(monkeypatch: p
         monkeypatch.setattr(slope, "_call", None)  # neither way needs it
         assert np.array_equal(slope(*arrays), slope(PLANAR, *arrays))
         assert isinstance(slope, lw.results.Derivative)
-    with lw.use_kernels("never"):
-        assert "__call__" not in vars(type(slope))
-        monkeypatch.undo()
-        assert np.array_equal(slope(*arrays), slope.plain(PLANAR, *arrays))
+    assert "__call__" not in vars(type(slope))
+    monkeypatch.undo()
+    assert np.array_equal(slope(*arrays), slope.plain(PLANAR, *arrays))
 
 
 @pytest.mark.slow
@@ -246,7 +244,7 @@ def test_long_programs_are_counted_in_calls(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_messages() -> None:
-    with pytest.raises(ValueError, match=r"wrt is 'qq'.* did you mean 'q'"):
+    with raises(ValueError, "wrt", "'qq'", "'q'"):
         lw.derivative(lw.inverse_dynamics, PLANAR, ("q", "qq"))
     with pytest.raises(ValueError, match="wrt is empty"):
         lw.derivative(lw.inverse_dynamics, PLANAR, ())

@@ -4,20 +4,17 @@ import copy
 import math
 import pickle
 import random
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import linkwise as lw
+from base_regressor import enough_and_no_more, regressor
 from effort import in_turn, rest_slow
-from linkwise.dynamics import denoc
 from linkwise.graph.passes import Transplant
-from linkwise.regressors.base_parameters import TEN, body_of
-from linkwise.spatial import RigidInertia, Wrench
 from linkwise.symbolic import shared_graph
-from robots import QUICK, SMALL, ids, relative, scalars, states
+from robots import QUICK, SMALL, ids, relative, states
 
 GRAVITIES = ((0, 0, -9.81), (0, -9.81, 0), (1.0, 2.0, -9.0), (0, 0, 0))
 
@@ -53,36 +50,9 @@ SOME = [robot.without_rotors() for robot in QUICK[::2]] + SPECIAL[:16:2] + SPECI
 over_few = pytest.mark.parametrize("robot", rest_slow(FEW, SOME), ids=ids(FEW))
 
 
-def regressor(arm: lw.Robot, names: list[str], states: tuple[np.ndarray, ...]) -> np.ndarray:
-    """Torques in these states, all in a row, that each of the named numbers needs alone: a column for each."""
-    columns = []
-    for link, _, name in (full.rpartition(".") for full in names):
-        body = body_of([float(name == other) for other in TEN])
-        J, turning = body.tensor, name in ("Jxx", "Jyy") and f"{link}.Jzz" not in names
-        zz = J.xx + J.yy if turning and arm.links[arm.names.index(link)].joint.kind == "revolute" else J.zz
-        body = RigidInertia(body.mass, body.moment, type(J)(J.xx, J.xy, J.xz, J.yy, J.yz, zz))
-        links = [replace(k, grouped=body if k.name == link else RigidInertia.zero()) for k in arm.links]
-        tau = denoc.inverse_dynamics(replace(arm, links=tuple(links)), *map(scalars, states), [Wrench.zero()] * arm.n)
-        columns.append(np.concatenate([np.broadcast_to(t, len(states[0])) for t in tau]))
-    return np.stack(columns, axis=-1)
-
-
 @over_few
-def test_base_parameters_are_as_many_as_the_rank_of_the_regressor(robot: lw.Robot) -> None:
-    q, qd, qdd, _ = states(robot, 4 * robot.n + 20)
-    full = regressor(robot, [f"{link}.{name}" for link in robot.names for name in TEN], (q, qd, qdd))
-    scale = np.linalg.norm(full, axis=0)
-    felt = scale > 1e-9 * scale.max()
-    rank = np.linalg.matrix_rank(full[:, felt] / scale[felt], tol=1e-8)
-    assert len(lw.base_parameters(robot)) == rank
-
-
-@over_few
-def test_torques_are_linear_in_the_base_parameters(robot: lw.Robot) -> None:
-    q, qd, qdd, _ = states(robot)
-    found = lw.base_parameters(robot)
-    tau = regressor(robot, [p.name for p in found], (q, qd, qdd)) @ [p.value for p in found]
-    assert relative(tau.reshape(robot.n, 3).T, lw.inverse_dynamics(robot, q, qd, qdd)) < 1e-12
+def test_base_parameters_are_enough_and_no_more_than_the_rank_of_the_regressor(robot: lw.Robot) -> None:
+    enough_and_no_more(robot, states(robot, 4 * robot.n + 20)[:3])
 
 
 def with_symbols(robot: lw.Robot) -> tuple[lw.Robot, dict[str, float]]:
@@ -127,7 +97,7 @@ def test_values_put_into_symbolic_base_parameters_give_those_of_numbers(robot: l
         assert relative(shares, [theirs.made_of.get(part, 0.0) for part in parts]) < 1e-12
     q, qd, qdd, _ = states(robot)
     tau = regressor(bound, [p.name for p in found], (q, qd, qdd)) @ [number(p.value) for p in found]
-    assert relative(tau.reshape(robot.n, 3).T, lw.inverse_dynamics(bound, q, qd, qdd)) < 1e-12
+    assert relative(tau.reshape(q.shape), lw.inverse_dynamics(bound, q, qd, qdd)) < 1e-12
 
 
 def test_base_parameters_say_what_they_are_made_of() -> None:
@@ -185,26 +155,14 @@ def test_numbers_too_large_to_regroup_are_refused_with_the_robot():
 
 
 REARRANGED = {
-    "sort": np.sort,
-    "take": lambda p: np.take(p, [2, 1, 0]),
-    "flip": np.flip,
-    "roll": lambda p: np.roll(p, 1),
-    "permuted": lambda p: p.take(np.arange(len(p))[::-1]),
-    "index": lambda p: p[::-1],
-    "reshape": lambda p: p.reshape(-1, 1).reshape(-1),
-    "ravel": np.ravel,
-    "transposed": lambda p: p.T,
-    "concatenated": lambda p: np.concatenate([p[3:], p[:3]]),
-    "joined": lambda p: np.concatenate([p]),
-    "delete": lambda p: np.delete(p, 0),
-    "unique": np.unique,
-    "partition": lambda p: np.partition(p, 3),
-    "where": lambda p: np.where(p > 0, p, -p),
-    "sum": lambda p: p + p,
-    "cumsum": np.cumsum,
-    "clip": lambda p: p.clip(0, 1),
-    "view": lambda p: p.view(),
-}
+    "sort": np.sort, "take": lambda p: np.take(p, [2, 1, 0]), "flip": np.flip, "roll": lambda p: np.roll(p, 1),
+    "permuted": lambda p: p.take(np.arange(len(p))[::-1]), "index": lambda p: p[::-1],
+    "reshape": lambda p: p.reshape(-1, 1).reshape(-1), "ravel": np.ravel, "transposed": lambda p: p.T,
+    "concatenated": lambda p: np.concatenate([p[3:], p[:3]]), "joined": lambda p: np.concatenate([p]),
+    "delete": lambda p: np.delete(p, 0), "unique": np.unique, "partition": lambda p: np.partition(p, 3),
+    "where": lambda p: np.where(p > 0, p, -p), "sum": lambda p: p + p, "cumsum": np.cumsum,
+    "clip": lambda p: p.clip(0, 1), "view": lambda p: p.view(),
+}  # fmt: skip
 
 
 @in_turn(REARRANGED)

@@ -79,28 +79,21 @@ def smallest_part(columns: np.ndarray) -> float:
 
 @pytest.mark.parametrize("robot", rest_slow(TABLES, QUICK), ids=lambda robot: robot.name)
 def test_torques_are_products(robot: lw.Robot) -> None:
-    with lw.use_kernels("never"):
-        for law in LAWS:
-            check_products(robot, law)
+    for law in LAWS:
+        check_products(robot, law)
 
 
 @pytest.mark.parametrize("robot", rest_slow(TABLES, QUICK), ids=lambda robot: robot.name)
 def test_base_parameters_are_independent(robot: lw.Robot) -> None:
-    with lw.use_kernels("never"):
-        check_base(robot, True)
+    check_base(robot, True)
 
 
-@in_turn([*RANDOM[:2], *SPECIAL[:5]])
-def test_random_trees(made: Callable[[], lw.Robot]) -> None:
-    with lw.use_kernels("never"):
-        check_products(made(), True)
-        check_base(made(), True)
+FEW, OTHERS = [*RANDOM[:2], *SPECIAL[:5]], [*RANDOM[2:], *SPECIAL[5:]]
 
 
-@pytest.mark.slow
-@in_turn([*RANDOM[2:], *SPECIAL[5:]])
-def test_more_random_trees(made: Callable[[], lw.Robot]) -> None:
-    with lw.use_kernels("never"):
+@pytest.mark.parametrize("makers", [FEW, pytest.param(OTHERS, marks=pytest.mark.slow)], ids=["few", "others"])
+def test_random_trees(makers: list[Callable[[], lw.Robot]]) -> None:
+    for made in makers:
         check_products(made(), True)
         check_base(made(), True)
 
@@ -108,9 +101,8 @@ def test_more_random_trees(made: Callable[[], lw.Robot]) -> None:
 @in_turn(TABLES)
 def test_energies_are_products(robot: lw.Robot) -> None:
     q, qd, _, _ = states(robot, 4)
-    with lw.use_kernels("never"):
-        energy = lw.kinetic_energy(robot, q, qd) + lw.potential_energy(robot, q)
-        assert relative(lw.identification.energy_regressor(robot, q, qd) @ lw.parameters(robot), energy) < ROUNDING
+    energy = lw.kinetic_energy(robot, q, qd) + lw.potential_energy(robot, q)
+    assert relative(lw.identification.energy_regressor(robot, q, qd) @ lw.parameters(robot), energy) < ROUNDING
 
 
 @in_turn(QUICK)
@@ -185,8 +177,7 @@ def product_with(base: bool) -> Callable[..., Any]:
 def test_compiled_as_plain(options: dict[str, Any]) -> None:
     robot = TABLES[5]
     q, qd, qdd, _ = states(robot, 2, 5)
-    with lw.use_kernels("never"):
-        plain = lw.regressor(robot, q, qd, qdd, **options)
+    plain = lw.regressor(robot, q, qd, qdd, **options)
     with lw.use_kernels("always"):
         assert relative(lw.regressor(robot, q, qd, qdd, **options), plain) < ROUNDING
     assert relative(lw.compile(lw.regressor, robot, **options)(q, qd, qdd), plain) < ROUNDING
@@ -211,16 +202,15 @@ def test_two_velocities(robot: lw.Robot) -> None:
     q, qd, qdd, _ = states(robot)
     qdr, qddr = np.roll(qd, 1) + 0.3, -0.7 * qdd
     pi = lw.parameters(robot)
-    with lw.use_kernels("never"):
-        Y = lw.identification.slotine_li_regressor(robot, q, qd, qdr, qddr)
-        # C of Christoffel symbols is symmetric in the two rates: a quarter of h(a + b) - h(a - b)
-        sum_, difference = (lw.bias_torque(robot, q, qd + sign * qdr) for sign in (1.0, -1.0))
-        expected = lw.inertia_matrix(robot, q) @ qddr + (sum_ - difference) / 4.0 + lw.gravity_torque(robot, q)
-        assert relative(Y @ pi, expected) < ROUNDING
-        same = lw.identification.slotine_li_regressor(robot, q, qd, qd, qdd, friction=True)
-        assert relative(same, lw.regressor(robot, q, qd, qdd, friction=True)) < ROUNDING
-        base = lw.identification.slotine_li_regressor(robot, q, qd, qdr, qddr, base=True)
-        assert relative(base @ lw.parameters(robot, base=True), expected) < ROUNDING
+    Y = lw.identification.slotine_li_regressor(robot, q, qd, qdr, qddr)
+    # C of Christoffel symbols is symmetric in the two rates: a quarter of h(a + b) - h(a - b)
+    sum_, difference = (lw.bias_torque(robot, q, qd + sign * qdr) for sign in (1.0, -1.0))
+    expected = lw.inertia_matrix(robot, q) @ qddr + (sum_ - difference) / 4.0 + lw.gravity_torque(robot, q)
+    assert relative(Y @ pi, expected) < ROUNDING
+    same = lw.identification.slotine_li_regressor(robot, q, qd, qd, qdd, friction=True)
+    assert relative(same, lw.regressor(robot, q, qd, qdd, friction=True)) < ROUNDING
+    base = lw.identification.slotine_li_regressor(robot, q, qd, qdr, qddr, base=True)
+    assert relative(base @ lw.parameters(robot, base=True), expected) < ROUNDING
 
 
 def test_two_velocities_in_other_forms() -> None:

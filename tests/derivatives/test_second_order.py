@@ -39,10 +39,8 @@ def test_unpacked_tensors_of_torch_stay_such_and_have_gradients():
 
 def test_unpacking_can_be_traced_by_jax():
     jax = pytest.importorskip("jax")
-    inertia, q = (
-        lw.derivatives.packed(lw.inertia_matrix, lw.load("planar3")),
-        np.array([0.1, 0.2, 0.3], dtype=np.float32),
-    )
+    inertia = lw.derivatives.packed(lw.inertia_matrix, lw.load("planar3"))
+    q = np.array([0.1, 0.2, 0.3], dtype=np.float32)
     matrix = jax.jit(lambda q: inertia.unpack(inertia(q)))(q)
     assert np.allclose(matrix, lw.inertia_matrix(lw.load("planar3"), q), rtol=1e-5)
 
@@ -66,8 +64,7 @@ def test_packed_results_are_the_same_compiled():
 def test_second_derivatives_of_forward_dynamics_compiled(robot, dtype):
     q, qd, _, tau = states(robot, 19)  # more than are computed at once
     kernel = lw.compile(lw.forward_dynamics_second_derivatives, robot, dtype=dtype)
-    with lw.use_kernels("never"):
-        exact = lw.forward_dynamics_second_derivatives(robot, q, qd, tau)
+    exact = lw.forward_dynamics_second_derivatives(robot, q, qd, tau)
     found = kernel(*(x.astype(dtype) for x in (q, qd, tau)), threads=2)
     tolerance = 1e-11 if dtype == "float64" else 1e-2
     assert all(relative(a, b) < tolerance for a, b in zip(found, exact, strict=True))

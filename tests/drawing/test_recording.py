@@ -4,7 +4,6 @@ import contextlib
 import importlib.util
 import json
 import math
-import re
 import sys
 from dataclasses import replace
 
@@ -58,11 +57,8 @@ def bits(value):
 def assert_same(found, meant):
     assert found == meant
     assert found.robot == meant.robot
-    assert (found.robot.name, found.robot.about, found.robot.rows) == (
-        meant.robot.name,
-        meant.robot.about,
-        meant.robot.rows,
-    )
+    for name in ("name", "about", "rows"):
+        assert getattr(found.robot, name) == getattr(meant.robot, name)
     words = ("t", "q", "qd", "qdd", "tau", "energy", "status", "reached", "steps", "rejected", "evaluations")
     for name in (*words, "integrator", "rtol", "atol", "compiled", "imbalance"):
         assert type(getattr(found, name)) is type(getattr(meant, name)), name
@@ -231,26 +227,26 @@ def test_a_damaged_file_is_refused_or_was_damaged_where_nothing_stands(tmp_path_
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "facts"),
     [
-        ("# Linkwise recording: 1", "# Linkwise recording: 2", "is a recording of version 2"),
-        ("# Linkwise recording: 1\n", "", ":1: begins with"),
-        ('# status: "done"', "# status: done", r":\d+: is not '# key: value'"),
-        ('# status: "done"\n', "", "was damaged or changed"),
-        ("mass = 0.5", "mass = 0.6", "was damaged or changed"),
-        ("t,q1,q2,q3", "t,q1,q2,q4", "has columns t, q1, q2, q4"),
-        ("t,q1,q2,q3", "time,q1,q2,q3", r":\d+: has no line with the columns' names"),
-        ("\n0.0,0.0,", "\n0.0,zero,", r":\d+: column 'q1' is 'zero' \(expected a number, or nan\)"),
-        ("\n0.0,0.0,", "\n0.0,", r":\d+: has 13 cells \(expected 14: t, q1"),
-        ("\n0.0,0.0,", "\n0.0,1e-300,", "was damaged or changed"),
+        ("# Linkwise recording: 1", "# Linkwise recording: 2", "version 2"),
+        ("# Linkwise recording: 1\n", "", "fall.csv:1"),
+        ('# status: "done"', "# status: done", "'# key: value'"),
+        ('# status: "done"\n', "", "damaged"),
+        ("mass = 0.5", "mass = 0.6", "damaged"),
+        ("t,q1,q2,q3", "t,q1,q2,q4", "t, q1, q2, q4"),
+        ("t,q1,q2,q3", "time,q1,q2,q3", "columns'"),
+        ("\n0.0,0.0,", "\n0.0,zero,", "column 'q1'; 'zero'; nan"),
+        ("\n0.0,0.0,", "\n0.0,", "13; 14; t, q1"),
+        ("\n0.0,0.0,", "\n0.0,1e-300,", "damaged"),
     ],
 )
-def test_a_table_says_on_which_line_it_is_wrong(tmp_path, fall, old, new, said):
+def test_a_table_says_on_which_line_it_is_wrong(tmp_path, fall, old, new, facts):
     path = tmp_path / "fall.csv"
     fall.save(path)
     assert old in path.read_text()
     path.write_text(path.read_text().replace(old, new, 1))
-    with pytest.raises(lw.errors.FileError, match=f"^{path}.*{said}"):
+    with raises(lw.errors.FileError, path, *facts.split("; ")):
         lw.load_recording(path)
 
 
@@ -262,19 +258,19 @@ def test_a_table_may_change_its_line_endings(tmp_path, fall):
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content", "facts"),
     [
-        ("none.npz", None, "cannot be read"),
-        ("any.txt", b"", r"cannot read .txt \(expected .npz, .csv, .parquet\)"),
-        ("empty.npz", b"", "is no NumPy archive"),
-        ("empty.csv", b"", "begins with ''"),
-        ("pickle.npz", b"\x80\x04]\x94.", "is no NumPy archive"),
+        ("none.npz", None, ()),
+        ("any.txt", b"", (".txt", ".npz", ".csv", ".parquet")),
+        ("empty.npz", b"", ("NumPy",)),
+        ("empty.csv", b"", ("empty.csv:1", "''")),
+        ("pickle.npz", b"\x80\x04]\x94.", ("NumPy",)),
     ],
 )
-def test_what_is_no_recording_is_refused(tmp_path, name, content, said):
+def test_what_is_no_recording_is_refused(tmp_path, name, content, facts):
     if content is not None:
         (tmp_path / name).write_bytes(content)
-    with pytest.raises(lw.errors.FileError, match=f"{name}: .*{said}|{name}:1: .*{said}"):
+    with raises(lw.errors.FileError, name, *facts):
         lw.load_recording(tmp_path / name)
 
 
@@ -322,11 +318,11 @@ def test_another_robot_is_refused_and_the_difference_named(tmp_path, fall):
     rows[1] |= {"mass": 7.0}
     heavy = lw.Robot.from_dh(rows, convention="standard", gravity=PLANAR.gravity)
     for robot, said in (
-        (STANFORD, "3 joints, not 6"),
-        (heavy, "link 'link2' differs"),
-        (PLANAR.with_gravity((0, 0, 0)), "gravity differs"),
+        (STANFORD, "3 joints"),
+        (heavy, "link 'link2'"),
+        (PLANAR.with_gravity((0, 0, 0)), "gravity"),
     ):
-        with pytest.raises(lw.errors.FileError, match=f"holds robot 'planar3', which is not .*{said}"):
+        with raises(lw.errors.FileError, "'planar3'", said):
             lw.load_recording(tmp_path / "fall.npz", robot)
 
 
@@ -339,16 +335,15 @@ def test_nested_numbers_of_fields_to_come_keep_their_kinds():
 
 
 def test_saving_is_refused_where_it_cannot_succeed(tmp_path, fall):
-    for path, said in (
-        (tmp_path / "fall.xlsx", r"cannot write .xlsx \(expected .npz, .csv, .parquet\)"),
-        (tmp_path / "fall", "cannot write files without an ending"),
-        (tmp_path / "none" / "fall.npz", "the folder .* does not exist"),
-    ):
-        with pytest.raises(lw.errors.FileError, match=said):
-            fall.save(path)
     (tmp_path / "folder.csv").mkdir()
-    with pytest.raises(lw.errors.FileError, match="is a folder"):
-        fall.save(tmp_path / "folder.csv")
+    for path, *facts in (
+        (tmp_path / "fall.xlsx", ".xlsx", ".npz", ".csv", ".parquet"),
+        (tmp_path / "fall", "ending"),
+        (tmp_path / "none" / "fall.npz", "folder"),
+        (tmp_path / "folder.csv", "folder"),
+    ):
+        with raises(lw.errors.FileError, *facts):
+            fall.save(path)
     strange = replace(PLANAR, links=(replace(PLANAR.links[0], mass=9.0), *PLANAR.links[1:]))
     with raises(lw.errors.FileError, "strange.npz", "robot 'planar3'", "table"):
         replace(fall, robot=strange).save(tmp_path / "strange.npz")
@@ -369,24 +364,6 @@ def test_an_interrupted_save_leaves_the_old_file(tmp_path, fall, stuck, monkeypa
         stuck.save(path)
     assert list(tmp_path.iterdir()) == [path]
     assert lw.load_recording(path) == fall
-
-
-@pytest.mark.parametrize(
-    ("library", "call", "extra"),
-    [
-        ("pyarrow", lambda run, folder: run.save(folder / "new.parquet"), "parquet"),
-        ("pyarrow", lambda run, folder: lw.load_recording(folder / "old.parquet"), "parquet"),
-        ("pandas", lambda run, folder: run.to_pandas(), "pandas"),
-        ("matplotlib.figure", lambda run, folder: run.plot(), "plot"),
-    ],
-    ids=["save", "load", "to_pandas", "plot"],
-)
-def test_what_is_not_installed_is_named_with_the_way_to_get_it(tmp_path, fall, monkeypatch, library, call, extra):
-    (tmp_path / "old.parquet").write_bytes(b"PAR1")
-    monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(ImportError, match=re.escape(f"is not installed: pip install 'linkwise[{extra}]'")):
-        call(fall, tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["old.parquet"]
 
 
 def test_arrays_by_name(fall):

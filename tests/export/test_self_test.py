@@ -431,11 +431,8 @@ def test_thresholds_show_though_torques_are_saturated(case: str) -> None:
     selects = [node for node in program.nodes if node.op in ("select", "where_lt") and node.index not in untested]
     values = changed_run(every_number(program), inputs_of(program, test), -1, None).T
     number = dict(zip((node.index for node in program.nodes), values, strict=True))
-    before = {
-        node.index: [x for x in program.nodes[k - 2 : k] if x.op != "const"]
-        for k, node in enumerate(program.nodes)
-        if k > 1
-    }
+    nodes = program.nodes
+    before = {nodes[k].index: [x for x in nodes[k - 2 : k] if x.op != "const"] for k in range(2, len(nodes))}
     assert [
         (node, str(other))
         for node in selects

@@ -298,14 +298,9 @@ def test_the_sheet_gives_the_numbers(robot: lw.Robot) -> None:
 
 
 FUNCTIONS = {  # with how many of q, qd, qdd
-    lw.inverse_dynamics: 3,
-    lw.bias_torque: 2,
-    lw.forward_dynamics: 3,
-    lw.inverse_inertia_matrix: 1,
-    lw.kinetic_energy: 2,
-    lw.momentum: 2,
-    lw.jacobian: 1,
-}
+    lw.inverse_dynamics: 3, lw.bias_torque: 2, lw.forward_dynamics: 3, lw.inverse_inertia_matrix: 1,
+    lw.kinetic_energy: 2, lw.momentum: 2, lw.jacobian: 1,
+}  # fmt: skip
 
 
 OTHERS = [PR, TWO, CHAINS[3], TREES[1]]

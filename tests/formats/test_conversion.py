@@ -212,7 +212,7 @@ def test_numbers_that_were_replaced_are_noticed() -> None:
 
 
 def test_arguments_are_checked() -> None:
-    with pytest.raises(lw.errors.RobotError, match=r"convention is 'modifed', did you mean 'modified'\?"):
+    with raises(lw.errors.RobotError, "convention", "'modifed'", "'modified'"):
         lw.convert(lw.load("planar3"), "modifed")
     with pytest.raises(TypeError, match="expected a Robot"):
         lw.convert("planar3", "modified")  # type: ignore[arg-type]

@@ -16,14 +16,8 @@ from effort import examples
 WORKER = fuzzing.Worker()
 COUNT = 60  # of each format
 ROOTS = {"sample.urdf": "robot", "sample.xml": "mujoco"}
-TAGS = sorted(
-    {
-        word
-        for name, text in fuzzing.SAMPLES.items()
-        if name.endswith(("urdf", "xml"))
-        for word in fuzzing.WORD.findall(text)
-    }
-)
+XML = [text for name, text in fuzzing.SAMPLES.items() if name.endswith(("urdf", "xml"))]
+TAGS = sorted({word for text in XML for word in fuzzing.WORD.findall(text)})
 VALUES = st.one_of(st.sampled_from([*fuzzing.VALUES, *TAGS]), st.text(max_size=8), st.floats().map(repr))
 
 

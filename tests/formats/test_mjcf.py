@@ -22,12 +22,6 @@ FULL = '<geom type="box" size=".1 .2 .3" pos=".1 .2 .3" euler="10 20 30"/>'
 FIXED = '<inertial pos=".1 .2 .3" mass="2" diaginertia=".1 .15 .2" euler="10 20 30"/>'
 
 
-@pytest.fixture(autouse=True)
-def plainly():
-    with lw.use_kernels("never"):
-        yield
-
-
 def written(content, folder, name="model.xml"):
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)

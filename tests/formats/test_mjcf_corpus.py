@@ -65,8 +65,7 @@ def test_files_of_packages_are_as_in_mujoco_or_refused_by_name(package):
         except lw.errors.FileError as problem:
             refused[name] = str(problem)
             continue
-        with lw.use_kernels("never"):
-            assert max(differences(arm, model, poses=False).values()) < ALIKE, name
+        assert max(differences(arm, model, poses=False).values()) < ALIKE, name
     assert refused.keys() == REFUSED[package].keys()
     for name, problem in refused.items():
         assert REFUSED[package][name] in problem
@@ -79,5 +78,4 @@ def test_files_of_packages_are_as_in_mujoco_or_refused_by_name(package):
 def test_refused_files_of_packages_are_as_in_mujoco_without_what_is_ignored(package):
     """None of the parts that are ignored is in MuJoCo's inertia matrix or its bias forces."""
     for path, model in models(package, [name for name, why in REFUSED[package].items() if why is not OUTSIDE]).values():
-        with lw.use_kernels("never"):
-            assert max(differences(quietly(path, ignore=IGNORED), model, poses=False).values()) < ALIKE, path
+        assert max(differences(quietly(path, ignore=IGNORED), model, poses=False).values()) < ALIKE, path

@@ -144,11 +144,8 @@ def test_states_of_mujoco_with_joints_that_are_tied():
 def test_from_one_model_to_another():
     robot = lw.random_tree(4, seed=1, joints="R").without_rotors()
     one = saved(robot)
-    other = mujoco.MjModel.from_xml_string(
-        "<mujoco><worldbody>"
-        + "".join(f'<body><joint name="{name}"/><geom size=".1"/></body>' for name in robot.joint_names[::-1])
-        + "</worldbody></mujoco>"
-    )
+    bodies = "".join(f'<body><joint name="{name}"/><geom size=".1"/></body>' for name in robot.joint_names[::-1])
+    other = mujoco.MjModel.from_xml_string(f"<mujoco><worldbody>{bodies}</worldbody></mujoco>")
     q = np.random.default_rng(0).uniform(-1.0, 1.0, (5, 4))
     theirs = lw.convert_state(robot, q[:, ::-1], source=other, target=one)
     assert np.allclose(lw.convert_state(robot, theirs, source=one), q)
@@ -157,7 +154,7 @@ def test_from_one_model_to_another():
 def test_what_is_not_the_same_robot_is_refused_by_name():
     arm = lw.load("puma560").without_rotors()
     model, q = saved(arm), np.zeros(6)
-    with pytest.raises(lw.errors.RobotError, match=r"robot 'planar3' does not have: 'link4', 'link5', 'link6'"):
+    with raises(lw.errors.RobotError, "'planar3'", "'link4'", "'link5'", "'link6'"):
         lw.convert_state(lw.load("planar3"), np.zeros(3), target=model)
     longer = lw.chain(7, joints="R")
     with raises(lw.errors.RobotError, "'chain-7-0-R'", "Pinocchio", "'link7'"):
@@ -166,7 +163,7 @@ def test_what_is_not_the_same_robot_is_refused_by_name():
         lw.convert_state(lw.chain(6, joints="RRPRRR"), q, target=model)
     with raises(ValueError, "q,", "Pinocchio", "(6,)", "(..., 12)"):
         lw.convert_state(arm, q, source=model)
-    with pytest.raises(TypeError, match=r"target is a builtins.int \(expected 'linkwise', .* a mujoco.MjModel"):
+    with raises(TypeError, "target", "builtins.int", "'linkwise'", "mujoco.MjModel"):
         lw.convert_state(arm, q, target=3)
     nowhere = lw.convert_state(arm, np.zeros(12), source=model)
     assert np.isnan(nowhere).all()

@@ -105,7 +105,7 @@ def test_names_limits_and_friction(load):
 def test_massless_last_link_loads_and_its_joint_is_named(load):
     arm = load(changed(LOWER_BODY, ""))
     assert np.isfinite(lw.inverse_dynamics(arm, [0.1, 0.2], [0.3, 0.4], [0.5, 0.6])).all()
-    with pytest.raises(lw.errors.SingularError, match=r"joint 'elbow' of link 'lower'.*articulated inertia 0"):
+    with raises(lw.errors.SingularError, "'elbow'", "'lower'", "articulated inertia 0"):
         lw.forward_dynamics(arm, [0.1, 0.2], [0.3, 0.4], [0.5, 0.6])
 
 

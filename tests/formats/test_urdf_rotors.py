@@ -8,6 +8,7 @@ import pytest
 
 import linkwise as lw
 from command_line import linkwise
+from facts import raises
 
 LINK = {"mass": 2.0, "com": (0.1, 0.0, 0.05), "inertia": np.diag([0.01, 0.02, 0.02]), "translation": (0.2, 0, 0)}
 ROWS = [
@@ -53,7 +54,7 @@ def test_left_out_they_are_named_in_the_file(tmp_path: Path) -> None:
     assert not any("rotor_inertia" in row for row in again.rows)
     lw.save(ARM.without_rotors(), path, urdf_rotors="drop")
     assert "rotor" not in path.read_text()
-    with pytest.raises(ValueError, match=r"urdf_rotors is 'dropp', did you mean 'drop'\?"):
+    with raises(ValueError, "urdf_rotors", "'dropp'", "'drop'"):
         lw.save(ARM, path, urdf_rotors="dropp")
     with pytest.raises(ValueError, match=r"urdf_rotors belongs to a \.urdf"):
         lw.save(ARM, tmp_path / "arm.toml", urdf_rotors="drop")

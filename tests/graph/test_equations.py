@@ -125,15 +125,9 @@ def test_sums_and_differences_of_angles_are_recognised() -> None:
     def function(arm: lw.Robot, q: Any) -> Any:
         (s1, s2, s3), (c1, c2, c3) = ([f(x) for x in q] for f in (lambda x: x.sin(), lambda x: x.cos()))
         return [
-            c2 * c3 - s2 * s3,
-            s2 * c3 - c2 * s3,
-            c1 * c2,
-            2 * s1 * s2 * s2 + 2 * s1 * c2 * c2,
-            5 - 5 * c1 * c1,
-            (c1 * c2 - s1 * s2) * c3 - (s1 * c2 + c1 * s2) * s3,
-            c3 * (c1 * c2 - s1 * s2),
-            s1 * s1 * c1 * c1,
-        ]
+            c2 * c3 - s2 * s3, s2 * c3 - c2 * s3, c1 * c2, 2 * s1 * s2 * s2 + 2 * s1 * c2 * c2, 5 - 5 * c1 * c1,
+            (c1 * c2 - s1 * s2) * c3 - (s1 * c2 + c1 * s2) * s3, c3 * (c1 * c2 - s1 * s2), s1 * s1 * c1 * c1,
+        ]  # fmt: skip
 
     wanted = ["c_{23}", "s_{2-3}", r"c_{1} \, c_{2}", r"2 \, s_{1}", r"5 \, s_{1}^{2}", "c_{123}", r"c_{3} \, c_{12}"]
     wanted.append(r"c_{1}^{2} \, s_{1}^{2}")

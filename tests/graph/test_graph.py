@@ -193,27 +193,14 @@ def test_nodes_are_keys_by_identity():
 @pytest.mark.parametrize(
     "deed",
     [
-        bool,
-        float,
-        math.sin,
-        lambda x: 1 if x else 2,
-        lambda x: x and 1,
-        lambda x: not x,
-        lambda x: bool(x < 0),
-        lambda x: bool(x <= 0),
-        lambda x: bool(x > 0),
-        lambda x: bool(x >= Y),
-        lambda x: bool(x == 0.0),
-        lambda x: bool(x != 0.0),
-        lambda x: bool(x == Y),
-        lambda x: max(x, 0.0),
-        lambda x: sorted([x, Y]),
-        lambda x: np.maximum(np.array([x, Y]), 0.0),
-        lambda x: np.clip(np.array([x, Y]), 0.0, 1.0),
-        lambda x: np.array([x, Y]).max(),
+        bool, float, math.sin, lambda x: 1 if x else 2, lambda x: x and 1, lambda x: not x,
+        lambda x: bool(x < 0), lambda x: bool(x <= 0), lambda x: bool(x > 0), lambda x: bool(x >= Y),
+        lambda x: bool(x == 0.0), lambda x: bool(x != 0.0), lambda x: bool(x == Y), lambda x: max(x, 0.0),
+        lambda x: sorted([x, Y]), lambda x: np.maximum(np.array([x, Y]), 0.0),
+        lambda x: np.clip(np.array([x, Y]), 0.0, 1.0), lambda x: np.array([x, Y]).max(),
         lambda x: np.array([x, Y], dtype=float),
     ],
-)
+)  # fmt: skip
 def test_asking_a_node_for_its_value_is_refused_with_help(deed):
     with raises(TypeError, "[0]") as caught:
         deed(X)

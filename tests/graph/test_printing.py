@@ -11,32 +11,13 @@ from facts import raises
 from robots import relative
 
 SPELLED = {
-    "g": "g",
-    "l1": "l_{1}",
-    "l_1": "l_{1}",
-    "l12": "l_{12}",
-    "Jx6": "J_{x6}",
-    "Ixx": "I_{xx}",
-    "I1xx": "I_{1xx}",
-    "I_xx_1": "I_{xx,1}",
-    "lc1": "l_{c1}",
-    "l_c1": "l_{c1}",
-    "m_tip": r"m_{\mathrm{tip}}",
-    "alpha": r"\alpha",
-    "lambda": r"\lambda",
-    "theta1": r"\theta_{1}",
-    "theta_1": r"\theta_{1}",
-    "θ1": r"\theta_{1}",
-    "θ": r"\theta",
-    "λ": r"\lambda",
-    "Δx": r"\Delta_{x}",
-    "omega_alpha": r"\omega_{\alpha}",
-    "mass": r"\mathrm{mass}",
-    "mass1": r"\mathrm{mass}_{1}",
-    "_m": r"\mathrm{\_m}",
-    "m__1": r"\mathrm{m\_\_1}",
-    "é": r"\text{é}",
-}
+    "g": "g", "l1": "l_{1}", "l_1": "l_{1}", "l12": "l_{12}", "Jx6": "J_{x6}", "Ixx": "I_{xx}",
+    "I1xx": "I_{1xx}", "I_xx_1": "I_{xx,1}", "lc1": "l_{c1}", "l_c1": "l_{c1}", "m_tip": r"m_{\mathrm{tip}}",
+    "alpha": r"\alpha", "lambda": r"\lambda", "theta1": r"\theta_{1}", "theta_1": r"\theta_{1}",
+    "θ1": r"\theta_{1}", "θ": r"\theta", "λ": r"\lambda", "Δx": r"\Delta_{x}",
+    "omega_alpha": r"\omega_{\alpha}", "mass": r"\mathrm{mass}", "mass1": r"\mathrm{mass}_{1}",
+    "_m": r"\mathrm{\_m}", "m__1": r"\mathrm{m\_\_1}", "é": r"\text{é}",
+}  # fmt: skip
 
 
 def slider(mass: Any) -> lw.Robot:

@@ -1,7 +1,6 @@
 """Programs as text and formulas give the numbers that the functions give."""
 
 import re
-import sys
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,6 @@ import pytest
 import linkwise as lw
 from choices import SPECIAL, choices
 from effort import rest_slow
-from facts import raises
 from robots import CHAINS, TREES, ids, relative, states
 
 ROBOTS = [lw.load("stanford"), lw.load("planar3"), lw.load("gantry"), CHAINS[4], TREES[3]]
@@ -175,17 +173,11 @@ def evaluated(latex: str, values: dict[str, float]) -> list[np.ndarray]:
 
 
 ARGUMENTS = {
-    lw.inverse_dynamics: ("q", "qd", "qdd"),
-    lw.forward_dynamics: ("q", "qd", "tau"),
-    lw.coriolis_matrix: ("q", "qd"),
-    lw.inertia_matrix: ("q",),
-    lw.gravity_torque: ("q",),
-    lw.poses: ("q",),
-    lw.formulations.udu: ("q",),
-    lw.inverse_inertia_matrix: ("q",),
-    lw.formulations.mass_factor: ("q",),
+    lw.inverse_dynamics: ("q", "qd", "qdd"), lw.forward_dynamics: ("q", "qd", "tau"),
+    lw.coriolis_matrix: ("q", "qd"), lw.inertia_matrix: ("q",), lw.gravity_torque: ("q",), lw.poses: ("q",),
+    lw.formulations.udu: ("q",), lw.inverse_inertia_matrix: ("q",), lw.formulations.mass_factor: ("q",),
     lw.potential_energy: ("q",),
-}
+}  # fmt: skip
 SMALL = [*ROBOTS, lw.load("puma560"), *CHAINS[:4], CHAINS[7], *TREES[:3]]
 over_small = pytest.mark.parametrize("robot", rest_slow(SMALL, [lw.load("planar3"), TREES[2]]), ids=ids(SMALL))
 
@@ -231,12 +223,6 @@ def test_latex_has_fractions_roots_and_symbols() -> None:
     assert r"\frac{" in lw.latex(lw.forward_dynamics, lw.load("planar3"))
     assert r"\sqrt{" in lw.latex(lw.formulations.mass_factor, lw.load("planar3"))
     assert r"\tau_{2}" in lw.latex(lw.forward_dynamics, lw.load("planar3"))
-
-
-def test_without_sympy_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "sympy", None)
-    with raises(ImportError, "sympy", "pip install 'linkwise[symbolic]'"):
-        lw.sympy(lw.inertia_matrix, lw.load("gantry"))
 
 
 EACH_OF_BOTH = [(r, f) for i, r in enumerate(SMALL) for j, f in enumerate(ARGUMENTS) if (i + j) % 3 == 0]

@@ -1,7 +1,6 @@
 """Forward dynamics in rounds as kernels: the numbers of the other methods, and the same bits on a GPU."""
 
 import gc
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,13 +9,12 @@ import pytest
 import linkwise as lw
 from effort import rest_slow
 from facts import raises
-from fake_cuda import FakeLibrary, Foreign, fake_driver
+from fake_cuda import FakeLibrary, Foreign
 from joint_kinds import coupled
 from linkwise.api.compiling import check_spec
 from linkwise.errors import CudaError
 from linkwise.kernels.rounds import Launch, Order, Plan, RoundSpec
 from linkwise.kernels.target import target_by_name, this_machine
-from linkwise.targets.cpu.host import host_target
 from linkwise.targets.cuda.driver import Device, device
 from linkwise.targets.cuda.memory import DeviceArray
 from linkwise.targets.cuda.rounds import capture_graph
@@ -26,22 +24,6 @@ pytest.importorskip("llvmlite")
 CHAIN, TREE = lw.chain(37, seed=1), lw.random_tree(40, seed=2)  # the tree has several links on the base
 ROBOTS = [CHAIN, lw.chain(9, joints="RRHRRHRRP"), TREE, lw.chain(1), lw.chain(200)]  # with one prismatic joint
 over_robots = pytest.mark.parametrize("robot", rest_slow(ROBOTS, ROBOTS[1:3]), ids=lambda robot: robot.name)
-
-
-@pytest.fixture
-def gpu() -> Device:
-    try:
-        return device(0)
-    except CudaError as error:
-        pytest.skip(str(error))
-
-
-@pytest.fixture
-def library() -> Iterator[FakeLibrary]:
-    if not host_target().fused:
-        pytest.skip("this processor rounds products before it adds them")
-    with fake_driver() as fake:
-        yield fake
 
 
 def rounds(robot: lw.Robot, target: str = "cpu", **options: Any) -> Any:
@@ -224,11 +206,8 @@ def test_wrenches_on_a_gpu(gpu: Device) -> None:
 
 
 @pytest.mark.cuda
-def test_streams_of_torch(gpu: Device) -> None:
+def test_streams_of_torch(gpu: Device, torch: Any) -> None:
     """Each result comes back by a stream of the library, which knows nothing of ours."""
-    torch = pytest.importorskip("torch")
-    if not torch.cuda.is_available():
-        pytest.skip("torch finds no GPU")
     kernel, given, found = rounds(CHAIN, "cuda"), state(CHAIN), []
     expected, there = rounds(CHAIN)(*given), torch.tensor(given, device="cuda")
     torch.cuda.synchronize()

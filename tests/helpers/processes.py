@@ -1,9 +1,11 @@
-"""Texts of Python that run in processes of their own."""
+"""Texts of Python that run in processes of their own, and functions in several threads."""
 
 import os
 import subprocess
 import sys
 import textwrap
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 
 def in_a_new_process(text: str, **environment: str) -> str:
@@ -16,3 +18,9 @@ def in_a_new_process(text: str, **environment: str) -> str:
     )
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout
+
+
+def in_threads(work: Callable[[int], object], count: int = 8) -> None:
+    """`work(k)` in so many threads at once; what one of them raises is raised."""
+    with ThreadPoolExecutor(count) as pool:
+        list(pool.map(work, range(count)))

@@ -8,6 +8,9 @@ from linkwise.robot.kinds import KINDS
 from linkwise.robot.random_robots import random_body
 
 GRAVITIES = ((0, 0, -9.81), (0, 0, 0), (1.0, 2.0, -9.0), (0, -9.81, 0))
+NOTHING = {"a": 0.0, "alpha": 0.0, "com": (0, 0, 0), "inertia": np.zeros((3, 3))}
+WIRE = NOTHING | {"joint": "revolute", "b": 0.0, "alpha": "90 deg", "mass": 0.0}
+BEAD = NOTHING | {"joint": "prismatic", "theta": 0.0, "mass": 2.0}
 TURNS = (np.eye(3), np.eye(3), [[0, 0, 1], [1, 0, 0], [0, 1, 0]], [[1, 0, 0], [0, 0, -1], [0, 1, 0]])
 
 
@@ -33,3 +36,8 @@ def massless_tip() -> lw.Robot:
     rows = lw.load("planar3").rows
     rows[-1] |= {"mass": 0.0, "inertia": np.zeros((3, 3)), "com": (0, 0, 0)}
     return lw.Robot.from_dh(rows, convention="standard", name="light")
+
+
+def sling(**bead: object) -> lw.Robot:
+    """A bead on a wire without mass: singular where q[1] is 0."""
+    return lw.Robot.from_dh([WIRE, BEAD | bead], convention="standard", name="sling")

@@ -196,7 +196,7 @@ def test_spreadsheets_with_semicolons_and_decimal_commas(tmp_path: Path) -> None
     assert same(written(";", ","), by_number)
     with pytest.raises(lw.errors.FileError, match="semicolons stand between"):
         lw.identify(arm, written(";", ",", ";".join(names), "0.0;0,1;0,1;0,1;0,1"))
-    with pytest.raises(lw.errors.FileError, match=r"data.csv:2: column 't' is 's' \(.*'t \[s\]'\)"):
+    with raises(lw.errors.FileError, "data.csv:2", "'t'", "'s'", "'t [s]'"):
         lw.identify(arm, written(",", ".", ",".join(names), "s,rad,rad,N m,N m"))
 
 

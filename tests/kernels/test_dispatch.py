@@ -18,7 +18,7 @@ from linkwise.kernels import spec as specs
 from linkwise.kernels.lock import LOCK
 from linkwise.lazy import cached_property
 from linkwise.targets.cpu import image
-from processes import in_a_new_process
+from processes import in_a_new_process, in_threads
 
 pytest.importorskip("llvmlite")
 
@@ -310,15 +310,11 @@ def test_what_was_asked_for_long_ago_is_forgotten(monkeypatch: pytest.MonkeyPatc
 def test_threads_lose_no_count() -> None:
     asked = kernels.CallCount()
 
-    def ask() -> None:
+    def ask(k: int) -> None:
         for _ in range(2000):
             asked.add_call(3)
 
-    threads = [threading.Thread(target=ask) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
+    in_threads(ask)
     assert (asked.calls, asked.states) == (16_000, 48_000)
 
 

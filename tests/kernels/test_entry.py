@@ -13,12 +13,10 @@ from entry_robots import CHAIN, PLANAR, compiled
 from facts import raises
 from processes import in_a_new_process
 from robots import relative
+from special_robots import BEAD, WIRE, sling
 
 pytest.importorskip("llvmlite")
-ZERO = np.zeros((3, 3))
-BEAD = {"joint": "prismatic", "a": 0.0, "theta": 0.0, "alpha": 0.0, "mass": 2.0, "com": (0, 0, 0), "inertia": ZERO}
-WIRE = {"joint": "revolute", "a": 0.0, "b": 0.0, "alpha": "90 deg", "mass": 0.0, "com": (0, 0, 0), "inertia": ZERO}
-SLING = lw.Robot.from_dh([WIRE, BEAD], convention="standard", name="sling")  # singular where q[1] is 0
+SLING = sling()
 HUGE = 1e200  # finite, but its square is not
 
 

@@ -147,7 +147,7 @@ def test_wrong_calls_are_refused_in_words() -> None:
         with pytest.raises(TypeError, match=rf"^inverse_dynamics {said}"):
             call()
     for threads in (0, -1, 1.5, "2", True):
-        with pytest.raises(ValueError, match=r"threads is .* \(expected a whole number from 1 on\)"):
+        with raises(ValueError, "threads", "1"):
             made(q, q, q, threads=threads)
 
 

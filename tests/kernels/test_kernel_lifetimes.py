@@ -5,7 +5,6 @@ import gc
 import os
 import pickle
 import sys
-import threading
 import warnings
 import weakref
 from typing import Any
@@ -16,7 +15,7 @@ import pytest
 import linkwise as lw
 from arm_kernels import ARM, kernel, motion, same
 from facts import raises
-from processes import in_a_new_process
+from processes import in_a_new_process, in_threads
 from robots import relative
 
 pytestmark = pytest.mark.optimized
@@ -133,11 +132,7 @@ def test_eight_threads_on_one_kernel() -> None:
             if not same(made(*single), expected[0]) or not same(made(*batch, threads=1 + k % 3), expected[1]):
                 wrong.append(k)
 
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(work)
     assert not wrong
 
 
@@ -148,11 +143,7 @@ def test_several_threads_compile_at_once() -> None:
         with warnings.catch_warnings():
             found[k] = lw.compile(lw.gravity_torque, lw.chain(1 + k % 3, seed=k))(np.ones(1 + k % 3))
 
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(work, 6)
     for k, result in found.items():
         assert relative(result, lw.gravity_torque(lw.chain(1 + k % 3, seed=k), np.ones(1 + k % 3))) < 1e-14
     assert len(found) == 6

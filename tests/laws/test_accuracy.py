@@ -75,7 +75,7 @@ def test_two_witnesses_that_differ_are_not_believed(monkeypatch: pytest.MonkeyPa
     right = METHODS["forward_dynamics"].algorithms["walker-orin-3"]
     off = lambda *arguments: [x * 1.000001 for x in right(*arguments)]  # noqa: E731
     monkeypatch.setitem(METHODS["forward_dynamics"].algorithms, "walker-orin-3", off)
-    with pytest.raises(ArithmeticError, match=r"'articulated' and 'walker-orin-3' differ relatively by 1e-06"):
+    with raises(ArithmeticError, "'articulated'", "'walker-orin-3'", "1e-06"):
         lw.accuracy(lw.load("planar3"), *a_state(lw.load("planar3")))
 
 

@@ -29,7 +29,7 @@ SOLVERS = [call for call in CALLS if call.function in (lw.forward_dynamics, lw.f
 def test_a_massless_last_link_is_refused_by_name_when_it_must_be_moved(call, batch, joint):
     ghost = {**NOTHING, "joint": joint, "theta": 0.0, "name": "ghost"}
     robot = arm_of(ROD, ghost)
-    with pytest.raises(lw.errors.SingularError, match=r"^robot 'hollow', joint of link 'ghost': .*rotor inertia"):
+    with raises(lw.errors.SingularError, "'hollow'", "'ghost'", "rotor inertia"):
         call(robot, *arrays(call, robot, *batch))
     assert lw.inverse_dynamics(robot, [0, 0], [0, 0], [0, 0]).shape == (2,)
     moved = arm_of(ROD, {**ghost, "rotor_inertia": 0.1})

@@ -18,7 +18,7 @@ MAY_IMPORT = {  # each room: the rooms that it uses, from the table of the desig
     for room, uses in re.findall(r"^\| `(\w+)/` \| .* \| ([^|\n]*)\|$", PAGE, re.M)
 }
 SHARED = {path.stem for path in HOUSE.glob("*.py")} - {
-    *("__init__", "__main__", "formulations", "notebook", "notebook_figure", "results"),
+    *("__init__", "__main__", "formulations", "notebook", "notebook_figure", "results")
 }
 WITHOUT_SHARED = {"spatial", "dynamics", "graph", "tracing", "codegen"}
 MAY_IMPORT_OUTSIDE = {
@@ -125,19 +125,9 @@ def test_batching_and_joint_kinds_stay_out_of_dynamics() -> None:
 
 def test_import_is_light() -> None:
     heavy = (
-        "scipy",
-        "matplotlib",
-        "pandas",
-        "pyarrow",
-        "torch",
-        "jax",
-        "sympy",
-        "mpmath",
-        "llvmlite",
-        "distributed",
-        "rich",
-        "typer",
-    )
+        "scipy", "matplotlib", "pandas", "pyarrow", "torch", "jax", "sympy", "mpmath", "llvmlite",
+        "distributed", "rich", "typer",
+    )  # fmt: skip
     code = f"import sys, linkwise; print([m for m in {heavy} if m in sys.modules])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"

@@ -1,19 +1,18 @@
 """Base parameters and regrouping with joints of every kind and with coupled joints."""
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 import linkwise as lw
+from base_regressor import enough_and_no_more
 from effort import rest_slow
 from joint_kinds import CHAIN, EVERY, EVERY_KIND, coupled, states
 from joint_kinds import COUPLED as COUPLED_TREE
 from linkwise.graph.passes import Transplant
-from linkwise.regressors.base_parameters import TEN, body_of
+from linkwise.regressors.base_parameters import TEN
 from linkwise.robot.kinds import KINDS
-from linkwise.spatial import RigidInertia
 from linkwise.symbolic import shared_graph
 from robots import ids, relative
 from special_robots import GRAVITIES, special
@@ -54,33 +53,11 @@ ROBOTS = GENERAL + SPECIAL + COUPLED
 QUICK = GENERAL[5::20] + SPECIAL[::48] + COUPLED[::30] + [Made("special", 1, letter) for letter in EVERY_KIND]
 
 
-def regressor(arm: lw.Robot, names: list[str], motion: tuple[np.ndarray, ...]) -> np.ndarray:
-    """Torques, all in a row, that each of the named numbers needs alone: a column for each."""
-    columns, joints = [], {link.name: link.joint for link in arm.links}
-    for link, _, name in (full.rpartition(".") for full in names):
-        body = body_of([float(name == other) for other in TEN])
-        J = body.tensor
-        turns = joints[link].turns and joints[link].width == 1  # of a ball's axes each has a width of its own
-        if name in ("Jxx", "Jyy") and f"{link}.Jzz" not in names and turns:
-            body = RigidInertia(0.0, body.moment, type(J)(J.xx, J.xy, J.xz, J.yy, J.yz, J.xx + J.yy))
-        links = tuple(replace(k, grouped=body if k.name == link else RigidInertia.zero()) for k in arm.links)
-        columns.append(lw.inverse_dynamics(replace(arm, links=links), *motion, method="denoc").ravel())
-    return np.stack(columns, axis=-1)
-
-
 @pytest.mark.parametrize("made", rest_slow(list(dict.fromkeys([*QUICK, *ROBOTS[1::2]])), QUICK), ids=str)
 def test_base_parameters_are_enough_and_no_more_than_the_rank_of_the_regressor(made: Made) -> None:
     robot = made.robot()
     count = 40 * len(robot.names) // robot.n + 20
-    motion = states(robot, count)[:3]
-    found = lw.base_parameters(robot)
-    full = regressor(robot, [f"{link}.{name}" for link in robot.names for name in TEN], motion)
-    scale = np.linalg.norm(full, axis=0)
-    felt = scale > 1e-9 * scale.max()
-    assert len(found) == np.linalg.matrix_rank(full[:, felt] / scale[felt], tol=1e-8)
-    tau = regressor(robot, [p.name for p in found], motion) @ [p.value for p in found]
-    exact = 1e-9 if robot.couplings else 1e-12
-    assert relative(tau.reshape(count, robot.n), lw.inverse_dynamics(robot, *motion)) < exact
+    enough_and_no_more(robot, states(robot, count)[:3], 1e-9 if robot.couplings else 1e-12)
 
 
 def test_every_kind_of_joint_is_among_the_quick_ones() -> None:

@@ -33,12 +33,6 @@ def over(many, quick):
     return pytest.mark.parametrize("robot", made, indirect=True)
 
 
-@pytest.fixture(autouse=True)
-def plainly():
-    with lw.use_kernels("never"):
-        yield
-
-
 @over(TREES + ALONE, [*TREES[1:12:4], *ALONE])
 def test_pinocchio_agrees(robot):
     model, data = in_pinocchio(robot)

@@ -26,12 +26,6 @@ def named(robots: list[lw.Robot]) -> list[Any]:
     return [pytest.param(robot, id=f"{robot.name}-{robot.joints[:12]}") for robot in robots]
 
 
-@pytest.fixture(autouse=True)
-def plainly() -> Any:
-    with lw.use_kernels("never"):
-        yield
-
-
 METHODS = [(f, m) for f in (lw.inverse_dynamics, lw.forward_dynamics, lw.inertia_matrix, lw.inverse_inertia_matrix,
                             lw.bias_torque, lw.gravity_torque) for m in lw.methods(f)]  # fmt: skip
 

@@ -56,19 +56,18 @@ def test_a_number_changes_torques_by_as_much_in_every_form(kind: JointKind, numb
     value = 1.7 * robot.rows[1][number]
     changed, symbolic = with_number(robot, number, value), with_number(robot, number, lw.symbols("x"))
     q, qd, qdd, _ = states(robot, 3)
-    with lw.use_kernels("never"):
-        tau = ID(changed, q, qd, qdd, friction=True)
-        assert relative(tau, ID(robot, q, qd, qdd, friction=True)) > 1e-4
-        lw.save(changed, tmp_path / "changed.toml")
-        others = lw.bind(symbolic, x=value), changed.regrouped(), lw.load(tmp_path / "changed.toml")
-        tables = [lw.convert(changed, convention) for convention in ("standard", "modified")] if kind.on_z else []
-        for other in (*others, *tables):
-            assert relative(ID(other, q, qd, qdd, friction=True), tau) < 1e-11
-        tolerance = max(1e-11, 4.0 * conditioned(changed, q))
-        for method in ("newton-euler", "denoc"):
-            assert relative(ID(changed, q, qd, qdd, friction=True, method=method), tau) < 1e-12
-        for method in ("articulated", "parallel"):
-            assert relative(FD(changed, q, qd, tau, friction=True, method=method), qdd) < tolerance
+    tau = ID(changed, q, qd, qdd, friction=True)
+    assert relative(tau, ID(robot, q, qd, qdd, friction=True)) > 1e-4
+    lw.save(changed, tmp_path / "changed.toml")
+    others = lw.bind(symbolic, x=value), changed.regrouped(), lw.load(tmp_path / "changed.toml")
+    tables = [lw.convert(changed, convention) for convention in ("standard", "modified")] if kind.on_z else []
+    for other in (*others, *tables):
+        assert relative(ID(other, q, qd, qdd, friction=True), tau) < 1e-11
+    tolerance = max(1e-11, 4.0 * conditioned(changed, q))
+    for method in ("newton-euler", "denoc"):
+        assert relative(ID(changed, q, qd, qdd, friction=True, method=method), tau) < 1e-12
+    for method in ("articulated", "parallel"):
+        assert relative(FD(changed, q, qd, tau, friction=True, method=method), qdd) < tolerance
     for form in ("straight", "loops"):
         assert relative(lw.compile(ID, changed, form=form, friction=True)(q, qd, qdd), tau) < 1e-12
     (related,) = families([robot, changed])
@@ -89,12 +88,11 @@ def test_accelerations_give_the_torques_back_by_every_method(kind: JointKind, ro
     robot = lw.Robot.from_dh(rows, convention="standard", name=f"three-{kind.name}")
     q, qd, qdd, _ = states(robot)
     bound = max(1e-12, 4.0 * conditioned(robot, q))
-    with lw.use_kernels("never"):
-        tau, inertia = ID(robot, q, qd, qdd), lw.inertia_matrix(robot, q)
-        for method in lw.methods(FD):
-            assert relative(FD(robot, q, qd, tau, method=method), qdd) < bound, method
-        for method in lw.methods(lw.inverse_inertia_matrix):
-            assert relative(lw.inverse_inertia_matrix(robot, q, method=method) @ inertia, np.eye(3)) < bound, method
+    tau, inertia = ID(robot, q, qd, qdd), lw.inertia_matrix(robot, q)
+    for method in lw.methods(FD):
+        assert relative(FD(robot, q, qd, tau, method=method), qdd) < bound, method
+    for method in lw.methods(lw.inverse_inertia_matrix):
+        assert relative(lw.inverse_inertia_matrix(robot, q, method=method) @ inertia, np.eye(3)) < bound, method
 
 
 def test_kinds_are_told_apart_by_letters_and_by_colours_of_their_own() -> None:

@@ -27,11 +27,9 @@ EVERY_METHOD = [(function, method) for function in ARRAYS for method in lw.metho
 
 
 @pytest.fixture(autouse=True)
-def registered(monkeypatch: pytest.MonkeyPatch) -> Any:
+def registered(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, kind in NEW_KINDS.items():
         monkeypatch.setitem(KINDS, name, kind)
-    with lw.use_kernels("never"):
-        yield
 
 
 def toothed(n: int = 6, joints: str = "RKPDH", seed: int = 4, **drives: float) -> lw.Robot:

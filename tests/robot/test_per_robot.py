@@ -13,6 +13,7 @@ import pytest
 import linkwise as lw
 from linkwise.robot import PerRobot, StandIn, before_regrouping, fingerprint
 from linkwise.sweeps.family import families
+from processes import in_threads
 
 
 def counted() -> tuple[PerRobot[str, object], list[str]]:
@@ -76,15 +77,11 @@ def test_threads_get_one_value() -> None:
     arm = lw.chain(1)
     value(arm)
 
-    def run() -> None:
+    def run(k: int) -> None:
         go.wait(60)
         found.append(value(arm))
 
-    threads = [threading.Thread(target=run) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
+    in_threads(run)
     assert len(found) == 8
     assert len(set(map(id, found))) == 1
 

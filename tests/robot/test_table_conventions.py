@@ -194,12 +194,7 @@ def as_frames(rows: list[Row], rng: np.random.Generator) -> list[Row]:
     return placed_rows
 
 
-STANDARD = [
-    lw.load("stanford"),
-    lw.load("planar3"),
-    lw.chain(3, seed=3, joints="P"),
-    lw.chain(6, seed=6, joints="RRPR"),
-]
+STANDARD = [*map(lw.load, ("stanford", "planar3")), lw.chain(3, seed=3, joints="P"), lw.chain(6, joints="RRPR")]
 
 
 @pytest.mark.parametrize("arm", STANDARD, ids=ids(STANDARD))

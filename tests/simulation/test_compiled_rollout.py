@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from facts import raises
 from linkwise.simulation import traced_functions
 from robots import pendulum
 
@@ -64,7 +65,7 @@ def test_symbols_of_the_robot_are_numbers_of_each_run() -> None:
     assert np.array_equal(run([0.3], parameters={"m": masses}).q_end, expected)
     run = lw.compile(lw.rollout, loaded, **LENGTH, torque=law, parameters={"m": 0.5})
     assert np.array_equal(run([0.3]).q_end, expected[0])
-    with pytest.raises(ValueError, match=r"parameters: 'm' has the shape \(2,\) \(expected lw.Input\(\): it is a symb"):
+    with raises(ValueError, "'m'", "(2,)", "lw.Input()"):
         lw.compile(lw.rollout, loaded, **LENGTH, torque=law, parameters={"m": lw.Input(2)})
 
 
@@ -105,7 +106,7 @@ def test_without_a_function_constant_torques_are_for_each_run() -> None:
     run = lw.compile(lw.rollout, PLANAR, **LENGTH, friction=lw.Friction(viscous=0.1))
     expected = lw.rollout(PLANAR, [0, 0, 0], **LENGTH, friction=lw.Friction(viscous=0.1), torque=[1, 2, 3])
     assert np.array_equal(run([0, 0, 0], torque=[1, 2, 3]).q_end, expected.q_end)
-    with pytest.raises(TypeError, match="'torque' is frozen in <Rollout"):
+    with raises(TypeError, "'torque'", "<Rollout"):
         run([0, 0, 0], torque=Servo(2.0))
 
 

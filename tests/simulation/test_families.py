@@ -238,12 +238,8 @@ def compiled(monkeypatch):
     return made
 
 
-DRAWN = lw.sweeps.monte_carlo(
-    40,
-    3,
-    q0=([-1] * 3, [1] * 3),
-    **{"link1.a": (0.2, 0.4), "link2.mass": (0.2, 0.4), "link3.com": ([-0.2, 0, 0], [0] * 3)},
-)
+ENTRIES = {"link1.a": (0.2, 0.4), "link2.mass": (0.2, 0.4), "link3.com": ([-0.2, 0, 0], [0] * 3)}
+DRAWN = lw.sweeps.monte_carlo(40, 3, q0=([-1] * 3, [1] * 3), **ENTRIES)
 SLOW = lw.sweeps.grid(
     **{"link3.mass": [0.2, 0.3, 0.5], "gravity": [0.0, [-1.6, -9.81], 0.0]}, q0=[0.1, [0.2, 0.4, 0.5], 0.3]
 )

@@ -148,10 +148,8 @@ def test_a_simulation_with_events_is_the_same(name):
     how = {"integrator": name, "samples": 9, "rtol": 1e-5, "events": [ticking, lw.Event(last, "last", direction=1)]}
     if name in entries() and method(name).fixed:
         how["dt"] = 5e-3
-    code, plain = (
-        lw.simulate(CART, [[0.1], [0.3]], [[3.0], [-2.0]], 0.2, swing, compiled=compiled, **how)
-        for compiled in (True, False)
-    )
+    start = [[0.1], [0.3]], [[3.0], [-2.0]]
+    code, plain = (lw.simulate(CART, *start, 0.2, swing, compiled=compiled, **how) for compiled in (True, False))
     close = 1e-5 if name == "radau" else 1e-9  # there one derivative is exact, the other one of differences
     assert sum(map(len, code.events)) > 5
     assert name == "radau" or np.array_equal(code.steps, plain.steps)

@@ -122,7 +122,7 @@ def test_marks_that_do_not_fit_are_refused() -> None:
         with pytest.raises((TypeError, ValueError), match=r"lw\.per_trajectory"):  # a gain for each, without the mark
             run(np.zeros((4, 3)), torque=law, parameters={"k": [1.0, 2.0, 3.0, 4.0]})
     for function in (lw.rollout, lw.simulate):
-        with pytest.raises(ValueError, match=r"'k' is marked lw.per_trajectory .*lw.Input"):
+        with raises(ValueError, "'k'", "lw.per_trajectory", "lw.Input"):
             lw.compile(function, PLANAR, torque=law, parameters={"k": lw.per_trajectory([1.0, 2.0])})
     with raises(ValueError, "'k'", "lw.per_trajectory", "q0", "qd0"):
         lw.wasm(lw.simulate, PLANAR, torque=law, parameters={"k": lw.per_trajectory([1.0, 2.0])})
@@ -212,7 +212,7 @@ def test_simulations_and_rollouts_do_not_run_in_webassembly(tmp_path: Any) -> No
         lambda: lw.sweep(PLANAR, {"q0": np.zeros((2, 3))}, tmp_path / "sweep", duration=1.0, target="wasm"),
         lambda: lw.compile(lw.simulate, PLANAR, target="wasm"),
     ):
-        with pytest.raises(ValueError, match=r"target is 'wasm' \(expected 'cpu' or 'cuda'; lw\.wasm\(lw\.simulate"):
+        with raises(ValueError, "target", "'wasm'", "'cpu'", "'cuda'", "lw.wasm", "lw.simulate"):
             run()
     assert not (tmp_path / "sweep").exists()
 

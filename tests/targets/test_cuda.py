@@ -15,10 +15,8 @@ import linkwise as lw
 from effort import in_turn, rest_slow
 from gpu_states import given, on_gpu
 from joint_kinds import ARM as FLYING
-from linkwise.errors import CudaError
 from linkwise.graph import Graph, Node, Port, Program
 from linkwise.kernels.kernel import Compiled
-from linkwise.targets.cuda.driver import device
 from linkwise.targets.cuda.kernel import CudaKernel
 from linkwise.targets.cuda.memory import DeviceArray
 from linkwise.targets.cuda.target import CudaTarget
@@ -58,10 +56,7 @@ def assert_same_bits(kernel: CudaKernel, expected_by: Compiled, count: int = STA
             assert np.isnan(y.reshape(count, -1)[[5, 8]]).all()
 
 
-@pytest.fixture(autouse=True)
-def singular_states_give_what_the_arithmetic_gives(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Large angles may make states singular, which is an error of kernels of the CPU, and not the point here."""
-    monkeypatch.setattr("linkwise.api.compiling.explain_non_finite", None)
+pytestmark = pytest.mark.usefixtures("singular_states_give_what_the_arithmetic_gives")
 
 
 CASES = [*QUICK, *((robot, DTYPES[k % 2]) for k, robot in enumerate(ROBOTS) if robot not in (TEXTBOOK[3], FLYING))]
@@ -141,12 +136,9 @@ def test_reciprocals_of_floats(place: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.cuda
+@pytest.mark.usefixtures("gpu")
 def test_reciprocals_of_all_floats_between_powers_of_two() -> None:
     """Others differ from these by a power of two, and so do their reciprocals."""
-    try:
-        device(0)
-    except CudaError as error:
-        pytest.skip(str(error))
     kernel, expected_by = made(reciprocal, CHAINS[0], "float32"), lw.compile(reciprocal, CHAINS[0], dtype="float32")
     for exponent in (1, 127, 252, 253):
         x = ((np.uint32(exponent) << np.uint32(23)) | np.arange(1 << 23, dtype=np.uint32)).view(np.float32)[:, None]

@@ -2,39 +2,21 @@
 
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import linkwise as lw
+from cuda_calls import ARM, STATES, expected, kernel
 from facts import raises
-from fake_cuda import FakeLibrary, Foreign, fake_driver
-from linkwise.targets.cpu.host import host_target
+from fake_cuda import FakeLibrary, Foreign
 from linkwise.targets.cuda import arrays as array_module
 from linkwise.targets.cuda.driver import device
 from linkwise.targets.cuda.memory import DeviceArray
 
-pytest.importorskip("llvmlite")
-if not host_target().fused:
-    pytest.skip("this processor rounds products before it adds them", allow_module_level=True)
-ARM = lw.load("planar3")
-STATES = np.random.default_rng(0).normal(size=(3, 40, 3))
-
-
-@pytest.fixture
-def library() -> Iterator[FakeLibrary]:
-    with fake_driver(devices=2) as fake:
-        yield fake
-
-
-def kernel(function: Any = lw.inverse_dynamics) -> Any:
-    return lw.compile(function, ARM, target="cuda")
-
-
-def expected(*arrays: Any, function: Any = lw.inverse_dynamics) -> Any:
-    return lw.compile(function, ARM)(*arrays)
+DRIVER = {"devices": 2}
 
 
 def foreign(*arrays: np.ndarray) -> list[Foreign]:
@@ -125,7 +107,7 @@ def test_whole_numbers_of_numpy_are_numbers(library: FakeLibrary) -> None:
 
 
 def test_robots_are_no_arrays(library: FakeLibrary) -> None:
-    with pytest.raises(TypeError, match=r"q is a linkwise\.Robot on the CPU"):
+    with raises(TypeError, "q", "linkwise.Robot", "CPU"):
         kernel()(ARM, *foreign(*STATES[1:]))
 
 

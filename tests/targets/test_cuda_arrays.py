@@ -7,7 +7,7 @@ Numba. With one, the libraries that are installed are tried too.
 import gc
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,34 +15,17 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from cuda_calls import ARM, STATES, expected, kernel
 from facts import raises
 from fake_cuda import FakeLibrary, Foreign, fake_driver
 from linkwise.errors import CudaError, CudaMemoryError
-from linkwise.targets.cpu.host import host_target
 from linkwise.targets.cuda import checking, dlpack, staging
 from linkwise.targets.cuda.driver import device, driver
 from linkwise.targets.cuda.memory import DeviceArray
 from linkwise.targets.cuda.target import CudaTarget
+from special_robots import sling
 
-pytest.importorskip("llvmlite")
-if not host_target().fused:
-    pytest.skip("this processor rounds products before it adds them", allow_module_level=True)
-ARM = lw.load("planar3")
-STATES = np.random.default_rng(0).normal(size=(3, 40, 3))
-
-
-@pytest.fixture
-def library() -> Iterator[FakeLibrary]:
-    with fake_driver(devices=2) as fake:
-        yield fake
-
-
-def kernel(dtype: str = "float64") -> Any:
-    return lw.compile(lw.inverse_dynamics, ARM, target="cuda", dtype=dtype)
-
-
-def expected(*arrays: Any, dtype: str = "float64") -> Any:
-    return lw.compile(lw.inverse_dynamics, ARM, dtype=dtype)(*arrays)
+DRIVER = {"devices": 2}
 
 
 def foreign(*arrays: np.ndarray, **options: Any) -> list[Foreign]:
@@ -134,7 +117,7 @@ def test_numpy_arrays_there_and_back(library: FakeLibrary, monkeypatch: pytest.M
     out = np.zeros((40, 3))
     assert kernel()(STATES[0], STATES[1], [0.0, 0.0, 1.0], out=out, copy=True) is out
     assert np.array_equal(out, expected(STATES[0], STATES[1], [0.0, 0.0, 1.0]))
-    assert kernel("float32")(*STATES, copy=True).dtype == np.float32
+    assert kernel(dtype="float32")(*STATES, copy=True).dtype == np.float32
     kernel()(*STATES, copy=True, device=1)
     assert library.launches[-1][0] == 1
     for gpu in (device(0), device(1)):
@@ -170,7 +153,7 @@ def test_the_device_is_that_of_the_arrays(library: FakeLibrary) -> None:
     assert found.device is device(1)
     assert np.array_equal(found.copy_to_host(), expected(*STATES))
     mixed = [there[0], *(DeviceArray(device(0), x.shape, "float64") for x in STATES[1:])]
-    with pytest.raises(ValueError, match="qd is on GPU 0 and q on GPU 1"):
+    with raises(ValueError, "qd", "GPU 0", "q", "GPU 1"):
         kernel()(*mixed)
 
 
@@ -184,7 +167,7 @@ WRONG: dict[str, tuple[Callable[[list[Any]], Any], type[Exception], str]] = {
     "missing": (lambda x: kernel()(*x[:2]), TypeError, "inverse_dynamics was not given qdd"),
     "shape": (lambda x: kernel()(x[0], x[1], Foreign(np.zeros((40, 4)))), ValueError, r"qdd has shape \(40, 4\)"),
     "batch": (lambda x: kernel()(x[0], x[1], Foreign(np.zeros((7, 3)))), ValueError, "batch shapes do not fit"),
-    "dtype": (lambda x: kernel("float32")(*x), TypeError, "float64 .*are not converted"),
+    "dtype": (lambda x: kernel(dtype="float32")(*x), TypeError, "float64 .*are not converted"),
     "complex": (lambda x: kernel()(Foreign(np.zeros((40, 3), complex)), *x[1:]), TypeError, "q has dtype complex128"),
     "out": (lambda x: kernel()(*x, out=Foreign(np.zeros((40, 2)))), ValueError, r"out has shape \(40, 2\)"),
     "outs": (lambda x: kernel()(*x, out=(x[0], x[1])), ValueError, "out has 2 arrays"),
@@ -250,20 +233,15 @@ def test_very_long_programs_without_loops_are_refused(monkeypatch: pytest.Monkey
         lw.compile(lw.inverse_dynamics, ARM, target="gpu")
 
 
-NOTHING: dict[str, Any] = {"a": 0.0, "alpha": 0.0, "com": (0, 0, 0), "inertia": np.zeros((3, 3))}
-WIRE = {**NOTHING, "joint": "revolute", "b": 0.0, "alpha": "90 deg", "mass": 0.0, "name": "wire"}
-BEAD = {**NOTHING, "joint": "prismatic", "theta": 0.0, "mass": 1.0, "name": "bead"}
-
-
 @pytest.mark.parametrize("form", ["straight", "loops"])
 def test_singular_states_are_errors_where_that_is_asked_for(
     library: FakeLibrary, form: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As on the CPU: the first is named; numbers that overflow, and states that are not finite, are no errors."""
-    arm = lw.Robot.from_dh([WIRE, BEAD], convention="standard", name="sling")  # singular where q[1] is 0
+    arm = sling()
     here, there = (lw.compile(lw.forward_dynamics, arm, target=target, form=form) for target in ("cpu", "cuda"))
     q, qd, tau = np.array([[0.1, 0.5], [0.2, 0.0], [0.3, 1.0]]), np.zeros((3, 2)), np.ones((3, 2))
-    message = r"joint of link 'wire': nothing resists its motion in state \[1\]"
+    message = r"joint of link 'link1': nothing resists its motion in state \[1\]"
     with pytest.raises(lw.errors.SingularError, match=message):
         here(q, qd, tau)
     with pytest.raises(lw.errors.SingularError, match=message):
@@ -319,7 +297,7 @@ def test_ptx_is_kept_in_the_cache(library: FakeLibrary, tmp_path: Path, monkeypa
     assert (first.from_cache, second.from_cache) == (False, True)
     assert first.ptx == second.ptx
     assert np.array_equal(second(*STATES, copy=True), expected(*STATES))
-    keys = {kernel(dtype).spec.key for dtype in ("float32", "float64")}
+    keys = {kernel(dtype=dtype).spec.key for dtype in ("float32", "float64")}
     assert len({*keys, lw.compile(lw.inverse_dynamics, ARM).spec.key}) == 3
     targets = [CudaTarget(*fields) for fields in (("sm_80",), ("sm_90",), ("sm_80", 128), ("sm_80", 64, 6))]
     assert len(set(map(repr, targets))) == 4
@@ -341,20 +319,12 @@ def test_importing_linkwise_loads_no_driver() -> None:
 # on a GPU
 
 
-@pytest.fixture
-def gpu() -> None:
-    try:
-        device(0)
-    except CudaError as error:
-        pytest.skip(str(error))
-
-
 @pytest.mark.cuda
 @pytest.mark.usefixtures("gpu")
 def test_torch_tensors() -> None:
     torch = pytest.importorskip("torch")
     for dtype in ("float64", "float32"):
-        run, arrays = kernel(dtype), [torch.tensor(x, dtype=getattr(torch, dtype), device="cuda") for x in STATES]
+        run, arrays = kernel(dtype=dtype), [torch.tensor(x, dtype=getattr(torch, dtype), device="cuda") for x in STATES]
         wanted = expected(*(x.cpu().numpy() for x in arrays), dtype=dtype)
         found = run(*arrays)
         assert (type(found), found.device, str(found.dtype)) == (torch.Tensor, arrays[0].device, f"torch.{dtype}")
@@ -395,12 +365,12 @@ def test_jax_arrays() -> None:
         pytest.skip("JAX has no GPU")
     arrays = [jax.numpy.asarray(x, dtype="float32") for x in STATES]
     wanted = expected(*map(np.asarray, arrays), dtype="float32")
-    found = kernel("float32")(*arrays)
+    found = kernel(dtype="float32")(*arrays)
     assert isinstance(found, jax.Array)
     assert np.array_equal(np.asarray(found), wanted)
     assert np.array_equal(np.asarray(jax.numpy.sin(found) * 0.0 + found), wanted)
     with pytest.raises(TypeError, match="is being traced"):
-        jax.jit(lambda *x: kernel("float32")(*x))(*arrays)
+        jax.jit(lambda *x: kernel(dtype="float32")(*x))(*arrays)
 
 
 @pytest.mark.cuda

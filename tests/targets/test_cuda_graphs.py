@@ -15,20 +15,15 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from cuda_calls import ARM, STATES
 from facts import raises
 from fake_arrays import Stream, fake_arrays
-from fake_cuda import FakeLibrary, fake_driver
+from fake_cuda import FakeLibrary
 from linkwise.errors import CudaError
 from linkwise.simulation import rollouts
-from linkwise.targets.cpu.host import host_target
 from linkwise.targets.cuda.driver import RETIRED, device
 from linkwise.targets.cuda.memory import DeviceArray, PinnedArray
 
-pytest.importorskip("llvmlite")
-if not host_target().fused:
-    pytest.skip("this processor rounds products before it adds them", allow_module_level=True)
-ARM = lw.load("planar3")
-STATES = np.random.default_rng(0).normal(size=(3, 40, 3))
 LENGTH: dict[str, Any] = {"steps": 5, "dt": 0.01, "target": "cuda"}
 CAPTURED, OTHER = 77, 78  # streams
 Make = Callable[[np.ndarray], Any]
@@ -40,12 +35,6 @@ def law(arm: Any, t: Any, q: Any, qd: Any, goal: Any) -> Any:
 
 def compiled() -> Any:
     return lw.compile(lw.rollout, ARM, torque=law, parameters={"goal": lw.Input(3)}, **LENGTH)
-
-
-@pytest.fixture
-def library() -> Iterator[FakeLibrary]:
-    with fake_driver() as fake:
-        yield fake
 
 
 @pytest.fixture(params=["torch", "cupy"])
@@ -178,14 +167,6 @@ def test_a_compiled_rollout_keeps_its_machine_code(library: FakeLibrary) -> None
 
 
 # on a GPU
-
-
-@pytest.fixture
-def torch() -> Any:
-    library = pytest.importorskip("torch")
-    if not library.cuda.is_available():
-        pytest.skip("torch finds no GPU")
-    return library
 
 
 @pytest.mark.cuda

@@ -23,9 +23,7 @@ DTYPES = ["float64", "float32"]
 WHERE = ptxas.command()
 
 
-@pytest.fixture(autouse=True)
-def singular_states_give_what_the_arithmetic_gives(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("linkwise.api.compiling.explain_non_finite", None)
+pytestmark = pytest.mark.usefixtures("singular_states_give_what_the_arithmetic_gives")
 
 
 def made(

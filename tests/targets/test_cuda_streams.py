@@ -12,21 +12,16 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from cuda_calls import ARM, STATES, expected, kernel
 from facts import raises
 from fake_arrays import Stream, fake_arrays
 from fake_cuda import FakeLibrary, Foreign, fake_driver
 from linkwise.errors import CudaError
-from linkwise.targets.cpu.host import host_target
 from linkwise.targets.cuda import dlpack
 from linkwise.targets.cuda.driver import device
 from linkwise.targets.cuda.memory import DeviceArray
 from linkwise.targets.cuda.streams import wait_for_stream
 
-pytest.importorskip("llvmlite")
-if not host_target().fused:
-    pytest.skip("this processor rounds products before it adds them", allow_module_level=True)
-ARM = lw.load("planar3")
-STATES = np.random.default_rng(0).normal(size=(3, 40, 3))
 OURS, THEIRS = 77, 78  # the stream of a call, and that which a library uses
 
 Make = Callable[[np.ndarray], Any]
@@ -44,14 +39,6 @@ def make(request: pytest.FixtureRequest, library: FakeLibrary) -> Iterator[Make]
     """New arrays of a library whose current stream is not that of the call."""
     with fake_arrays(library, request.param) as function, Stream(THEIRS):
         yield function
-
-
-def kernel() -> Any:
-    return lw.compile(lw.inverse_dynamics, ARM, target="cuda")
-
-
-def expected(*arrays: Any) -> Any:
-    return lw.compile(lw.inverse_dynamics, ARM)(*arrays)
 
 
 FORMS: dict[str, Callable[[Make, np.ndarray], Any]] = {
@@ -214,14 +201,6 @@ def test_what_cannot_be_captured_is_refused_before_it_begins(library: FakeLibrar
 # on a GPU
 
 MANY, LONG = 200_000, 40_000_000  # states; clock cycles that a stream is busy for, some 20 ms
-
-
-@pytest.fixture
-def torch() -> Any:
-    module = pytest.importorskip("torch")
-    if not module.cuda.is_available():
-        pytest.skip("torch has no GPU")
-    return module
 
 
 def single(function: Any = lw.inverse_dynamics) -> Any:

@@ -3,7 +3,6 @@
 import json
 import re
 import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -15,7 +14,6 @@ import pytest
 
 import linkwise as lw
 from effort import THOROUGH, in_turn, rest_slow
-from facts import raises
 from joint_kinds import TREE
 from linkwise.kernels import llvm
 from linkwise.kernels.interface import Argument, Interface, Links
@@ -32,7 +30,6 @@ from linkwise.targets.wasm.module import (
     signed_leb128,
     unsigned_leb128,
 )
-from linkwise.targets.wasm.runtime import runtime
 from linkwise.targets.wasm.target import universal_loops
 from linkwise.tracing.loop_tracing import tree_of
 from linkwise.tracing.universal import link_columns, link_kinds, link_table
@@ -64,10 +61,7 @@ CASES = [(robot, form) for robot in ROBOTS for form in ("straight", "loops")]
 QUICK_CASES = [(TEXTBOOK[3], "straight"), (SCREW, "loops")]
 
 
-@pytest.fixture(autouse=True)
-def singular_states_give_what_the_arithmetic_gives(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Large angles may make states singular, which is an error, and not the point here."""
-    monkeypatch.setattr("linkwise.api.compiling.explain_non_finite", None)
+pytestmark = pytest.mark.usefixtures("singular_states_give_what_the_arithmetic_gives")
 
 
 def unfused() -> HostTarget:
@@ -336,7 +330,7 @@ def test_numbers_in_modules(value: int) -> None:
     assert Reader(signed_leb128(value)).signed() == value
 
 
-def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_missing_is_said() -> None:
     arm = TEXTBOOK[0]
     coupled = next(robot for robot in LIBRARY if robot.couplings)
     for call, message in (
@@ -359,7 +353,3 @@ def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
         record_of("fr3")  # type: ignore[arg-type]
     with pytest.raises(ModuleError, match="memcpy"):
         check_imports(b"\1\3env\6memcpy\0\1")
-    monkeypatch.setitem(sys.modules, "wasmtime", None)
-    runtime.cache_clear()
-    with raises(ImportError, "wasmtime", "pip install 'linkwise[wasm]'"):
-        lw.compile(ID, arm, target="wasm")

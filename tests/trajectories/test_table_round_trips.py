@@ -10,27 +10,9 @@ import linkwise as lw
 from linkwise.identification.reading import recordings_of
 
 ODD = [
-    "a,b",
-    'a"b',
-    '"a"',
-    "a;b",
-    "a b",
-    "\u00e9\u7b14",
-    "=1+1",
-    "a.b",
-    "%a",
-    "a#b",
-    "#a",
-    "'a'",
-    "t",
-    "q",
-    "a_1",
-    "-",
-    "1e5",
-    "time",
-    "energy",
-    "Q",
-]
+    "a,b", 'a"b', '"a"', "a;b", "a b", "\u00e9\u7b14", "=1+1", "a.b", "%a", "a#b", "#a", "'a'", "t", "q", "a_1",
+    "-", "1e5", "time", "energy", "Q",
+]  # fmt: skip
 SPACED = [" a", "a "]
 OPTIONS: dict[str, Any] = {"columns": None, "dt": None, "degrees": False, "gains": None}
 

@@ -101,13 +101,8 @@ def test_splines_pass_through_their_points_and_do_not_depend_on_the_axes():
     p, v = Layout.of(EVERY).quaternions[0]
     left, right = np.random.default_rng(3).normal(size=(2, 4))
     turned = POINTS.copy()
-    turned[:, p : p + 4] = np.transpose(quaternion_product(quaternion_product(left, POINTS[:, p : p + 4].T), right)) * [
-        [1.0],
-        [-2.0],
-        [0.3],
-        [-1.0],
-        [5.0],
-    ]
+    both_sides = quaternion_product(quaternion_product(left, POINTS[:, p : p + 4].T), right)
+    turned[:, p : p + 4] = np.transpose(both_sides) * np.c_[[1.0, -2.0, 0.3, -1.0, 5.0]]
     other = lw.trajectories.spline(TIMES, turned, robot=EVERY)(t)
     back = rotations(right, 0).inv()
     assert relative(other.qd[:, v : v + 3], back.apply(move(t).qd[:, v : v + 3])) < 1e-12

@@ -236,12 +236,8 @@ def test_trajectories_of_equal_numbers_are_equal_also_from_another_process() -> 
             lw.trajectories.trapezoid([0], [1], speed=1, acceleration=2),
         ]
         turning = lw.trajectories.quintic(start, end, duration, robot=flying)
-        return [
-            *straight,
-            straight[0].then(lw.trajectories.cubic([1], [0], 3)),
-            turning,
-            lw.control.held(straight[0], duration),
-        ]
+        both = straight[0].then(lw.trajectories.cubic([1], [0], 3))
+        return [*straight, both, turning, lw.control.held(straight[0], duration)]
 
     first, again, other = made(2.0), made(2.0), made(3.0)
     for k, motion in enumerate(first):

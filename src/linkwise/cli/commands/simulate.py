@@ -248,7 +248,8 @@ class History(NamedTuple):
         until = run.t <= float(run.reached)
         away = np.abs(lw.difference(run.robot, run.q[until], self.motion(run.t[until]).q))
         row, k = np.unravel_index(int(away.argmax()), away.shape)
-        off = f"{away[row, k]:.2g} ({run.robot.v_names[k]} at {run.t[row]:g} s; the file has {len(self.t)} rows of torques)"
+        where = f"{run.robot.v_names[k]} at {run.t[row]:g} s; the file has {len(self.t)} rows of torques"
+        off = f"{away[row, k]:.2g} ({where})"
         if away[row, k] < LOST:
             return f"The motion of {self.file} comes back within {off}."
         return (
