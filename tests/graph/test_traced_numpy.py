@@ -199,9 +199,10 @@ def test_torch_evaluates_and_differentiates_programs() -> None:
 @pytest.mark.parametrize("library", ["torch", "jax"])
 def test_functions_that_hold_numbers_whose_gradient_would_be_lost_are_refused(library: str) -> None:
     xp, arm = pytest.importorskip(library), lw.load("planar3")
+    facts = ("gradient", "x.detach()") if library == "torch" else ("JAX", "NumPy")
 
     def traced(gains: Any) -> None:
-        with pytest.raises(TypeError, match=r"function '<lambda>' computes with .*(gradient|traces).*detach"):
+        with raises(TypeError, *facts):
             lw.count(lambda arm, q: gains * q, arm)
 
     traced(xp.ones(3, requires_grad=True)) if library == "torch" else xp.jit(traced)(np.ones(3))

@@ -30,6 +30,7 @@ def test_the_regressor_is_the_derivative_of_d_by_the_parameters() -> None:
     assert relative(rows @ step, (after - before) / 2.0) < 1e-6
 
 
+@pytest.mark.filterwarnings("ignore:.*not physically consistent:UserWarning")  # of identified robots
 @pytest.mark.parametrize("seeds", rest_slow([range(2), range(2, 10)], [range(2)]), ids=["two", "eight"])
 def test_errors_of_d_are_as_large_as_its_sigma_says(seeds: range) -> None:
     q, errors = np.random.default_rng(3).normal(size=(20, 3)), []

@@ -101,6 +101,7 @@ def test_how_far_a_run_is_can_be_seen_in_a_pipe(monkeypatch, capsys):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*default atol:UserWarning")  # shaken, it hardly moves
 def test_sticking_over_a_million_seconds():
     """On a slow spring the cart waits, slips, and waits again. Shaken, it takes too many steps, and that is said."""
 
