@@ -278,11 +278,14 @@ def test_quasi_velocities_and_their_rates(robot: lw.Robot) -> None:
     c, roots = e["c_nu"], np.diag(np.sqrt(e["D"]))
     off = e["c_xi"] - np.diag(np.diag(e["c_xi"]))
     assert relative(off, roots @ c @ roots) < 1e-11  # after (48), where print has (48) itself
+    a, G, V = stack(e["a"]), e["G_stacked"], stack(e["V"])
+    assert relative(e["xi_dot_a"], G.T @ e["Phi"].T @ a) < 1e-11
+    inner = np.linalg.inv(e["D_stacked"]) @ e["H"] @ block_diagonal(e["P_dot"]) @ e["tau_bar"].T
+    assert relative(e["xi_dot_P"], inner @ e["E_Phi"].T @ V) < 1e-11
+    assert e.quantities["xi_dot_P"].symbol == "D⁻¹ H Ṗ τ̄* E_Φ* V"
     if not case.rotors.any():
-        a, G, V = stack(e["a"]), e["G_stacked"], stack(e["V"])
-        assert relative(e["xi_dot_a"], G.T @ e["Phi"].T @ a) < 1e-11
-        inner = np.linalg.inv(e["D_stacked"]) @ e["H"] @ block_diagonal(e["P_dot"]) @ e["tau_bar"].T
-        assert relative(e["xi_dot_P"], inner @ V) < 1e-11
+        assert relative(e["xi_dot_P"], inner @ V) < 1e-11  # as in print
+        assert relative(e["xi_dot_qdd"], G.T @ e["Phi"].T @ e["H"].T @ case.qdd) < 1e-11
         assert relative(e["m_dot"] @ e["nu"], e["m_dot_nu"]) < 1e-11  # (31)
         coriolis = np.linalg.solve(e["m"], e["m_dot_nu"] - 0.5 * e["kinetic_gradient"])
         assert relative(coriolis, e["C_nu"]) < 100 * conditioned(robot, case.q)  # (41)

@@ -212,6 +212,15 @@ def test_explain_shows_a_line_that_runs() -> None:
     assert linkwise(f"{line} m_hat").code == 0
 
 
+def test_explain_states_its_defaults() -> None:
+    usage = linkwise("explain --help").out
+    for option, name in {"--qd": "nu", "--qdd": "tau", "--tau": "phi"}.items():
+        default = " ".join(usage.partition(f"{option} STATE")[2].split()).partition("default: ")[2]
+        missing = linkwise(f"explain planar3 {name} --qd 0,0,0" if option != "--qd" else f"explain planar3 {name}")
+        assert default.startswith("none") == (missing.code != 0), option
+    assert linkwise("explain planar3 nu --tau 1,0,0").out == linkwise("explain planar3 nu --qd 0,0,0").out
+
+
 URDF = """<robot name="two">
   <link name="ground"/>
   <joint name="yaw" type="continuous"><parent link="ground"/><child link="arm"/><axis xyz="0 0 1"/></joint>

@@ -92,12 +92,13 @@ def stacked_composite(robot: Robot, tilde: Sequence[Dense], B: Blocks) -> Dense:
     return matrix
 
 
-def convective_terms(robot: Robot, q: Scalars, qd: Scalars) -> ConvectiveTerms:
+def convective_terms(robot: Robot, q: Scalars, qd: Scalars, carriers: Sequence[int] | None = None) -> ConvectiveTerms:
+    """The axis of joint i turns with link `carriers[i]`, by default i."""
     t, points, n = centre_twists(robot, q, qd), centres(robot, q), range(robot.n)
     M, B = masses(robot, q), propagations(points)
     M_tilde = composite(robot, M, B)
     spins = [[list(row) for row in cross_matrix(twist.angular).rows] for twist in t]
-    Omega = [block_diagonal([w, w]) for w in spins]
+    Omega = [block_diagonal([spins[i], spins[i]]) for i in carriers or n]
     W = [block_diagonal([w, zeros(3, 3)]) for w in spins]
     M_dot = list(map(product, W, M))  # (8)
     B_dot: Blocks = {}

@@ -88,19 +88,23 @@ def joint_torque(robot: Robot, bodies: Sequence[Articulated], kappa: Scalars) ->
     return inward(robot, step, Wrench.zero(), bodies, kappa)
 
 
-def rates(robot: Robot, bodies: Sequence[Articulated], motions: Sequence[QuasiMotion]) -> list[InertiaRates]:
-    """Ṗ and λ̇"""
+def rates(
+    robot: Robot, bodies: Sequence[Articulated], motions: Sequence[QuasiMotion], turns: Sequence[Twist] | None = None
+) -> list[InertiaRates]:
+    """Ṗ and λ̇; `turns` are the motions of the links' frames against those of their parents, by default H* θ̇."""
 
     def step(
-        link: Link, P_dot: ArticulatedInertia, body: Articulated, motion: QuasiMotion
+        link: Link, P_dot: ArticulatedInertia, body: Articulated, turn: Twist
     ) -> tuple[InertiaRates, ArticulatedInertia]:
-        lambda_dot = P_dot + body.inertia.carried(link.joint.axis * motion.qd)  # (20)
+        lambda_dot = P_dot + body.inertia.carried(turn)  # (20)
         column = lambda_dot @ link.joint.axis
         half = mul(0.5, power(link.joint.axis, column))
         projected = lambda_dot.less_both(body.psi, column - body.psi * half)  # τ̄ λ̇ τ̄*
         return InertiaRates(P_dot, lambda_dot), projected.to_parent(body.pose)  # (16)
 
-    return inward(robot, step, ArticulatedInertia.zero(), bodies, motions)
+    if turns is None:
+        turns = [link.joint.axis * motion.qd for link, motion in zip(robot.links, motions, strict=True)]
+    return inward(robot, step, ArticulatedInertia.zero(), bodies, turns)
 
 
 def through(link: Link, body: Articulated, y: Wrench) -> Wrench:

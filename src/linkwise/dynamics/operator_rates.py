@@ -12,9 +12,11 @@ Rates seen from the links' own frames, and inertial ones, with [A, B] = A B - B 
     τ̄         - Ġ H                            + [Ω, τ̄]
     E_Ψ       E_Ψ (Ω_δ τ̄ - Ṗ H* D⁻¹ H)         + [Ω, E_Ψ]
 
-Ω_δ = (H* θ̇)×, also where joints slide. The mass factor and its rate, (26)-(32), are in `mass_factor`.
+Ω_δ = (H* θ̇)×, also where joints slide. Then H Ω_δ = 0, so E_Ψ Ω_δ τ̄ is E_Φ Ω_δ τ̄, which is right for any motion of
+frames (`turns`). The mass factor and its rate, (26)-(32), are in `mass_factor`.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..robot import Robot
@@ -34,14 +36,23 @@ class OperatorRates(NamedTuple):
     omega_delta: Dense  # Ω_δ
 
 
-def operator_rates(robot: Robot, q: Scalars, qd: Scalars) -> OperatorRates:
+def operator_rates(
+    robot: Robot,
+    q: Scalars,
+    qd: Scalars,
+    turns: Sequence[Twist] | None = None,
+    spins: Sequence[Vector] | None = None,
+) -> OperatorRates:
+    """`turns` move the links' frames against those of their parents, `spins` turn them: by default H* θ̇ and ω."""
     bodies, op = articulated_bodies(robot, q), operators(robot, q)
     motions = from_joint_rates(robot, bodies, qd)
-    of_links = rates(robot, bodies, motions)
+    if turns is None or spins is None:
+        turns = [link.joint.axis * x for link, x in zip(robot.links, qd, strict=True)]
+        spins = [motion.twist.angular for motion in motions]
+    of_links = rates(robot, bodies, motions, turns)
     P_dot = block_diagonal([of_twists(r.P_dot.__matmul__) for r in of_links])
     lambda_dot = block_diagonal([of_twists(r.lambda_dot.__matmul__) for r in of_links])
-    delta = crosses(link.joint.axis * qd_i for link, qd_i in zip(robot.links, qd, strict=True))
-    omega = crosses(Twist(m.twist.angular, Vector.zero()) for m in motions)
+    delta, omega = crosses(turns), crosses(Twist(spin, Vector.zero()) for spin in spins)
     inverse_D = diagonal([body.inverse_pivot for body in bodies])
     H_star = transposed(op.H)
     G_dot = product(op.tau_bar, P_dot, H_star, inverse_D)
@@ -53,7 +64,7 @@ def operator_rates(robot: Robot, q: Scalars, qd: Scalars) -> OperatorRates:
         "D": product(op.H, P_dot, H_star),
         "G": G_dot,
         "tau_bar": times(product(G_dot, op.H), -1.0),
-        "E_psi": product(op.E_psi, minus(product(delta, op.tau_bar), product(P_dot, H_star, inverse_D, op.H))),
+        "E_psi": minus(product(op.E_phi, delta, op.tau_bar), product(op.E_psi, P_dot, H_star, inverse_D, op.H)),
     }
 
     def commutator(x: Dense) -> Dense:

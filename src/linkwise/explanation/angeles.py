@@ -11,6 +11,7 @@ from ..robot import Robot
 from ..robot.friction import Friction
 from ..spatial import Scalars, Vector, Wrench, add, sub
 from ..spatial.dense import plus, product
+from .ball_frames import angular_accelerations, carriers
 from .definitions import Values, six, vectors
 
 
@@ -26,7 +27,7 @@ def configuration(robot: Robot, q: Scalars) -> dict[str, Values]:
 
 
 def rates(robot: Robot, q: Scalars, qd: Scalars) -> dict[str, Values]:
-    t, terms = denoc_rates.centre_twists(robot, q, qd), denoc_rates.convective_terms(robot, q, qd)
+    t, terms = denoc_rates.centre_twists(robot, q, qd), denoc_rates.convective_terms(robot, q, qd, carriers(robot))
     N_l, N_d = denoc.matrices(robot, q)
     turning = product(N_l, block_diagonal(terms.Omega), N_d)
     resisting = [sub(0.0, x) for x in Friction().torques(robot, qd)]
@@ -40,10 +41,11 @@ def rates(robot: Robot, q: Scalars, qd: Scalars) -> dict[str, Values]:
     }
 
 
-def accelerations(robot: Robot, q: Scalars, qd: Scalars, theta_ddot: Scalars, qdd: Scalars) -> dict[str, Values]:
+def accelerations(robot: Robot, q: Scalars, qd: Scalars, qdd: Scalars) -> dict[str, Values]:
     still, joints = [Wrench.zero()] * robot.n, constraints.joint_constraints(robot, q)
+    theta_ddot = robot.coordinates.accelerations(qd, qdd)
     motions = link_motions(robot, q, qd, theta_ddot)
-    turned = (pose.rotation @ m.angular_acceleration for pose, m in zip(poses(robot, q), motions, strict=True))
+    turned = [pose.rotation @ m.angular_acceleration for pose, m in zip(poses(robot, q), motions, strict=True)]
     transmitted = in_base_frame(robot, q, in_joint_frames(robot, q, joint_wrenches(robot, q, qd, theta_ddot, still)))
     tau = inverse_dynamics(robot.without_rotors(), q, qd, theta_ddot, still)
     against = map(add, tau, Friction().torques(robot, qd))
@@ -51,7 +53,7 @@ def accelerations(robot: Robot, q: Scalars, qd: Scalars, theta_ddot: Scalars, qd
     needed = constraints.link_wrenches(robot, q, qd, theta_ddot, still)
     left = [w - a for w, a in zip(needed, active, strict=True)]
     return {
-        "omega_dot": vectors(turned),
+        "omega_dot": vectors(angular_accelerations(robot, q, qd, turned)),
         "c_ddot": vectors(mass_centres(robot, q, qd, theta_ddot)[2]),
         "f_P": vectors(w.force for w in transmitted),
         "n_P": vectors(w.moment for w in transmitted),

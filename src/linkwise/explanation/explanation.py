@@ -308,11 +308,14 @@ def explain(
     η, τ̃, μ of RFDSIM, filter and smoother. `linkwise explain ROBOT` lists the names.
 
     A joint of several degrees of freedom is several links, those without a body named after it ("base.vx"); a ball
-    joint is three, about the body's x, y and z, and rates of matrices are rates by their three angles. c_nu has the
-    elements (48); for c_xi print refers to them too, and means them times D^½ on both sides.
+    joint is three, about the body's x, y and z, whose frames turn with the body. Rates are those along the motion, of
+    such joints too. c_nu has the elements (48); for c_xi print refers to them too, and means them times D^½ on both
+    sides.
 
-    Zeros are exact: a number that is below 32 standard deviations of its rounding error has no correct digit, and is 0.
-    The error is estimated along with the number, roundings taken as independent. States and robots of symbols fold
+    A number below 32 standard deviations of its rounding error is shown as 0, and so is what is zero for every state.
+    The error is estimated along with the number, roundings taken as independent and as large as they can be, those of
+    the state and the robot too. So few of these zeros stand for numbers that have correct digits for the state as it is
+    stored, about 1e-15 of the numbers beside them or less. States and robots of symbols fold
     zeros by algebra where they are written; their numbers below 1e-13 of the largest of a closed form are left out.
 
     Parameters

@@ -18,6 +18,7 @@ from ..dynamics.operator_rates import operator_rates
 from ..robot import Robot, inward, outward
 from ..spatial import Placement, RigidInertia, Scalar, Scalars, Twist, Vector, Wrench, add, cross_wrench, mul, power
 from ..spatial.dense import Dense, apply, identity, minus, plus, product
+from .ball_frames import bias_accelerations, spins, turns
 from .definitions import TABLE_1, Values, matrices, per_link, vectors
 
 FIELDS = {"M_k": "M", "D_stacked": "D", "G_stacked": "G", "E_Phi": "E_phi", "Phi": "phi", "E_Psi": "E_psi"}
@@ -41,22 +42,22 @@ def configuration(robot: Robot, q: Scalars) -> dict[str, Values]:
 def rates(robot: Robot, q: Scalars, qd: Scalars) -> dict[str, Values]:
     bodies = udu.articulated_bodies(robot, q)
     motions = from_joint_rates(robot, bodies, qd)
-    of_links = inertia_rates(robot, bodies, motions)
-    delta = [link.joint.axis * x for link, x in zip(robot.links, qd, strict=True)]
-    spins = [Twist(motion.twist.angular, Vector.zero()) for motion in motions]
+    delta = turns(robot, bodies, qd)
+    of_links = inertia_rates(robot, bodies, motions, delta)
+    turning = [Twist(spin, Vector.zero()) for spin in spins(robot, bodies, motions)]
     Omega_delta = [of_wrenches(partial(cross_wrench, t)) for t in delta]
     P = [operator_matrices.of_twists(body.inertia.__matmul__) for body in bodies]
     nu, xi = quasi.normalized.velocity(robot, q, qd), quasi.unnormalized.velocity(robot, q, qd)
     return {
         "V": vectors(motion.twist for motion in motions),
-        "Omega_k": per_link([of_wrenches(partial(cross_wrench, t)) for t in spins]),
+        "Omega_k": per_link([of_wrenches(partial(cross_wrench, t)) for t in turning]),
         "Omega_delta": per_link(Omega_delta),
         "X": per_link(list(map(product, Omega_delta, P))),
         "P_dot": matrices(rate.P_dot for rate in of_links),
         "lambda_dot": matrices(rate.lambda_dot for rate in of_links),
-        "a": vectors(operators.bias_acceleration(robot, [m.twist for m in motions], qd)),
+        "a": vectors(bias_accelerations(robot, bodies, motions, qd)),
         "b": vectors(cross_wrench(m.twist, k.body @ m.twist) for k, m in zip(robot.links, motions, strict=True)),
-        **table_1(robot, q, qd),
+        **table_1(robot, q, qd, bodies, motions),
         **({} if any(link.joint.has_rotor for link in robot.links) else factor_rates(robot, q, qd, nu)),
         "c_nu": {(): elements(quasi.normalized, robot, q, bodies, motions)},
         "c_xi": {(): elements(quasi.unnormalized, robot, q, bodies, motions)},
@@ -67,9 +68,12 @@ def rates(robot: Robot, q: Scalars, qd: Scalars) -> dict[str, Values]:
     }
 
 
-def table_1(robot: Robot, q: Scalars, qd: Scalars) -> dict[str, Values]:
+def table_1(
+    robot: Robot, q: Scalars, qd: Scalars, bodies: Sequence[udu.Articulated], motions: Sequence[QuasiMotion]
+) -> dict[str, Values]:
     """Both columns of Table 1, and with them the rate of 1 + H Φ K = 1 + H (Φ - 1) G (35)."""
-    rate, op = operator_rates(robot, q, qd), operator_matrices.operators(robot, q)
+    rate = operator_rates(robot, q, qd, turns(robot, bodies, qd), spins(robot, bodies, motions))
+    op = operator_matrices.operators(robot, q)
     table: dict[str, Values] = {}
     for name in TABLE_1:
         field = FIELDS.get(name, name)
@@ -110,22 +114,23 @@ def coriolis_forces(kind: quasi.Unnormalized, robot: Robot, q: Scalars, velocity
     return differences(forces, quasi_rates(kind, robot, q, velocity)[1]) if robot.balls else forces
 
 
-def accelerations(robot: Robot, q: Scalars, qd: Scalars, theta_ddot: Scalars, qdd: Scalars) -> dict[str, Values]:
+def accelerations(robot: Robot, q: Scalars, qd: Scalars, qdd: Scalars) -> dict[str, Values]:
     bodies = udu.articulated_bodies(robot, q)
     steps, motions = [body.pose for body in bodies], from_joint_rates(robot, bodies, qd)
     V = [motion.twist for motion in motions]
-    a = operators.bias_acceleration(robot, V, qd)
+    a = bias_accelerations(robot, bodies, motions, qd)
     b = operators.bias_wrenches(robot, q, V, [Wrench.zero()] * robot.n)
-    driven = operators.h_star(robot, theta_ddot)
+    driven = operators.h_star(robot, qdd)
     alpha = operators.phi_star(robot, steps, [x + y for x, y in zip(driven, a, strict=True)])
+    gain_rates = inertia_rates(robot, bodies, motions, turns(robot, bodies, qd))
     inertial = [link.body @ x + y for link, x, y in zip(robot.links, alpha, b, strict=True)]
     by_P = [
         mul(body.inverse_pivot, power(link.joint.axis, rate.P_dot @ (m.twist - link.joint.axis * m.xi)))
-        for link, body, m, rate in zip(robot.links, bodies, motions, inertia_rates(robot, bodies, motions), strict=True)
+        for link, body, m, rate in zip(robot.links, bodies, motions, gain_rates, strict=True)
     ]
     by_a = seen_by_gain(operators.phi_star(robot, steps, a), bodies)
     of_parents = from_parents(robot, steps, operators.phi_star(robot, steps, driven))
-    by_qdd = list(map(add, seen_by_gain(of_parents, bodies), theta_ddot))
+    by_qdd = list(map(add, seen_by_gain(of_parents, bodies), qdd))
     return {
         "alpha": vectors(alpha),
         "f": vectors(operators.phi(robot, steps, inertial)),
@@ -172,11 +177,12 @@ def forces(robot: Robot, q: Scalars, qd: Scalars, tau: Scalars) -> dict[str, Val
     """ε, κ, and the stages of filter and smoother."""
     bodies = udu.articulated_bodies(robot, q)
     steps, still = [body.pose for body in bodies], [Wrench.zero()] * robot.n
-    V = [motion.twist for motion in from_joint_rates(robot, bodies, qd)]
-    a, b = operators.bias_acceleration(robot, V, qd), operators.bias_wrenches(robot, q, V, still)
+    motions = from_joint_rates(robot, bodies, qd)
+    a = bias_accelerations(robot, bodies, motions, qd)
+    b = operators.bias_wrenches(robot, q, [motion.twist for motion in motions], still)
     nu = inward(robot, kalman.filtered, Wrench.zero(), bodies, tau, a, b)
     moved = outward(robot, kalman.smoothed, (Twist.zero(), 0.0), bodies, nu, a)
-    alpha, theta_ddot = [x for x, _ in moved], [x for _, x in moved]
+    alpha, qdd = [x for x, _ in moved], [x for _, x in moved]
     innovation = [mul(x, body.pivot) for x, body in zip(nu, bodies, strict=True)]
     local = [y + body.inertia @ x for body, x, y in zip(bodies, a, b, strict=True)]  # b + P a
     gained = [x + body.psi * y for x, body, y in zip(local, bodies, innovation, strict=True)]
@@ -190,6 +196,6 @@ def forces(robot: Robot, q: Scalars, qd: Scalars, tau: Scalars) -> dict[str, Val
         "filter_nu": {(): nu},
         "filter_z_plus": vectors(z_plus),
         "smoother_alpha_plus": vectors(from_parents(robot, steps, alpha)),
-        "smoother_qdd": {(): robot.coordinates.joint_accelerations(qd, theta_ddot)},
+        "smoother_qdd": {(): qdd},
         "smoother_alpha": vectors(alpha),
     }

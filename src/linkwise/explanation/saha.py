@@ -9,13 +9,14 @@ from ..api.quasi import recentred_coriolis
 from ..dynamics import composite, coriolis, denoc, denoc_rates, inverse_inertia, operators, udu
 from ..dynamics.constraints import joint_constraints, link_wrenches
 from ..dynamics.kinematics import poses
-from ..dynamics.newton_euler import driving_torques
+from ..dynamics.newton_euler import inverse_dynamics
 from ..dynamics.operator_matrices import block_diagonal
 from ..dynamics.reduction import reduced_inertias, reduced_matrix
 from ..robot import Robot, inward, outward, toward_base
-from ..spatial import ArticulatedInertia, RigidInertia, Scalar, Scalars, Twist, Wrench, cross, mul
+from ..spatial import ArticulatedInertia, RigidInertia, Scalar, Scalars, Twist, Wrench, cross, mul, sub
 from ..spatial.dense import Dense, identity, minus, plus, product, transposed, zeros
-from .definitions import Seats, Values, per_link, vectors
+from .ball_frames import angular_accelerations, carriers
+from .definitions import Seats, Values, per_link, six, vectors
 
 
 def configuration(robot: Robot, q: Scalars) -> dict[str, Values]:
@@ -120,7 +121,8 @@ def articulated_transforms(robot: Robot, B: denoc_rates.Blocks, Psi: Sequence[De
 
 
 def rates(robot: Robot, q: Scalars, qd: Scalars) -> dict[str, Values]:
-    terms, t = denoc_rates.convective_terms(robot, q, qd), denoc_rates.centre_twists(robot, q, qd)
+    terms = denoc_rates.convective_terms(robot, q, qd, carriers(robot))
+    t = denoc_rates.centre_twists(robot, q, qd)
     _, N_d = denoc.matrices(robot, q)
     Omega = block_diagonal(terms.Omega)
     return {
@@ -142,35 +144,39 @@ def rates(robot: Robot, q: Scalars, qd: Scalars) -> dict[str, Values]:
     }
 
 
-def accelerations(robot: Robot, q: Scalars, qd: Scalars, theta_ddot: Scalars, qdd: Scalars) -> dict[str, Values]:
+def accelerations(robot: Robot, q: Scalars, qd: Scalars, qdd: Scalars) -> dict[str, Values]:
     still, seats = [Wrench.zero()] * robot.n, Seats(robot, q)
+    theta_ddot = robot.coordinates.accelerations(qd, qdd)
     motions, gammas = denoc.stages(robot, q, qd, theta_ddot, still)
     floating = robot.with_gravity((0.0, 0.0, 0.0))
     resting, _ = denoc.stages(floating, q, qd, theta_ddot, still)
     return {
-        "t_dot": centre_rates(robot, q, resting),
+        "t_dot": centre_rates(robot, q, qd, resting),
         "w": vectors(link_wrenches(floating, q, qd, theta_ddot, still)),
         "ridim_nu": seats.twists([motion.twist for motion in motions]),
-        "ridim_xi": centre_rates(robot, q, motions),
+        "ridim_xi": centre_rates(robot, q, qd, motions),
         "ridim_gamma": seats.wrenches(gammas),
         "tau": {(): denoc.inverse_dynamics(robot, q, qd, theta_ddot, still)},
     }
 
 
-def centre_rates(robot: Robot, q: Scalars, motions: Sequence[denoc.TwistRate]) -> Values:
+def centre_rates(robot: Robot, q: Scalars, qd: Scalars, motions: Sequence[denoc.TwistRate]) -> Values:
     """Rates of the twists of the mass centres from those of the origins."""
-    moved = []
+    angular, linear = [], []
     for link, pose, motion in zip(robot.links, poses(robot, q), motions, strict=True):
         omega, com = motion.twist.angular, link.com
         turning = cross(motion.rate.angular, com) + cross(omega, cross(omega, com))
-        moved.append([*(pose.rotation @ motion.rate.angular), *(pose.rotation @ (motion.rate.linear + turning))])
-    return per_link(moved)
+        angular.append(pose.rotation @ motion.rate.angular)
+        linear.append(pose.rotation @ (motion.rate.linear + turning))
+    return vectors(map(six, angular_accelerations(robot, q, qd, angular), linear))
 
 
 def forces(robot: Robot, q: Scalars, qd: Scalars, tau: Scalars) -> dict[str, Values]:
     """RFDSIM"""
     bodies, seats = udu.articulated_bodies(robot, q), Seats(robot, q)
-    phi = driving_torques(robot, q, qd, tau, [Wrench.zero()] * robot.n)
+    still = robot.coordinates.accelerations(qd, [0.0] * robot.n)
+    bias = inverse_dynamics(robot, q, qd, still, [Wrench.zero()] * robot.n)
+    phi = list(map(sub, tau, bias))  # (33)
     tau_hat = inward(robot, udu.eliminate, Wrench.zero(), bodies, phi)
     moved = outward(robot, udu.accelerate, (Twist.zero(), 0.0), bodies, tau_hat)
     columns = [body.psi * x for body, x in zip(bodies, tau_hat, strict=True)]
@@ -180,5 +186,5 @@ def forces(robot: Robot, q: Scalars, qd: Scalars, tau: Scalars) -> dict[str, Val
         "eta": seats.wrenches(operators.phi(robot, [body.pose for body in bodies], columns)),
         "tau_tilde": {(): [mul(x, body.inverse_pivot) for body, x in zip(bodies, tau_hat, strict=True)]},
         "mu": seats.twists([twist for twist, _ in moved]),
-        "qdd": {(): robot.coordinates.joint_accelerations(qd, [x for _, x in moved])},
+        "qdd": {(): [x for _, x in moved]},
     }

@@ -19,9 +19,9 @@ from ...robot.layout import Layout
 from ...robot.symbols import mass_symbols
 from ...symbolic.equations import Expressions, plain_text
 from ...symbolic.styles import Style, Terms, whole
-from ..declare import OUTPUT, arg, command, flag, opt
+from ..declare import OUTPUT, STATE, arg, command, flag, opt
 from ..inputs import parse_states
-from ..options import Degrees, Json, Q, Qd, Qdd, RobotSource, Tau
+from ..options import Degrees, Json, Q, RobotSource, Tau
 from ..results import print_json
 from ..screen import echo, print_sentence, print_table, terminal_width
 from .export import BY_NAME, FUNCTIONS, function_name, function_of, keywords_of
@@ -267,8 +267,10 @@ def explain(
         list[str] | None, arg("names", "Quantities by name (M_hat, U, I, ...), or all; default: list the names")
     ] = None,
     q: Q = None,
-    qd: Qd = None,
-    qdd: Qdd = None,
+    qd: Annotated[
+        str | None, opt("STATE", "Rates, given as for --q; default: none, with --qdd or --tau zero.", STATE)
+    ] = None,
+    qdd: Annotated[str | None, opt("STATE", "Accelerations, given as for --q; default: none.", STATE)] = None,
     tau: Tau = None,
     degrees: Degrees = False,
     symbols: Annotated[
