@@ -3,6 +3,7 @@
 import pickle
 import re
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import linkwise as lw
-from effort import examples, rest_slow
+from effort import examples, in_turn, rest_slow
+from facts import raises
 from linkwise.graph.polynomial import Algebra, Polynomial
+from linkwise.symbolic.normal_form import Normal
 from linkwise.symbolic.textbook import CARRIER, SYMBOL, TRIGONOMETRIC, VARIABLE, Sum, Textbook
 from robots import CHAINS, TREES, ids, relative, states
 
@@ -290,11 +293,10 @@ def test_the_sheet_gives_the_numbers(robot: lw.Robot) -> None:
     last = (robot.n, 1)
     alone = lw.latex(lw.inverse_inertia_matrix, robot, method="elimination", digits=17, element=last).text
     name = f"I^-1[1,{robot.n}]"
-    if name in written:
-        element = evaluated(alone, values)
-        assert element[name] == pytest.approx(written[name], rel=1e-12)
-        assert element.items() <= written.items()
-        assert [key for key in element if key.startswith("I^-1")] == [name]
+    element = evaluated(alone, values)
+    assert element[name] == pytest.approx(written.get(name, 0.0), rel=1e-12)
+    assert element.items() <= {name: 0.0, **written}.items()
+    assert [key for key in element if key.startswith("I^-1")] == [name]
 
 
 FUNCTIONS = {  # with how many of q, qd, qdd
@@ -342,6 +344,75 @@ def test_a_symbol_does_not_print_like_a_step() -> None:
     sheet = lw.latex(lw.inverse_inertia_matrix, one, method="elimination")
     assert r"\mathrm{alpha12}" in sheet
     assert r"\alpha_{12} &=" in sheet
+
+
+def test_the_sheet_has_an_element_that_is_zero() -> None:
+    sheet = lw.latex(lw.inverse_inertia_matrix, lw.load("gantry"), method="elimination", element=(2, 1))
+    assert sheet.text == "I^-1[1,2] = 0"
+    assert "\nI^{-1}_{12} &= 0\n" in sheet
+
+
+@in_turn(("i11", "i22", "i12 i_12", "α12", "m\N{COMBINING CIRCUMFLEX ACCENT}2 i22"))
+def test_steps_are_not_called_like_symbols(names: str) -> None:
+    symbols = lw.symbols(names)
+    length, mass = symbols if isinstance(symbols, tuple) else (symbols, 1.5)
+    robot = arm(link(1, a=length), link(2, mass=mass))
+    (q, _, _), values, bound = point(robot, 0)
+    text = lw.latex(lw.inverse_inertia_matrix, robot, method="elimination", digits=17).text
+    plain = {name.replace("m\N{COMBINING CIRCUMFLEX ACCENT}", "mhat"): x for name, x in values.items()}
+    written = evaluated(text, plain)
+    assert written.keys().isdisjoint(plain)
+    inverse = lw.inverse_inertia_matrix(bound, q)
+    assert relative(matrix_of(written, "I^-1", inverse, symmetric=True), inverse) < 1e-9
+
+
+def general_arm(rng: np.random.Generator, mass: float = 20.0) -> lw.Robot:
+    """An arm of one to three revolute joints, parallel or at right angles, with any bodies."""
+    rows = []
+    for _ in range(int(rng.integers(1, 4))):
+        moments = np.cov(rng.normal(size=(3, 6)))
+        row = link(1, a=rng.uniform(0, 0.6), alpha=rng.choice([0, np.pi / 2]), mass=rng.uniform(0.5, mass))
+        inertia = 0.1 * (np.trace(moments) * np.eye(3) - moments)
+        rows.append({**row, "com": rng.uniform(-0.3, 0.3, 3).round(3), "inertia": inertia})
+    return arm(*rows, gravity=(0, -9.81, 0))
+
+
+@in_turn(range(100))
+def test_coefficients_have_no_rounding_residue(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    robot = general_arm(rng, mass=1e5 if seed % 4 == 0 else 20.0)
+    for function in (lw.inertia_matrix, lw.coriolis_matrix, lw.gravity_torque):
+        (flat,) = Normal(lw.trace(function, robot)).results
+        numbers = [abs(float(x)) for polynomial in flat for x in polynomial.values()]
+        assert min(numbers, default=0) >= 1e-12 * max(numbers, default=0)
+    if seed < 10:
+        text = lw.equations_of_motion(robot, digits=17, closed=True).text
+        (q, qd, _), values, _ = point(robot, seed)
+        written = evaluated(text, values)
+        inertia, coriolis = lw.inertia_matrix(robot, q), lw.coriolis_matrix(robot, q, qd)
+        gravity = lw.gravity_torque(robot, q)
+        assert relative(matrix_of(written, "I", inertia, symmetric=True), inertia) < 1e-11
+        assert relative(matrix_of(written, "C", coriolis), coriolis) < 1e-11
+        assert relative(matrix_of(written, "g", gravity), gravity) < 1e-11
+
+
+def test_large_numbers_have_the_digits_of_small_ones() -> None:
+    for mass, plain, latex in ((7e22, "7e+22", r"7 \cdot 10^{22}"), (7.123456e22, "7.12e+22", r"7.12 \cdot 10^{22}")):
+        slider = arm(link(1, "prismatic", mass=mass, inertia=np.zeros((3, 3))))
+        written = lw.equations_of_motion(slider, digits=3)
+        assert f"I[1,1] = {plain}" in written.text
+        assert latex in written
+
+
+@in_turn([0, -1, 18, 2.5, True, "3", None])
+def test_digits_are_counted(digits: Any) -> None:
+    planar = lw.load("planar3")
+    state = np.zeros((3, planar.n))
+    explanation, budget = lw.explain(planar, state[0]), lw.budget(planar, *state)
+    printers = (explanation.text, explanation.latex, explanation.html, budget.latex)
+    for write in (partial(lw.latex, lw.inertia_matrix, TWO), partial(lw.equations_of_motion, TWO), *printers):
+        with raises(ValueError, "digits", repr(digits), "1 to 17"):
+            write(digits=digits)
 
 
 class Ring(Algebra):

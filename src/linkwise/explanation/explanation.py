@@ -21,7 +21,7 @@ from ..robot import Robot
 from ..robot.named_arrays import refuse_gradients
 from ..robot.symbols import is_expression
 from ..symbolic.equations import Expressions, as_sympy
-from ..symbolic.latex.format import decimal
+from ..symbolic.latex.format import check_digits, decimal
 from .definitions import DEFINITIONS, NEEDED, Blocks
 from .quantities import Quantity, Rounded, quantities, rounded_robot
 
@@ -281,6 +281,7 @@ class Explanation(ComparesArrays, Mapping[str, Any]):
 
     def text(self, *names: str, digits: int = 5) -> str:
         """As readable text; without names, everything."""
+        check_digits(digits)
         return "\n\n".join(as_text(quantity, self.robot, digits) for quantity in self._select(names))
 
     def latex(self, *names: str, digits: int = 5) -> str:
@@ -289,10 +290,12 @@ class Explanation(ComparesArrays, Mapping[str, Any]):
         With symbols, common subexpressions come first, each with a name. A stacked matrix is an equation of its blocks,
         which follow.
         """
+        check_digits(digits)
         return "\n".join(as_latex(quantity, self.robot, digits) for quantity in self._select(names))
 
     def html(self, *names: str, digits: int = 5) -> str:
         """As HTML that folds: one heading for each quantity, which opens to its values."""
+        check_digits(digits)
         return "".join(as_html(quantity, self.robot, digits) for quantity in self._select(names))
 
 

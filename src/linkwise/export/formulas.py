@@ -14,6 +14,7 @@ from ..printing import Equations
 from ..robot import Robot
 from ..robot.symbols import mass_symbols
 from ..symbolic.equations import TwoNames, add_meaning, plain_text, write
+from ..symbolic.latex.format import check_digits
 from ..symbolic.latex.names import LatexNames, check_output_name, element_texts, function_text
 from ..symbolic.latex.program import latex_text
 from ..symbolic.plain_names import PlainNames
@@ -87,7 +88,7 @@ def latex(
     elements : bool, optional
         True: an equation for each element, I_{12}; False: arrays. By default vectors by element, matrices as arrays.
     digits : int
-        Significant digits of numbers.
+        Significant digits of numbers, 1 to 17.
     closed : bool, optional
         True: in closed form however long; False: named intermediates in reading order, then the results. By default
         whichever is small.
@@ -124,6 +125,7 @@ def latex(
     )
     if not (closed is None or isinstance(closed, bool)):
         raise TypeError(f"closed is {closed!r} (expected True, False, or None for whichever is small)")
+    check_digits(digits)
     if environment not in ENVIRONMENTS:
         known = ", ".join(map(repr, ENVIRONMENTS))
         raise ValueError(f"environment is {environment!r} (expected one of: {known})")

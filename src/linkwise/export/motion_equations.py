@@ -5,6 +5,7 @@ The inverse is written step by step, in the symbols of its paper. Here are also 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from textwrap import wrap
 from typing import Any
@@ -20,6 +21,7 @@ from ..robot.layout import Layout
 from ..robot.model import require_robot
 from ..robot.symbols import mass_symbols
 from ..symbolic.equations import TwoNames, Written, add_meaning, plain_text, write, write_each
+from ..symbolic.latex.format import check_digits
 from ..symbolic.latex.names import LatexNames
 from ..symbolic.latex.program import latex_text
 from ..symbolic.plain_names import PlainNames
@@ -107,20 +109,32 @@ LETTERS = {  # in LaTeX and in plain text
 }
 
 
-class Steps:
-    """The steps of a computation on symbols: each value gets a name and goes on as a symbol. Zeros stay zero."""
+def free_head(letter: str, taken: Collection[str]) -> str:
+    """The letter, followed by as many _ as it takes so that no name is the letter with a number."""
+    while any(re.fullmatch(rf"{re.escape(letter)}\d+", name) for name in taken):
+        letter += "_"
+    return letter
 
-    def __init__(self, size: int) -> None:
+
+class Steps:
+    """The steps of a computation on symbols: each value gets a name and goes on as a symbol. Zeros stay zero.
+
+    In plain text a letter is followed by _, i_12, where i12 is one of the symbols `taken`.
+    """
+
+    def __init__(self, size: int, taken: Collection[str] = ()) -> None:
         self.graph, self.between = Graph(scalar_inputs=True), "," if size > 9 else ""
         self.values: dict[str, Any] = {}
         self.latex: dict[str, list[str]] = {}
         self.plain: dict[str, list[str]] = {}
+        self.letters = {letter: free_head(plain, taken) for letter, (_, plain) in LETTERS.items()}
 
     def __call__(self, letter: str, index: tuple[int, ...], value: Any) -> Any:
-        if is_number(value) and value == 0.0:
-            return 0.0
+        return 0.0 if is_number(value) and value == 0.0 else self.add(letter, index, value)
+
+    def add(self, letter: str, index: tuple[int, ...], value: Any) -> Any:
         name = " ".join([letter, *map(str, index)])
-        latex, plain = LETTERS[letter]
+        latex, plain = LETTERS[letter][0], self.letters[letter]
         numbers = self.between.join(str(k + 1) for k in index)
         self.values[name] = value
         suffix = f"[{','.join(str(k + 1) for k in index)}]" if letter == "inverse" else numbers
@@ -140,7 +154,7 @@ def elimination_steps(robot: Robot, inverse: bool, element: tuple[int, ...] | No
     """The program of the inertia matrix, and the steps from its elements to U and D, or on to the inverse."""
     program = trace(inertia_matrix, robot)
     n = robot.n
-    steps = Steps(n)
+    steps = Steps(n, [port.name for port in program.inputs if not port.shape])
     nodes = program.results[0]
     matrix: list[list[Any]] = [[0.0] * n for _ in range(n)]
     for i in range(n):
@@ -154,7 +168,7 @@ def elimination_steps(robot: Robot, inverse: bool, element: tuple[int, ...] | No
     places = [(i, j) for i in range(n) for j in range(i, n)] if element is None else [tuple(sorted(element))]
     before = set(steps.values)
     for i, j in places:
-        steps("inverse", (i, j), result[i][j])
+        (steps if element is None else steps.add)("inverse", (i, j), result[i][j])
     steps.keep(steps.values.keys() - before if element is not None else steps.values)
     return program, steps
 
@@ -227,7 +241,7 @@ def equations_of_motion(robot: Robot, *, digits: int = 6, closed: bool | None = 
     ----------
     robot : Robot
     digits : int
-        Significant digits of numbers.
+        Significant digits of numbers, 1 to 17.
     closed : bool, optional
         True: in closed form however long; False: named intermediates, then the elements. By default each of I, C and g
         in closed form up to 150 terms, where it has no quotients.
@@ -252,6 +266,7 @@ def equations_of_motion(robot: Robot, *, digits: int = 6, closed: bool | None = 
     g[3] = -29.43
     """
     require_robot(robot)
+    check_digits(digits)
     program = trace(matrices, robot)
     components, plain = (names_of(robot, program.inputs, latex=latex) for latex in (True, False))
     names = TwoNames(

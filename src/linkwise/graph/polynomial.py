@@ -15,6 +15,7 @@ Number = Fraction | float
 Key = tuple[tuple[int, int], ...]  # atoms, ascending, each with its exponent
 Polynomial = dict[Key, Number]
 
+CANCELLED = 1e-13  # relative remainder of two coefficients that cancel
 SMALL = 1_000_000  # largest denominator of a constant that is a fraction
 EPSILON = float_info.epsilon
 ARITHMETIC = ("neg", "add", "sub", "mul", "div")
@@ -46,6 +47,13 @@ def scale(a: Polynomial, factor: Number) -> Polynomial:
     return {key: factor * x for key, x in a.items()}
 
 
+def accumulate(total: Polynomial, key: Key, x: Number) -> None:
+    """Add a term to the total. A term that cancels keeps the coefficient 0."""
+    before = total.get(key)
+    after = x if before is None else before + x
+    total[key] = 0.0 if before is not None and size(after) <= CANCELLED * size(before) else after
+
+
 def drop_zeros(a: Polynomial) -> Polynomial:
     return {key: x for key, x in a.items() if x}
 
@@ -75,11 +83,11 @@ def shift_exponents(key: Key, away: Iterable[int], to: Iterable[int]) -> Key:
 class Algebra:
     """Arithmetic on polynomials.
 
-    No product may have more than `limit` terms. Coefficients that cancel to within `rounding`, relatively, vanish.
+    No product may have more than `limit` terms. Coefficients that cancel to rounding vanish.
     """
 
-    def __init__(self, limit: float = math.inf, rounding: float = 0.0) -> None:
-        self.limit, self.rounding = limit, rounding
+    def __init__(self, limit: float = math.inf) -> None:
+        self.limit = limit
         self.cosine: dict[int, int] = {}  # atom of a sine -> atom of its cosine
         self._products: dict[tuple[Key, Key], tuple[tuple[Key, int], ...]] = {}
 
@@ -99,7 +107,7 @@ class Algebra:
     def plus(self, a: Polynomial, b: Polynomial) -> Polynomial:
         total = dict(a)
         for key, x in b.items():
-            self._accumulate(total, key, x)
+            accumulate(total, key, x)
         return drop_zeros(total)
 
     def times(self, a: Polynomial, b: Polynomial) -> Polynomial:
@@ -108,20 +116,13 @@ class Algebra:
         for key_a, x in a.items():
             for key_b, y in b.items():
                 for key, sign in self._product(key_a, key_b):
-                    self._accumulate(total, key, x * y if sign > 0 else -x * y)
+                    accumulate(total, key, x * y if sign > 0 else -x * y)
         if len(total) > self.limit:
             raise TooManyTermsError
         return drop_zeros(total)
 
     def over(self, a: Polynomial, b: Polynomial) -> Polynomial:
         raise NotImplementedError
-
-    def _accumulate(self, total: Polynomial, key: Key, x: Number) -> None:
-        """Add a term to the total. A term that cancels keeps the coefficient 0."""
-        before = total.get(key, 0)
-        after = before + x
-        cancels = self.rounding and size(after) <= self.rounding * size(before)
-        total[key] = 0.0 if cancels else after
 
     def _product(self, a: Key, b: Key) -> tuple[tuple[Key, int], ...]:
         """The product of two keys as keys with signs: powers added, squared sines replaced."""

@@ -31,6 +31,7 @@ from ..graph.polynomial import (
     Key,
     Number,
     Polynomial,
+    accumulate,
     constant_polynomial,
     drop_rounding_residue,
     drop_zeros,
@@ -281,7 +282,7 @@ def fourier(normal: Normal, rest: Key, group: Polynomial, run: list[int]) -> Pol
             if of or sines % 2 == 0:
                 atom = ((normal.atom("sin" if sines % 2 else "cos", of), 1),) if of else ()
                 product = tuple(sorted((*rest, *atom)))
-                total[product] = total.get(product, 0) + sign * y
+                accumulate(total, product, sign * y)
     return drop_rounding_residue(drop_zeros(total))
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from fractions import Fraction
 
 from ..graph.polynomial import Number
 from ..graph.text import call_text
@@ -72,7 +71,7 @@ class Style:
 
     def number(self, x: Number, digits: int) -> tuple[str, list[str]]:
         """Numerator and denominator of a positive number; empty for one. A third is 1/3."""
-        if isinstance(x, Fraction) and x.denominator <= latex.SIMPLE and x.denominator % 5:
+        if latex.is_simple(x, digits):
             return str(x.numerator) * (x.numerator != 1), [str(x.denominator)] * (x.denominator != 1)
         return f"{float(x):.{digits}g}", []
 

@@ -98,14 +98,11 @@ def shared_graph() -> Graph:
     return _SHARED
 
 
-CANCELLED = 1e-13  # relative remainder of two coefficients that cancel
-
-
 class Collector(Algebra):
     """Expands expressions of one graph. Atoms are numbered; `names` and `nodes` describe them."""
 
     def __init__(self) -> None:
-        super().__init__(rounding=CANCELLED)
+        super().__init__()
         self.names: list[str] = []
         self.nodes: list[Any] = []
         self._atoms: dict[str, int] = {}

@@ -17,6 +17,7 @@ from ...printing import Description
 from ...robot import Robot
 from ...robot.entries import is_symbol
 from ...robot.named_arrays import refuse_gradients
+from ...symbolic.latex.format import check_digits
 from .text import VIEWS, JointBudget, Term, groups, has_shared_numbers, joint_latex, term_table, torque_symbol
 
 Array = Any  # of any library
@@ -241,6 +242,7 @@ class BudgetBase(ComparesArrays, ABC):
         Each line has the value, the symbol of the paper and the name. With symbols, all terms that are not zero are
         listed, in the robot's order.
         """
+        check_digits(digits)
         if self.batch:
             raise ValueError(
                 f"latex takes one state (expected budget.state(k) of the batch {self.batch}, or budget.peak(joint))"

@@ -4,11 +4,26 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from typing import TypeGuard
 
+from ...errors import is_integer
 from ...graph.polynomial import Number
 
 SIMPLE = 12  # the largest denominator of a number written as a fraction
+MOST_DIGITS = 17  # which any float has
 WIDTH = 80  # characters in a line, about
+
+
+def check_digits(digits: object) -> None:
+    if not is_integer(digits) or not 1 <= digits <= MOST_DIGITS:
+        raise ValueError(f"digits is {digits!r} (expected a number of significant digits, 1 to {MOST_DIGITS})")
+
+
+def is_simple(x: Number, digits: int) -> TypeGuard[Fraction]:
+    """Whether the number is written as an integer or a fraction, with at most these digits above the bar."""
+    return (
+        isinstance(x, Fraction) and x.denominator <= SIMPLE and x.denominator % 5 > 0 and abs(x.numerator) < 10**digits
+    )
 
 
 def decimal(x: float, digits: int) -> str:
@@ -18,7 +33,7 @@ def decimal(x: float, digits: int) -> str:
 
 def number(x: Number, digits: int, fractions: bool) -> str:
     """Format as a decimal, or a simple fraction."""
-    if fractions and isinstance(x, Fraction) and 1 < x.denominator <= SIMPLE and x.denominator % 5:
+    if fractions and is_simple(x, digits) and x.denominator > 1:
         return rf"\tfrac{{{x.numerator}}}{{{x.denominator}}}"
     return decimal(float(x), digits)
 
