@@ -91,8 +91,8 @@ SAHA_QUANTITIES = {
     "U_inverse": Definition("U⁻¹", r"\mathbf{U}^{-1}", "1 - α'", INVERSE, "(38)"),
     "I_inverse": Definition("I⁻¹", r"\mathbf{I}^{-1}", "inverse of the inertia matrix", INVERSE, "(36)"),
     "t": Definition("t_i", bold("t"), f"twist, angular and then linear velocity; {CENTRES}", SAHA, "(1)", "qd"),
-    "Omega": Definition("Ω_i", OMEGA, "diag(ω_i×, ω_i×), for each axis of a ball joint that of its body: the rate of p_i is"
-                        " Ω_i p_i; base frame", SAHA, "(2)", "qd"),
+    "Omega": Definition("Ω_i", OMEGA, "diag(ω_i×, ω_i×), for each axis of a ball joint that of its body: the rate of"
+                        " p_i is Ω_i p_i; base frame", SAHA, "(2)", "qd"),
     "Omega_stacked": Definition("Ω", OMEGA, "diag(Ω_1, ..., Ω_n); base frame", SAHA, "(4)", "qd", stacked("Ω", OMEGA)),
     "Omega_ijrr": Definition("Ω_i", OMEGA, "diag(ω_i×, 0), the W_i of Angeles; base frame", INVERSE, "(2)", "qd"),
     "M_dot": Definition("Ṁ_i", dotted(M), f"diag(ω_i× I_i, 0): w_i = M_i ṫ_i + Ṁ_i t_i; {CENTRES}", SAHA, "(8)", "qd"),
@@ -228,8 +228,8 @@ KOZLOWSKI_QUANTITIES = {
     "V": Definition("V(k)", "V", f"twist; {ORIGINS}", KOZLOWSKI, "nomenclature", "qd"),
     "Omega_k": Definition("Ω(k)", r"\Omega", f"diag(ω(k)×, ω(k)×), for each link of a ball joint that of its body;"
                           f" {ORIGINS}", KOZLOWSKI, "(2)", "qd"),
-    "Omega_delta": Definition("Ω_δ(k)", OMEGA_DELTA, "(H*(k) θ̇(k))×, also where the joint slides, and of a ball joint all three with its"
-                              f" first link; {ORIGINS}",
+    "Omega_delta": Definition("Ω_δ(k)", OMEGA_DELTA, "(H*(k) θ̇(k))×, also where the joint slides, and of a ball joint"
+                              f" all three with its first link; {ORIGINS}",
                               KOZLOWSKI, "(3), (4)", "qd"),
     "X": Definition("X(k)", "X", f"Ω_δ P; {ORIGINS}", KOZLOWSKI, "after (42)", "qd"),
     "P_dot": Definition("Ṗ(k)", dotted("P"), f"rate of P seen from the link; {ORIGINS}", KOZLOWSKI, "(13)-(17)", "qd"),
@@ -267,8 +267,8 @@ KOZLOWSKI_QUANTITIES = {
     "xi_dot": Definition("ξ̇", r"\dot{\xi}", "rate of ξ, the sum of the three terms", KOZLOWSKI, "(35), (36)", "qdd"),
     "tau_qdd": Definition("τ_kj", r"\tau^{\ddot\theta}", "share of the acceleration of joint j, rotors with it",
                           KOZLOWSKI, "(39)", "qdd"),
-    "tau_a": Definition("τ_kj", r"\tau^{a}", "share of the bias acceleration of link j, of a ball joint by axes", KOZLOWSKI,
-                        "(39)", "qdd"),
+    "tau_a": Definition("τ_kj", r"\tau^{a}", "share of the bias acceleration of link j, of a ball joint by axes",
+                        KOZLOWSKI, "(39)", "qdd"),
     "tau_b": Definition("τ_kj", r"\tau^{b}", "share of the bias force of link j", KOZLOWSKI, "(39)", "qdd"),
     "tau_g": Definition("τ_kj", r"\tau^{g}", "share of the weight of link j", KOZLOWSKI, "(39)", "qdd"),
     "epsilon": Definition("ε", r"\varepsilon", "normalized forces D^-½ (1 - H Ψ K) τ", KOZLOWSKI, "(41)", "tau"),
