@@ -238,8 +238,8 @@ KOZLOWSKI_QUANTITIES = {
     "V": Definition("V(k)", "V", f"twist; {ORIGINS}", KOZLOWSKI, "nomenclature", "qd"),
     "Omega_k": Definition("Ω(k)", r"\Omega", f"diag(ω(k)×, ω(k)×), for each link of a ball joint that of its body;"
                           f" {ORIGINS}", KOZLOWSKI, "(2)", "qd"),
-    "Omega_delta": Definition("Ω_δ(k)", OMEGA_DELTA, "(H*(k) θ̇(k))×, also where the joint slides, and of a ball"
-                              f" joint all three with its first link; {ORIGINS}",
+    "Omega_delta": Definition("Ω_δ(k)", OMEGA_DELTA, "(H*(k) θ̇(k))×, also where the joint slides, and of a ball joint"
+                              f" all three with its first link; {ORIGINS}",
                               KOZLOWSKI, "(3), (4)", "qd"),
     "X": Definition("X(k)", "X", f"Ω_δ P; {ORIGINS}", KOZLOWSKI, "after (42)", "qd"),
     "P_dot": Definition("Ṗ(k)", dotted("P"), f"rate of P seen from the link; {ORIGINS}", KOZLOWSKI, "(13)-(17)", "qd"),
@@ -277,8 +277,8 @@ KOZLOWSKI_QUANTITIES = {
     "xi_dot": Definition("ξ̇", r"\dot{\xi}", "rate of ξ, the sum of the three terms", KOZLOWSKI, "(35), (36)", "qdd"),
     "tau_qdd": Definition("τ_kj", r"\tau^{\ddot\theta}", "share of the acceleration of joint j, rotors with it",
                           KOZLOWSKI, "(39)", "qdd"),
-    "tau_a": Definition("τ_kj", r"\tau^{a}", "share of the bias acceleration of link j, by axes of a ball", KOZLOWSKI,
-                        "(39)", "qdd"),
+    "tau_a": Definition("τ_kj", r"\tau^{a}", "share of the bias acceleration of link j, of a ball joint by axes",
+                        KOZLOWSKI, "(39)", "qdd"),
     "tau_b": Definition("τ_kj", r"\tau^{b}", "share of the bias force of link j", KOZLOWSKI, "(39)", "qdd"),
     "tau_g": Definition("τ_kj", r"\tau^{g}", "share of the weight of link j", KOZLOWSKI, "(39)", "qdd"),
     "epsilon": Definition("ε", r"\varepsilon", "normalized forces D^-½ (1 - H Ψ K) τ", KOZLOWSKI, "(41)", "tau"),

@@ -317,8 +317,8 @@ def explain(
 
     A number below 32 standard deviations of its rounding error is shown as 0, and so is what is zero for every state.
     The error is estimated along with the number, roundings taken as independent and as large as they can be, those of
-    the state and the robot too. So few of these zeros stand for numbers that have correct digits for the state as it is
-    stored, about 1e-15 of the numbers beside them or less. States and robots of symbols fold
+    the state and the robot too. As a rule such a number has no correct digit. A few have some, for the state as it is
+    stored: differences of much larger terms, or multiples of such. States and robots of symbols fold
     zeros by algebra where they are written; their numbers below 1e-13 of the largest of a closed form are left out.
 
     Parameters
