@@ -23,7 +23,7 @@ RATES = {
     "T": "T_dot", "N_l": "N_l_dot", "N_d": "N_d_dot", "P": "P_dot", "U": "U_dot", "m": "m_dot",
     **{name: f"{name}_dot" for name in TABLE_1},
 }  # fmt: skip
-over_robots = pytest.mark.parametrize("robot", rest_slow(ROBOTS, ROBOTS[:2]), ids=ids(ROBOTS))
+over_robots = pytest.mark.parametrize("robot", rest_slow(ROBOTS, ROBOTS[:1]), ids=ids(ROBOTS))
 
 
 class Motion:
