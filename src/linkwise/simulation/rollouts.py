@@ -184,7 +184,8 @@ def rollout(
     ((1000, 5, 3), (1000, 3), array([0.  , 0.25, 0.5 , 0.75, 1.  ]))
     """
     require_robot(robot)
-    refuse_unknown(unknown)
+    if unknown:
+        refuse_unknown(unknown)
     if dt is None:
         raise TypeError("dt is missing (expected seconds, the length of every step)")
     if steps is None:

@@ -330,7 +330,8 @@ def simulate(
     >>> fall.q.shape, fall.status, bool(abs(fall.imbalance).max() < 1e-8)
     ((501, 3), 'done', True)
     """
-    refuse_unknown(unknown)
+    if unknown:
+        refuse_unknown(unknown)
     scheme = integrator_of(integrator)
     machine = target_by_name(target)
     machine.check_run(threads)
