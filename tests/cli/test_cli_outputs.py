@@ -15,6 +15,7 @@ import linkwise as lw
 from command_line import linkwise
 from facts import raises
 from linkwise.cli import main
+from linkwise.formats.files import FOLDER
 
 pytestmark = pytest.mark.usefixtures("in_a_folder_of_its_own")
 
@@ -178,7 +179,7 @@ def test_films_are_checked_first(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_motion_that_a_limit_stopped() -> None:
     """Its table has no empty rows, ends in the state at the limit, and is a trajectory again."""
-    text = (lw.formats.files.FOLDER / "planar3.toml").read_text(encoding="utf-8")
+    text = (FOLDER / "planar3.toml").read_text(encoding="utf-8")
     text = text.replace('name = "link1"', 'name = "link1"\nlimits = [-0.5, 0.5]')
     Path("arm.toml").write_text(text, encoding="utf-8")
     line = "simulate arm.toml --q0 0,0,0 --duration 1 --limits --samples 21"
@@ -205,7 +206,7 @@ def test_a_motion_that_a_limit_stopped() -> None:
 
 
 def test_explain_shows_a_line_that_runs() -> None:
-    Path("my arm.toml").write_text((lw.formats.files.FOLDER / "planar3.toml").read_text(encoding="utf-8"))
+    Path("my arm.toml").write_text((FOLDER / "planar3.toml").read_text(encoding="utf-8"))
     shown = linkwise("explain 'my arm.toml'").out
     line = shown.partition("their values: linkwise ")[2].partition(" NAME")[0]
     assert line == "explain 'my arm.toml'"

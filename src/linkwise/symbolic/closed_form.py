@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from copy import copy
-from functools import cached_property
 from typing import Any, Protocol
 
 from ..graph import Program
 from ..graph.polynomial import Key, Number, Polynomial, TooManyTermsError
+from ..lazy import cached_property
 from .normal_form import DEFINED, Normal, shorten
 from .styles import Angles, Equation, Style, Terms, whole
 from .textbook import CARRIER, NAMED, ONE, SYMBOL, TRIGONOMETRIC, VARIABLE, Product, Rank, Sum, Textbook, depth

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -14,6 +13,7 @@ import numpy as np
 from ..api.states import Array, as_array
 from ..errors import FileError, one_of
 from ..kernels.interface import host_array
+from ..lazy import cached_property
 from ..robot import Robot
 from ..robot.layout import Layout, canonical_names, reorder_columns
 from ..robot.named_arrays import refuse_gradients, refuse_mark
