@@ -24,14 +24,14 @@ from ..robot import Friction, PerRobot, Robot, require_robot
 from ..robot.entries import RESIDUE, TENSOR, inconsistency_of_inertia, is_symbol
 from ..robot.named_arrays import PerTrajectory
 from ..robot.symbols import symbols_of
-from ..robot.tables import DRIVE, table_size
+from ..robot.tables import DRIVE_NUMBERS, table_size
 from ..tracing import trace
 from .parameters import check_names, declared_shapes, trajectory_shape, unmark
 from .problem import Problem
 from .sampling import split_sampled_laws
 from .traced_functions import base_function
 
-NOT_NEGATIVE = ("mass", *DRIVE[:3])
+NOT_NEGATIVE = ("mass", *(key for key in DRIVE_NUMBERS if key != "coulomb_offset"))
 Place = tuple[int, str]  # of an entry: row and key
 
 
