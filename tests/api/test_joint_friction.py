@@ -221,7 +221,12 @@ def test_friction_that_would_drive_is_refused(entries, facts):
     row = {**SLIDE, "coulomb_friction": 0.4, **entries}
     with raises(lw.errors.RobotError, "'link1'", *facts):
         lw.Robot.from_dh([row], convention="standard")
+    symbol = lw.symbols("x")
     if len(facts) == 3:
+        key, value, _ = facts
+        cart = lw.Robot.from_dh([row | {key: symbol}], convention="standard", name="cart")
+        with raises(ValueError, "parameters", key, "'link1'"):
+            lw.rollout(cart, [0.0], [0.0], steps=1, dt=1e-3, parameters={"x": value})
         assert lw.Robot.from_dh([row | {"unphysical": True}], convention="standard").n == 1
     with raises(lw.errors.RobotError, "'link2'", "load_friction", "coupled"):
         second = {**SLIDE, "load_friction": 0.1, "coupled_to": "link1"}
