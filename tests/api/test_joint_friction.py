@@ -127,6 +127,13 @@ def test_a_law_gives_columns_and_goes_into_the_table():
     pi["link2.offset"] = -0.5
     with raises(lw.errors.RobotError, "'link2'", "coulomb_offset", -0.5, 0.4):
         arm.with_parameters(pi, friction=law)
+    dry = lw.Friction(viscous=0.1, coulomb=0.0)
+    worn = ARM.with_parameters(lw.parameters(ARM, friction=dry), friction=dry)
+    assert relative(ID(worn, q, qd, qdd, friction=True), ID(ARM, q, qd, qdd, friction=dry)) < 1e-13
+    assert worn.rows[0].keys().isdisjoint(BEYOND)
+    less = lw.Friction(load=0)
+    worn = ARM.with_parameters(lw.parameters(ARM, friction=less), friction=less)
+    assert relative(ID(worn, q, qd, qdd, friction=True), ID(ARM, q, qd, qdd, friction=less)) < 1e-13
     with pytest.warns(UserWarning, match="link2"):
         assert arm.with_parameters(pi, friction=law, unphysical="warn").rows[1]["coulomb_offset"] == -0.5
 
@@ -233,8 +240,10 @@ def test_friction_that_would_drive_is_refused(entries, facts):
         lw.Robot.from_dh([CART.rows[0] | {"name": "link1"}, second], convention="standard")
 
 
-@pytest.mark.parametrize("wrong", [{"load": 1.0}, {"load": -0.1}, {"offset": np.inf}, {"quadratic": [-1.0]},
-                                   {"stribeck_rate": [0.1, 0.0]}], ids=str)  # fmt: skip
+@pytest.mark.parametrize("wrong", [
+    {"load": 1.0}, {"load": -0.1}, {"offset": np.inf}, {"offset": 0.2, "coulomb": [0.3, 0.1]}, {"quadratic": [-1.0]},
+    {"stribeck_rate": [0.1, 0.0]},
+], ids=str)  # fmt: skip
 def test_laws_that_are_none_are_refused(wrong):
     with raises(ValueError, next(iter(wrong))):
         lw.Friction(**wrong)

@@ -17,7 +17,7 @@ from .kinds import KINDS, one_degree_kinds
 from .link import Link
 from .named_arrays import refuse_gradients, refuse_labels
 from .regroup import TEN, body_of, ten_numbers
-from .tables import BODY, CONVENTIONS, DH, REFUSE, WARN, as_fixed
+from .tables import BODY, CONVENTIONS, DH, REFUSE, STRIBECK, WARN, as_fixed
 
 if TYPE_CHECKING:
     from .friction import Friction
@@ -173,8 +173,8 @@ def changed_rows(robot: Robot, values: Any, law: Friction | None, unphysical: st
         errors = [f"{key} is {x}" for key, x in new.items() if is_negative(x) and key != "coulomb_offset"]
         if not errors and new.keys() - {"rotor_inertia"}:
             errors += [f"{key} {problem}" for key, problem in friction_problems(changes)]
-        if law is not None and law.stribeck_rate is not None and "stribeck_friction" in changes:
-            changes["stribeck_rate"] = law.of_links(robot, "stribeck_rate")[joint.link]
+        if law is not None:
+            changes |= other_friction(robot, law, joint.link, changes)
         if not equal_numbers(ten_numbers(body), ten_numbers(link.rigid)):
             changes |= body_entries(robot, link, body)
             errors += inconsistencies(body, changes)
@@ -188,6 +188,19 @@ def changed_rows(robot: Robot, values: Any, law: Friction | None, unphysical: st
             others = f"; {more}: impossible as well" if more else ""
             raise RobotError(f"robot {robot.name!r}, link {label!r}: {problem}; {UNPHYSICAL_HINT}{others}")
     return Changed(list(replace_entries(robot, entries)), warnings_of(robot.name, [], problems))
+
+
+def other_friction(robot: Robot, law: Friction, link: int, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The numbers of a link's joint that the law gives or leaves out, and that are no parameters; None: no entry."""
+    entries: dict[str, Any] = {}
+    for name, key in FRICTION_NUMBERS.items():
+        if key not in changes and law.argument(name):
+            entries[key] = law.of_links(robot, name)[link]
+    if "stribeck_friction" in entries:  # as Coulomb friction
+        entries |= dict.fromkeys(STRIBECK)
+    elif "stribeck_friction" not in changes:
+        entries.pop("stribeck_rate", None)
+    return entries
 
 
 def check_values(robot: Robot, values: Any, names: Sequence[str]) -> list[Scalar]:

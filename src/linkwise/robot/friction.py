@@ -114,6 +114,11 @@ class Friction:
                 raise ValueError(f"{name} is {value!r} (expected shares of the load, below 1)")
             if numbers.ndim:
                 object.__setattr__(self, name, tuple(numbers.astype(float).tolist()))
+        if self.coulomb is not None and self.offset is not None:
+            levels, offsets = np.atleast_1d(self.coulomb), np.atleast_1d(self.offset)
+            comparable = 1 in (levels.size, offsets.size) or levels.size == offsets.size  # others: refused with a robot
+            if comparable and (np.abs(offsets) > levels).any():
+                raise ValueError(f"offset is {self.offset!r}, and coulomb {self.coulomb!r} (expected at most that)")
         if not is_real(self.smooth):
             raise TypeError(f"smooth is {self.smooth!r} (expected a number)")
         if not 0.0 <= self.smooth < math.inf:
