@@ -5,19 +5,19 @@ Bodies fixed to the ground are left out, and so are the rotors of the drives, wh
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from ..dynamics import fewest, free_flying, kinematics
 from ..dynamics import momentum as centroidal
-from ..errors import RobotError
+from ..errors import RobotError, one_of
 from ..robot import Friction, Robot, require_robot
 from ..robot.coordinates import MovingJoint
-from ..spatial import Scalar, add
+from ..spatial import Scalar, Wrench, add
 from .call import PublicFunction
 from .functions import external_wrenches, joint_torques
-from .kinematics import check_link_and_point, point_of_link
-from .states import Array, States
+from .kinematics import check_link_and_point, frame_pose, point_of_link
+from .states import AXES, Array, ComponentAxes, States
 
 
 def check_mass(robot: Robot) -> None:
@@ -113,15 +113,42 @@ def centre_motion(robot: Robot, q: Array, qd: Array, qdd: Array, *, check: bool 
     """Position, velocity and acceleration of the mass centre: (..., 3, 3)."""
 
 
+def check_momentum_frame(robot: Robot, frame: str | None, axes: str) -> dict[str, Any]:
+    one_of(axes, AXES, "axes")
+    if frame is None and axes != "base":
+        raise ValueError(f"axes is {axes!r} without a frame (expected frame=... whose axes these are)")
+    return {"frame": None if frame is None else robot.frame(frame).name, "axes": axes}
+
+
+def momentum_at_place(states: States, frame: str | None, axes: str) -> list[Any]:
+    fixed = frame is not None and states.robot.frame(frame).on_base
+    links, q = states.links, states.positions() if fixed else positions_for_momentum(states)
+    about_centre = centroidal.momentum(links, q, states.rates())
+    if frame is None:
+        return list(about_centre)
+    pose = frame_pose(states.robot, kinematics.poses(links, q), frame)
+    moved = about_centre.acting_at(centroidal.centre_of_mass(links, q) - pose.translation)
+    return list(moved if axes == "base" else Wrench(pose.axes.T @ moved.moment, pose.axes.T @ moved.force))
+
+
 @PublicFunction(
     (6,),
-    lambda states: list(centroidal.momentum(states.links, positions_for_momentum(states), states.rates())),
+    momentum_at_place,
     check_robot=check_mass,
+    normalize_options=check_momentum_frame,
     fast=True,
     published="centroidal-momentum",
 )
-def momentum(robot: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
-    """Angular momentum about the mass centre of all links, then linear momentum, in the base frame.
+def momentum(
+    robot: Robot,
+    q: Array,
+    qd: Array,
+    *,
+    frame: str | None = None,
+    axes: ComponentAxes = "base",
+    check: bool = False,
+) -> Array:
+    """Angular momentum of all links about their mass centre or the origin of a frame, then linear momentum.
 
     The rotors of the drives are not included.
 
@@ -130,6 +157,10 @@ def momentum(robot: Robot, q: Array, qd: Array, *, check: bool = False) -> Array
     robot : Robot
     q : array_like, (..., nq)
     qd : array_like, (..., n)
+    frame : str, optional
+        Name of a link, a joint or a frame of the file; by default the angular momentum is about the mass centre.
+    axes : {"base", "frame"}
+        Components along the axes of the base, or of the frame.
     check : bool
         Refuse numbers that are not finite.
 
@@ -260,9 +291,10 @@ def base_wrench(
     q: Array,
     qd: Array,
     qdd: Array,
-    wrench: Array | None = None,
+    wrench: Array | Mapping[str, Array] | None = None,
     *,
     point: Array | None = None,
+    axes: ComponentAxes = "base",
     check: bool = False,
 ) -> Array:
     """The wrench that the ground or thrusters must give to the base link of a floating robot for this motion.
@@ -276,7 +308,7 @@ def base_wrench(
         With exactly one free joint on its base.
     q : array_like, (..., nq)
     qd, qdd : array_like, (..., n)
-    wrench, point, check
+    wrench, point, axes, check
         As for `lw.inverse_dynamics`.
 
     Returns
@@ -316,9 +348,10 @@ def floating_dynamics(  # type: ignore[empty-body]
     q: Array,
     qd: Array,
     qdd_joints: Array,
-    wrench: Array | None = None,
+    wrench: Array | Mapping[str, Array] | None = None,
     *,
     point: Array | None = None,
+    axes: ComponentAxes = "base",
     friction: bool | Friction = False,
     check: bool = False,
 ) -> tuple[Array, Array]:
@@ -334,7 +367,7 @@ def floating_dynamics(  # type: ignore[empty-body]
     qd : array_like, (..., n)
     qdd_joints : array_like, (..., n - 6)
         Accelerations of all joints except the free joint, in order.
-    wrench, point, friction, check
+    wrench, point, axes, friction, check
         As for `lw.inverse_dynamics`.
 
     Returns
