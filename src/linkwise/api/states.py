@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import reduce
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -124,7 +124,7 @@ def wrench_on_tip(robot: Robot, shape: tuple[int, ...], batch: tuple[int, ...]) 
         names = ", ".join(map(repr, tips))
         raise ValueError(
             f"wrench has shape {shape}, which means the tip, but robot {robot.name!r} has several: {names} (expected"
-            f" {by_frame}; or a wrench on every link: (..., {links}, 6){same})"
+            f" {every} for every link, in general (..., {links}, 6){same}; or {by_frame})"
         )
     if fewer and shape[-2:] == (links, 6) and not (links == 1 and math.prod(shape[:-1]) == 1):
         on_tip = f"{(*batch, 6)} on the tip, " if batch[-1] != links else ""
@@ -134,26 +134,25 @@ def wrench_on_tip(robot: Robot, shape: tuple[int, ...], batch: tuple[int, ...]) 
         )
     if not fewer or shape[-1:] != (6,):
         raise ValueError(
-            f"wrench has shape {shape} (expected {by_frame}; or an array {(*batch, 6)} for the tip or {every} for every"
-            f" link: moment, then force, in the base frame, at the centre of mass{same})"
+            f"wrench has shape {shape} (expected {(*batch, 6)} for the tip or {every} for every link: moment, then"
+            f" force, in the base frame, at the centre of mass, in general (..., 6) or (..., {links}, 6){same}; or"
+            f" {by_frame})"
         )
     return True
 
 
-def on_every_link(robot: Robot, array: np.ndarray) -> np.ndarray:
-    """Wrenches (..., 6) or points (..., 3) of the tip as (..., m, 6) or (..., m, 3), which nothing else can mean."""
-    rows = np.zeros((*array.shape[:-1], len(robot.names), array.shape[-1]), array.dtype)
-    rows[..., [joint.link for joint in robot.moving].index(robot.leaves[0]), :] = array
-    return rows
+class OnTip(NamedTuple):
+    """In place of a point: wrenches (..., 6) act on the tip, there, also beside a batch of as many states as links."""
+
+    point: Any = None
 
 
-def constant_loads(robot: Robot, wrench: np.ndarray | None, point: Any, dims: int) -> dict[str, Any]:
+def constant_loads(wrench: np.ndarray | None, point: Any, dims: int) -> dict[str, Any]:
     """Wrench and point of each trajectory, a batch of `dims` axes, as arguments of a function of all samples."""
     if wrench is None:
         return {}
     if wrench.ndim == dims + 1:
-        wrench = on_every_link(robot, wrench)
-        point = point if point is None else on_every_link(robot, np.asarray(point))
+        return {"wrench": wrench[..., None, :], "point": OnTip(point)}
     return {"wrench": wrench[..., None, :, :], "point": point}
 
 
@@ -203,12 +202,15 @@ class States:
         self.robot, self.links, self.coordinates = robot, robot.uncoupled, robot.coordinates
         self.tip: int | None = None  # the link on which a single external wrench acts
         self.at: WrenchFrames | None = None  # the frames at which wrenches act
+        self.on_tip = False  # whether an array of wrenches is known to be on the tip
         one_of(axes, AXES, "axes")
         if isinstance(wrench, Mapping):
             self.at = wrench_frames(robot, wrench, point, axes)
             wrench = dict(wrench) or None
         elif isinstance(point, WrenchFrames):
             self.at, point = point, None
+        elif isinstance(point, OnTip):
+            self.on_tip, point = True, point.point
         elif axes != "base":
             raise ValueError(f"axes is {axes!r} without wrenches by frame (expected wrench={{frame: (..., 6)}})")
         self.trailing: dict[str, int] = {}  # how many axes of each array belong to one state
@@ -272,7 +274,7 @@ class States:
 
     def _with_link_axis(self, wrench: Array) -> Array:
         """An external wrench with an axis for links, or for frames: see `wrench_on_tip`."""
-        if self.at is not None or not wrench_on_tip(self.robot, tuple(wrench.shape), self.batch):
+        if not (self.on_tip or (self.at is None and wrench_on_tip(self.robot, tuple(wrench.shape), self.batch))):
             return wrench
         self.tip = self.robot.leaves[0]
         return wrench[..., None, :]

@@ -19,7 +19,7 @@ from ..api.compiling import compile as compiled_kernel
 from ..api.compiling import too_long_to_compile
 from ..api.functions import forward_dynamics, inertia_matrix, refuse_coupled
 from ..api.method_table import methods
-from ..api.states import REAL, Array, ComponentAxes, States, on_every_link
+from ..api.states import REAL, Array, ComponentAxes, OnTip, States
 from ..equality import ComparesArrays
 from ..errors import RobotError, SingularError, is_integer, one_of
 from ..extras import import_optional
@@ -258,10 +258,10 @@ def select_methods(
 def plain_accelerations(robot: Robot, method: str, at: WrenchFrames | None, *arrays: Array) -> Any:
     """The method, by its algorithm."""
     q, qd, tau, *loads = arrays
-    absent: list[Any] = [None, at]
-    wrench, point = [*loads, *absent[len(loads) :]]
+    wrench = loads[0] if loads else None
+    point: Any = loads[1] if len(loads) > 1 else at
     if wrench is not None and wrench.ndim == q.ndim:
-        wrench, point = (x if x is None else on_every_link(robot, x) for x in (wrench, point))
+        point = OnTip(point)
     return PLAIN_ACCELERATIONS(robot, q, qd, tau, wrench, point=point, method=method)
 
 

@@ -197,7 +197,7 @@ class Recording:
         """
         motion = self.q, self.qd, self.qdd
         base = None if self.acting is None else self.acting.base_motion(self.t, self.q, self.qd)
-        loads = constant_loads(self.robot, self.wrench, self.point, len(self.batch))
+        loads = constant_loads(self.wrench, self.point, len(self.batch))
         return np.asarray(joint_wrenches(self.robot, *motion, axes=axes, base=base, **loads))
 
     def summary(self) -> Description:

@@ -167,7 +167,7 @@ class AppliedTorques:
         drag = 0.0 if self.problem.friction is None else self.problem.friction.torque(self.problem.robot, qd)
         robot, base = self.problem.robot, self.base_motion(t, q, qd)
         if self.problem.sticking is None:
-            loads = constant_loads(robot, self.wrench, self.point, q.ndim - 2)
+            loads = constant_loads(self.wrench, self.point, q.ndim - 2)
             return np.asarray(forward_dynamics(robot, q, qd, tau - drag, base=base, **loads))
         if base is not None:
             base = replace(base, **{name: getattr(base, name).reshape(-1, 3) for name in COMPONENTS})

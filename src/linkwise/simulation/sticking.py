@@ -19,7 +19,7 @@ import numpy as np
 
 from ..api.call import BaseMotion
 from ..api.functions import bias_torque, inertia_matrix
-from ..api.states import on_every_link
+from ..api.states import OnTip
 from ..dynamics import dry_friction
 from ..dynamics.dry_friction import MARGIN, Held
 from ..robot import Friction, Robot, WrenchFrames
@@ -79,10 +79,8 @@ class Sticking:
         base: BaseMotion | None = None,
     ) -> ModeDecision:
         """Decide the modes and accelerations of states (count, n)."""
-        loads: dict[str, Any] = {"wrench": wrench, "point": self.point}
-        if wrench is not None and wrench.ndim == 2:
-            loads = {name: None if x is None else on_every_link(robot, np.asarray(x)) for name, x in loads.items()}
-        inertia, bias = inertia_matrix(robot, q), bias_torque(robot, q, qd, base=base, **loads)
+        point: Any = OnTip(self.point) if wrench is not None and wrench.ndim == 2 else self.point
+        inertia, bias = inertia_matrix(robot, q), bias_torque(robot, q, qd, wrench, point=point, base=base)
         may = np.isin(np.arange(robot.n), self.joints)
         mode = np.where(may, np.sign(qd), 1.0)
         qdd, left = np.empty_like(mode), np.empty(len(mode), dtype=int)
