@@ -89,6 +89,18 @@ def test_momentum_about_a_frame_is_that_about_the_mass_centre_moved_there(robot:
         assert relative(lw.momentum(robot, q, v, frame=name), expected) < 1e-13
         turned = np.einsum("bji,bcj->bci", pose[:, :3, :3], expected.reshape(2, 2, 3)).reshape(2, 6)
         assert relative(lw.momentum(robot, q, v, frame=name, axes="frame"), turned) < 1e-13
+        for axes, found in (("base", expected), ("frame", turned)):
+            matrix = lw.momentum_matrix(robot, q, frame=name, axes=axes)
+            assert relative(np.einsum("bij,bj->bi", matrix, v), found) < 1e-12
+
+
+def test_the_generalized_jacobian_of_a_frame_is_that_of_its_point() -> None:
+    robot = with_tools(FLOATING)
+    q, frame = motions(robot)[0], robot.frame("tool")
+    by_point = lw.generalized_jacobian(robot, q, link=frame.link, point=frame.point)
+    assert relative(lw.generalized_jacobian(robot, q, frame="tool"), by_point) < 1e-14
+    with raises(ValueError, "'mount'", "base"):
+        lw.generalized_jacobian(robot, q, frame="mount")
 
 
 def test_places_that_are_unknown_or_given_twice_are_refused() -> None:

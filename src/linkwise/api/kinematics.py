@@ -152,7 +152,7 @@ def check_link_and_point(robot: Robot, link: str | int | None, point: str | Iter
 
 
 def check_place(
-    robot: Robot, link: str | int | None, point: str | Iterable[float], frame: str | None, axes: str
+    robot: Robot, frame: str | None, axes: str, link: str | int | None, point: str | Iterable[float]
 ) -> dict[str, Any]:
     """The place of a Jacobian: a frame, or a point of a link; with the axes, all checked."""
     one_of(axes, AXES, "axes")
@@ -173,7 +173,7 @@ def moving_frame(robot: Robot, name: str) -> Frame:
 
 
 def place_on_link(
-    robot: Robot, link: str | None, point: Any, frame: str | None, axes: str
+    robot: Robot, frame: str | None, axes: str, link: str | None, point: Any
 ) -> tuple[int, Vector, Rotation | None]:
     """The index of the link, the point, and the axes of its frame (None: the base's), of `check_place`."""
     name = frame if frame is not None else str(link)
@@ -181,8 +181,8 @@ def place_on_link(
     return body.index, at, None if axes == "base" else robot.seat(robot.frame(name))[1].axes
 
 
-def jacobian_rows(states: States, link: str | None, point: Any, frame: str | None, axes: str) -> list[list[Any]]:
-    place = place_on_link(states.robot, link, point, frame, axes)
+def jacobian_rows(states: States, frame: str | None, axes: str, link: str | None, point: Any) -> list[list[Any]]:
+    place = place_on_link(states.robot, frame, axes, link, point)
     rows = kinematics.jacobian(states.links, states.positions(), *place)
     return [states.coordinates.torques(row) for row in rows]  # J G
 
@@ -230,8 +230,8 @@ def jacobian(
     """
 
 
-def jacobian_rate_rows(states: States, link: str | None, point: Any, frame: str | None, axes: str) -> list[list[Any]]:
-    place = place_on_link(states.robot, link, point, frame, axes)
+def jacobian_rate_rows(states: States, frame: str | None, axes: str, link: str | None, point: Any) -> list[list[Any]]:
+    place = place_on_link(states.robot, frame, axes, link, point)
     rows = kinematics.jacobian_rate(states.links, states.positions(), states.rates(), *place)
     return [states.coordinates.torques(row) for row in rows]  # J̇ G
 
