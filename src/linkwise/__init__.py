@@ -42,6 +42,7 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
     from .api.kinematics import difference as difference
     from .api.kinematics import integrate as integrate
     from .api.kinematics import jacobian as jacobian
+    from .api.kinematics import jacobian_rate as jacobian_rate
     from .api.kinematics import mass_centres as mass_centres
     from .api.kinematics import normalize as normalize
     from .api.kinematics import poses as poses
@@ -130,7 +131,9 @@ LAZY_IMPORTS = {  # the public names, by the modules that are imported when one 
             "bias_torque forward_dynamics gravity_torque inertia_matrix inverse_dynamics joint_wrenches "
             "kinetic_energy potential_energy"
         ),
-        "api.kinematics": "configuration_rate difference integrate jacobian mass_centres normalize poses",
+        "api.kinematics": (
+            "configuration_rate difference integrate jacobian jacobian_rate mass_centres normalize poses"
+        ),
         "api.matrices": "constraint_wrenches coriolis_matrix inverse_inertia_matrix",
         "api.method_table": "methods",
         "api.momentum": (

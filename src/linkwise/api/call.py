@@ -138,9 +138,9 @@ def public_function(
 class PublicFunction:
     """The declaration of a public function, a decorator of its signature and docstring.
 
-    Parameters without a default are the robot, then arrays. `wrench` and `point` are loads, `method` is looked up in
-    the table, `friction` becomes a law, `check` refuses numbers that are not finite. Others are options; the body of
-    the function, if it has one, checks them.
+    Parameters without a default are the robot, then arrays. `wrench`, `point` and `axes` (`wrench_axes` beside axes of
+    the result) are loads, `method` is looked up in the table, `friction` becomes a law, `check` refuses numbers that
+    are not finite. Others are options; the body of the function, if it has one, checks them.
 
     `compute(states)` returns the result in nested lists of scalars. Further parameters of `compute` are passed by
     name: the `algorithm`, the `law` of friction, the moving `base`, any option; for methods first `self`.
@@ -169,7 +169,8 @@ class PublicFunction:
         )
         self.defaults = {name: p.default for name, p in parameters.items() if p.default is not p.empty}
         self.robot, *self.arrays = [name for name in parameters if name != "self" and name not in self.defaults]
-        loads = ("wrench", "point") if "wrench" in parameters else ()  # a point alone is an option
+        self.wrench_axes = "wrench_axes" if "wrench_axes" in parameters else "axes"
+        loads = ("wrench", "point", self.wrench_axes) if "wrench" in parameters else ()  # a point alone is an option
         self.options = [name for name in self.defaults if name not in (*loads, "check")]
         self.signature_function, self.function = function, public_function(self.call, function, inputs=loads)
         attributes = ("published", "result_names", "multiplied")
@@ -195,8 +196,9 @@ class PublicFunction:
             options = self.normalize_options(robot, **options)
             values.update(options)
         arrays = {name: values[name] for name in self.arrays}
-        wrench, point = (values["wrench"], values["point"]) if "wrench" in values else (None, None)
-        states = States(robot, arrays, wrench, values["check"], base_arrays(base), point)
+        loads = ("wrench", "point", self.wrench_axes) if "wrench" in values else ()
+        wrench, point, axes = [values.get(name, "base") for name in loads] or [None, None, "base"]
+        states = States(robot, arrays, wrench, values["check"], base_arrays(base), point, axes)
         compute = partial(self.compute, states=states, **{name: values[name] for name in self.compute_parameters})
         shape = self.shape(robot, **options) if callable(self.shape) else self.shape
         shapes = (

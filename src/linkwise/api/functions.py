@@ -7,8 +7,8 @@ state that contains one has NaN as its result, and other states are not affected
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Literal, get_args
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,10 +18,7 @@ from ..kernels.lock import LOCK
 from ..robot import Friction, Robot
 from ..spatial import Scalars, Vector, Wrench, add, sub
 from .call import BaseMotion, PublicFunction, base_motion, moving_base
-from .states import Array, States
-
-ComponentAxes = Literal["base", "frame"]  # components along the axes of the base, or of a frame itself
-AXES = get_args(ComponentAxes)
+from .states import AXES, Array, ComponentAxes, States
 
 
 def inverse_dynamics_torques(
@@ -38,9 +35,10 @@ def inverse_dynamics(
     q: Array,
     qd: Array,
     qdd: Array,
-    wrench: Array | None = None,
+    wrench: Array | Mapping[str, Array] | None = None,
     *,
     point: Array | None = None,
+    axes: ComponentAxes = "base",
     method: str | None = None,
     base: BaseMotion | None = None,
     friction: bool | Friction = False,
@@ -59,12 +57,14 @@ def inverse_dynamics(
         Angles in rad, displacements in m; quaternions (w, x, y, z) of ball and free joints.
     qd, qdd : array_like, (..., n)
         Joint rates and accelerations.
-    wrench : array_like, (..., 6) or (..., m, 6), optional
-        External moment, then force, in the base frame at the centre of mass: on the tip link, or on each of the
-        m = len(robot.names) links. The number of axes decides: beside a batch, wrenches on every link need its
-        axes too, such as (1, m, 6); (m, 6) are then m wrenches on the tip.
+    wrench : mapping from str to array_like, or array_like, optional
+        External moment, then force. A mapping has (..., 6) for each frame by name, `{"tool0": ...}`, acting at the
+        frame's origin. An array acts at mass centres, with components in the base frame: (..., 6) on the tip link,
+        or (..., m, 6) on each of the m = len(robot.names) links.
     point : array_like, (..., 3) or (..., m, 3), optional
-        Where the wrench acts instead, in the table frame of the link (that of `lw.poses`).
+        Where an array of wrenches acts instead, in the table frame of the link (that of `lw.poses`).
+    axes : {"base", "frame"}
+        Axes of the components of wrenches by frame: those of the base, or of each frame.
     method : str, optional
         One of `lw.methods(lw.inverse_dynamics)`.
     base : BaseMotion, optional
@@ -106,9 +106,10 @@ def forward_dynamics(
     q: Array,
     qd: Array,
     tau: Array,
-    wrench: Array | None = None,
+    wrench: Array | Mapping[str, Array] | None = None,
     *,
     point: Array | None = None,
+    axes: ComponentAxes = "base",
     method: str | None = None,
     base: BaseMotion | None = None,
     friction: bool | Friction = False,
@@ -124,7 +125,7 @@ def forward_dynamics(
     q : array_like, (..., nq)
     qd, tau : array_like, (..., n)
         Joint rates; torques in N·m, forces in N.
-    wrench, point, base, friction, check
+    wrench, point, axes, base, friction, check
         As for `lw.inverse_dynamics`.
     method : str, optional
         One of `lw.methods(lw.forward_dynamics)`. "fewest" is the one with the fewest operations on this robot;
@@ -229,9 +230,10 @@ def bias_torque(
     robot: Robot,
     q: Array,
     qd: Array,
-    wrench: Array | None = None,
+    wrench: Array | Mapping[str, Array] | None = None,
     *,
     point: Array | None = None,
+    axes: ComponentAxes = "base",
     method: str | None = None,
     base: BaseMotion | None = None,
     check: bool = False,
@@ -243,7 +245,7 @@ def bias_torque(
     robot : Robot
     q : array_like, (..., nq)
     qd : array_like, (..., n)
-    wrench, point, method, base, check
+    wrench, point, axes, method, base, check
         As for `lw.inverse_dynamics`.
 
     Returns
@@ -331,10 +333,11 @@ def joint_wrenches(
     q: Array,
     qd: Array,
     qdd: Array,
-    wrench: Array | None = None,
+    wrench: Array | Mapping[str, Array] | None = None,
     *,
     point: Array | None = None,
     axes: ComponentAxes = "base",
+    wrench_axes: ComponentAxes = "base",
     base: BaseMotion | None = None,
     check: bool = False,
 ) -> Array:
@@ -347,10 +350,12 @@ def joint_wrenches(
     qd, qdd : array_like, (..., n)
     wrench, point, base, check
         As for `lw.inverse_dynamics`.
+    wrench_axes : {"base", "frame"}
+        As `axes` of `lw.inverse_dynamics`.
     axes : {"base", "frame"}
-        Components along the axes of the base, or along those of the joint frame, whose z is the joint's axis if
-        it has one. There the third number of a revolute joint and the sixth of a prismatic one is the torque or
-        force of the drive, less what its rotor's inertia takes.
+        Components of the result along the axes of the base, or along those of the joint frame, whose z is the joint's
+        axis if it has one. There the third number of a revolute joint and the sixth of a prismatic one is the torque
+        or force of the drive, less what its rotor's inertia takes.
 
     Returns
     -------
@@ -365,22 +370,47 @@ def external_wrenches(
     states: States, in_link_frames: Callable[..., list[Wrench]] = kinematics.in_link_frames
 ) -> list[Wrench]:
     """The external wrench on each link, at its mass centre, in its own frame."""
-    pairs = zip(states.links.links, external_loads(states, in_link_frames), strict=True)
-    return [w if at is None else w.acting_at(at - link.com) for link, (w, at) in pairs]
+    links = states.links.links
+    totals = [Wrench.zero()] * len(links)
+    for link, w, at in external_loads(states, in_link_frames):
+        totals[link] = totals[link] + (w if at is None else w.acting_at(at - links[link].com))
+    return totals
+
+
+class ExternalLoad(NamedTuple):
+    """A wrench on a link and the point where it acts, both in the link's own frame."""
+
+    link: int
+    wrench: Wrench
+    at: Vector | None  # None: the mass centre
 
 
 def external_loads(
     states: States, in_link_frames: Callable[..., list[Wrench]] = kinematics.in_link_frames
-) -> list[tuple[Wrench, Vector | None]]:
-    """The external wrench on each link and its point (None: the mass centre), both in the link's own frame."""
-    components, robot = states.wrenches(), states.links
-    if components is None:
-        return [(Wrench.zero(), None)] * robot.n
-    in_base_frame = [Wrench(Vector(*six[:3]), Vector(*six[3:])) for six in components]
-    wrenches = in_link_frames(robot, states.positions(), in_base_frame)
-    points = zip(robot.links, states.points(), strict=True)
-    places = [None if at is None else link.frame.point(Vector(*at)) for link, at in points]
-    return list(zip(wrenches, places, strict=True))
+) -> list[ExternalLoad]:
+    """The external wrenches on the links, of which a link may have several."""
+    robot, rows = states.links, states.wrenches()
+    links = [link for link, _ in rows]
+    wrenches = [Wrench(Vector(*six[:3]), Vector(*six[3:])) for _, six in rows]
+    places: list[Vector | None] = [None] * len(rows)
+    if states.at is not None:
+        seats = [states.robot.seat(states.robot.frame(name))[1] for name in states.at.names]
+        places = [seat.translation for seat in seats]
+        if states.at.axes == "frame":
+            turns = [seat.axes for seat in seats]
+            turned = [Wrench(R @ w.moment, R @ w.force) for R, w in zip(turns, wrenches, strict=True)]
+            return list(map(ExternalLoad, links, turned, places))
+    elif points := states.points():
+        places = [robot.links[link].frame.point(Vector(*at)) for link, at in zip(links, points, strict=True)]
+    waiting = dict(enumerate(links))
+    while waiting:  # at most one wrench of each link at a time
+        row_of = {link: row for row, link in reversed(waiting.items())}
+        in_base = [wrenches[row_of[k]] if k in row_of else Wrench.zero() for k in range(len(robot.links))]
+        turned = in_link_frames(robot, states.positions(), in_base)
+        for link, row in row_of.items():
+            wrenches[row] = turned[link]
+            del waiting[row]
+    return list(map(ExternalLoad, links, wrenches, places))
 
 
 def joint_torques(states: States, tau: Scalars) -> list[Any]:

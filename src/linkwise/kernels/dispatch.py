@@ -271,6 +271,16 @@ def with_fast_path(function: Function, keys: EntryKeys) -> Function:
             return slow(robot, q)
         return entry(q)
 
+    def of_q_with_options(robot: Any = MISSING, q: Any = MISSING, *more: Any, **options: Any) -> Any:
+        """For functions with further options, which go to `slow`."""
+        if more or options or (NEVER_USED and current_mode() == "never"):
+            return slow(robot, q, *more, **options)
+        try:
+            entry = robot.entries[name]
+        except NO_ENTRY:
+            return slow(robot, q)
+        return entry(q)
+
     def of_q_qd(robot: Any = MISSING, q: Any = MISSING, qd: Any = MISSING, *more: Any, **options: Any) -> Any:
         if more or options or (NEVER_USED and current_mode() == "never"):
             return general(options, robot, q, qd, *more)
@@ -323,7 +333,7 @@ def with_fast_path(function: Function, keys: EntryKeys) -> Function:
         return entry(q, qd, tau)
 
     forms: dict[tuple[str, ...], Function] = {
-        ("q",): of_q,
+        ("q",): of_q if set(defaults) <= {"method", "check"} else of_q_with_options,
         ("q", "qd"): of_q_qd,
         ("q", "qd", "qdd"): of_q_qd_qdd,
         ("q", "qd", "tau"): of_q_qd_tau,
