@@ -172,7 +172,7 @@ class PublicFunction:
         self.wrench_axes = "wrench_axes" if "wrench_axes" in parameters else "axes"
         loads = ("wrench", "point", self.wrench_axes) if "wrench" in parameters else ()  # a point alone is an option
         self.options = [name for name in self.defaults if name not in (*loads, "check")]
-        self.signature_function, self.function = function, public_function(self.call, function, inputs=loads)
+        self.signature_function, self.function = function, public_function(self.call, function, inputs=loads[:2])
         attributes = ("published", "result_names", "multiplied")
         vars(self.function).update({name: getattr(self, name) for name in attributes if getattr(self, name)})
         return self.function

@@ -118,7 +118,7 @@ NEVER_USED = DEFAULT == "never"  # while False, no context has chosen "never", a
 ENTERED_DIRECTLY: WeakSet[Any] = WeakSet()  # objects whose calls are their entries while no context is "never"
 MISSING: Any = object()  # an argument that was not passed
 NO_ENTRY = (LookupError, AttributeError, TypeError)  # raised by robots without the entry, and by other objects
-UNKEYED = (*NO_ENTRY, IndexError)  # also raised by calls that have no key
+UNKEYED = (*NO_ENTRY, ValueError)  # also raised by calls that have no key
 OPTION_TYPES = {bool, int, float, str, Friction}  # of options that are keys of entries
 PLAIN_NUMBERS = {float, int}
 UNDECIDED: Any = object()  # no kernel yet
@@ -160,7 +160,10 @@ class EntryKeys:
                 key += (name, kind, value if kind in OPTION_TYPES else option_key(value))
         for name in inputs:
             value = keywords[name]
-            if value is not None:
+            if type(value) is dict:
+                key += (name, tuple(value))
+                arrays.append(rows_of(value))
+            elif value is not None:
                 key += (name, rank(value) - rank(arguments[1]))
                 arrays.append(value)
         return (tuple(key) if len(key) > 1 else self.name), arrays
@@ -199,9 +202,12 @@ class EntryKeys:
         if [*self.arrays, *given] != [argument.name for argument in kernel.interface.inputs] or key in robot.entries:
             return
         options, count = {name: value for name, value in keywords.items() if name not in given}, len(self.arrays)
+        mappings = {name: tuple(keywords[name]) for name in given if isinstance(keywords[name], dict)}
 
         def slow(*arrays: Any) -> Any:
             further = dict(zip(given, arrays[count:], strict=True))
+            for name, rows in mappings.items():
+                further[name] = {row: further[name][..., k, :] for k, row in enumerate(rows)}
             return call_without_missing(function, self.names, (robot, *arrays[:count]), {**further, **options})
 
         def convert(*arrays: Any) -> Any:
@@ -218,6 +224,14 @@ class EntryKeys:
 def rank(value: Any) -> int:
     """The number of axes; of a list it is one, since entries take lists of numbers alone."""
     return value.ndim if type(value) is np.ndarray else 1
+
+
+def rows_of(arrays: Mapping[str, Any]) -> np.ndarray:
+    """The vectors of a mapping as one array (..., rows, 6); a TypeError or ValueError if they are not alike."""
+    values = [*arrays.values()]
+    if not values or any(type(value) is not np.ndarray for value in values):
+        raise TypeError("not arrays of NumPy")
+    return np.array(values) if values[0].ndim == 1 else np.stack(values, -2)
 
 
 def option_key(value: Any) -> Any:
@@ -265,16 +279,6 @@ def with_fast_path(function: Function, keys: EntryKeys) -> Function:
     def of_q(robot: Any = MISSING, q: Any = MISSING, *more: Any, **options: Any) -> Any:
         if more or options or (NEVER_USED and current_mode() == "never"):
             return general(options, robot, q, *more)
-        try:
-            entry = robot.entries[name]
-        except NO_ENTRY:
-            return slow(robot, q)
-        return entry(q)
-
-    def of_q_with_options(robot: Any = MISSING, q: Any = MISSING, *more: Any, **options: Any) -> Any:
-        """For functions with further options, which go to `slow`."""
-        if more or options or (NEVER_USED and current_mode() == "never"):
-            return slow(robot, q, *more, **options)
         try:
             entry = robot.entries[name]
         except NO_ENTRY:
@@ -333,7 +337,7 @@ def with_fast_path(function: Function, keys: EntryKeys) -> Function:
         return entry(q, qd, tau)
 
     forms: dict[tuple[str, ...], Function] = {
-        ("q",): of_q if set(defaults) <= {"method", "check"} else of_q_with_options,
+        ("q",): of_q,
         ("q", "qd"): of_q_qd,
         ("q", "qd", "qdd"): of_q_qd_qdd,
         ("q", "qd", "tau"): of_q_qd_tau,
