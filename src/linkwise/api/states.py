@@ -139,6 +139,7 @@ class States:
         self.robot, self.links, self.coordinates = robot, robot.uncoupled, robot.coordinates
         self.tip: int | None = None  # the link on which a single external wrench acts
         self.trailing: dict[str, int] = {}  # how many axes of each array belong to one state
+        self.of_joints = frozenset(arrays)  # those with numbers of joints
         coordinates = {name: (reorder_columns(robot, name, x), (robot.size_of(name),)) for name, x in arrays.items()}
         arguments = {**coordinates, **(others or {})}
         values = [value for value, _ in arguments.values()]
@@ -185,7 +186,7 @@ class States:
         self.arrays = dict(zip(self.arrays, promoted, strict=True))
 
     def _expected_shape(self, name: str, shape: tuple[int, ...]) -> str:
-        if shape != (self.robot.size_of(name),) or not name.isidentifier():
+        if name not in self.of_joints:
             return "(..., " + ", ".join(map(str, shape)) + ")"
         what = "joint" if self.robot.nq == len(self.robot.names) else "coordinate" if name in CONFIGURATIONS else "rate"
         labels = abbreviate(self.robot.labels_of(name))
@@ -274,8 +275,7 @@ class States:
             if self.xp.count_nonzero(mask) < math.prod(mask.shape):  # faster than `all`
                 bad = self.xp.argwhere(~mask)
                 index = tuple(int(i) for i in bad[0])
-                per_joint = self.trailing[name] == 1 and name.isidentifier() and name not in ("wrench", "point")
-                where = f", joint {self.robot.labels_of(name)[index[-1]]!r}" if per_joint else ""
+                where = f", joint {self.robot.labels_of(name)[index[-1]]!r}" if name in self.of_joints else ""
                 more = f", and {len(bad) - 1} more" if len(bad) > 1 else ""
                 raise ValueError(f"{name}{list(index)}{where} is {array[index].item()}{more} (expected finite numbers)")
             for start in self._quaternions(name):
