@@ -134,7 +134,10 @@ def of_frames(robot: Robot, holds: Holds, values: Any, name: str) -> Any:
 
 
 def by_frame(holds: Holds, array: Array) -> Rows:
-    return Rows((frame, array[..., k, :]) for k, (frame, _) in enumerate(holds))
+    """Six-vectors (..., frames, 6) by frame."""
+    if array.ndim == 2:  # faster by half a microsecond
+        return Rows({frame: array[k] for k, (frame, _) in enumerate(holds)})
+    return Rows({frame: array[..., k, :] for k, (frame, _) in enumerate(holds)})
 
 
 def refuse_unmet(states: States, holds: Holds, errors: Column, sizes: Column) -> None:

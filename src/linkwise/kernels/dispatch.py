@@ -120,7 +120,7 @@ MISSING: Any = object()  # an argument that was not passed
 NO_ENTRY = (LookupError, AttributeError, TypeError)  # raised by robots without the entry, and by other objects
 UNKEYED = (*NO_ENTRY, IndexError)  # also raised by calls that have no key
 OPTION_TYPES = {bool, int, float, str, Friction}  # of options that are keys of entries
-PLAIN_NUMBERS = {float, int}
+PLAIN_NUMBERS, TEXT = {float, int}, {str}
 UNDECIDED: Any = object()  # no kernel yet
 KERNELS: OrderedDict[Key, Compiled | None] = OrderedDict()  # None: the code is too long to be compiled automatically
 CALL_COUNTS: OrderedDict[Key, CallCount] = OrderedDict()
@@ -237,6 +237,8 @@ def option_key(value: Any) -> Any:
     if type(value) in (tuple, list):
         return tuple([(type(x), option_key(x)) for x in value])
     if type(value) is dict:
+        if TEXT.issuperset(map(type, (*value, *value.values()))):
+            return tuple(value.items())
         return tuple([(name, type(x), option_key(x)) for name, x in value.items()])
     if type(value) in OPTION_TYPES:
         return value
