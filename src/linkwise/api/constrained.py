@@ -181,8 +181,10 @@ def wanted_rates(states: States, holds: Holds, name: str) -> Column:
 
 def driving_torques(states: States, law: Friction | None) -> Column:
     """φ"""
-    tau = differences(states.scalars("tau"), bias_torques(states))
-    return tau if law is None else differences(tau, law.torques(states.robot, states.scalars("qd")))
+    tau = states.scalars("tau")
+    if law is not None:
+        tau = differences(tau, law.torques(states.robot, states.scalars("qd"), applied=tau))
+    return differences(tau, bias_torques(states))
 
 
 def frame_drift(states: States, holds: Holds) -> Column:

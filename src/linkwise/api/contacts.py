@@ -10,7 +10,7 @@ from ..dynamics import ALL_INVERSE_DYNAMICS, support
 from ..errors import is_real
 from ..robot import Friction, Robot
 from ..robot.entries import check_vector
-from ..spatial import Vector, cross, dot
+from ..spatial import Vector, add, cross, dot
 from ..spatial.dense import Column, Dense
 from .call import PublicFunction, Shape
 from .constrained import Hold, Holds, by_frame, check_holds, frame_jacobian, wrench_rows
@@ -58,10 +58,14 @@ def needed_torques(states: States, algorithm_name: str = "fewest") -> Column:
 def support_torques(
     states: States, contacts: Holds, law: Friction | None, algorithm_name: str
 ) -> tuple[Column, Dense, Column]:
+    robot, rates, base = states.robot, states.scalars("qd"), free_base(states.robot).v
     needed, jacobian = needed_torques(states, algorithm_name), frame_jacobian(states, contacts)
     if law is not None:
-        needed = sums(needed, law.torques(states.robot, states.scalars("qd")))
-    tau, forces, missing = support.least_forces(needed, jacobian, free_base(states.robot).v)
+        needed[base] = sums(needed, law.torques(robot, rates, applied=[0.0] * robot.n))[base]  # which has no drive
+    tau, forces, missing = support.least_forces(needed, jacobian, base)
+    if law is not None:
+        friction = law.torques(robot, rates, load=tau)
+        tau = [x if k in range(robot.n)[base] else add(x, friction[k]) for k, x in enumerate(tau)]
     return tau, wrench_rows(contacts, forces), missing
 
 
