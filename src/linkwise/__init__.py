@@ -30,6 +30,9 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
     from .api.compiling import compile as compile
     from .api.compiling import ptx_source as ptx_source
     from .api.compiling import wasm as wasm
+    from .api.constrained import constrained_dynamics as constrained_dynamics
+    from .api.constrained import impact as impact
+    from .api.constrained import task_inertia as task_inertia
     from .api.functions import bias_torque as bias_torque
     from .api.functions import forward_dynamics as forward_dynamics
     from .api.functions import gravity_torque as gravity_torque
@@ -127,6 +130,7 @@ LAZY_IMPORTS = {  # the public names, by the modules that are imported when one 
         "api.budgets.budget": "budget",
         "api.call": "BaseMotion",
         "api.compiling": "compile ptx_source wasm",
+        "api.constrained": "constrained_dynamics impact task_inertia",
         "api.functions": (
             "bias_torque forward_dynamics gravity_torque inertia_matrix inverse_dynamics joint_wrenches "
             "kinetic_energy potential_energy"

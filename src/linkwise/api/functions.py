@@ -7,8 +7,8 @@ state that contains one has NaN as its result, and other states are not affected
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from ..kernels.lock import LOCK
 from ..robot import Friction, Robot
 from ..spatial import Scalars, Vector, Wrench, add, sub
 from .call import BaseMotion, PublicFunction, base_motion, moving_base
+from .method_table import method_name
 from .states import AXES, Array, ComponentAxes, States
 
 
@@ -29,7 +30,12 @@ def inverse_dynamics_torques(
     return tau if law is None else sums(tau, law.torques(states.robot, states.scalars("qd"), load=tau))
 
 
-@PublicFunction(("n",), inverse_dynamics_torques, takes_base_motion=True, result_names=("tau",))
+@PublicFunction(
+    ("n",),
+    inverse_dynamics_torques,
+    takes_base_motion=True,
+    result_names=("tau", "wrenches", "missing"),  # the last two of contacts
+)
 def inverse_dynamics(
     robot: Robot,
     q: Array,
@@ -42,6 +48,7 @@ def inverse_dynamics(
     method: str | None = None,
     base: BaseMotion | None = None,
     friction: bool | Friction = False,
+    contacts: Iterable[str] | Mapping[str, Literal["point", "pose"]] | None = None,
     check: bool = False,
 ) -> Array:
     """Joint torques (revolute, N·m) and forces (prismatic, N) that give the accelerations qdd.
@@ -71,13 +78,19 @@ def inverse_dynamics(
         Prescribed motion of the base; gravity stays `robot.gravity` along the base's axes.
     friction : bool or Friction
         True adds joint friction with the robot's own coefficients.
+    contacts : sequence of str or mapping of str to {"point", "pose"}, optional
+        Frames or links of a robot with a free joint on its base that touch the ground: points, or flat feet, which
+        transmit moments too. The result is then a named tuple: tau with zeros at the free joint, and the least forces
+        of the ground that make it possible.
     check : bool
         Refuse numbers that are not finite. Otherwise a state with one has NaN as its result.
 
     Returns
     -------
     Array, (..., n)
-        Of the caller's kind: NumPy, torch or JAX.
+        Of the caller's kind: NumPy, torch or JAX. With `contacts` a `Support`: tau (..., n); `wrenches`, a mapping by
+        frame of what the ground exerts, (..., 6), moment about the frame's origin, then force, in base axes; `missing`
+        (..., 6), what of the torques of the free joint no forces of the contacts can replace.
 
     Examples
     --------
@@ -86,6 +99,14 @@ def inverse_dynamics(
     >>> lw.inverse_dynamics(arm, q=[0, 0, 0], qd=[0, 0, 0], qdd=[0, 0, 0])
     array([4.34583, 1.54998, 0.32373])
     """
+    if contacts is None:
+        return None
+    if base is not None:
+        raise TypeError(f"contacts={contacts!r} is given beside base={base!r} (expected one of them)")
+    with LOCK:  # imported late: without contacts it is not needed
+        from .contacts import supported
+    name, loads = method_name(inverse_dynamics, method, robot), {"point": point, "friction": friction, "check": check}
+    return supported.call(robot, q, qd, qdd, wrench, contacts=contacts, algorithm_name=name, **loads)
 
 
 def accelerations(states: States, algorithm: Any, law: Friction | None, base: BaseMotion | None) -> list[Any]:

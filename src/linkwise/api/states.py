@@ -214,6 +214,7 @@ class States:
         elif axes != "base":
             raise ValueError(f"axes is {axes!r} without wrenches by frame (expected wrench={{frame: (..., 6)}})")
         self.trailing: dict[str, int] = {}  # how many axes of each array belong to one state
+        self.of_joints = frozenset(arrays)  # those with numbers of joints
         coordinates = {name: (reorder_columns(robot, name, x), (robot.size_of(name),)) for name, x in arrays.items()}
         arguments = {**coordinates, **(others or {})}
         given = [value for value, _ in arguments.values()]
@@ -263,7 +264,7 @@ class States:
         self.arrays = dict(zip(self.arrays, promoted, strict=True))
 
     def _expected_shape(self, name: str, shape: tuple[int, ...]) -> str:
-        if shape != (self.robot.size_of(name),) or not name.isidentifier():
+        if name not in self.of_joints:
             return "(..., " + ", ".join(map(str, shape)) + ")"
         what = "joint" if self.robot.nq == len(self.robot.names) else "coordinate" if name in CONFIGURATIONS else "rate"
         labels = abbreviate(self.robot.labels_of(name))
@@ -338,8 +339,7 @@ class States:
             if self.xp.count_nonzero(mask) < math.prod(mask.shape):  # faster than `all`
                 bad = self.xp.argwhere(~mask)
                 index = tuple(int(i) for i in bad[0])
-                per_joint = self.trailing[name] == 1 and name.isidentifier() and name not in ("wrench", "point")
-                where = f", joint {self.robot.labels_of(name)[index[-1]]!r}" if per_joint else ""
+                where = f", joint {self.robot.labels_of(name)[index[-1]]!r}" if name in self.of_joints else ""
                 more = f", and {len(bad) - 1} more" if len(bad) > 1 else ""
                 raise ValueError(f"{name}{list(index)}{where} is {array[index].item()}{more} (expected finite numbers)")
             for start in self._quaternions(name):

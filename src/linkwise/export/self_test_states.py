@@ -18,7 +18,7 @@ from ..graph.passes import Transplant
 from ..graph.sensitivity import JUMPS, Dependence, Operand, Sensitivity, is_zero
 from ..robot import Robot
 from ..robot.symbols import symbols_of
-from ..tracing.tracing import Prepared, function_name, with_values
+from ..tracing.tracing import Prepared, function_name, results_of, with_values
 from .openings import Gates, Target
 
 LEAST = 4  # states
@@ -391,7 +391,7 @@ def run_plainly(
             values = {name: float(state[name]) for name in symbols}
             arguments = with_values(keywords, {name: x for name, x in state.items() if name not in symbols})
             output = function(robot.mapped(Transplant(Graph(), values)) if robot.non_floats else robot, **arguments)
-    results = [np.asarray(x, dtype=float) for x in (output if isinstance(output, tuple) else (output,))]
+    results = [np.asarray(x, dtype=float) for x in results_of(output)]
     if not all(np.isfinite(x).all() for x in results):
         raise not_finite_error(function)
     return results

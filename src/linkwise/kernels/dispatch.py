@@ -120,7 +120,7 @@ MISSING: Any = object()  # an argument that was not passed
 NO_ENTRY = (LookupError, AttributeError, TypeError)  # raised by robots without the entry, and by other objects
 UNKEYED = (*NO_ENTRY, ValueError)  # also raised by calls that have no key
 OPTION_TYPES = {bool, int, float, str, Friction}  # of options that are keys of entries
-PLAIN_NUMBERS = {float, int}
+PLAIN_NUMBERS, TEXT = {float, int}, {str}
 UNDECIDED: Any = object()  # no kernel yet
 KERNELS: OrderedDict[Key, Compiled | None] = OrderedDict()  # None: the code is too long to be compiled automatically
 CALL_COUNTS: OrderedDict[Key, CallCount] = OrderedDict()
@@ -185,11 +185,17 @@ class EntryKeys:
         return parts
 
     def add_entry(
-        self, function: Function, arguments: Sequence[Any], keywords: dict[str, Any], kernel: Compiled
+        self,
+        function: Function,
+        arguments: Sequence[Any],
+        keywords: dict[str, Any],
+        kernel: Compiled,
+        pack: Function = tuple,
     ) -> None:
         """Put an entry of the kernel into `robot.entries` for further calls with these keywords.
 
-        Calls that the entry does not take go to the function. Lists of numbers are converted once before that.
+        Calls that the entry does not take go to the function. Lists of numbers are converted once before that. `pack`
+        packs several results.
         """
         try:
             key, _ = self.find(arguments, keywords)
@@ -215,10 +221,16 @@ class EntryKeys:
             return slow(*arrays) if any(array is None for array in converted) else entry(*converted)
 
         entry = kernel.entry(slow)
+
+        def packed(*arrays: Any) -> Any:
+            results = direct(*arrays)
+            return pack(results) if type(results) is tuple else results  # those of the function are packed
+
+        direct = kernel.entry(convert)
         with COUNTING:
             while len(robot.entries) >= MAX_ENTRIES:
                 del robot.entries[next(iter(robot.entries))]
-            robot.entries[key] = kernel.entry(convert)
+            robot.entries[key] = direct if pack is tuple else packed
 
 
 def rank(value: Any) -> int:
@@ -238,6 +250,10 @@ def option_key(value: Any) -> Any:
     """A hashable value that is equal for equal options of the same types only; a TypeError without one."""
     if type(value) in (tuple, list):
         return tuple([(type(x), option_key(x)) for x in value])
+    if type(value) is dict:
+        if TEXT.issuperset(map(type, (*value, *value.values()))):
+            return tuple(value.items())
+        return tuple([(name, type(x), option_key(x)) for name, x in value.items()])
     if type(value) in OPTION_TYPES:
         return value
     raise TypeError(f"{value!r} is no key")

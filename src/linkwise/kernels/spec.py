@@ -105,8 +105,7 @@ class KernelSpec:
         """All data that the text depends on, if known without tracing."""
         prepared = self.function if isinstance(self.function, Prepared) else None
         name = prepared.identity if prepared else qualified_name(self.function)
-        options = [x for value in self.keywords.values() for x in (value if isinstance(value, tuple) else (value,))]
-        if name is None or self.robot.non_floats or not all(type(x) in PLAIN for x in options):
+        if name is None or self.robot.non_floats or not all(map(is_plain, self.keywords.values())):
             return None  # for symbols, the order of operands depends on their creation
         try:
             robot = self.robot.fingerprint
@@ -114,6 +113,11 @@ class KernelSpec:
             return None
         keywords = self.keywords if prepared else without_defaults(self.function, self.keywords)
         return repr((name, sorted(keywords.items()), self.passes, robot))
+
+
+def is_plain(option: Any) -> bool:
+    """Whether an option is determined by its `repr`."""
+    return all(map(is_plain, option)) if type(option) is tuple else type(option) in PLAIN
 
 
 class LoopSpec(KernelSpec):

@@ -148,7 +148,7 @@ def trace(function: Callable[..., Any], robot: Robot, *, passes: Iterable[str] =
             raise ValueError(f"the symbol {taken[0]!r} of the robot has the name of an argument (expected another)")
         ports += [Port(name, ()) for name in symbols]
     result = call_on_nodes(function, robot, arguments, [name for name in declared if name not in keywords])
-    arrays = [as_array(r) for r in (result if isinstance(result, tuple) else (result,))]
+    arrays = list(map(as_array, results_of(result)))
     names = (
         [function_name(function)]
         if len(arrays) == 1
@@ -370,6 +370,16 @@ def array_of_objects(components: Sequence[Any], batch: tuple[int, ...], shape: t
     for k, component in enumerate(components):
         array[..., k] = component
     return as_traced(array.reshape((*batch, *shape)))
+
+
+class Rows(dict[str, Any]):
+    """The rows of an array by name, such as wrenches by frame; the array itself where a function is traced."""
+
+
+def results_of(output: Any) -> list[Any]:
+    """The results of a function, as arrays."""
+    results = output if isinstance(output, tuple) else (output,)
+    return [np.stack(list(each.values()), axis=-2) if isinstance(each, Rows) else each for each in results]
 
 
 def as_array(result: Any) -> np.ndarray:
