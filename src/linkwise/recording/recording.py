@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from ..api.call import BaseMotion
 from ..api.functions import ComponentAxes, forward_dynamics, joint_wrenches, kinetic_energy, potential_energy
 from ..equality import ComparesArrays, identical
 from ..errors import printable
@@ -104,13 +105,13 @@ class Recording:
         return notebook_html(self)
 
     def __eq__(self, other: object) -> bool:
-        """Whether motion, torques and wrenches are equal bit for bit.
+        """Whether motion, torques, wrenches and the motion of the base are equal bit for bit.
 
         Accelerations and energy are not compared: they follow from these, and depend on whether they are compiled.
         """
         if not isinstance(other, Recording):
             return NotImplemented
-        names = [field.name for field in fields(self) if field.compare] + ["tau", "wrench", "point"]
+        names = [field.name for field in fields(self) if field.compare] + ["tau", "wrench", "point", "base"]
         return all(identical(getattr(self, name), getattr(other, name)) for name in names)
 
     @property
@@ -178,6 +179,12 @@ class Recording:
         point: np.ndarray | None = getattr(self.acting, "point", None)
         return point
 
+    @cached_property
+    def base(self) -> BaseMotion | None:
+        """The prescribed motion of the base at the samples, its arrays (len(t), 3); None of a base at rest."""
+        motion: BaseMotion | None = None if self.acting is None else self.acting.base_motion(self.t)
+        return motion
+
     @property
     def imbalance(self) -> np.ndarray:
         """The energy balance, energy - work + heat, relative to the start: integration error in J, (..., len(t))."""
@@ -196,8 +203,7 @@ class Recording:
         if wrench is not None:
             wrench = np.expand_dims(wrench, len(self.batch))  # the same at all samples
         motion = self.q, self.qd, self.qdd
-        base = None if self.acting is None else self.acting.base_motion(self.t, self.q, self.qd)
-        return np.asarray(joint_wrenches(self.robot, *motion, wrench, point=self.point, axes=axes, base=base))
+        return np.asarray(joint_wrenches(self.robot, *motion, wrench, point=self.point, axes=axes, base=self.base))
 
     def summary(self) -> Description:
         """Time reached, number of steps, energy balance and events, as text.

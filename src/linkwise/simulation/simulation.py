@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Literal, Never
 
@@ -154,24 +154,22 @@ class AppliedTorques:
             torques[reached] += np.array(given)
         return torques
 
-    def base_motion(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray) -> BaseMotion | None:
-        """The motion of the base at the samples."""
-        times, robot = np.broadcast_to(t, q.shape[:-1]), self.problem.robot
-        flat = motion_at(self.problem.base, robot, times.ravel(), q.reshape(-1, robot.nq), qd.reshape(-1, robot.n))
-        if flat is None:
-            return None
-        return replace(flat, **{name: getattr(flat, name).reshape((*times.shape, 3)) for name in COMPONENTS})
+    def base_motion(self, t: np.ndarray) -> BaseMotion | None:
+        """The motion of the base at these times, (times, 3)."""
+        robot = self.problem.robot
+        return motion_at(self.problem.base, robot, t, np.zeros((len(t), robot.nq)), np.zeros((len(t), robot.n)))
 
     def accelerations(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> np.ndarray:
         drag = 0.0 if self.problem.friction is None else self.problem.friction.torque(self.problem.robot, qd)
         wrench = None if self.wrench is None else self.wrench[..., None, :]
         if self.wrench is not None and self.problem.wrench is not None and len(self.problem.wrench) == 2:
             wrench = self.wrench[..., None, :, :]
-        robot, base = self.problem.robot, self.base_motion(t, q, qd)
+        robot, base = self.problem.robot, self.base_motion(t)
         if self.problem.sticking is None:
             return np.asarray(forward_dynamics(robot, q, qd, tau - drag, wrench, point=self.point, base=base))
         if base is not None:
-            base = replace(base, **{name: getattr(base, name).reshape(-1, 3) for name in COMPONENTS})
+            parts = (np.broadcast_to(getattr(base, name), (*q.shape[:-1], 3)) for name in COMPONENTS)
+            base = BaseMotion(*(part.reshape(-1, 3) for part in parts))
         return self.problem.sticking.accelerations(robot, q, qd, tau, wrench, base)
 
 
@@ -364,7 +362,7 @@ def simulate(
     if not (run.problem.torque is None or isinstance(run.problem.torque, TracedFunction)):
         _ = recording.tau  # computed now: the function may change later
     if not (run.problem.base is None or isinstance(run.problem.base, TracedFunction)):
-        _ = recording.qdd
+        _ = recording.base, recording.qdd
     if run.interrupted is not None:
         raise SimulationInterrupted(recording) from run.interrupted
     if not SUPPRESSED.get():

@@ -6,7 +6,7 @@ different functions, and share compiled code.
 
 The prescribed motion of a base as a function of (robot, t, q, qd), which is traced as torque functions are.
 
-Its values are ω, ω̇ and the acceleration of the origin, in the axes of the base: all that torques depend on.
+Its values are ω, v of the origin, ω̇ and the acceleration of the origin, in the axes of the base.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..api.call import STILL, BaseMotion
+from ..api.call import BaseMotion
 from ..control.drives import function_name
 from ..errors import UntraceableFunctionError
 from ..graph import Node, Program, evaluate
@@ -149,7 +150,7 @@ def message_of(error: BaseException) -> str:
     return str(error) if isinstance(error, TypeError) else f"{type(error).__name__}: {error}"
 
 
-COMPONENTS = ("angular_velocity", "angular_acceleration", "acceleration")
+COMPONENTS = tuple(field.name for field in fields(BaseMotion))
 MotionOfTime = Callable[[Any], BaseMotion]
 BaseFunction = Callable[..., Any]  # base(robot, t, q, qd)
 
@@ -174,7 +175,7 @@ def base_function(base: BaseMotion | MotionOfTime | TracedFunction | None) -> Ba
 
 
 def components(motion: object, name: str) -> np.ndarray:
-    """The nine numbers of a motion."""
+    """The twelve numbers of a motion."""
     if not isinstance(motion, BaseMotion):
         raise TypeError(f"{name} gave {motion!r} (expected a linkwise.BaseMotion)")
     parts = [np.asarray(getattr(motion, component)) for component in COMPONENTS]
@@ -202,5 +203,5 @@ def motion_at(base: BaseFunction | None, robot: Robot, t: Any, q: Any, qd: Any) 
         if isinstance(base, TracedFunction):
             values = base.values_at(times, q, qd)
         else:
-            values = np.array([base(robot, time, None, None) for time in times.tolist()], dtype=float).reshape(-1, 9)
-    return BaseMotion(values[..., :3], STILL, values[..., 3:6], values[..., 6:])
+            values = np.array([base(robot, time, None, None) for time in times.tolist()], dtype=float).reshape(-1, 12)
+    return BaseMotion(*(values[..., first : first + 3] for first in range(0, 12, 3)))
