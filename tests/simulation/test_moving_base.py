@@ -144,6 +144,47 @@ def test_a_motion_that_cannot_be_traced_runs_in_python() -> None:
     assert run.base.acceleration.tolist() == [[0.0, 0.0, 0.0]] * 2
 
 
+SPIN = [0.0, 0.0, 2.0]
+MISMATCHES: list[tuple[Any, tuple[str, ...]]] = [
+    (lambda t: lw.BaseMotion(velocity=[5.0 * np.sin(9.0 * t), 0, 0]), ("acceleration", "velocity", "0.0, 0.0, 0.0")),
+    (lambda t: lw.BaseMotion([0, 0, np.sin(3.0 * t)]), ("angular_acceleration", "angular_velocity")),
+    (lambda t: lw.BaseMotion(angular_acceleration=SPIN), ("angular_acceleration is [0.0, 0.0, 2.0]",)),
+    (lw.BaseMotion(angular_acceleration=SPIN), ("angular_acceleration is [0.0, 0.0, 2.0]", "'base'")),
+    (lw.BaseMotion(SPIN, velocity=[1.0, 0, 0]), ("changes by [0.0, 2.0, 0.0]",)),  # ω × v
+]
+
+
+def starting_at(start: float, t: Any) -> lw.BaseMotion:
+    gone = np.where(t < start, 0.0, 2.0 * (t - start))
+    return lw.BaseMotion(velocity=[gone, 0, 0], acceleration=[np.where(t < start, 0.0, 2.0), 0, 0])
+
+
+MATCHES: list[Any] = [
+    swaying,
+    STEADY,
+    lw.BaseMotion(SPIN),
+    lw.BaseMotion(SPIN, [1.0, 0, 0], acceleration=[0, 2.0, 0]),
+    lambda t: starting_at(0.3, t),
+]
+
+
+def test_velocities_that_change_otherwise_than_the_accelerations_are_warned_of() -> None:
+    def simulate(base: Any) -> None:
+        lw.simulate(ARM, START, duration=0.9, base=base, samples=2)
+
+    def roll(base: Any) -> None:
+        lw.rollout(ARM, START, steps=9, dt=0.1, base=base)
+
+    for run, mismatches, matches in ((simulate, MISMATCHES, MATCHES), (roll, MISMATCHES[:1], MATCHES[:1])):
+        for base, facts in mismatches:
+            with pytest.warns(UserWarning, match="the motion of the base") as warned:
+                run(base)
+            assert len(warned) == 1
+            assert all(fact in str(warned[0].message) for fact in facts)
+        for base in matches:
+            run(base)  # a warning would be an error
+
+
 def test_motions_of_the_base_that_are_none_are_refused() -> None:
     for function, kind, named in (
         ((0, 0, 1), TypeError, "BaseMotion"),

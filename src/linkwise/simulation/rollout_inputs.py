@@ -26,10 +26,10 @@ from ..robot.named_arrays import PerTrajectory
 from ..robot.symbols import symbols_of
 from ..robot.tables import DRIVE, table_size
 from ..tracing import trace
+from .base_motions import base_function
 from .parameters import check_names, declared_shapes, trajectory_shape, unmark
 from .problem import Problem
 from .sampling import split_sampled_laws
-from .traced_functions import base_function
 
 NOT_NEGATIVE = ("mass", *DRIVE[:3])
 Place = tuple[int, str]  # of an entry: row and key

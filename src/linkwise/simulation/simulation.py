@@ -35,6 +35,7 @@ from ..printing import warn
 from ..recording.recording import FAILED, STATUS, End, EventRecord, Recording
 from ..robot import Friction, Robot
 from ..trajectories.torque_history import History, Interpolation, TorqueHistory
+from .base_motions import COMPONENTS, MotionOfTime, motion_at, warn_of_other_rates
 from .equations import SimulationMotion
 from .friction_steps import SUPPRESSED, warn_of_long_steps
 from .integration import Run, integrate_problem
@@ -43,7 +44,7 @@ from .preparation import check_numbers, prepare, refuse_others, sample_times
 from .problem import Coordinates, Problem
 from .sampling import HistoryPlayer, check_end, history_or_torque
 from .small_motions import warning_text
-from .traced_functions import COMPONENTS, MotionOfTime, TracedFunction, motion_at
+from .traced_functions import TracedFunction
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -365,6 +366,7 @@ def simulate(
         _ = recording.base, recording.qdd
     if run.interrupted is not None:
         raise SimulationInterrupted(recording) from run.interrupted
+    warn_of_other_rates(run.problem.base, robot, numbers["duration"])
     if not SUPPRESSED.get():
         states = (inputs.start[:, None], run.trajectories.y[:, None], run.out)
         if message := warning_text(robot, integrator, atol, *(y[..., : inputs.problem.rest] for y in states)):

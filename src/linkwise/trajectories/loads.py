@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..api.call import BaseMotion
 from ..api.functions import AXES, ComponentAxes, inverse_dynamics, joint_wrenches
 from ..api.states import Array
 from ..errors import one_of
@@ -243,6 +245,7 @@ def torque_along(
     rate: float | None = None,
     wrench: Array | None = None,
     point: Array | None = None,
+    base: BaseMotion | None = None,
     friction: bool | Friction = False,
     method: str | None = None,
     loads: bool = True,
@@ -262,6 +265,8 @@ def torque_along(
         External wrench as in `lw.inverse_dynamics`: on the tip link, or on each of m links.
     point : array_like, shape (3,) or (m, 3), or with the samples in front, optional
         Where the wrench acts; by default at the mass centre.
+    base : BaseMotion, optional
+        Prescribed motion of the base, as in `lw.inverse_dynamics`: arrays (3,) or (samples, 3).
     friction : bool or Friction
         Whether to add friction of the joints to the torques.
     method : str, optional
@@ -296,10 +301,10 @@ def torque_along(
     one_of(axes, AXES, "axes")
     t = even_times(trajectory.duration, samples, rate)
     motion = trajectory(t)
-    tau = inverse_dynamics(robot, *motion, wrench, point=point, friction=friction, method=method)
+    tau = inverse_dynamics(robot, *motion, wrench, point=point, base=base, friction=friction, method=method)
     if not loads:
         return Loads(robot, t, *motion, tau, None, axes, None)
-    link_loads, bearings = loads_at(robot, motion, axes, wrench, point)
+    link_loads, bearings = loads_at(robot, motion, axes, wrench, point, base)
     return Loads(robot, t, *motion, tau, link_loads, axes, bearings)
 
 
@@ -314,13 +319,19 @@ def check_joints(robot: Robot, trajectory: Trajectory) -> None:
 
 
 def loads_at(
-    robot: Robot, motion: Any, axes: ComponentAxes, wrench: Any = None, point: Any = None
+    robot: Robot,
+    motion: Any,
+    axes: ComponentAxes,
+    wrench: Any = None,
+    point: Any = None,
+    base: BaseMotion | None = None,
 ) -> tuple[Floats, Floats]:
     """Loads (..., m, 6) along the axes, and bearing loads (..., m, 3), at states (q, qd, qdd)."""
     one_of(axes, AXES, "axes")
     q, qd, qdd = motion
-    in_joint_frame = joint_wrenches(robot, q, qd, qdd, wrench, point=point, axes="frame")
-    in_axes = in_joint_frame if axes == "frame" else joint_wrenches(robot, q, qd, qdd, wrench, point=point, axes=axes)
+    loads = partial(joint_wrenches, robot, q, qd, qdd, wrench, point=point, base=base)
+    in_joint_frame = loads(axes="frame")
+    in_axes = in_joint_frame if axes == "frame" else loads(axes=axes)
     mx, my, _, fx, fy, fz = np.moveaxis(in_joint_frame, -1, 0)
     bearings = np.stack([np.hypot(fx, fy), fz, np.hypot(mx, my)], axis=-1)  # across z, along z, moment across z
     bearings[..., [joint.kind.degrees > 1 for joint in robot.moving], :] = np.nan

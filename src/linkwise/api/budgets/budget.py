@@ -94,13 +94,14 @@ def torque_term_arrays(states: States, law: Friction | None, base: BaseMotion | 
     )
 
 
-def base_torques(states: States, motion: tuple[Any, ...], base: BaseMotion | None) -> list[Any]:
+def base_torques(states: States, motion: Sequence[Any], base: BaseMotion | None) -> list[Any]:
     """What drives must give against the inertia forces that the motion of the base makes."""
     moving = base_motion(states, base)
     if moving is None:
         return [0.0] * states.robot.n
+    q, qd, qdd = motion
     floating, still = states.links.with_gravity((0.0, 0.0, 0.0)), [Wrench.zero()] * states.links.n
-    torques = (newton_euler.inverse_dynamics(floating, *motion, still, of) for of in (moving, None))
+    torques = (newton_euler.inverse_dynamics(floating, q, qd, qdd, still, of) for of in (moving, None))
     return states.coordinates.torques(differences(*torques))
 
 
