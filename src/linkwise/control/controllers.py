@@ -43,8 +43,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ..api.functions import bias_torque, gravity_torque, inertia_matrix, inverse_dynamics, kinetic_energy, udu
-from ..api.matrices import mass_factor
+from ..api.functions import bias_torque, gravity_torque, inertia_matrix, inverse_dynamics, kinetic_energy
+from ..api.matrices import mass_factor, udu
 from ..api.quasi import normalized, unnormalized
 from ..errors import is_real, one_of
 from ..robot import Friction, Robot

@@ -30,6 +30,7 @@ from ..tracing import Input
 from ..trajectories.torque_history import TorqueHistory
 from . import sampling
 from .backend import backend_for, trace_problem
+from .base_motions import base_function, trace_base
 from .friction_steps import warn_of_long_steps
 from .parameters import check_names, parameters_of, unmark
 from .preparation import check_numbers, check_positive, prepare, sample_times
@@ -39,7 +40,7 @@ from .rollouts import Options, RolloutResult, check_count, compile_rollout_code,
 from .sampling import history_or_torque
 from .simulation import arguments, simulate
 from .simulation import refuse_unknown as refuse_unknown_of_simulate
-from .traced_functions import TracedFunction, base_function, trace_base, trace_function
+from .traced_functions import TracedFunction, trace_function
 
 SIMULATE, ROLLOUT = "lw.compile(lw.simulate, ...)", "lw.compile(lw.rollout, ...)"
 EXPECTED = (

@@ -34,15 +34,13 @@ from ..robot import Friction, Robot, WrenchFrames
 from ..robot.scales import state_scales
 from ..tracing import Input, trace
 from ..tracing.tracing import prefer_fewest
+from .base_motions import BaseFunction, motion_at, trace_base
 from .parameters import NONE, PREFIX, call_torque, strip_prefix
 from .sticking import NEARNESS_TOLERANCE, Point, Sticking
 from .traced_functions import (
-    BaseFunction,
     Shapes,
     TracedFunction,
     describe_shapes,
-    motion_at,
-    trace_base,
     trace_function,
 )
 

@@ -27,10 +27,10 @@ from ..robot.named_arrays import PerTrajectory
 from ..robot.symbols import symbols_of
 from ..robot.tables import DRIVE_NUMBERS, table_size
 from ..tracing import trace
+from .base_motions import base_function
 from .parameters import check_names, declared_shapes, trajectory_shape, unmark
 from .problem import Problem
 from .sampling import split_sampled_laws
-from .traced_functions import base_function
 
 NOT_NEGATIVE = ("mass", *(key for key in DRIVE_NUMBERS if key != "coulomb_offset"))
 MARGINS: dict[str, Callable[[Mapping[str, Any]], Any]] = {  # which may not be negative either

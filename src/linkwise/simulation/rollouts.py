@@ -24,12 +24,12 @@ from ..ode.rollout import RolloutCode, Settings, fixed_step_integrators, rollout
 from ..robot import Friction, Robot, require_robot
 from ..robot.layout import reorder_columns
 from ..trajectories.torque_history import torque_history
+from .base_motions import MotionOfTime, warn_of_other_rates
 from .equations import RolloutMotion
 from .friction_steps import warn_of_long_steps
 from .preparation import check_positive, refuse_others
 from .problem import Problem, program_of
 from .rollout_inputs import RolloutInputs, rollout_inputs
-from .traced_functions import MotionOfTime
 
 if TYPE_CHECKING:
     from ..api.compiling import DType
@@ -238,6 +238,7 @@ def run_rollout(
     )
     if warn_of_steps is not None and inputs.problem.friction is not None:
         warn_of_steps(robot, inputs.problem.friction, length, options.integrator, inputs.symbols)
+    warn_of_other_rates(inputs.problem.base, robot, steps * length)
     program = solver(inputs.problem, options.integrator, inputs.table, arrays.dtype, target)
     results = output_arrays(arrays, inputs, settings, options.out)
     trajectories = math.prod(inputs.batch)
