@@ -113,7 +113,7 @@ def test_wrenches_and_friction_reach_the_torques() -> None:
 def test_a_robot_of_symbols_is_refused() -> None:
     rows = [{**row, "mass": lw.symbols("m")} for row in lw.load("planar3").rows]
     arm = lw.Robot.from_dh(rows, convention="standard", gravity=(0, -9.81, 0))
-    with pytest.raises(ValueError, match="has symbols"):
+    with raises(ValueError, "symbols"):
         lw.torque_along(arm, lw.trajectories.cycloid([0] * 3, [1] * 3, 1.0))
 
 

@@ -61,8 +61,8 @@ def inverse_dynamics(
         Joint rates and accelerations.
     wrench : array_like, (..., 6) or (..., m, 6), optional
         External moment, then force, in the base frame at the centre of mass: on the tip link, or on each of the
-        m = len(robot.names) links. The number of axes decides: beside a batch, wrenches on every link need its
-        axes too, such as (1, m, 6); (m, 6) are then m wrenches on the tip.
+        m = len(robot.names) links. The number of axes decides: with a batch, wrenches on every link need its
+        axes too, such as (1, m, 6), since (m, 6) then means m wrenches on the tip.
     point : array_like, (..., 3) or (..., m, 3), optional
         Where the wrench acts instead, in the table frame of the link (that of `lw.poses`).
     method : str, optional

@@ -94,7 +94,7 @@ def poses(robot: Robot, q: Array, *, frames: Iterable[str] | None = None, check:
     robot : Robot
     q : array_like, (..., nq)
     frames : sequence of str, optional
-        Names of other frames, those of merged fixed joints among them; by default `robot.names`.
+        Names of frames, which may be those of merged fixed joints; by default `robot.names`.
     check : bool
         Refuse numbers that are not finite.
 
@@ -222,7 +222,7 @@ vars(integrate)["result_names"] = ("q1",)
 
 
 def time_scalar(states: States, dt: Array) -> Scalar:
-    """The time as a scalar; beside nodes a plain number is a constant."""
+    """The time as a scalar; if the states are nodes, a plain number is a constant."""
     return float(dt) if type(dt) in (int, float) and not states.numeric else component(states.arrays["dt"])
 
 

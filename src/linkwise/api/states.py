@@ -118,7 +118,7 @@ def check_tip_wrenches(shape: tuple[int, ...], batch: tuple[int, ...], links: in
         np.broadcast_shapes(shape[:-1], batch)
     except ValueError:
         raise ValueError(
-            f"wrench has shape {shape}, which beside the batch {batch} means the tip in each state (expected"
+            f"wrench has shape {shape}: with the batch {batch} that is a wrench on the tip in each state (expected"
             f" {(*batch, 6)}; on every link {(*batch, links, 6)}{shared_wrench_hint(batch, links)})"
         ) from None
 
@@ -197,7 +197,7 @@ class States:
     def _with_link_axis(self, wrench: Array) -> Array:
         """An external wrench with an axis for links: (..., 6) acts on the tip, (..., m, 6) on every link of m.
 
-        The number of axes decides: (m, 6) beside a batch of one axis is a wrench on the tip for each state.
+        The number of axes decides: (m, 6) with a batch of one axis is a wrench on the tip for each state.
         """
         n, dims = len(self.robot.names), len(self.batch)
         shape = tuple(wrench.shape)
@@ -205,7 +205,7 @@ class States:
             if len(self.robot.leaves) > 1:
                 tips = ", ".join(repr(self.robot.links[i].name) for i in self.robot.leaves)
                 raise ValueError(
-                    f"wrench has shape {shape}, which means the tip, but robot {self.robot.name!r} has several: {tips}"
+                    f"wrench has shape {shape}: a wrench on the tip, but robot {self.robot.name!r} has several: {tips}"
                     f" (expected a wrench on every link: (..., {n}, 6){shared_wrench_hint(self.batch, n)})"
                 )
             check_tip_wrenches(shape, self.batch, n)
@@ -229,8 +229,8 @@ class States:
         if shape[-len(expected) :] != expected or len(shape) > len(self.batch) + len(expected):
             links = "on every link" if self.tip is None else "on the tip"
             raise ValueError(
-                f"point has shape {shape} (expected {expected}, or with the batch {self.batch} in front: where the"
-                f" wrench {links} acts, in the link's table frame)"
+                f"point has shape {shape} (expected {expected}, or with the batch {self.batch} in front: the point"
+                f" where the wrench {links} acts, in the link's table frame)"
             )
         return point if self.tip is None else point[..., None, :]
 
