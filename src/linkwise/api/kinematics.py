@@ -336,7 +336,7 @@ vars(integrate)["result_names"] = ("q1",)
 
 
 def time_scalar(states: States, dt: Array) -> Scalar:
-    """The time as a scalar; beside nodes a plain number is a constant."""
+    """The time as a scalar; if the states are nodes, a plain number is a constant."""
     return float(dt) if type(dt) in (int, float) and not states.numeric else component(states.arrays["dt"])
 
 

@@ -289,8 +289,8 @@ class States:
         if shape[-len(expected) :] != expected or len(shape) > len(self.batch) + len(expected):
             links = "on every link" if self.tip is None else "on the tip"
             raise ValueError(
-                f"point has shape {shape} (expected {expected}, or with the batch {self.batch} in front: where the"
-                f" wrench {links} acts, in the link's table frame)"
+                f"point has shape {shape} (expected {expected}, or with the batch {self.batch} in front: the point"
+                f" where the wrench {links} acts, in the link's table frame)"
             )
         return point if self.tip is None else point[..., None, :]
 

@@ -309,7 +309,7 @@ def explain(
 
     A joint of several degrees of freedom is several links, those without a body named after it ("base.vx"); a ball
     joint is three, about the body's x, y and z, whose frames turn with the body. Rates are those along the motion, of
-    such joints too. c_nu has the elements (48); for c_xi print refers to them too, and means them times D^½ on both
+    such joints too. c_nu has the elements (48); for c_xi the paper refers to them too, but means them times D^½ on both
     sides.
 
     A number below 32 standard deviations of its rounding error is shown as 0, and so is what is zero for every state.

@@ -92,7 +92,7 @@ def values_by_link(robot: Robot, values: Mapping[str, float]) -> dict[str, float
         joint = robot._joint(name)
         if joint.coupling is not None:
             leader = robot.links[joint.coupling.to].name
-            raise RobotError(f"robot {robot.name!r}: joint {name!r} follows {leader!r} (expected that to be locked)")
+            raise RobotError(f"robot {robot.name!r}: joint {name!r} follows {leader!r} (expected {leader!r} locked)")
         if joint.kind.degrees > 1:
             raise RobotError(
                 f"robot {robot.name!r}: joint {name!r} is {joint.kind.name} (expected {', '.join(one_degree_kinds())};"

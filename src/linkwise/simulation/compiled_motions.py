@@ -70,7 +70,7 @@ class CompiledMotion:
             if name in self.defaults:
                 raise ValueError(
                     f"parameters: {name!r} has its default in {self!r} (expected parameters={{{name!r}: lw.Input(...)}}"
-                    f" in {self.function}, with the shape that one trajectory has of it)"
+                    f" in {self.function}, with its shape for one trajectory)"
                 )
         numbers = {name: value for name, value in self.parameters.items() if not isinstance(value, Input)}
         return {**self.options, **others, "parameters": {**numbers, **(parameters or {})}}
@@ -271,7 +271,7 @@ def compile_rollout(
     ----------
     robot : Robot
     torque : callable, optional
-        torque(robot, t, q, qd) over `lw` pieces.
+        torque(robot, t, q, qd), written with `lw`.
     parameters : mapping from str to number, array_like or Input, optional
         Numbers, or `lw.Input(...)` with the shape for one trajectory, for which each run gives numbers. Parameters of
         the torque function that are missing keep their defaults. Each run gives numbers for missing symbols.

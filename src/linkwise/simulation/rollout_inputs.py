@@ -338,8 +338,8 @@ def refuse_exact_friction(robot: Robot, friction: Friction | None) -> None:
 def refuse_sampled_laws(torque: Any) -> None:
     if split_sampled_laws(torque)[1]:
         raise ValueError(
-            "the torque has a sampled law, which is computed at its own times (expected lw.simulate; or a loop with a"
-            " rollout for each period and torque= the torques of the law in the states before it)"
+            "the torque has a sampled law, which is computed at its own times (expected lw.simulate; or a loop with"
+            " one rollout for each period, where torque= is what the law gives at its start)"
         )
 
 

@@ -277,7 +277,7 @@ def simulate(
     duration : float
         Seconds; with a torque history by default its length.
     torque : array_like, (..., n), or callable, or history, optional
-        Constant torques, or torque(robot, t, q, qd). A function over `lw` pieces is traced at each call and compiled
+        Constant torques, or torque(robot, t, q, qd). A function written with `lw` is traced at each call and compiled
         with the integrator; any other runs in Python, slower. Laws with memory are `lw.control.sampled`. A torque
         history is a pair of times (k,) and torques (k, n) or (k, ..., n), `Loads`, or a .csv file.
     interpolation : {"cubic", "held"}
@@ -304,7 +304,7 @@ def simulate(
     dt, first_step : float, optional
         Seconds: dt for every step of "rk4"; first_step for the first step of the other integrators.
     max_steps : int, optional
-        Most steps of a trajectory, rejected ones included: ten million, for "rk4" no limit.
+        Maximum number of steps of a trajectory, rejected ones included: ten million, for "rk4" no limit.
     threads : int, optional
     compiled : bool, optional
         True: an error if it cannot be compiled; False: run in Python.
