@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from ..errors import one_of
+from ..kernels.dispatch import MAX_STRAIGHT_LINKS
 from ..kernels.interface import EXPECTED as EXPECTED
 from ..kernels.interface import broadcast, numpy_array
 from ..robot import Robot, WrenchFrames, require_robot
@@ -235,6 +236,9 @@ class States:
                     f"{name} has shape {tuple(array.shape)} (expected {self._expected_shape(name, shape)})"
                 )
         self.batch = self._batch_shape()
+        spread = robot.n > MAX_STRAIGHT_LINKS and wrench is not None and self._fits_every_link(wrench)
+        if spread:
+            wrench, point = self._on_every_link(wrench)
         for name, value, per_link in (
             ("wrench", wrench, self._with_link_axis),
             ("point", point, self._point_with_link_axis),
@@ -243,6 +247,7 @@ class States:
                 self.arrays[name] = per_link(as_array(self.xp, value, name, first))
                 self.trailing[name] = 2
                 self.batch = self._batch_shape()
+        self.at = None if spread else self.at
         self._promote()
         if check:
             self._check_finite()
@@ -279,6 +284,21 @@ class States:
             return wrench
         self.tip = self.robot.leaves[0]
         return wrench[..., None, :]
+
+    def _fits_every_link(self, wrench: Array) -> bool:
+        """Whether wrenches by frame can be wrenches on every link with their points, which loops over links take."""
+        if self.at is None or self.at.axes != "base" or self.robot.non_floats or self.xp is not np:
+            return False
+        links = [self.robot.frame(name).link for name in self.at.names]
+        return len(set(links)) == len(links) and wrench.dtype.kind == "f"
+
+    def _on_every_link(self, wrench: Array) -> tuple[Array, Array]:
+        frames = [self.robot.frame(name) for name in ([] if self.at is None else self.at.names)]
+        dtype = np.result_type(wrench, *(array for array in self.arrays.values() if array.dtype.kind == "f"))
+        count, links = len(self.robot.names), [frame.link for frame in frames]
+        wrenches, points = np.zeros((*wrench.shape[:-2], count, 6), dtype), np.zeros((count, 3), dtype)
+        wrenches[..., links, :], points[links] = wrench, [frame.point for frame in frames]
+        return wrenches, points
 
     def _point_with_link_axis(self, point: Array) -> Array:
         """The points of the wrenches, with an axis for links: (..., 3) on the tip, (..., m, 3) on every link."""
@@ -340,6 +360,8 @@ class States:
                 bad = self.xp.argwhere(~mask)
                 index = tuple(int(i) for i in bad[0])
                 where = f", joint {self.robot.labels_of(name)[index[-1]]!r}" if name in self.of_joints else ""
+                if name == "wrench" and self.at is not None:
+                    where = f", at frame {self.at.names[index[-2]]!r}"
                 more = f", and {len(bad) - 1} more" if len(bad) > 1 else ""
                 raise ValueError(f"{name}{list(index)}{where} is {array[index].item()}{more} (expected finite numbers)")
             for start in self._quaternions(name):

@@ -69,7 +69,7 @@ def payload_parent(robot: Robot, link: str | int | None) -> str:
     if isinstance(link, str):
         if robot.frame(link).on_base:
             raise RobotError(f"the frame {link!r} of robot {robot.name!r} is fixed to the base, which does not move")
-        return link
+        return robot.frame(link).name
     if isinstance(link, bool) or not hasattr(link, "__index__") or not -len(robot.names) <= link < len(robot.names):
         raise RobotError(f"link is {link!r} (expected a name, or a whole number below {len(robot.names)})")
     return robot.names[link]
