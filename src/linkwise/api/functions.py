@@ -8,12 +8,15 @@ state that contains one has NaN as its result, and other states are not affected
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from ..dynamics import CONTRACTIONS, composite, elimination, energy, fewest, kinematics, newton_euler
+from ..dynamics import udu as factors
 from ..errors import one_of
+from ..graph.matrices import remember
 from ..kernels.lock import LOCK
 from ..robot import Friction, Robot
 from ..spatial import Scalars, Vector, Wrench, add, sub
@@ -149,7 +152,18 @@ def forward_dynamics(
 
 
 def inertia(states: States, algorithm: Any) -> Any:
-    return states.coordinates.matrix(algorithm(states.links, states.positions()))
+    matrix = states.coordinates.matrix(algorithm(states.links, states.positions()))
+    if not states.batch:
+        remember(matrix, partial(column_solver, states))  # where it is traced: solving with it is forward dynamics
+    return matrix
+
+
+def column_solver(states: States) -> Callable[[Scalars], list[Any]] | None:
+    """The function that solves I x = b in passes over the links; None where joints are coupled."""
+    if states.robot.couplings:
+        return None
+    links = states.links.regrouped()
+    return partial(factors.solve, links, factors.articulated_bodies(links, states.positions()))
 
 
 @PublicFunction(("n", "n"), inertia, divides=True, fast=True, result_names=("inertia",))

@@ -151,6 +151,8 @@ def explain_states(
                 plain(bind(robot, **symbols) if symbols else robot, **state, **options)
         except SingularError as error:
             raise error.in_state(index) from None
+        except np.linalg.LinAlgError:
+            continue  # a user's np.linalg.solve: the result stays NaN
 
 
 def states_to_explain(

@@ -221,9 +221,8 @@ NO_OTHER_LIBRARY = (
     " numbers from NumPy arrays (x.cpu().numpy()), or as inputs: the parameters of a torque function, lw.Input(...)"
 )
 NO_LINEAR_ALGEBRA = (
-    "np.linalg.solve, np.linalg.inv and other functions of np.linalg cannot be traced: they need numbers, and the"
-    " arguments stand for numbers that are not known yet. lw.forward_dynamics and lw.inverse_inertia_matrix can be"
-    " traced; small systems can be solved by formulas"
+    "a function of np.linalg cannot be traced: the arguments stand for numbers that are not known yet (expected"
+    " np.linalg.solve, inv, det, cholesky, lstsq or norm, of arrays that np.stack or np.block made, not of lists)"
 )
 
 
