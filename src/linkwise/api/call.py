@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import partial, wraps
 from typing import Any, NamedTuple, ParamSpec, TypeVar
@@ -87,43 +87,40 @@ class Call(NamedTuple):
         keywords, loop_method = for_generated_code(self.function, options)
         return dispatch.Request(self.function, (*keywords.items(), *states.loads.items()), dtype, loop_method)
 
-    def has_default_options(self) -> bool:
-        """Whether the call has no options and no wrench, as the fast path requires."""
-        return not any((self.options or {}).values()) and not self.states.load_shapes
 
+def result(call: Call, enter: Callable[[Any], None] | None = None) -> Array:
+    """The result of a call: from a kernel, if there is one or if compiling pays, otherwise in plain Python.
 
-def result(call: Call) -> Array:
-    """The result of a call: from a kernel, if there is one or if compiling pays, otherwise in plain Python."""
+    `enter` gives later calls like this one a fast path into a float64 kernel.
+    """
     request, states = call.request(), call.states
     if request is None:
         return call.plain()
     kernel = dispatch.kernel_for(states.robot, request, math.prod(states.batch))
     if kernel is None:
         return call.plain()
-    name, slow = call.function.__name__, getattr(call.function, "slow", None)
-    if (
-        slow is not None
-        and name not in states.robot.entries
-        and call.has_default_options()
-        and request.dtype == "float64"
-    ):
-        states.robot.entries[name] = kernel.entry(partial(slow, states.robot))
+    if enter is not None and request.dtype == "float64" and (call.pack is tuple or not isinstance(call.shape, list)):
+        enter(kernel)
     out = [np.empty((*states.batch, *shape), request.dtype) for shape in call.shapes]
     non_finite = kernel.run(states.batch, [states.rows(*argument) for argument in kernel.interface.inputs], out)
     if non_finite and call.divides:
-        return call.pack_results([refuse_singular(states, array[()]) for array in out])
+        return call.pack_results([refuse_singular(states, array) for array in out])
     return call.pack_results([array[()] for array in out])
 
 
 def public_function(
-    call: Callable[P, Call], function: Callable[..., Any] | None = None, *, fast: bool = False
+    call: Callable[P, Call], function: Callable[..., Any] | None = None, *, inputs: Sequence[str] = ()
 ) -> Callable[P, Array]:
-    """The public function with the name, signature and docstring of `function`; `call` makes its `Call`."""
+    """The public function with the name, signature and docstring of `function`; `call` makes its `Call`.
+
+    `inputs` are its optional arguments that are arrays.
+    """
     function = function or call
+    keys = dispatch.EntryKeys(function, inputs)
 
     @wraps(function)
     def public_function(*arguments: P.args, **keywords: P.kwargs) -> Array:
-        return result(call(*arguments, **keywords))
+        return result(call(*arguments, **keywords), partial(keys.add_entry, public_function, arguments, keywords))
 
     @wraps(function)
     def plain(*arguments: P.args, **keywords: P.kwargs) -> Array:
@@ -134,7 +131,7 @@ def public_function(
     vars(public_function)["__signature__"] = (
         signature.replace(return_annotation="Array") if function is call else signature
     )
-    return dispatch.with_fast_path(public_function) if fast else public_function
+    return public_function if keys.names[0] == "self" else dispatch.with_fast_path(public_function, keys)
 
 
 @dataclass(eq=False)
@@ -159,7 +156,6 @@ class PublicFunction:
     normalize_options: Callable[..., dict[str, Any]] | None = (
         None  # checks robot and options, and returns the options in the form for kernels
     )
-    fast: bool = False  # with a fast path into machine code, for functions of a robot and arrays
     pack: Callable[[list[Array]], Any] = tuple  # of several results
     published: str | None = None  # key of its source for `lw.cite`, if it has no choice of methods
     result_names: tuple[str, ...] = ()  # in generated files
@@ -175,7 +171,7 @@ class PublicFunction:
         self.robot, *self.arrays = [name for name in parameters if name != "self" and name not in self.defaults]
         loads = ("wrench", "point") if "wrench" in parameters else ()  # a point alone is an option
         self.options = [name for name in self.defaults if name not in (*loads, "check")]
-        self.signature_function, self.function = function, public_function(self.call, function, fast=self.fast)
+        self.signature_function, self.function = function, public_function(self.call, function, inputs=loads)
         attributes = ("published", "result_names", "multiplied")
         vars(self.function).update({name: getattr(self, name) for name in attributes if getattr(self, name)})
         return self.function

@@ -35,7 +35,7 @@ def inverse_dynamics_torques(
     return tau if law is None else sums(tau, law.torques(states.robot, states.scalars("qd")))
 
 
-@PublicFunction(("n",), inverse_dynamics_torques, takes_base_motion=True, fast=True, result_names=("tau",))
+@PublicFunction(("n",), inverse_dynamics_torques, takes_base_motion=True, result_names=("tau",))
 def inverse_dynamics(
     robot: Robot,
     q: Array,
@@ -103,7 +103,7 @@ def accelerations(states: States, algorithm: Any, law: Friction | None, base: Ba
     return joint_accelerations(states, vectorize_links(states, algorithm), torques, external, base)
 
 
-@PublicFunction(("n",), accelerations, divides=True, takes_base_motion=True, fast=True, result_names=("qdd",))
+@PublicFunction(("n",), accelerations, divides=True, takes_base_motion=True, result_names=("qdd",))
 def forward_dynamics(
     robot: Robot,
     q: Array,
@@ -166,7 +166,7 @@ def column_solver(states: States) -> Callable[[Scalars], list[Any]] | None:
     return partial(factors.solve, links, factors.articulated_bodies(links, states.positions()))
 
 
-@PublicFunction(("n", "n"), inertia, divides=True, fast=True, result_names=("inertia",))
+@PublicFunction(("n", "n"), inertia, divides=True, result_names=("inertia",))
 def inertia_matrix(robot: Robot, q: Array, *, method: str | None = None, check: bool = False) -> Array:
     """The generalized inertia matrix I(q), symmetric and positive definite.
 
@@ -238,7 +238,7 @@ def bias_torques(states: States, algorithm: Any, base: BaseMotion | None) -> Any
     )
 
 
-@PublicFunction(("n",), bias_torques, takes_base_motion=True, fast=True, result_names=("tau",))
+@PublicFunction(("n",), bias_torques, takes_base_motion=True, result_names=("tau",))
 def bias_torque(
     robot: Robot,
     q: Array,
@@ -272,7 +272,7 @@ def gravity_torques(states: States, algorithm: Any) -> Any:
     return states.coordinates.torques(algorithm(states.links, states.positions(), still, still, nothing))
 
 
-@PublicFunction(("n",), gravity_torques, fast=True, result_names=("tau",))
+@PublicFunction(("n",), gravity_torques, result_names=("tau",))
 def gravity_torque(robot: Robot, q: Array, *, method: str | None = None, check: bool = False) -> Array:
     """The torques that hold the robot still against gravity, g(q).
 
@@ -292,7 +292,6 @@ def gravity_torque(robot: Robot, q: Array, *, method: str | None = None, check: 
 @PublicFunction(
     (),
     lambda states: energy.kinetic_energy(states.links, states.positions(), states.rates()),
-    fast=True,
     result_names=("energy",),
 )
 def kinetic_energy(robot: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
@@ -312,9 +311,7 @@ def kinetic_energy(robot: Robot, q: Array, qd: Array, *, check: bool = False) ->
     """
 
 
-@PublicFunction(
-    (), lambda states: energy.potential_energy(states.links, states.positions()), fast=True, result_names=("energy",)
-)
+@PublicFunction((), lambda states: energy.potential_energy(states.links, states.positions()), result_names=("energy",))
 def potential_energy(robot: Robot, q: Array, *, check: bool = False) -> Array:
     """Potential energy of gravity in J, zero for masses at the origin of the base frame.
 

@@ -46,7 +46,7 @@ def centre_motions(states: States, base: BaseMotion | None) -> list[list[list[An
     return [[list(part[joint.link]) for joint in states.robot.moving] for part in vectors]
 
 
-@PublicFunction([("links", 3)] * 3, centre_motions, compiled=False, takes_base_motion=True)
+@PublicFunction([("links", 3)] * 3, centre_motions, takes_base_motion=True)
 def mass_centres(  # type: ignore[empty-body]
     robot: Robot, q: Array, qd: Array, qdd: Array, *, base: BaseMotion | None = None, check: bool = False
 ) -> tuple[Array, Array, Array]:
@@ -169,7 +169,7 @@ def point_of_link(robot: Robot, link: str, point: Any) -> tuple[Link, Vector]:
     return body, seat.translation if point == "frame" else seat.point(Vector(*point))
 
 
-@partial(public_function, fast=True)
+@partial(public_function, inputs=("dt",))
 def integrate(robot: Robot, q: Array, v: Array, dt: Array = 1.0, *, check: bool = False) -> Call:
     """The configuration reached from q in the time dt at constant velocities v.
 
@@ -242,7 +242,7 @@ def velocities(states: States) -> list[Scalar]:
     return result
 
 
-@PublicFunction(("n",), velocities, fast=True, result_names=("v",))
+@PublicFunction(("n",), velocities, result_names=("v",))
 def difference(robot: Robot, q0: Array, q1: Array, *, check: bool = False) -> Array:
     """The velocities v that lead from q0 to q1 in unit time: `integrate(robot, q0, v)` is q1.
 
@@ -279,7 +279,7 @@ def unit_quaternions(states: States) -> list[Scalar]:
     return result
 
 
-@PublicFunction(("nq",), unit_quaternions, fast=True)
+@PublicFunction(("nq",), unit_quaternions)
 def normalize(robot: Robot, q: Array, *, check: bool = False) -> Array:
     """The same configuration with quaternions of unit length.
 
@@ -308,7 +308,7 @@ def rates(states: States) -> list[Scalar]:
     return states.coordinates.configuration_rates(states.scalars("q"), states.scalars("v"))
 
 
-@PublicFunction(("nq",), rates, fast=True)
+@PublicFunction(("nq",), rates)
 def configuration_rate(robot: Robot, q: Array, v: Array, *, check: bool = False) -> Array:
     """The rates q̇ of the coordinates at velocities v.
 

@@ -29,7 +29,7 @@ def coriolis_elements(states: States) -> list[list[Any]]:
     return states.coordinates.matrix(recentred_coriolis(states.links, q, rates, C))
 
 
-@PublicFunction(("n", "n"), coriolis_elements, fast=True, published="coriolis")
+@PublicFunction(("n", "n"), coriolis_elements, published="coriolis")
 def coriolis_matrix(robot: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
     """The matrix C(q, qd) of Saha's equation (29); C qd are the Coriolis and centrifugal torques.
 
@@ -56,7 +56,7 @@ def inverse_inertia(states: States, algorithm: Any) -> Any:
     return elimination.inverse_of(states.coordinates.matrix(fewest.composite_matrix(links, q)))
 
 
-@PublicFunction(("n", "n"), inverse_inertia, divides=True, fast=True)
+@PublicFunction(("n", "n"), inverse_inertia, divides=True)
 def inverse_inertia_matrix(robot: Robot, q: Array, *, method: str | None = None, check: bool = False) -> Array:
     """The inverse of the inertia matrix, element by element by Saha's recursions.
 

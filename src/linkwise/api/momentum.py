@@ -117,7 +117,6 @@ def centre_motion(robot: Robot, q: Array, qd: Array, qdd: Array, *, check: bool 
     (6,),
     lambda states: list(centroidal.momentum(states.links, positions_for_momentum(states), states.rates())),
     check_robot=check_mass,
-    fast=True,
     published="centroidal-momentum",
 )
 def momentum(robot: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
@@ -151,7 +150,7 @@ def matrix(states: States) -> list[list[Any]]:
     return [states.coordinates.torques(row) for row in rows]  # A G
 
 
-@PublicFunction((6, "n"), matrix, check_robot=check_mass, fast=True, published="centroidal-momentum")
+@PublicFunction((6, "n"), matrix, check_robot=check_mass, published="centroidal-momentum")
 def momentum_matrix(robot: Robot, q: Array, *, check: bool = False) -> Array:
     """The centroidal momentum matrix A of Orin, Goswami and Lee: `lw.momentum` is A qd.
 
@@ -180,7 +179,7 @@ def bias(states: States) -> list[Any]:
     return list(centroidal.momentum_rate(states.links, positions_for_momentum(states), states.rates(), still))
 
 
-@PublicFunction((6,), bias, check_robot=check_mass, fast=True, published="centroidal-momentum")
+@PublicFunction((6,), bias, check_robot=check_mass, published="centroidal-momentum")
 def momentum_bias(robot: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
     """The rate of the momentum at zero acceleration, Ȧ qd.
 

@@ -35,7 +35,7 @@ def torque_derivatives(states: States) -> Any:
     return inverse_derivatives.inverse_dynamics_derivatives(states.robot, *states.motion(), link_loads(states))
 
 
-@PublicFunction([("n", "n")] * 2, lambda states: torque_derivatives(states)[:2], fast=True, published="derivatives")
+@PublicFunction([("n", "n")] * 2, lambda states: torque_derivatives(states)[:2], published="derivatives")
 def inverse_dynamics_derivatives(  # type: ignore[empty-body]
     robot: Robot,
     q: Array,
@@ -82,7 +82,7 @@ def acceleration_derivatives(states: States) -> Any:
     )
 
 
-@PublicFunction([("n", "n")] * 3, acceleration_derivatives, divides=True, fast=True, published="derivatives")
+@PublicFunction([("n", "n")] * 3, acceleration_derivatives, divides=True, published="derivatives")
 def forward_dynamics_derivatives(  # type: ignore[empty-body]
     robot: Robot,
     q: Array,

@@ -219,7 +219,7 @@ def matrices(states: States, law: Friction | None) -> tuple[list[list[Scalar]], 
     return above + below, [[0.0] * n for _ in range(n)] + by_tau
 
 
-@PublicFunction([("2n", "2n"), ("2n", "n")], matrices, divides=True, fast=True)
+@PublicFunction([("2n", "2n"), ("2n", "n")], matrices, divides=True)
 def linear_model(
     robot: Robot,
     q: Array,

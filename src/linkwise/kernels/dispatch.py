@@ -21,7 +21,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from functools import lru_cache, wraps
 from inspect import signature
@@ -29,8 +29,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakSet
 
+import numpy as np
+
 from ..errors import one_of
-from ..robot import PerRobot, Robot
+from ..robot import Friction, PerRobot, Robot
 from ..robot.fingerprint import NoFingerprintError
 from .lock import COUNTING, LOCK
 
@@ -50,6 +52,7 @@ SHARE_OF_LOOPS = 0.75
 MAX_WITHOUT_LOOPS = 250_000  # operations of code without a form with loops: about thirty seconds to compile
 MAX_STRAIGHT_LINKS = 60  # robots with more links are not traced as straight-line code
 MAX_KERNELS = 256  # kernels, most recently used; each may hold some MB
+MAX_ENTRIES = 64  # of a robot: each keeps a kernel
 MAX_COUNTS = 4096  # counts, most recently used; each takes about 100 bytes
 DTYPES = ("float64", "float32")
 MODES = ("auto", "always", "never")
@@ -115,45 +118,153 @@ NEVER_USED = DEFAULT == "never"  # while False, no context has chosen "never", a
 ENTERED_DIRECTLY: WeakSet[Any] = WeakSet()  # objects whose calls are their entries while no context is "never"
 MISSING: Any = object()  # an argument that was not passed
 NO_ENTRY = (LookupError, AttributeError, TypeError)  # raised by robots without the entry, and by other objects
+UNKEYED = (*NO_ENTRY, IndexError)  # also raised by calls that have no key
+OPTION_TYPES = {bool, int, float, str, Friction}  # of options that are keys of entries
+PLAIN_NUMBERS = {float, int}
 UNDECIDED: Any = object()  # no kernel yet
 KERNELS: OrderedDict[Key, Compiled | None] = OrderedDict()  # None: the code is too long to be compiled automatically
 CALL_COUNTS: OrderedDict[Key, CallCount] = OrderedDict()
 
 
-def with_fast_path(function: Function) -> Function:
-    """The function, entered in machine code if `robot.entries` has an entry of its name; see `kernels.entry`.
+class EntryKeys:
+    """Keys of the entries of one public function in `robot.entries`, by the keywords of a call.
 
-    The entry takes the required arrays in order; other calls go to `slow`. Every ten nanoseconds count: Python matches
+    A call without keywords has the function's name. Options count with their type and value, and arrays such as a
+    wrench with the axes that they have beyond those of the first array: an entry takes one shape for a state.
+    """
+
+    def __init__(self, function: Function, inputs: Sequence[str] = ()) -> None:
+        """`inputs` are the optional arguments that are arrays, in the order of the kernel's inputs."""
+        parameters = signature(function).parameters.values()
+        self.name, self.names = function.__name__, [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
+        self.defaults = {p.name: p.default for p in parameters if p.default is not p.empty}
+        self.arrays = [name for name in self.names[1:] if name not in self.defaults]
+        self.inputs = tuple(inputs)
+        self.parts: dict[tuple[str, ...], tuple[list[tuple[str, Any]], list[str]]] = {}  # of keywords; see `_parts`
+
+    def find(self, arguments: Sequence[Any], keywords: dict[str, Any]) -> tuple[Any, Sequence[Any]]:
+        """The key, and the arrays of the call in order; an error of UNKEYED for calls that have no entry."""
+        count = len(self.arrays) + 1
+        if len(arguments) != count:
+            arguments, keywords = self._split(arguments, keywords)
+        if not keywords:
+            return self.name, arguments[1:]
+        names = tuple(keywords)
+        options, inputs = self.parts.get(names) or self._parts(names)
+        key: list[Any] = [self.name]
+        arrays = [*arguments[1:]]
+        for name, default in options:
+            value = keywords[name]
+            if value is not default:
+                kind = type(value)
+                key += (name, kind, value if kind in OPTION_TYPES else option_key(value))
+        for name in inputs:
+            value = keywords[name]
+            if value is not None:
+                key += (name, rank(value) - rank(arguments[1]))
+                arrays.append(value)
+        return (tuple(key) if len(key) > 1 else self.name), arrays
+
+    def _split(self, arguments: Sequence[Any], keywords: dict[str, Any]) -> tuple[Sequence[Any], dict[str, Any]]:
+        """The robot and the required arrays, and all other arguments as keywords."""
+        count = len(self.arrays) + 1
+        further = dict(zip(self.names[count:], arguments[count:], strict=False))
+        if len(arguments) != count + len(further) or further.keys() & keywords.keys():
+            raise TypeError(f"{self.name} was given too many arguments, too few, or one twice")
+        return arguments[:count], {**further, **keywords}
+
+    def _parts(self, names: tuple[str, ...]) -> tuple[list[tuple[str, Any]], list[str]]:
+        """Of the names of keywords: the options with their defaults, and the arrays in order."""
+        if not self.defaults.keys() >= set(names):
+            raise TypeError(f"{self.name} takes no {names}")
+        options = [(name, self.defaults[name]) for name in names if name not in self.inputs]
+        self.parts[names] = parts = options, [name for name in self.inputs if name in names]
+        return parts
+
+    def add_entry(
+        self, function: Function, arguments: Sequence[Any], keywords: dict[str, Any], kernel: Compiled
+    ) -> None:
+        """Put an entry of the kernel into `robot.entries` for further calls with these keywords.
+
+        Calls that the entry does not take go to the function. Lists of numbers are converted once before that.
+        """
+        try:
+            key, _ = self.find(arguments, keywords)
+        except UNKEYED:
+            return
+        arguments, keywords = self._split(arguments, keywords)
+        if keywords.get("check"):
+            return  # entries do not check
+        robot, given = arguments[0], [name for name in self.inputs if keywords.get(name) is not None]
+        if [*self.arrays, *given] != [argument.name for argument in kernel.interface.inputs] or key in robot.entries:
+            return
+        options, count = {name: value for name, value in keywords.items() if name not in given}, len(self.arrays)
+
+        def slow(*arrays: Any) -> Any:
+            further = dict(zip(given, arrays[count:], strict=True))
+            return call_without_missing(function, self.names, (robot, *arrays[:count]), {**further, **options})
+
+        def convert(*arrays: Any) -> Any:
+            converted = [vector_of(array) if type(array) in (list, tuple) else array for array in arrays]
+            return slow(*arrays) if any(array is None for array in converted) else entry(*converted)
+
+        entry = kernel.entry(slow)
+        with COUNTING:
+            while len(robot.entries) >= MAX_ENTRIES:
+                del robot.entries[next(iter(robot.entries))]
+            robot.entries[key] = kernel.entry(convert)
+
+
+def rank(value: Any) -> int:
+    """The number of axes; of a list it is one, since entries take lists of numbers alone."""
+    return value.ndim if type(value) is np.ndarray else 1
+
+
+def option_key(value: Any) -> Any:
+    """A hashable value that is equal for equal options of the same types only; a TypeError without one."""
+    if type(value) in (tuple, list):
+        return tuple([(type(x), option_key(x)) for x in value])
+    if type(value) in OPTION_TYPES:
+        return value
+    raise TypeError(f"{value!r} is no key")
+
+
+def call_without_missing(
+    function: Function, names: Sequence[str], arguments: Sequence[Any], keywords: Mapping[str, Any]
+) -> Any:
+    """Call the function as the user called it, so that errors are Python's own."""
+    if not any(argument is MISSING for argument in arguments):
+        return function(*arguments, **keywords)
+    passed = zip(names, arguments, strict=False)
+    return function(**{name: value for name, value in passed if value is not MISSING}, **keywords)
+
+
+def with_fast_path(function: Function, keys: EntryKeys) -> Function:
+    """The function, entered in machine code if `robot.entries` has an entry of its call; see `kernels.entry`.
+
+    The entry takes the arrays in order; other calls go to `slow`. Every ten nanoseconds count: Python matches
     arguments with parameters, since a call with a tuple of arrays is slower; the flag is a global of this file; missing
     arrays are noticed by the guards of the entry.
     """
-    name, parameters = function.__name__, signature(function).parameters.values()
-    names = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
-    defaults = {p.name: p.default for p in parameters if p.default is not p.empty}
-    count = len([key for key in names if key not in defaults])
-    usual_method = defaults.get("method", MISSING)
+    name, find = keys.name, keys.find
 
     def slow(*arguments: Any, **options: Any) -> Any:
-        """Call the function as the user called it, so that errors are Python's own."""
-        options = {key: value for key, value in options.items() if value is not MISSING}
-        if not any(argument is MISSING for argument in arguments):
-            return function(*arguments, **options)
-        passed = zip(names, arguments, strict=False)
-        return function(**{key: value for key, value in passed if value is not MISSING}, **options)
+        return call_without_missing(function, keys.names, arguments, options)
 
     def general(options: dict[str, Any], *arguments: Any) -> Any:
-        """Call the entry if all other arguments are defaults (None for a wrench)."""
-        optional = zip(names[count:], arguments[count:], strict=False)
-        changed = [key for key, value in optional if value is not defaults[key]]
-        changed += [key for key, value in options.items() if value is not defaults.get(key, MISSING)]
-        fits = len(arguments) + ("wrench" in options) <= len(names) and isinstance(arguments[0], Robot)
-        if fits and not changed and name in arguments[0].entries and current_mode() != "never":
-            return arguments[0].entries[name](*arguments[1:count])
-        return slow(*arguments, **options)
+        """Call the entry for these keywords."""
+        if NEVER_USED and current_mode() == "never":
+            return slow(*arguments, **options)
+        try:
+            key, arrays = find(arguments, options)
+            entry = arguments[0].entries[key]
+        except UNKEYED:
+            return slow(*arguments, **options)
+        return entry(*arrays)
 
-    def of_q(robot: Any, q: Any, *, method: Any = usual_method, check: Any = False) -> Any:
-        if method is not usual_method or check or (NEVER_USED and current_mode() == "never"):
-            return slow(robot, q, method=method, check=check)
+    def of_q(robot: Any = MISSING, q: Any = MISSING, *more: Any, **options: Any) -> Any:
+        if more or options or (NEVER_USED and current_mode() == "never"):
+            return general(options, robot, q, *more)
         try:
             entry = robot.entries[name]
         except NO_ENTRY:
@@ -170,9 +281,9 @@ def with_fast_path(function: Function) -> Function:
         return entry(q, qd)
 
     def of_pair(robot: Any = MISSING, one: Any = MISSING, other: Any = MISSING, /, *more: Any, **options: Any) -> Any:
-        """For two arrays of other names; calls with keywords go to `slow`."""
+        """For two arrays of other names."""
         if more or options or (NEVER_USED and current_mode() == "never"):
-            return slow(robot, one, other, *more, **options)
+            return general(options, robot, one, other, *more)
         try:
             entry = robot.entries[name]
         except NO_ENTRY:
@@ -184,13 +295,11 @@ def with_fast_path(function: Function) -> Function:
         q: Any = MISSING,
         qd: Any = MISSING,
         qdd: Any = MISSING,
-        wrench: Any = None,
         *more: Any,
         **options: Any,
     ) -> Any:
-        if wrench is not None or more or options or (NEVER_USED and current_mode() == "never"):
-            loads = (wrench, *more) if "wrench" in names or wrench is not None or more else ()
-            return general(options, robot, q, qd, qdd, *loads)
+        if more or options or (NEVER_USED and current_mode() == "never"):
+            return general(options, robot, q, qd, qdd, *more)
         try:
             entry = robot.entries[name]
         except NO_ENTRY:
@@ -202,12 +311,11 @@ def with_fast_path(function: Function) -> Function:
         q: Any = MISSING,
         qd: Any = MISSING,
         tau: Any = MISSING,
-        wrench: Any = None,
         *more: Any,
         **options: Any,
     ) -> Any:
-        if wrench is not None or more or options or (NEVER_USED and current_mode() == "never"):
-            return general(options, robot, q, qd, tau, wrench, *more)
+        if more or options or (NEVER_USED and current_mode() == "never"):
+            return general(options, robot, q, qd, tau, *more)
         try:
             entry = robot.entries[name]
         except NO_ENTRY:
@@ -220,9 +328,13 @@ def with_fast_path(function: Function) -> Function:
         ("q", "qd", "qdd"): of_q_qd_qdd,
         ("q", "qd", "tau"): of_q_qd_tau,
     }
-    call = forms.get(tuple(names[1:count]), of_pair)
-    vars(call)["slow"] = slow
+    call = forms.get(tuple(keys.arrays), of_pair)
     return wraps(function)(call)
+
+
+def vector_of(values: Sequence[Any]) -> Any:
+    """The vector of plain numbers; None for other sequences, whose errors are those of the general call."""
+    return np.array(values, np.float64) if PLAIN_NUMBERS.issuperset(map(type, values)) else None
 
 
 class CallCount:

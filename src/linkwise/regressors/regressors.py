@@ -34,7 +34,7 @@ def check_base(robot: Robot, friction: Friction | None, base: bool) -> dict[str,
 
 
 @PublicFunction(
-    regressor_shape, regressor_rows, normalize_options=check_base, fast=True, result_names=("Y",), multiplied=parameters
+    regressor_shape, regressor_rows, normalize_options=check_base, result_names=("Y",), multiplied=parameters
 )
 def regressor(
     robot: Robot,
@@ -153,7 +153,6 @@ def body_energies(states: States) -> list[Any]:
 @PublicFunction(
     lambda robot: (len(columns_of(robot, None, base=False)),),
     body_energies,
-    fast=True,
     result_names=("Y",),
     multiplied=parameters,
 )
