@@ -238,6 +238,21 @@ def test_definite_by_construction_is_no_guess() -> None:
             assert relative(lw.graph.evaluate(traced, A, B)[0], function(ARM, A, B)) < 1e-11, name
 
 
+def test_a_congruent_matrix_is_symmetric_and_takes_less() -> None:
+    def congruent(arm: lw.Robot, A: Any, B: Any) -> Any:
+        return A.T @ np.linalg.solve(B @ B.T, A)
+
+    def by_columns(arm: lw.Robot, A: Any, B: Any) -> Any:
+        return np.stack([A.T @ column for column in np.linalg.solve(B @ B.T, A).T], axis=1)
+
+    inputs = {"A": lw.Input(4, 3), "B": lw.Input(4, 5)}
+    (nodes,) = lw.trace(congruent, ARM, **inputs).results
+    assert all(nodes[3 * i + j] is nodes[3 * j + i] for i in range(3) for j in range(3))
+    product = lw.count(lambda arm, A, B: B @ B.T, ARM, **inputs).total
+    taken = [lw.count(function, ARM, **inputs).total - product for function in (congruent, by_columns)]
+    assert taken[0] < 0.75 * taken[1]
+
+
 def changed(matrix: Any, A: Any) -> Any:
     matrix[0, 0] = A[0, 0]
     return matrix

@@ -145,12 +145,11 @@ class Definite:
                 x[k] = less(x[k], factor, x[i])
         return x
 
-    def inverse(self) -> Rows:
-        """Pᵀ L⁻ᵀ D⁻¹ L⁻¹ P, symmetric to the last bit."""
-        n = len(self.inverses)
-        columns = transposed(self.eliminate(np.eye(n).tolist()))
+    def congruent(self, b: Rows) -> Rows:
+        """Bᵀ A⁻¹ B = (L⁻¹ P B)ᵀ D⁻¹ (L⁻¹ P B), symmetric to the last bit."""
+        columns = transposed(self.eliminate(b))
         shares = [[x * inverse for x, inverse in zip(column, self.inverses, strict=True)] for column in columns]
-        lower = [[dot(shares[i], columns[j]) for j in range(i + 1)] for i in range(n)]
+        n, lower = len(columns), [[dot(x, y) for y in columns[: k + 1]] for k, x in enumerate(shares)]
         return [[lower[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]
 
 
