@@ -152,7 +152,7 @@ def test_shapes_and_mistakes_are_those_of_numpy() -> None:
 
 
 def test_a_singular_matrix_gives_nan_and_determinant_zero() -> None:
-    A = np.array([[[1.0, 2.0, 3.0], [2.0, 4.0, 6.0], [0.5, 0.25, 1.0]], np.zeros((3, 3)), np.eye(3)])
+    A = np.array([[[2.0, 0.0, 0.0], [2.0, 0.0, 0.0], [0.0, 0.0, 4.0]], np.zeros((3, 3)), np.eye(3)])
     B = np.ones((3, 3, 2))
     for form in FORMS:
         kernel = lw.compile(lambda arm, A, B, form=form: FORMS[form](A, B), ARM, A=lw.Input(3, 3), B=lw.Input(3, 2))
@@ -162,7 +162,7 @@ def test_a_singular_matrix_gives_nan_and_determinant_zero() -> None:
         elif form == "cholesky":
             assert all(np.isnan(x).any() for x in found[:2])
         else:
-            assert np.isnan(found[form == "least squares" : 2]).all()  # lengths that are zero but for rounding are not
+            assert np.isnan(found[:2]).all()
         assert np.isfinite(found[2]).all()
 
 
@@ -190,8 +190,8 @@ def test_zeros_that_are_known_cost_nothing() -> None:
 
     for triangle in (np.triu, np.tril):
         count = counted(lambda A, b, triangle=triangle: np.linalg.solve(A * triangle(np.ones((n, n))), b))
-        assert (count.multiplications, count.additions) == (n * (n + 1) // 2 + n, n * (n - 1) // 2)
-        assert count.functions == n  # whether a pivot is zero
+        assert (count.multiplications, count.additions) == (n * (n + 1) // 2 + 2 * n, n * (n - 1) // 2)
+        assert (count.divisions, count.functions) == (n, 0)
     blocks = np.kron(np.eye(2), np.ones((3, 3)))
     both = counted(lambda A, b: np.linalg.solve(A * blocks, b))
     one = lw.count(lambda arm, A, b: np.linalg.solve(A, b), ARM, A=lw.Input(3, 3), b=lw.Input(3))

@@ -40,8 +40,7 @@ def reciprocal(pivot: Scalar) -> Scalar:
     if is_zero(pivot):
         raise np.linalg.LinAlgError("the matrix is singular, whatever the numbers that are not known yet")
     inverse = 1.0 / pivot
-    one = pivot * inverse  # NaN for 0
-    return inverse if type(inverse) is float else choose(one >= 0.0, inverse, one)
+    return inverse if type(inverse) is float else inverse * (pivot * inverse)  # NaN for 0
 
 
 def reciprocal_or_zero(pivot: Scalar) -> Scalar:
@@ -159,7 +158,7 @@ def cholesky(a: Rows) -> Rows:
     for k in range(n):
         pivot = root(a[k][k] - dot(lower[k][:k], lower[k][:k]))
         inverse = reciprocal(pivot)
-        lower[k][k] = choose(inverse > 0.0, pivot, inverse)  # NaN for 0
+        lower[k][k] = pivot * (pivot * inverse)  # NaN for 0
         for i in range(k + 1, n):
             lower[i][k] = (a[i][k] - dot(lower[i][:k], lower[k][:k])) * inverse
     return lower
