@@ -32,7 +32,7 @@ def inverse_dynamics_torques(
 ) -> list[Any]:
     moving = moving_base(states, base)
     tau = joint_torques(states, algorithm(states.links, *states.motion(), external_wrenches(states), **moving))
-    return tau if law is None else sums(tau, law.torques(states.robot, states.scalars("qd")))
+    return tau if law is None else sums(tau, law.torques(states.robot, states.scalars("qd"), load=tau))
 
 
 @PublicFunction(("n",), inverse_dynamics_torques, takes_base_motion=True, result_names=("tau",))
@@ -94,7 +94,7 @@ def inverse_dynamics(
 def accelerations(states: States, algorithm: Any, law: Friction | None, base: BaseMotion | None) -> list[Any]:
     torques = states.scalars("tau")
     if law is not None:
-        torques = differences(torques, law.torques(states.robot, states.scalars("qd")))
+        torques = differences(torques, law.torques(states.robot, states.scalars("qd"), applied=torques))
     if algorithm not in CONTRACTIONS:
         return joint_accelerations(states, algorithm, torques, external_wrenches(states), base)
     with LOCK:  # imported late: other methods do not need it

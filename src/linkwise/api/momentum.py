@@ -301,11 +301,14 @@ def floating_motion(states: States, law: Friction | None) -> tuple[list[Any], li
         qdd[k] = acceleration
     q, external = positions_at_origin(states), external_wrenches(states)
     tau = fewest.inverse_dynamics(links, q, states.rates(), states.coordinates.accelerations(rates, qdd), external)
-    friction = [0.0] * robot.n if law is None else law.torques(robot, rates)
+    nothing = [0.0] * robot.n
+    friction = nothing if law is None else law.torques(robot, rates, applied=nothing)  # the base has no drive
     for link, k in enumerate(range(base.v.start, base.v.stop), base.first):
         tau[link] = add(tau[link], friction[k])
     accelerations, torques = free_flying.released(links, q, base.first, base.link, tau)
     joint_torque = joint_torques(states, torques)
+    if law is not None:
+        friction = law.torques(robot, rates, load=joint_torque)
     return accelerations, [add(joint_torque[k], friction[k]) for k in joints]
 
 

@@ -205,12 +205,16 @@ def check_dt(dt: object) -> float | None:
 
 def matrices(states: States, law: Friction | None) -> tuple[list[list[Scalar]], list[list[Scalar]]]:
     robot, n, rates = states.robot, states.robot.n, states.scalars("qd")
-    torques = states.scalars("tau") if law is None else differences(states.scalars("tau"), law.torques(robot, rates))
+    torques = states.scalars("tau")
+    if law is not None:
+        torques = differences(torques, law.torques(robot, rates, applied=torques))
     loads = {name: states.argument(name) for name, _ in states.load_shapes}
     slopes = plain_slopes(robot, states.argument("q"), states.argument("qd"), states.join(torques, (n,)), **loads)
     by_q, by_qd, by_tau = ([[component(x, i, j) for j in range(n)] for i in range(n)] for x in slopes)
     if law is not None:
-        drag = law.slopes(robot, rates)
+        shares = law.shares(robot, rates, torques)  # of a torque at the drive what reaches the load
+        by_tau = [[mul(b, share) for b, share in zip(row, shares, strict=True)] for row in by_tau]
+        drag = law.slopes(robot, rates, torques)
         pairs = zip(by_qd, by_tau, strict=True)
         by_qd = [[sub(x, mul(b, d)) for x, b, d in zip(row, inverse, drag, strict=True)] for row, inverse in pairs]
     one = [[float(i == j) for j in range(n)] for i in range(n)]

@@ -82,9 +82,10 @@ class Robot(JointSpace, WithEntries):
             joint's variable: its value at q = 0); `mass` in kg; `com`, the centre of mass in the link's DH frame;
             `inertia` (3 × 3) about it, along the axes of that frame. Optional: `name`; `parent` (an earlier row, "base"
             or None; by default the row before); `joint_name`; `rotor_inertia` (seen at the joint),
-            `viscous_friction`, `coulomb_friction`, `limits`; `pitch` of a screw in m/rad; `coupled_to`, `ratio` and
-            `offset` of a joint with q = ratio · q_other + offset. Without effect on the dynamics: `velocity_limit`,
-            `effort_limit`, and `stiffness` and `rest` of a spring for `lw.control.springs(robot)`.
+            `viscous_friction`, `coulomb_friction`, `coulomb_offset`, `quadratic_friction`, `stribeck_friction`,
+            `stribeck_rate`, `load_friction` (`lw.Friction`), `limits`; `pitch` of a screw in m/rad; `coupled_to`,
+            `ratio` and `offset` of a joint with q = ratio · q_other + offset. Without effect on the dynamics:
+            `velocity_limit`, `effort_limit`, and `stiffness` and `rest` of a spring for `lw.control.springs(robot)`.
         convention : {"standard", "modified"}
             "standard" (Saha, Angeles, Paul, Corke): frame i+1 is on link i, reached from frame i by
             RotZ(theta) TransZ(b) TransX(a) RotX(alpha). "modified" (Craig, Khalil, Kozlowski): frame i is on link i,

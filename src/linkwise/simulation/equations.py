@@ -62,7 +62,7 @@ class EquationsOfMotion(Motion):
             if callable(torque):
                 net = net + call_torque(torque, robot, t, q, qd, {**numbers, **parameters})
             if friction is not None:
-                net = net - friction.torque(robot, qd)
+                net = net - friction.torque(robot, qd, applied=net)
             return forward_dynamics(robot, q, qd, net, wrench, base=motion_at(base, robot, t, q, qd), **passed)
 
         equations_of_motion.__doc__ = f"The accelerations that {self.name} integrates."

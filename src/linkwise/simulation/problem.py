@@ -184,7 +184,7 @@ class Problem:
         q, v = self.split(y)
         qd = v if quasi is None else quasi.joint_rates(robot, q, v)
         applied = self.applied_torques(robot, t, q, qd, tau, parameters)
-        drag = None if self.friction is None else self.friction.torque(robot, qd)
+        drag = None if self.friction is None else self.friction.torque(robot, qd, applied=applied)
         net = applied if drag is None else applied - drag
         base = motion_at(self.base, robot, t, q, qd)
         if quasi is None:

@@ -10,7 +10,7 @@ for all trajectories at once; trajectories with a negative minor are then checke
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from typing import Any, NamedTuple
 
@@ -24,14 +24,23 @@ from ..robot import Friction, PerRobot, Robot, require_robot
 from ..robot.entries import RESIDUE, TENSOR, inconsistency_of_inertia, is_symbol
 from ..robot.named_arrays import PerTrajectory
 from ..robot.symbols import symbols_of
-from ..robot.tables import DRIVE, table_size
+from ..robot.tables import DRIVE_NUMBERS, table_size
 from ..tracing import trace
 from .parameters import check_names, declared_shapes, trajectory_shape, unmark
 from .problem import Problem
 from .sampling import split_sampled_laws
 from .traced_functions import base_function
 
-NOT_NEGATIVE = ("mass", *DRIVE[:3])
+NOT_NEGATIVE = ("mass", *(key for key in DRIVE_NUMBERS if key != "coulomb_offset"))
+MARGINS: dict[str, Callable[[Mapping[str, Any]], Any]] = {  # which may not be negative either
+    "coulomb_friction - |coulomb_offset|": lambda row: (
+        row.get("coulomb_friction", 0.0) - np.abs(row["coulomb_offset"]) if "coulomb_offset" in row else 0.0
+    ),
+    "stribeck_friction - coulomb_friction": lambda row: (
+        row["stribeck_friction"] - row.get("coulomb_friction", 0.0) if "stribeck_friction" in row else 0.0
+    ),
+    "1 - load_friction": lambda row: 1.0 - row.get("load_friction", 0.0),
+}
 Place = tuple[int, str]  # of an entry: row and key
 
 
@@ -128,13 +137,17 @@ def trajectory_text(where: list[int]) -> str:
 
 @PerRobot
 def nonnegative_entries(robot: Robot) -> list[Place]:
-    """Entries with symbols that may not be negative."""
+    """Entries and margins with symbols that may not be negative."""
     return [
         (k, key)
         for k, row in enumerate(robot.rows)
-        for key in NOT_NEGATIVE
-        if is_symbol(row.get(key, 0.0)) and row.get("unphysical") is not True
+        for key in (*NOT_NEGATIVE, *MARGINS)
+        if is_symbol(entry_or_margin(row, key)) and row.get("unphysical") is not True
     ]
+
+
+def entry_or_margin(row: Mapping[str, Any], key: str) -> Any:
+    return MARGINS[key](row) if key in MARGINS else row.get(key, 0.0)
 
 
 @PerRobot
@@ -148,7 +161,7 @@ def tensor_entries(robot: Robot) -> list[Place]:
 
 
 def entries_at(places: list[Place], robot: Any) -> Any:
-    return np.stack([np.array(robot.rows[k][key], dtype=object) for k, key in places])
+    return np.stack([np.array(entry_or_margin(robot.rows[k], key), dtype=object) for k, key in places])
 
 
 @PerRobot

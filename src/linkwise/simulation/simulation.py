@@ -163,7 +163,8 @@ class AppliedTorques:
         return replace(flat, **{name: getattr(flat, name).reshape((*times.shape, 3)) for name in COMPONENTS})
 
     def accelerations(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        drag = 0.0 if self.problem.friction is None else self.problem.friction.torque(self.problem.robot, qd)
+        friction = self.problem.friction
+        drag = 0.0 if friction is None else friction.torque(self.problem.robot, qd, applied=tau)
         wrench = None if self.wrench is None else self.wrench[..., None, :]
         if self.wrench is not None and self.problem.wrench is not None and len(self.problem.wrench) == 2:
             wrench = self.wrench[..., None, :, :]

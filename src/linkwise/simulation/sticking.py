@@ -44,6 +44,7 @@ class Sticking:
     friction: Friction
     joints: tuple[int, ...]
     level: tuple[float, ...]
+    offset: tuple[float, ...]  # of what friction holds; see `Friction.offsets`
     point: Point | None = None  # where the wrench acts
 
     @staticmethod
@@ -52,7 +53,9 @@ class Sticking:
         joints = () if friction is None else friction.dry(robot)
         if not friction or not joints:
             return None
-        return Sticking(friction, joints, tuple(friction.at_rest(robot).tolist()), point)
+        friction.refuse_load(robot, "and is exact (expected smooth above 0, or lw.Friction(load=0, smooth=0))")
+        level, offset = (tuple(x.tolist()) for x in (friction.at_rest(robot), friction.offsets(robot)))
+        return Sticking(friction, joints, level, offset, point)
 
     def constrained_dynamics(
         self, robot: Robot, q: Any, qd: Any, applied: Any, wrench: Any, mode: Any, base: BaseMotion | None = None
@@ -60,7 +63,7 @@ class Sticking:
         """Forward dynamics with given modes, for one state of generic scalars."""
         inertia, bias = inertia_matrix(robot, q), bias_torque(robot, q, qd, wrench, point=self.point, base=base)
         drag = list(self.friction.torque(robot, qd, mode))
-        return dry_friction.forward_dynamics(inertia, applied, bias, drag, mode, self.joints, self.level)
+        return dry_friction.forward_dynamics(inertia, applied, bias, drag, mode, self.joints, self.level, self.offset)
 
     def lasts(self, qd: Any, mode: Any, slack: Any, t: Any, since: Any) -> Any:
         return dry_friction.lasts(qd, mode, slack, self.joints, t, since)
@@ -83,6 +86,7 @@ class Sticking:
         mode = np.where(may, np.sign(qd), 1.0)
         qdd, left = np.empty_like(mode), np.empty(len(mode), dtype=int)
         fixed = applied - bias - self.friction.torque(robot, qd, mode)  # joints at rest have no friction here
+        fixed -= np.where(may & (qd == 0.0), self.offset, 0.0)
         scale, level = np.abs(applied) + np.abs(bias) + self.level, np.array(self.level)
         for k in range(len(mode)):
             qdd[k], left[k] = exchange_modes(inertia[k], fixed[k], level, mode[k], may & (qd[k] == 0.0), scale[k])

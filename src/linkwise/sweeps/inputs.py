@@ -23,6 +23,7 @@ from ..lazy import cached_property
 from ..printing import warn
 from ..robot import Friction, Robot, from_table, require_robot
 from ..robot.configurations import neutral
+from ..robot.joint import FRICTION_NUMBERS
 from ..robot.named_arrays import PerTrajectory
 from ..robot.symbols import refuse_symbols
 from ..simulation.parameters import PREFIX, parameters_of, torque_parameters
@@ -48,7 +49,7 @@ SWEEP_ARGUMENTS = ("robot", "rows", "folder", "duration", "engine", "chunk", "ke
 LOADS = ("torque", "wrench")
 KEEP = ("samples", "ends")
 ROWS = 5  # whose robots are compared for all of them
-FRICTION = {"viscous_friction": "viscous", "coulomb_friction": "coulomb"}
+FRICTION = {field: name for name, field in FRICTION_NUMBERS.items()}  # arguments of `Friction` by entries
 STATES = 5  # at which effects are looked for
 ROUNDING = 1e-10
 
@@ -213,10 +214,10 @@ def check_effects(inputs: Inputs) -> None:
             continue
         if friction is None:
             raise ValueError(f"the samples have {name!r}, and friction does not act (pass friction=True)")
-        if (coefficient := getattr(friction, FRICTION[key])) is not None:
+        if argument := friction.argument(FRICTION[key]):
             raise ValueError(
-                f"the samples have {name!r}, and friction has {FRICTION[key]}={coefficient!r} for all (expected"
-                f" friction=True or a Friction without {FRICTION[key]}, which take the robot's own)"
+                f"the samples have {name!r}, and friction has {argument}={getattr(friction, argument)!r} for all"
+                f" (expected friction=True or a Friction without {argument}, which take the robot's own)"
             )
     others = [name for name in idle if name.rpartition(".")[2] not in FRICTION]
     if others:
@@ -289,7 +290,7 @@ def unread_friction(inputs: Inputs) -> list[str]:
     friction = Friction.of(inputs.options["friction"])
     if callable(inputs.options["torque"]) or inputs.options["events"]:
         return []
-    keys = [key for key, name in FRICTION.items() if friction is None or getattr(friction, name) is not None]
+    keys = [key for key, name in FRICTION.items() if friction is None or friction.argument(name)]
     return [name for name in inputs.entries if name.rpartition(".")[2] in keys]
 
 

@@ -80,16 +80,20 @@ def torque_term_arrays(states: States, law: Friction | None) -> tuple[Any, ...]:
     joint_terms = [[0.0] * robot.n for _ in range(3)]
     for axis in (axis for axes in robot.axes for axis in axes):
         joint_terms[0][axis.v] = add(joint_terms[0][axis.v], mul(axis.rotor, accelerations[axis.v]))
-    if law is not None:
-        joint_terms[1:] = (part.torques(robot, rates) for part in law.parts)
-    return (
+    terms = (
         by_joint(table, shares.acceleration),
         by_rates(table, shares.bias_acceleration, table.accelerations),
         by_rates(table, shares.bias_force, table.forces),
         by_link(table, shares.gravity),
         by_link(table, shares.wrench),
-        *joint_terms,
     )
+    if law is not None:
+        load = None
+        if law.grows(robot):
+            of_joints = zip(*terms, joint_terms[0], strict=True)
+            load = [reduce(add, (x for part in parts for x in part), rotor) for *parts, rotor in of_joints]
+        joint_terms[1:] = (part.torques(robot, rates, load=load) for part in law.parts)
+    return *terms, *joint_terms
 
 
 def sizes_of_terms(robot: Robot, friction: Friction | None) -> list[tuple[int | str, ...]]:

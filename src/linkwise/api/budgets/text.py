@@ -18,7 +18,7 @@ from ...symbolic.equations import Expressions
 from ...symbolic.latex.format import decimal
 
 VIEWS = ("joints", "links", "terms", "kinds")
-FRICTION = ("viscous friction", "Coulomb friction")  # Stribeck's part is in the second
+FRICTION = ("viscous friction", "Coulomb friction")  # with quadratic friction; with all dry friction
 Key = tuple[int, int, int]  # a link (of `names`), and two rates (of `v_names`), the first of them first
 
 
