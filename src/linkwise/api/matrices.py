@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
@@ -14,7 +15,7 @@ from ..spatial import Placement, Wrench, cross, dot
 from .call import BaseMotion, PublicFunction, base_motion
 from .functions import external_wrenches, refuse_coupled
 from .quasi import recentred_coriolis, recentred_factor_rate, recentred_gradient
-from .states import Array, States
+from .states import Array, ComponentAxes, States
 
 
 def refuse_rotors_and_couplings(robot: Robot, what: str) -> None:
@@ -142,9 +143,10 @@ def constraint_wrenches(
     q: Array,
     qd: Array,
     qdd: Array,
-    wrench: Array | None = None,
+    wrench: Array | Mapping[str, Array] | None = None,
     *,
     point: Array | None = None,
+    axes: ComponentAxes = "base",
     base: BaseMotion | None = None,
     check: bool = False,
 ) -> Array:
@@ -159,7 +161,7 @@ def constraint_wrenches(
     robot : Robot
     q : array_like, (..., nq)
     qd, qdd : array_like, (..., n)
-    wrench, point, base, check
+    wrench, point, axes, base, check
         As for `lw.inverse_dynamics`.
 
     Returns

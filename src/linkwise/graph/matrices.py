@@ -30,11 +30,11 @@ Key = tuple[tuple[Any, ...], ...]
 LARGEST = 40  # rows of a matrix: the code has no loops, and pivots in 40 rows take 90,000 operations
 
 
-def remember(rows: Matrix, make_solver: Callable[[], Solver | None] = lambda: None) -> None:
+def remember(rows: Matrix, make_solver: Callable[[], Solver] | None = None) -> None:
     """Record a positive definite matrix A, if it has nodes.
 
-    `make_solver` is called when there is something to solve. It gives a function of b for x of A x = b, or None, if the
-    elements of A are to be used.
+    `make_solver`, if there is one, is called when there is something to solve: for a function of b that gives x of
+    A x = b. It is used where it takes less than the elements of A do.
     """
     graph = graph_of(rows)
     if graph is not None:

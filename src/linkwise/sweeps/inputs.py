@@ -16,9 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from ..api.states import stack_wrenches, wrench_frames
 from ..errors import RobotError, SingularError, SweepWarning, UntraceableFunctionError, is_integer, near_miss, one_of
 from ..graph import evaluate
 from ..graph.derivative import CHOICES
+from ..kernels.interface import numpy_array
 from ..lazy import cached_property
 from ..printing import warn
 from ..robot import Friction, Robot, from_table, require_robot
@@ -136,6 +138,9 @@ def check_inputs(
     refuse_others(options, "lw.sweep", [*SWEEP_ARGUMENTS, *usual])
     options = {**usual, **options}
     arrays = check_samples(robot, samples, check_parameter_names(options["torque"], samples), vary is not None)
+    if isinstance(options["wrench"], Mapping) and options["wrench"]:
+        frames = wrench_frames(robot, options["wrench"], options["point"], options["axes"])
+        options |= {"wrench": stack_wrenches(options["wrench"], numpy_array), "point": frames}
     for name, axes in zip(LOADS, (1, 2), strict=True):
         load = options[name]
         if load is None:

@@ -19,7 +19,7 @@ from ...spatial import Scalar, add, mul, power, sub
 from ...spatial.dense import Dense, zeros
 from ..call import PublicFunction
 from ..functions import external_wrenches
-from ..states import Array, States
+from ..states import Array, ComponentAxes, States
 from .result import Budget, BudgetBase, as_numpy, check_times
 from .text import Key, TermTable, element_symbol, has_shared_numbers, quasi_force_symbol, term_table
 
@@ -29,9 +29,10 @@ def budget(
     q: Array,
     qd: Array,
     qdd: Array,
-    wrench: Array | None = None,
+    wrench: Array | Mapping[str, Array] | None = None,
     *,
     point: Array | None = None,
+    axes: ComponentAxes = "base",
     friction: bool | Friction = False,
     t: Array | None = None,
     check: bool = False,
@@ -47,7 +48,7 @@ def budget(
     robot : Robot
     q : array_like, (..., nq)
     qd, qdd : array_like, (..., n)
-    wrench, point, friction, check
+    wrench, point, axes, friction, check
         As for `lw.inverse_dynamics`.
     t : array_like, (samples,), optional
         Times of the states along a trajectory, for tables and plots.
@@ -64,7 +65,7 @@ def budget(
     >>> print(lw.budget(arm, q=[0, 0, 0], qd=[1, 0, 0], qdd=[0, 0, 0])["link2"].sentence())
     link2: 1.55 N m = 1.059 gravity of link3 + 0.4905 gravity of link2
     """
-    arrays: Any = torque_terms(robot, q, qd, qdd, wrench, point=point, friction=friction, check=check)
+    arrays: Any = torque_terms(robot, q, qd, qdd, wrench, point=point, axes=axes, friction=friction, check=check)
     return Budget(*arrays, robot=robot, t=t)
 
 
@@ -108,8 +109,9 @@ def torque_terms(
     q: Array,
     qd: Array,
     qdd: Array,
-    wrench: Array | None = None,
+    wrench: Array | Mapping[str, Array] | None = None,
     point: Array | None = None,
+    axes: ComponentAxes = "base",
     friction: bool | Friction = False,
     check: bool = False,
 ) -> Array:
