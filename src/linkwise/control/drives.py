@@ -73,11 +73,7 @@ class PositionError:
         parts = components(array)
         for _, v in self.quaternions:
             e, f = (Vector(*(x[..., v + i] for i in range(3))) for x in (self.vector, array))
-            square = dot(e, e)
-            cosine, sinc = cos_and_sinc(mul(0.25, square))
-            k = (1.0 - cosine / sinc) / (square + TINY)
-            product = cross(e, f)
-            parts[v : v + 3] = f + product * half + cross(e, product) * k
+            parts[v : v + 3] = along_error(e, f, half)
         return stack_last_axis(parts)
 
     def reference_in_body_axes(self, qd: Any, rate: Any, acceleration: Any) -> tuple[Any, Any]:
@@ -93,6 +89,16 @@ class PositionError:
             rates[v : v + 3] = rotated
             accelerations[v : v + 3] = R @ Vector.of(accelerations[v : v + 3]) - cross(spin, rotated)
         return stack_last_axis(rates), stack_last_axis(accelerations)
+
+
+def along_error(e: Vector, f: Vector, half: float) -> Vector:
+    """(1 + half [e×] + k [e×]²) f"""
+    square = dot(e, e)
+    cosine, sinc = cos_and_sinc(mul(0.25, square))
+    k = (1.0 - cosine / sinc) / (square + TINY)
+    product = cross(e, f)
+    result: Vector = f + product * half + cross(e, product) * k
+    return result
 
 
 def components(array: Any) -> list[Any]:

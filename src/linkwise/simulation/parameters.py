@@ -234,9 +234,7 @@ def replace_numbers(torque: Any, numbers: Mapping[str, Any]) -> Any:
 
 
 def is_number(value: Any) -> bool:
-    return isinstance(value, float) or (
-        isinstance(value, tuple) and bool(value) and all(isinstance(x, float) for x in value)
-    )
+    return isinstance(value, float) or (isinstance(value, tuple) and bool(value) and all(map(is_number, value)))
 
 
 def call_torque(torque: Callable[..., Any], robot: Any, t: Any, q: Any, qd: Any, parameters: Mapping[str, Any]) -> Any:
