@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..api.states import AXES, stack_wrenches, wrench_frames, wrench_on_tip
+from ..api.states import AXES, stack_wrenches
+from ..api.wrenches import wrench_frames, wrench_on_tip
 from ..errors import one_of
 from ..graph import Program, evaluate
 from ..kernels.arrays import Arrays, Shape

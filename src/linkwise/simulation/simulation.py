@@ -11,7 +11,8 @@ import numpy as np
 
 from ..api.call import BaseMotion
 from ..api.functions import forward_dynamics
-from ..api.states import Array, ComponentAxes, constant_loads
+from ..api.states import Array, ComponentAxes
+from ..api.wrenches import constant_loads
 from ..control.drives import TorqueFunction
 from ..control.events import Event, EventFunction
 from ..errors import SimulationError, SimulationInterrupted

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..api.functions import kinetic_energy, potential_energy
-from ..api.states import OnTip
+from ..api.wrenches import OnTip
 from ..errors import SingularError
 from ..extras import import_optional
 from ..kernels.dispatch import current_mode, use_kernels

@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from ..api.states import stack_wrenches, wrench_frames
+from ..api.states import stack_wrenches
+from ..api.wrenches import wrench_frames
 from ..errors import RobotError, SingularError, SweepWarning, UntraceableFunctionError, is_integer, near_miss, one_of
 from ..graph import evaluate
 from ..graph.derivative import CHOICES
