@@ -321,7 +321,7 @@ def test_wrong_parameters() -> None:
     pi["link1.hx"] = np.nan
     with pytest.raises(lw.errors.RobotError, match=r"parameter link1\.hx is nan"):
         arm.with_parameters(pi)
-    with pytest.raises(lw.errors.RobotError, match="Stribeck"):
+    with raises(lw.errors.RobotError, 33, 42, "link3.stribeck"):
         arm.with_parameters(pi, friction=lw.Friction(stribeck=1.0))
     with pytest.raises(TypeError, match="base is 1"):
         lw.regressor(arm, [0] * 3, [0] * 3, [0] * 3, base=1)

@@ -151,6 +151,7 @@ def refusals() -> list[Any]:
         (frames(joint="ball"), "link 'elbow': URDF has no ball joint"),
         (frames(rotor_inertia=0.5), r"rotor inertias, .* the largest 0.5 kg m2 at joint 'elbow' \(.*urdf_rotors="),
         (frames(stiffness=2.0), "link 'elbow': stiffness is 2.0, .*leave it out of its row"),
+        (frames(load_friction=0.1), "link 'elbow': load_friction is 0.1, .*leave it out of its row"),
         (frames(joint="free", viscous_friction=1.0), "link 'elbow': viscous_friction of a free joint"),
         (frames().with_gravity((0, -9.81, 0)), r"gravity is \[0.0, -9.81, 0.0\], .*z points up.*is another arm"),
         (frames(mass=mass), "URDF holds plain numbers only"),

@@ -289,13 +289,15 @@ def test_widths_are_told_by_the_first_and_last_joints() -> None:
 
 
 def test_wrenches_beside_a_batch_of_torques_are_those_of_simulate() -> None:
-    """(3, 6) beside three torques of an arm of three links are wrenches on the tip, one for each trajectory."""
+    """(4, 6) beside four torques are wrenches on the tip, one for each trajectory."""
     rng = np.random.default_rng(8)
-    tau, wrench = 0.1 * rng.normal(size=(3, 3)), 0.1 * rng.normal(size=(3, 6))
+    tau, wrench = 0.1 * rng.normal(size=(4, 3)), 0.1 * rng.normal(size=(4, 6))
     q0 = rng.normal(size=3)
     assert np.allclose(rolled(q0, torque=tau, wrench=wrench), simulated(q0, torque=tau, wrench=wrench), atol=1e-12)
     table = np.repeat(tau[:, None], 6, axis=1)
     assert np.array_equal(rolled(q0, table=table, wrench=wrench), rolled(q0, torque=tau, wrench=wrench))
+    with raises(ValueError, "wrench", "(3, 6)", "{'link3': ...}", "(3, 3, 6)"):
+        rolled(q0, torque=tau[:3], wrench=wrench[:3])
     family = pendulum(lw.symbols("m"))
     with pytest.raises(ValueError, match=r"'m' has shape \(2,\).*\(2, 2\)"):
         lw.rollout(family, np.zeros((2, 2, 1)), parameters={"m": lw.per_trajectory([1.0, 2.0])}, **START)

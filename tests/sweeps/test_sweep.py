@@ -127,7 +127,8 @@ def test_bounds_of_known_samples_have_their_shape(name):
 def test_constant_options_act_on_every_trajectory(tmp_path):
     every = np.zeros((3, 6))
     every[2] = tip = [0, 0, 0.2, 0.1, -0.3, 0]
-    for k, options in enumerate([{"wrench": every}, {"wrench": tip, "torque": [0.1, 0.0, 0.2]}]):
+    frames = {"wrench": {"link2": tip, "link3": tip}, "axes": "frame"}
+    for k, options in enumerate([{"wrench": every}, {"wrench": tip, "torque": [0.1, 0.0, 0.2]}, frames]):
         made = quick(folder=tmp_path / f"{k}", files="npz", **options)
         want = lw.simulate(PLANAR, STARTS["q0"][9], STARTS["qd0"][9], 0.2, samples=4, **options)
         assert np.array_equal(made.read()["q"][9], want.q)

@@ -188,7 +188,9 @@ def test_numbers_of_a_record_may_be_changed_in_place() -> None:
 @pytest.mark.slow
 def test_methods_and_friction_of_modules_for_any_robot() -> None:
     arm = DRIVEN[3]
-    rows = [{**row, "viscous_friction": 0.3, "coulomb_friction": 0.7} for row in arm.rows]
+    friction = {"viscous_friction": 0.3, "coulomb_friction": 0.7, "coulomb_offset": 0.2, "quadratic_friction": 0.4}
+    friction |= {"stribeck_friction": 0.9, "stribeck_rate": 0.5, "load_friction": 0.1}
+    rows = [{**row, **friction} for row in arm.rows]
     rough = lw.Robot.from_frames(rows, gravity=arm.gravity)
     q, qd, tau = np.random.default_rng(0).normal(size=(3, 1, arm.n))
     for method in ("fewest", "denoc", "kalman", "articulated", "articulated-regrouped"):
@@ -314,7 +316,7 @@ def test_modules_say_where_everything_is() -> None:
 
 
 def test_records_have_a_column_for_every_number() -> None:
-    assert len(COLUMNS) == 47 + len(joint_numbers())
+    assert len(COLUMNS) == 52 + len(joint_numbers())
     kinds = {type(link.joint) for robot in (*ROBOTS, TREE) for link in robot.links}
     assert kinds == set(link_joints())
     table = link_table(SCREW)

@@ -21,7 +21,7 @@ from ..robot import Robot, inward
 from ..robot.configurations import neutral
 from ..robot.symbols import bind, symbols_of
 from ..spatial import RigidInertia, add, power
-from ..tracing.tracing import Prepared
+from ..tracing.tracing import Prepared, with_values
 from .states import Array, States
 
 if TYPE_CHECKING:
@@ -145,12 +145,13 @@ def explain_states(
     for index in map(tuple, states_to_explain(function, robot, rows, non_finite).tolist()):
         state = {name: row[index] for name, row in rows.items()}
         symbols = {name: float(state.pop(name)) for name in symbols_of(robot)}
-        options = {name: value for name, value in keywords.items() if name not in state}
         try:
             with np.errstate(all="ignore"):
-                plain(bind(robot, **symbols) if symbols else robot, **state, **options)
+                plain(bind(robot, **symbols) if symbols else robot, **with_values(keywords, state))
         except SingularError as error:
             raise error.in_state(index) from None
+        except np.linalg.LinAlgError:
+            continue  # a user's np.linalg.solve: the result stays NaN
 
 
 def states_to_explain(

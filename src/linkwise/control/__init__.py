@@ -1,5 +1,6 @@
 """Torque functions for simulations: controllers, springs, torque limits, gears; sampled control; events."""
 
+from ..api.contacts import contact_bounds
 from .controllers import computed_torque, diagonal_control, held, pd_gravity
 from .drives import limited, springs, with_gears
 from .events import joint_limits
@@ -7,6 +8,7 @@ from .sampled_laws import pid, sampled
 
 __all__ = [
     "computed_torque",
+    "contact_bounds",
     "diagonal_control",
     "held",
     "joint_limits",

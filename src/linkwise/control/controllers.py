@@ -43,8 +43,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ..api.functions import bias_torque, gravity_torque, inertia_matrix, inverse_dynamics, kinetic_energy, udu
-from ..api.matrices import mass_factor
+from ..api.functions import bias_torque, gravity_torque, inertia_matrix, inverse_dynamics, kinetic_energy
+from ..api.matrices import mass_factor, udu
 from ..api.quasi import normalized, unnormalized
 from ..errors import is_real, one_of
 from ..robot import Friction, Robot
@@ -445,7 +445,7 @@ def complete_accelerations(
     """`command` with the accelerations of the passive joints: I_pp q̈_p = - I_pa q̈_a - h_p."""
     inertia, bias = inertia_matrix(robot, q), bias_torque(robot, q, qd)
     if friction is not None:
-        bias = bias + friction.torque(robot, qd)
+        bias = bias + friction.torque(robot, qd, applied=np.zeros(robot.n))  # passive joints have no drive
     parts = [command[..., i] for i in range(robot.n)]
     driven = [i for i in range(robot.n) if i not in passive]
     right = [-bias[..., i] - sum(inertia[..., i, j] * parts[j] for j in driven) for i in passive]

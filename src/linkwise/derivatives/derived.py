@@ -32,6 +32,7 @@ from ..tracing.tracing import (
     Prepared,
     call_arguments,
     check_function_and_robot,
+    declared_inputs,
     function_name,
     prefer_fewest,
     quaternions,
@@ -161,8 +162,8 @@ class DerivedFunction(Prepared):
         """The arrays that the function takes, then the symbols of the robot."""
         if isinstance(self.function, DerivedFunction):
             return self.function.of(self.robot).inputs
-        arguments = call_arguments(self.function, self.robot, self.keywords).items()
-        ports = [Port(name, x.shape, quaternions(self.robot, name, x)) for name, x in arguments if isinstance(x, Input)]
+        inputs = declared_inputs(call_arguments(self.function, self.robot, self.keywords)).items()
+        ports = [Port(name, x.shape, quaternions(self.robot, name, x)) for name, x in inputs]
         return (*ports, *(Port(name, ()) for name in self.symbols))
 
     @cached_property

@@ -161,7 +161,7 @@ ANGELES_QUANTITIES = {
                     stacked("W", W)),
     "T_dot": Definition("Ṫ", dotted(T), f"rate of T: ṫ = T θ̈ + Ṫ θ̇; {CENTRES}", ANGELES, "(7.56)", "qd",
                         stacked("Ṫ", dotted(T), 6, 1)),
-    "w_D": Definition("w^D", r"\mathbf{w}^D", f"friction of the joints, as lw.Friction() has it; {CENTRES}",
+    "w_D": Definition("w^D", r"\mathbf{w}^D", f"friction of the joints, as lw.Friction(load=0) has it; {CENTRES}",
                       ANGELES, "(7.48)", "qd"),
     "omega_dot": Definition("ω̇_i", r"\dot{\boldsymbol{\omega}}", "angular acceleration; base frame",
                             ANGELES, "(7.26b), (7.31)", "qdd"),

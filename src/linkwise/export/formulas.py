@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from textwrap import wrap
 from typing import Any, Literal
 
-from ..api.functions import udu
-from ..api.matrices import inverse_inertia_matrix
+from ..api.matrices import inverse_inertia_matrix, udu
 from ..codegen.python import python_text
 from ..graph import Port, Program
 from ..printing import Equations

@@ -26,7 +26,7 @@ from ..errors import FileError, RobotError
 from ..extras import import_optional
 from ..files import atomic_write
 from ..ode.registry import integrators
-from ..robot import Robot, toml
+from ..robot import Robot, WrenchFrames, toml
 from ..robot.layout import Layout
 from ..tables import comments_of, decode, parse_table, write_table
 from .recording import STATUS, EventRecord, Recording
@@ -73,6 +73,8 @@ def to_json(value: Any, name: str) -> Any:
         return {"tuple": items} if isinstance(value, tuple) else items
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
         return {"dict": {key: to_json(item, name) for key, item in value.items()}}
+    if isinstance(value, WrenchFrames):
+        return {"frames": list(value.names), "axes": value.axes}
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, (bool, int, float, str)):
@@ -90,6 +92,8 @@ def from_json(value: Any) -> Any:
         if dtype.kind not in KINDS:
             raise ValueError(f"an array of {dtype} (expected numbers or text)")
         return np.array(value["array"], dtype).reshape(value["shape"])
+    if "frames" in value:
+        return WrenchFrames(tuple(value["frames"]), value["axes"])
     if "tuple" in value:
         return tuple(from_json(value["tuple"]))
     return {key: from_json(item) for key, item in value["dict"].items()}

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from ..api.call import BaseMotion
-from ..api.functions import ComponentAxes, forward_dynamics, joint_wrenches, kinetic_energy, potential_energy
+from ..api.functions import forward_dynamics, joint_wrenches, kinetic_energy, potential_energy
+from ..api.states import ComponentAxes, constant_loads
 from ..equality import ComparesArrays, identical
 from ..errors import printable
 from ..lazy import cached_property
 from ..printing import Description, align_columns, notebook_html
-from ..robot import Robot
+from ..robot import Robot, WrenchFrames
 from ..robot.description import size_of
 
 if TYPE_CHECKING:
@@ -169,14 +170,16 @@ class Recording:
 
     @cached_property
     def wrench(self) -> np.ndarray | None:
-        """The constant applied wrench, on the tip (..., 6) or on every link (..., links, 6); or None."""
+        """The constant applied wrench, on the tip (..., 6), on every link (..., links, 6) or at each of some frames
+        (..., frames, 6); or None.
+        """
         wrench: np.ndarray | None = getattr(self.acting, "wrench", None)
         return wrench
 
     @cached_property
-    def point(self) -> np.ndarray | None:
-        """Points of application of `wrench`, (3,) or (links, 3), in the table frames; None: mass centres."""
-        point: np.ndarray | None = getattr(self.acting, "point", None)
+    def point(self) -> np.ndarray | WrenchFrames | None:
+        """Where `wrench` acts: points (3,) or (links, 3) in the table frames, the frames, or None, mass centres."""
+        point: np.ndarray | WrenchFrames | None = getattr(self.acting, "point", None)
         return point
 
     @cached_property
@@ -199,11 +202,9 @@ class Recording:
         axes : {"base", "frame"}, optional
             Axes of the components: of the base, or of each joint frame.
         """
-        wrench = self.wrench
-        if wrench is not None:
-            wrench = np.expand_dims(wrench, len(self.batch))  # the same at all samples
         motion = self.q, self.qd, self.qdd
-        return np.asarray(joint_wrenches(self.robot, *motion, wrench, point=self.point, axes=axes, base=self.base))
+        loads = constant_loads(self.wrench, self.point, len(self.batch))
+        return np.asarray(joint_wrenches(self.robot, *motion, axes=axes, base=self.base, **loads))
 
     def summary(self) -> Description:
         """Time reached, number of steps, energy balance and events, as text.

@@ -122,7 +122,7 @@ class Column(NamedTuple):
 def all_columns(robot: Robot, law: Friction | None) -> list[Column]:
     """A column for each parameter: ten of each body, then the rotors, then each coefficient of friction."""
     bodies = [(joint.link, body) for joint in robot.moving for body in UNIT_BODIES]
-    kinds = (ROTOR,) if law is None else (ROTOR, *law.coefficients)
+    kinds = (ROTOR,) if law is None else (ROTOR, *law.coefficients(robot))
     drives = [(kind, k) for kind in kinds for k, _ in enumerate(robot.moving)]
     names = iter(parameter_names(robot, law))
     columns = [Column(next(names), bodies=(on_link,)) for on_link in bodies]
@@ -151,7 +151,8 @@ def parameters(robot: Robot, friction: bool | Friction = False, base: bool = Fal
     Ten for each link of `robot.names`: mass `m`, first moments `hx`, `hy`, `hz` (h = m c) and the tensor `Jxx`, `Jxy`,
     `Jxz`, `Jyy`, `Jyz`, `Jzz` about the joint's origin, in the link's joint-aligned frame, whose z is the joint's axis.
     Then the `rotor` inertia of each joint; with friction each joint's `viscous` coefficient, then each joint's
-    `coulomb` (and `stribeck`) coefficient. A joint of several degrees of freedom has one number for all of them.
+    `coulomb` coefficient, and `stribeck`, `offset` and `quadratic` if some joint has them or `friction` gives them. A
+    joint of several degrees of freedom has one number for all of them.
 
     Parameters
     ----------

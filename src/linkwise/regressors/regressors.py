@@ -226,8 +226,7 @@ def column_torques(
     on_links = dict(enumerate(map(iter, of_bodies)))
     drives = {ROTOR: accelerations}
     if law is not None:
-        units = zip(*map(law.unit_torques, rates), strict=True)
-        drives |= dict(zip(law.coefficients, map(list, units), strict=True))
+        drives |= law.unit_torques(robot, rates)
     torques = []
     for column in columns:
         if column.drive:

@@ -16,7 +16,7 @@ from .changes import add_free_base, changed_rows, fix_base, lock_joints, payload
 from .coordinates import Coupling, JointSpace, size_in_words
 from .entries import is_symbol
 from .fingerprint import NoFingerprintError, robot_fingerprint
-from .link import Frame, Link, NumberMap, numbers_of
+from .link import Frame, Link, NumberMap, frames_by_name, numbers_of
 from .regroup import regrouped_bodies
 from .tables import CONVENTIONS, DH_CONVENTIONS, NO_TENSOR, REFUSE, Unphysical, free_name
 from .walk import UNROLLED, Round, Walk, rounds
@@ -82,9 +82,10 @@ class Robot(JointSpace, WithEntries):
             joint's variable: its value at q = 0); `mass` in kg; `com`, the centre of mass in the link's DH frame;
             `inertia` (3 × 3) about it, along the axes of that frame. Optional: `name`; `parent` (an earlier row, "base"
             or None; by default the row before); `joint_name`; `rotor_inertia` (seen at the joint),
-            `viscous_friction`, `coulomb_friction`, `limits`; `pitch` of a screw in m/rad; `coupled_to`, `ratio` and
-            `offset` of a joint with q = ratio · q_other + offset. Without effect on the dynamics: `velocity_limit`,
-            `effort_limit`, and `stiffness` and `rest` of a spring for `lw.control.springs(robot)`.
+            `viscous_friction`, `coulomb_friction`, `coulomb_offset`, `quadratic_friction`, `stribeck_friction`,
+            `stribeck_rate`, `load_friction` (`lw.Friction`), `limits`; `pitch` of a screw in m/rad; `coupled_to`,
+            `ratio` and `offset` of a joint with q = ratio · q_other + offset. Without effect on the dynamics:
+            `velocity_limit`, `effort_limit`, and `stiffness` and `rest` of a spring for `lw.control.springs(robot)`.
         convention : {"standard", "modified"}
             "standard" (Saha, Angeles, Paul, Corke): frame i+1 is on link i, reached from frame i by
             RotZ(theta) TransZ(b) TransX(a) RotX(alpha). "modified" (Craig, Khalil, Kozlowski): frame i is on link i,
@@ -230,15 +231,18 @@ class Robot(JointSpace, WithEntries):
         return tuple(sorted(indices))
 
     def frame(self, name: str) -> Frame:
-        """The frame of this name: of a link, or of a merged fixed joint."""
-        if name not in self._frames:
-            one_of(name, self._frames, f"robot {self.name!r}: frame", RobotError)
-        return self._frames[name]
+        """The frame of this name: the table frame of a link, or a frame of a merged fixed joint or MJCF site.
+
+        The name of a joint that no link or frame has is that of the link that it moves or fixes.
+        """
+        frames = self._frames
+        if not isinstance(name, str) or name not in frames:
+            one_of(name, frames, f"robot {self.name!r}: frame", RobotError)
+        return frames[name]
 
     @cached_property
     def _frames(self) -> dict[str, Frame]:
-        named = {name: Frame(name, k, Placement.identity()) for k, name in enumerate(self.names)}
-        return {**named, **{frame.name: frame for frame in self.frames}}
+        return frames_by_name(self.names, self.frames, self.table)
 
     def seat(self, frame: Frame) -> tuple[int, Placement]:
         """The index of the link that carries a frame, -1 for the base, and the pose in its joint-aligned frame."""

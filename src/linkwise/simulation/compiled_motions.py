@@ -95,8 +95,8 @@ class CompiledSimulation(CompiledMotion):
 
     function = SIMULATE
     frozen = (
-        *("torque", "interpolation", "wrench", "point", "friction", "base", "coordinates", "method", "integrator"),
-        *("events", "compiled", "target"),
+        *("torque", "interpolation", "wrench", "point", "axes", "friction", "base", "coordinates", "method"),
+        *("integrator", "events", "compiled", "target"),
     )
 
     def __call__(self, q0: Any, qd0: Any = None, duration: Any = None, **others: Any) -> Recording:

@@ -30,7 +30,7 @@ from ..graph import Program
 from ..lazy import cached_property
 from ..ode.events import Crossing
 from ..printing import warn
-from ..robot import Friction, Robot
+from ..robot import Friction, Robot, WrenchFrames
 from ..robot.scales import state_scales
 from ..tracing import Input, trace
 from ..tracing.tracing import prefer_fewest
@@ -71,7 +71,7 @@ class Problem:
     events: tuple[Event, ...] = ()
     symbols: tuple[str, ...] = ()  # sorted, as in `trace`
     torque_parameters: Shapes = ()  # the torque function's parameters and their shapes
-    point: Point | None = None  # where the wrench acts, if not at the mass centre
+    point: Point | WrenchFrames | None = None  # where the wrench acts, if not at the mass centre
     energy_balance: bool = True  # whether work and heat are integrated, if something acts
     base: BaseFunction | None = None  # the motion of the base
     like: Robot | None = field(default=None, compare=False)  # a robot of numbers, if this one has symbols
@@ -182,7 +182,7 @@ class Problem:
         q, v = self.split(y)
         qd = v if quasi is None else quasi.joint_rates(robot, q, v)
         applied = self.applied_torques(robot, t, q, qd, tau, parameters)
-        drag = None if self.friction is None else self.friction.torque(robot, qd)
+        drag = None if self.friction is None else self.friction.torque(robot, qd, applied=applied)
         net = applied if drag is None else applied - drag
         base = motion_at(self.base, robot, t, q, qd)
         if quasi is None:

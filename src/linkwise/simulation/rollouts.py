@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Never
 import numpy as np
 
 from ..api.call import BaseMotion
-from ..api.states import Array
+from ..api.states import Array, ComponentAxes
 from ..control.drives import TorqueFunction
 from ..errors import is_integer, one_of
 from ..graph import count
@@ -89,6 +89,7 @@ class Options(NamedTuple):
     table: Any = None
     hold: int = 1
     wrench: Any = None
+    axes: str = "base"
     friction: bool | Friction = False
     base: Any = None
     parameters: Mapping[str, Any] | None = None
@@ -112,7 +113,8 @@ def rollout(
     torque: Array | TorqueFunction | None = None,
     table: Array | None = None,
     hold: int = 1,
-    wrench: Array | None = None,
+    wrench: Array | Mapping[str, Array] | None = None,
+    axes: ComponentAxes = "base",
     friction: bool | Friction = False,
     base: BaseMotion | MotionOfTime | None = None,
     parameters: Mapping[str, Array] | None = None,
@@ -145,8 +147,8 @@ def rollout(
     hold : int
     interpolation : {"held"}, optional
         Needed where `torque` is a history, as for `lw.simulate`, at equal distances: each row is held.
-    wrench : array_like, (..., 6) or (..., m, 6), optional
-        Constant external wrench, as for `inverse_dynamics`.
+    wrench, axes : mapping or array_like, (..., 6) or (..., m, 6), optional
+        Constant external wrenches, by frame or in an array, as for `inverse_dynamics`.
     friction : bool or Friction
         As for `simulate`, with `smooth` above 0. A warning says if the steps are too long for it.
     base : BaseMotion or callable, optional
@@ -191,7 +193,7 @@ def rollout(
     if steps is None:
         raise TypeError("steps is missing (expected the number of steps: duration / dt)")
     options = Options(
-        steps, dt, torque, table, hold, wrench, friction, base, parameters, integrator, every, target, dtype,
+        steps, dt, torque, table, hold, wrench, axes, friction, base, parameters, integrator, every, target, dtype,
         threads, stream, out, interpolation,
     )  # fmt: skip
     return run_rollout(robot, q0, qd0, options, warn_of_long_steps, compile_rollout_code)
@@ -229,6 +231,7 @@ def run_rollout(
         torque=options.torque,
         table=options.table,
         wrench=options.wrench,
+        axes=options.axes,
         friction=options.friction,
         base=options.base,
         parameters=options.parameters,

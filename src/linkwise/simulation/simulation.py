@@ -11,7 +11,7 @@ import numpy as np
 
 from ..api.call import BaseMotion
 from ..api.functions import forward_dynamics
-from ..api.states import Array
+from ..api.states import Array, ComponentAxes, constant_loads
 from ..control.drives import TorqueFunction
 from ..control.events import Event, EventFunction
 from ..errors import SimulationError, SimulationInterrupted
@@ -33,7 +33,7 @@ from ..ode.registry import DEFAULT
 from ..ode.registry import integrator as integrator_of
 from ..printing import warn
 from ..recording.recording import FAILED, STATUS, End, EventRecord, Recording
-from ..robot import Friction, Robot
+from ..robot import Friction, Robot, WrenchFrames
 from ..trajectories.torque_history import History, Interpolation, TorqueHistory
 from .base_motions import COMPONENTS, MotionOfTime, motion_at, warn_of_other_rates
 from .equations import SimulationMotion
@@ -121,8 +121,9 @@ class AppliedTorques:
     history: TorqueHistory | None = None  # instead of a function
 
     @property
-    def point(self) -> np.ndarray | None:
-        return None if self.problem.point is None else np.array(self.problem.point)
+    def point(self) -> np.ndarray | WrenchFrames | None:
+        point = self.problem.point
+        return point if point is None or isinstance(point, WrenchFrames) else np.array(point)
 
     def known_torques(self, t: np.ndarray) -> np.ndarray | float:
         """Those of a history, or of sampled laws since their last sample; t may end between two samples."""
@@ -161,16 +162,18 @@ class AppliedTorques:
         return motion_at(self.problem.base, robot, t, np.zeros((len(t), robot.nq)), np.zeros((len(t), robot.n)))
 
     def accelerations(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        drag = 0.0 if self.problem.friction is None else self.problem.friction.torque(self.problem.robot, qd)
-        wrench = None if self.wrench is None else self.wrench[..., None, :]
-        if self.wrench is not None and self.problem.wrench is not None and len(self.problem.wrench) == 2:
-            wrench = self.wrench[..., None, :, :]
+        friction = self.problem.friction
+        drag = 0.0 if friction is None else friction.torque(self.problem.robot, qd, applied=tau)
         robot, base = self.problem.robot, self.base_motion(t)
         if self.problem.sticking is None:
-            return np.asarray(forward_dynamics(robot, q, qd, tau - drag, wrench, point=self.point, base=base))
+            loads = constant_loads(self.wrench, self.point, q.ndim - 2)
+            return np.asarray(forward_dynamics(robot, q, qd, tau - drag, base=base, **loads))
         if base is not None:
             parts = (np.broadcast_to(getattr(base, name), (*q.shape[:-1], 3)) for name in COMPONENTS)
             base = BaseMotion(*(part.reshape(-1, 3) for part in parts))
+        wrench = self.wrench
+        if wrench is not None:
+            wrench = wrench[..., None, :] if self.problem.wrench == (6,) else wrench[..., None, :, :]
         return self.problem.sticking.accelerations(robot, q, qd, tau, wrench, base)
 
 
@@ -240,10 +243,11 @@ def simulate(
     qd0: Array | None = None,
     duration: float | None = None,
     torque: Array | TorqueFunction | History | None = None,
-    wrench: Array | None = None,
+    wrench: Array | Mapping[str, Array] | None = None,
     *,
     interpolation: Interpolation = "cubic",
     point: Array | None = None,
+    axes: ComponentAxes = "base",
     friction: bool | Friction = False,
     base: BaseMotion | MotionOfTime | None = None,
     coordinates: Coordinates = "joint",
@@ -278,8 +282,9 @@ def simulate(
         history is a pair of times (k,) and torques (k, n) or (k, ..., n), `Loads`, or a .csv file.
     interpolation : {"cubic", "held"}
         Torques between the rows of a history: by cubic splines, or those of the row before.
-    wrench, point : array_like, (..., 6) or (..., m, 6); (3,) or (m, 3), optional
-        Constant external wrench and where it acts, as for `inverse_dynamics`; the point is one for all trajectories.
+    wrench, point, axes : mapping or array_like, (..., 6) or (..., m, 6); (3,) or (m, 3); optional
+        Constant external wrenches, by frame or in an array, and where an array acts, as for `inverse_dynamics`; the
+        point is one for all trajectories.
     friction : bool or Friction
         True takes the robot's own coefficients. With `Friction(smooth=0)` joints stick.
     base : BaseMotion or callable, optional
@@ -345,8 +350,8 @@ def simulate(
     if isinstance(torque, TorqueHistory):
         check_end(torque, numbers["duration"])
     inputs = prepare(
-        robot, q0, qd0, torque, wrench, point=point, friction=friction, coordinates=coordinates, method=method,
-        events=events, parameters=parameters, base=base,
+        robot, q0, qd0, torque, wrench, point=point, axes=axes, friction=friction, coordinates=coordinates,
+        method=method, events=events, parameters=parameters, base=base,
     )  # fmt: skip
     if scheme.fixed and inputs.problem.friction is not None:
         warn_of_long_steps(robot, inputs.problem.friction, min(numbers["step"], numbers["duration"]), integrator)

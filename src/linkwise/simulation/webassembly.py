@@ -77,7 +77,7 @@ def wasm_simulation(robot: Robot, q0: Any = None, qd0: Any = None, **options: An
 def prepare_with_symbols(robot: Robot, q0: Any, qd0: Any, options: Mapping[str, Any]) -> SimulationInputs:
     """As `prepared`; the symbols of the robot are parameters after all others."""
     names = [name for name in inspect.signature(prepare).parameters if name not in ("robot", "q0", "qd0")]
-    wanted = {name: options[name] for name in names}
+    wanted = {name: options[name] for name in names if name in options}
     start = neutral(robot) if q0 is None and isinstance(robot, Robot) else q0
     symbols = symbols_of(robot) if isinstance(robot, Robot) and robot.symbolic else ()
     given = dict(wanted["parameters"] or {})

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..api.functions import kinetic_energy, potential_energy
+from ..api.states import OnTip
 from ..errors import SingularError
 from ..extras import import_optional
 from ..kernels.dispatch import current_mode, use_kernels
@@ -188,7 +189,9 @@ class Chunk:
     def options(self, rows: np.ndarray, times: np.ndarray) -> dict[str, Any]:
         """The options of `simulate` for some rows."""
         options = self.inputs.options
-        loads = {name: self.rows[name][rows] for name in LOADS if name in self.rows}
+        loads: dict[str, Any] = {name: self.rows[name][rows] for name in LOADS if name in self.rows}
+        if "wrench" in loads and loads["wrench"].ndim == 2:
+            loads["point"] = OnTip(options["point"])
         swept = torque_parameters(options["torque"], self.rows)
         parameters = {name: PerTrajectory(array[rows]) for name, array in swept.items()}
         return {**options, **loads, "samples": times, "progress": False, "parameters": parameters}

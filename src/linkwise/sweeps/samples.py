@@ -13,12 +13,12 @@ from ..robot import Robot, from_table
 from ..robot.configurations import neutral
 from ..robot.kinds import joint_numbers
 from ..robot.named_arrays import PerTrajectory, refuse_labels
-from ..robot.tables import CONVENTIONS, DRIVE
+from ..robot.tables import CONVENTIONS, DRIVE_NUMBERS
 from ..simulation.parameters import unmark
 
 STATE = ("q0", "qd0", "torque")  # one number for each joint; of q0, nq numbers
 VECTORS = {"com": (3,), "inertia": (3, 3), "translation": (3,), "rotation": (3, 3), "axis": (3,), "anchor": (3,)}
-BODY = ("mass", "com", "inertia", *DRIVE[:3])  # numbers of every row
+BODY = ("mass", "com", "inertia", *DRIVE_NUMBERS)  # numbers of every row
 KNOWN = (*STATE, "wrench", "gravity", "duration")  # names that parameters and `vary` cannot have
 Samples = dict[str, np.ndarray]  # with one row for each trajectory
 

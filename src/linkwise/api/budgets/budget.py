@@ -18,8 +18,8 @@ from ...robot import Friction, Robot
 from ...spatial import Scalar, Wrench, add, mul, power, sub
 from ...spatial.dense import Dense, zeros
 from ..call import BaseMotion, PublicFunction, base_motion
-from ..functions import differences, external_wrenches
-from ..states import Array, States
+from ..functions import differences, external_wrenches, sums
+from ..states import Array, ComponentAxes, States
 from .result import Budget, BudgetBase, as_numpy, check_times
 from .text import Key, TermTable, element_symbol, has_shared_numbers, quasi_force_symbol, term_table
 
@@ -29,9 +29,10 @@ def budget(
     q: Array,
     qd: Array,
     qdd: Array,
-    wrench: Array | None = None,
+    wrench: Array | Mapping[str, Array] | None = None,
     *,
     point: Array | None = None,
+    axes: ComponentAxes = "base",
     base: BaseMotion | None = None,
     friction: bool | Friction = False,
     t: Array | None = None,
@@ -48,7 +49,7 @@ def budget(
     robot : Robot
     q : array_like, (..., nq)
     qd, qdd : array_like, (..., n)
-    wrench, point, base, friction, check
+    wrench, point, axes, base, friction, check
         As for `lw.inverse_dynamics`; of a recording on a moving base it is `recording.base`.
     t : array_like, (samples,), optional
         Times of the states along a trajectory, for tables and plots.
@@ -65,7 +66,8 @@ def budget(
     >>> print(lw.budget(arm, q=[0, 0, 0], qd=[1, 0, 0], qdd=[0, 0, 0])["link2"].sentence())
     link2: 1.55 N m = 1.059 gravity of link3 + 0.4905 gravity of link2
     """
-    arrays: Any = torque_terms(robot, q, qd, qdd, wrench, point=point, base=base, friction=friction, check=check)
+    loads: dict[str, Any] = {"point": point, "axes": axes, "base": base}
+    arrays: Any = torque_terms(robot, q, qd, qdd, wrench, **loads, friction=friction, check=check)
     return Budget(*arrays, robot=robot, t=t)
 
 
@@ -81,17 +83,21 @@ def torque_term_arrays(states: States, law: Friction | None, base: BaseMotion | 
     joint_terms = [[0.0] * robot.n for _ in range(3)]
     for axis in (axis for axes in robot.axes for axis in axes):
         joint_terms[0][axis.v] = add(joint_terms[0][axis.v], mul(axis.rotor, accelerations[axis.v]))
-    if law is not None:
-        joint_terms[1:] = (part.torques(robot, rates) for part in law.parts)
-    return (
+    terms = (
         by_joint(table, shares.acceleration),
         by_rates(table, shares.bias_acceleration, table.accelerations),
         by_rates(table, shares.bias_force, table.forces),
         by_link(table, shares.gravity),
         by_link(table, shares.wrench),
-        *joint_terms,
-        base_torques(states, motion, base),
     )
+    by_base = base_torques(states, motion, base)
+    if law is not None:
+        load = None
+        if law.grows(robot):
+            of_joints = zip(*terms, sums(joint_terms[0], by_base), strict=True)
+            load = [reduce(add, (x for part in parts for x in part), rest) for *parts, rest in of_joints]
+        joint_terms[1:] = (part.torques(robot, rates, load=load) for part in law.parts)
+    return *terms, *joint_terms, by_base
 
 
 def base_torques(states: States, motion: Sequence[Any], base: BaseMotion | None) -> list[Any]:
@@ -117,8 +123,9 @@ def torque_terms(
     q: Array,
     qd: Array,
     qdd: Array,
-    wrench: Array | None = None,
+    wrench: Array | Mapping[str, Array] | None = None,
     point: Array | None = None,
+    axes: ComponentAxes = "base",
     base: BaseMotion | None = None,
     friction: bool | Friction = False,
     check: bool = False,

@@ -280,12 +280,13 @@ class Budget(BudgetBase, TorqueTerms):
     """The terms of each joint's torque: a tuple of arrays with names, and views of them.
 
     `acceleration` [..., k, j] is the share of joint j's acceleration in torque k; `bias_acceleration`, `bias_force`,
-    `gravity` and `wrench` [..., k, m] that of link `robot.names[m]`. `rotor`, `viscous` and `coulomb` (Stribeck's
-    part included) are of the joint itself; the last two add up to `friction`. `base` is of the motion of the base.
-    `centrifugal` (..., n, n) and `coriolis` (..., n, n, n), each pair of joints once, are the bias accelerations and
-    forces by joint. All of them add up to `tau`. `terms` are the finest terms, `values` (..., n, terms) their torques.
-    `budget["joint2"]` is one joint; `table()`, `why()`, `plot()`, `latex()` and `columns()` show it by joints, links,
-    terms or kinds of terms. The difference of two budgets, of an arm with and without its payload, is a budget too.
+    `gravity` and `wrench` [..., k, m] that of link `robot.names[m]`. `rotor`, `viscous` (with quadratic friction) and
+    `coulomb` (all dry friction) are of the joint itself; the last two add up to `friction`. `base` is of the motion of
+    the base. `centrifugal` (..., n, n) and `coriolis` (..., n, n, n), each pair of joints once, are the bias
+    accelerations and forces by joint. All of them add up to `tau`. `terms` are the finest terms, `values` (..., n,
+    terms) their torques. `budget["joint2"]` is one joint; `table()`, `why()`, `plot()`, `latex()` and `columns()` show
+    it by joints, links, terms or kinds of terms. The difference of two budgets, of an arm with and without its payload,
+    is a budget too.
     """
 
     what, symbol = "torques", "tau"

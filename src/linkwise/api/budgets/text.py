@@ -19,7 +19,7 @@ from ...symbolic.latex.format import decimal
 from ...symbolic.latex.program import display_equations
 
 VIEWS = ("joints", "links", "terms", "kinds")
-FRICTION = ("viscous friction", "Coulomb friction")  # Stribeck's part is in the second
+FRICTION = ("viscous friction", "Coulomb friction")  # with quadratic friction; with all dry friction
 BASE = "motion of the base"
 Key = tuple[int, int, int]  # a link (of `names`), and two rates (of `v_names`), the first of them first
 

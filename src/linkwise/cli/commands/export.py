@@ -26,7 +26,7 @@ FUNCTIONS = (
     "momentum_matrix", "momentum_bias", "mass_centres", "mass_factor", "mass_factor_rate", "kinetic_gradient",
     "curvature", "constraint_wrenches", "denoc_matrices", "complement_matrices", "operators", "operator_rates",
     "base_wrench", "floating_dynamics", "generalized_jacobian", "configuration_rate", "integrate", "difference",
-    "normalize",
+    "normalize", "jacobian_rate", "task_inertia",
 )  # fmt: skip
 CHOSEN = ', by the method "fewest", as in compiled code; linkwise count ROBOT FUNCTION shows every method'
 LONG = 20  # degrees of freedom above which one row may take seconds

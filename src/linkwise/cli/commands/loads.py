@@ -9,7 +9,7 @@ import numpy as np
 
 import linkwise as lw
 
-from ...api.functions import ComponentAxes
+from ...api.states import ComponentAxes
 from ...robot.layout import Layout
 from ...robot.scales import torque_scales
 from ...trajectories.limits import effort_shares

@@ -200,7 +200,8 @@ def simulate(
     except lw.errors.SimulationInterrupted as error:
         run, code, ended = error.recording, 130, where_interrupted(error.recording, duration)
     run = until_end(run)
-    idle = not (friction or stick) and bool(np.any(lw.Friction().torque(robot, np.ones(robot.n))))
+    ones = np.ones(robot.n)
+    idle = not (friction or stick) and bool(np.any(lw.Friction().torque(robot, ones, load=ones)))
     comparison = "" if history is None or run.batch else history.compare(run)
     out.show(lambda: as_json(run, description), lambda: show(run, description, comparison, idle))
     try:
