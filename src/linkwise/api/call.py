@@ -153,7 +153,7 @@ class PublicFunction:
     _: KW_ONLY
     divides: bool = False  # by inertias: a singular state is an error that names the joint
     compiled: bool = True  # whether calls may run compiled
-    takes_base_motion: bool = False  # in `base`; nothing is compiled where the base moves
+    takes_base_motion: bool = False  # as `base`; calls with one do not run compiled
     check_robot: Callable[[Robot], object] | None = None  # raises an error for unsupported robots
     normalize_options: Callable[..., dict[str, Any]] | None = (
         None  # checks robot and options, and returns the options in the form for kernels
