@@ -11,18 +11,16 @@ may leave it out.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
-from ..api.call import BaseMotion
+from ..api.call import COMPONENTS, BaseMotion
 from ..control.drives import function_name
 from ..printing import warn
 from ..robot import Robot
 from .traced_functions import TracedFunction, trace_function
 
-COMPONENTS = tuple(field.name for field in fields(BaseMotion))
 MotionOfTime = Callable[[Any], BaseMotion]
 BaseFunction = Callable[..., Any]  # base(robot, t, q, qd)
 
