@@ -237,9 +237,9 @@ STILL = (0.0, 0.0, 0.0)
 
 @dataclass(frozen=True, eq=False)
 class BaseMotion(ComparesArrays):
-    """Prescribed motion of the base: of its frame and its frame's origin, in its own axes.
+    """Prescribed motion of the base frame and of its origin, with components along the axes of the base.
 
-    Gravity stays `robot.gravity` along these axes; where they tilt by R, add g - Rᵀ g to the acceleration.
+    Gravity stays `robot.gravity` along these axes; if they tilt by the rotation R, add g - Rᵀ g to the acceleration.
 
     Parameters
     ----------

@@ -10,9 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-import numpy as np
-
-from ..dynamics import CONTRACTIONS, composite, elimination, energy, fewest, kinematics, newton_euler
+from ..dynamics import CONTRACTIONS, energy, fewest, kinematics, newton_euler
 from ..dynamics import udu as factors
 from ..errors import one_of
 from ..graph.matrices import remember
@@ -202,45 +200,6 @@ def inertia_matrix(robot: Robot, q: Array, *, method: str | None = None, check: 
     >>> import linkwise as lw
     >>> lw.inertia_matrix(lw.load("gantry"), [0, 0, 0]).diagonal()
     array([12.,  7.,  3.])
-    """
-
-
-def udu_factors(states: States, algorithm: Any) -> tuple[Any, list[Any]]:
-    robot, q = states.robot, states.positions()
-    if robot.couplings:
-        matrix = states.coordinates.matrix(composite.inertia_matrix(states.links, q))
-        upper, diagonal = elimination.udu_of(matrix)
-    else:
-        upper, diagonal = algorithm(robot, q)
-    return upper, [np.where(x == 0.0, np.nan, x) for x in diagonal] if states.numeric else diagonal  # 0: singular
-
-
-@PublicFunction([("n", "n"), ("n",)], udu_factors, divides=True, compiled=False, result_names=("U", "D"))
-def udu(robot: Robot, q: Array, *, method: str | None = None, check: bool = False) -> tuple[Array, Array]:  # type: ignore[empty-body]
-    """The factors of I = U D Uᵀ.
-
-    Parameters
-    ----------
-    robot : Robot
-    q : array_like, (..., nq)
-    method : str, optional
-        "denoc" (default), the recursion of the articulated bodies, or "elimination" of the elements of I.
-    check : bool
-        Refuse numbers that are not finite.
-
-    Returns
-    -------
-    U : Array, (..., n, n)
-        Unit upper triangular.
-    D : Array, (..., n)
-        Diagonal of D, all positive.
-
-    Examples
-    --------
-    >>> import linkwise as lw
-    >>> U, D = lw.formulations.udu(lw.load("planar3"), [0.1, 0.2, 0.3])
-    >>> U.shape, D.shape
-    ((3, 3), (3,))
     """
 
 

@@ -139,7 +139,7 @@ def check_link_and_point(robot: Robot, link: str | int | None, point: str | Iter
     if link is None:
         link = count - 1
     if isinstance(link, str):
-        moving_frame(robot, link)
+        link = moving_frame(robot, link).name
     elif not is_integer(link):
         raise TypeError(f"link is {link!r} (expected a name, or a whole number below {count})")
     elif not -count <= link < count:
@@ -336,7 +336,7 @@ vars(integrate)["result_names"] = ("q1",)
 
 
 def time_scalar(states: States, dt: Array) -> Scalar:
-    """The time as a scalar; beside nodes a plain number is a constant."""
+    """The time as a scalar; if the states are nodes, a plain number is a constant."""
     return float(dt) if type(dt) in (int, float) and not states.numeric else component(states.arrays["dt"])
 
 

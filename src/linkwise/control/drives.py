@@ -234,7 +234,9 @@ def springs(stiffness: ArrayLike | Robot, rest: ArrayLike = 0.0, damping: ArrayL
     """
     if isinstance(stiffness, Robot):
         if np.ndim(rest) or rest != 0.0:
-            raise ValueError(f"rest is {rest!r}, and the springs are those of a robot's table (expected none)")
+            raise ValueError(
+                f"rest is {rest!r}, but springs of a robot's table have rest positions there (expected no rest)"
+            )
         stiffness, rest = table_springs(stiffness)
     k, d = check_numbers("stiffness", stiffness, least=0.0), check_numbers("damping", damping, least=0.0)
     return Springs(k, check_numbers("rest", rest), d)
@@ -424,7 +426,8 @@ def passive_degrees(law: Any, robot: Robot) -> tuple[int, ...]:
     passive = {i for name in law.passive for i in range(robot.n)[robot.v_slice(name)]}
     if len(passive) == robot.n:
         raise ValueError(
-            f"{law.constructor_name}: passive are all joints of robot {robot.name!r} (expected one with a drive)"
+            f"{law.constructor_name}: passive names all joints of robot {robot.name!r} (expected at least one with a"
+            " drive)"
         )
     return tuple(sorted(passive))
 

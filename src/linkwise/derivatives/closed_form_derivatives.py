@@ -326,7 +326,7 @@ def closed_form(
 
 
 def check_rotors(robot: Robot) -> None:
-    """Raise an error for the one kind of robot whose metric is not that of particles with rotors beside them."""
+    """Raise an error for a ball joint with a rotor: its metric is not the sum of those of particles and of rotors."""
     if robot.rotors_in_balls:
         raise ValueError(
             f"robot {robot.name!r} has a ball joint with rotor inertia (expected rotors on joints of one degree of"

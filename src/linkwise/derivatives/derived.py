@@ -344,7 +344,7 @@ def check_options(function: Callable[..., Any], robot: Robot, keywords: Mapping[
     """Raise at once the error that the function would raise for its options when it is traced."""
     if isinstance(function, Prepared):
         if keywords:
-            raise TypeError(f"{function.__name__} takes no keywords here (it was given {', '.join(keywords)})")
+            raise TypeError(f"{function.__name__} has its options already (expected no {', '.join(keywords)})")
         return
     try:
         inspect.signature(function).bind(robot, **call_arguments(function, robot, keywords))

@@ -23,6 +23,7 @@ from ..robot.symbols import is_expression
 from ..symbolic.equations import Expressions, as_sympy
 from ..symbolic.latex.format import check_digits, decimal
 from .definitions import DEFINITIONS, NEEDED, Blocks
+from .identities import is_sympy, with_identities
 from .quantities import Quantity, Rounded, quantities, rounded_robot
 
 Texts = Mapping[int, str]  # of nodes, by index
@@ -211,10 +212,6 @@ def latex_scalar(x: Any, digits: int, texts: Texts) -> str:
     return decimal(float(x) + 0.0, digits)
 
 
-def is_sympy(x: Any) -> bool:
-    return type(x).__module__.startswith("sympy")
-
-
 class Explanation(ComparesArrays, Mapping[str, Any]):
     """The intermediates by name.
 
@@ -312,14 +309,15 @@ def explain(
 
     A joint of several degrees of freedom is several links, those without a body named after it ("base.vx"); a ball
     joint is three, about the body's x, y and z, whose frames turn with the body. Rates are those along the motion, of
-    such joints too. c_nu has the elements (48); for c_xi print refers to them too, and means them times D^½ on both
+    such joints too. c_nu has the elements (48); for c_xi the paper refers to them too, but means them times D^½ on both
     sides.
 
     A number below 32 standard deviations of its rounding error is shown as 0, and so is what is zero for every state.
     The error is estimated along with the number, roundings taken as independent and as large as they can be, those of
     the state and the robot too. As a rule such a number has no correct digit. A few have some, for the state as it is
-    stored: differences of much larger terms, or multiples of such. States and robots of symbols fold
-    zeros by algebra where they are written; their numbers below 1e-13 of the largest of a closed form are left out.
+    stored: differences of much larger terms, or multiples of such. In symbols, what is zero at three random points, to
+    about 14 digits each, is 0, and what is equal there is written with the shortest of its expressions, M̂ of a tip as
+    M (identity testing); numbers below 1e-13 of the largest of a closed form are left out.
 
     Parameters
     ----------
@@ -376,7 +374,7 @@ def explain(
         check_quasi_robot(robot)
     with np.errstate(all="ignore"), explain_division_by_zero(states):
         computed, values = scalars_of(robot, states)
-        return Explanation(robot, quantities(computed, **values))
+        return Explanation(robot, with_identities(computed, values, quantities(computed, **values)))
 
 
 def scalars_of(robot: Robot, states: States) -> tuple[Robot, dict[str, list[Any]]]:

@@ -212,7 +212,9 @@ def straight_spec(
     loops = None
     if loop_method is not None:
         shapes = inputs_of(function, keywords).values()
-        per_link = not robot.couplings and all(shape is None or shape[:1] == (len(robot.names),) for shape in shapes)
+        per_link = not robot.couplings and all(
+            shape is None or (len(shape) == 2 and shape[0] == len(robot.names)) for shape in shapes
+        )
         uniform = getattr(keywords.get("friction"), "uniform", True)  # the loops' table has no numbers of friction laws
         has_loops = target is None or target.has_loops
         can_loop = has_loops and per_link and uniform and not passes and robot.n > 0 and not robot.non_floats

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from ..api.call import BaseMotion
 from ..api.functions import forward_dynamics, joint_wrenches, kinetic_energy, potential_energy
-from ..api.states import ComponentAxes, constant_loads
+from ..api.states import ComponentAxes
+from ..api.wrenches import constant_loads
 from ..equality import ComparesArrays, identical
 from ..errors import printable
 from ..lazy import cached_property
@@ -105,13 +107,13 @@ class Recording:
         return notebook_html(self)
 
     def __eq__(self, other: object) -> bool:
-        """Whether motion, torques and wrenches are equal bit for bit.
+        """Whether motion, torques, wrenches and the motion of the base are equal bit for bit.
 
         Accelerations and energy are not compared: they follow from these, and depend on whether they are compiled.
         """
         if not isinstance(other, Recording):
             return NotImplemented
-        names = [field.name for field in fields(self) if field.compare] + ["tau", "wrench", "point"]
+        names = [field.name for field in fields(self) if field.compare] + ["tau", "wrench", "point", "base"]
         return all(identical(getattr(self, name), getattr(other, name)) for name in names)
 
     @property
@@ -181,6 +183,12 @@ class Recording:
         point: np.ndarray | WrenchFrames | None = getattr(self.acting, "point", None)
         return point
 
+    @cached_property
+    def base(self) -> BaseMotion | None:
+        """The prescribed motion of the base at the samples, its arrays (len(t), 3); None of a base at rest."""
+        motion: BaseMotion | None = None if self.acting is None else self.acting.base_motion(self.t)
+        return motion
+
     @property
     def imbalance(self) -> np.ndarray:
         """The energy balance, energy - work + heat, relative to the start: integration error in J, (..., len(t))."""
@@ -196,9 +204,8 @@ class Recording:
             Axes of the components: of the base, or of each joint frame.
         """
         motion = self.q, self.qd, self.qdd
-        base = None if self.acting is None else self.acting.base_motion(self.t, self.q, self.qd)
         loads = constant_loads(self.wrench, self.point, len(self.batch))
-        return np.asarray(joint_wrenches(self.robot, *motion, axes=axes, base=base, **loads))
+        return np.asarray(joint_wrenches(self.robot, *motion, axes=axes, base=self.base, **loads))
 
     def summary(self) -> Description:
         """Time reached, number of steps, energy balance and events, as text.

@@ -14,9 +14,9 @@ from ..ode.rollout import fixed_step_integrators
 from ..robot import Friction, Robot
 from ..tracing import Input
 from ..tracing.tracing import Motion
+from .base_motions import base_function, motion_at
 from .parameters import call_torque, check_parameters, parameters_of
 from .sampling import split_sampled_laws
-from .traced_functions import base_function, motion_at
 
 
 class EquationsOfMotion(Motion):

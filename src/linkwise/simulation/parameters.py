@@ -124,7 +124,10 @@ def check_names(
             )
     for name in symbols:
         if name in laws:
-            raise ValueError(f"{name!r} is a symbol of the robot and a parameter of the torque function (expected one)")
+            raise ValueError(
+                f"{name!r} is a symbol of the robot and also a parameter of the torque function (expected different"
+                " names)"
+            )
     for name, needed in known.items():
         if needed and name not in given:
             raise ValueError(f"parameters: {name!r} has no value ({expected.format(name=name)})")

@@ -20,11 +20,11 @@ from ..robot import Friction, Robot
 from ..robot.named_arrays import refuse_gradients, refuse_mark
 from ..robot.symbols import refuse_symbols
 from ..trajectories.torque_history import TorqueHistory
+from .base_motions import base_function
 from .parameters import check_parameters
 from .problem import Problem
 from .sampling import of_batch, split_sampled_laws
 from .sticking import Point
-from .traced_functions import base_function
 
 MAX_STEPS = 10_000_000  # of a trajectory, unless its steps are fixed
 MIN_RTOL = 100 * float(np.finfo(float).eps)  # below this, error estimates are rounding errors

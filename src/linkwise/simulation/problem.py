@@ -8,7 +8,7 @@ length, so a step turns every quaternion like one of unit length. They are norma
 after every step would give the same orientations.
 
 Work and heat are part of y if torques, wrenches or friction act; `near` if joints may stick, and then their modes are
-parameters. f is a plain function over `lw` pieces: it is traced and compiled like any other, or runs in Python.
+parameters. f is a plain function written with `lw`: it is traced and compiled like any other, or runs in Python.
 """
 
 from __future__ import annotations
@@ -34,15 +34,13 @@ from ..robot import Friction, Robot, WrenchFrames
 from ..robot.scales import state_scales
 from ..tracing import Input, trace
 from ..tracing.tracing import prefer_fewest
+from .base_motions import BaseFunction, motion_at, trace_base
 from .parameters import NONE, PREFIX, call_torque, strip_prefix
 from .sticking import NEARNESS_TOLERANCE, Point, Sticking
 from .traced_functions import (
-    BaseFunction,
     Shapes,
     TracedFunction,
     describe_shapes,
-    motion_at,
-    trace_base,
     trace_function,
 )
 

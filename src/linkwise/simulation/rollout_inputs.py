@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..api.states import AXES, stack_wrenches, wrench_frames, wrench_on_tip
+from ..api.states import AXES, stack_wrenches
+from ..api.wrenches import wrench_frames, wrench_on_tip
 from ..errors import one_of
 from ..graph import Program, evaluate
 from ..kernels.arrays import Arrays, Shape
@@ -27,10 +28,10 @@ from ..robot.named_arrays import PerTrajectory
 from ..robot.symbols import symbols_of
 from ..robot.tables import DRIVE_NUMBERS, table_size
 from ..tracing import trace
+from .base_motions import base_function
 from .parameters import check_names, declared_shapes, trajectory_shape, unmark
 from .problem import Problem
 from .sampling import split_sampled_laws
-from .traced_functions import base_function
 
 NOT_NEGATIVE = ("mass", *(key for key in DRIVE_NUMBERS if key != "coulomb_offset"))
 MARGINS: dict[str, Callable[[Mapping[str, Any]], Any]] = {  # which may not be negative either
@@ -338,8 +339,8 @@ def refuse_exact_friction(robot: Robot, friction: Friction | None) -> None:
 def refuse_sampled_laws(torque: Any) -> None:
     if split_sampled_laws(torque)[1]:
         raise ValueError(
-            "the torque has a sampled law, which is computed at its own times (expected lw.simulate; or a loop with a"
-            " rollout for each period and torque= the torques of the law in the states before it)"
+            "the torque has a sampled law, which is computed at its own times (expected lw.simulate; or a loop with"
+            " one rollout for each period, where torque= is what the law gives at its start)"
         )
 
 

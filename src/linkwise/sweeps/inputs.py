@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from ..api.states import stack_wrenches, wrench_frames
+from ..api.states import stack_wrenches
+from ..api.wrenches import wrench_frames
 from ..errors import RobotError, SingularError, SweepWarning, UntraceableFunctionError, is_integer, near_miss, one_of
 from ..graph import evaluate
 from ..graph.derivative import CHOICES
@@ -148,7 +149,9 @@ def check_inputs(
         if name in arrays:
             raise ValueError(f"{name} is given twice: as a sample and as an option (expected one of them)")
         if not callable(load) and np.ndim(load) > axes:
-            raise ValueError(f"{name} has shape {np.shape(load)} (expected one for all; others belong in the samples)")
+            raise ValueError(
+                f"{name} has shape {np.shape(load)} (expected one for all trajectories; put others in the samples)"
+            )
         if name == "wrench" and np.ndim(load) == 2:
             options[name] = np.asarray(load)[None]  # on every link, not a batch of them
     if ("duration" in arrays) == (duration is not None):

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..api.call import BaseMotion
 from ..api.functions import inverse_dynamics, joint_wrenches
 from ..api.states import AXES, Array, ComponentAxes
 from ..errors import one_of
@@ -245,6 +247,7 @@ def torque_along(
     wrench: Array | Mapping[str, Array] | None = None,
     point: Array | None = None,
     wrench_axes: ComponentAxes = "base",
+    base: BaseMotion | None = None,
     friction: bool | Friction = False,
     method: str | None = None,
     loads: bool = True,
@@ -267,6 +270,8 @@ def torque_along(
         Where an array of wrenches acts; by default at the mass centre.
     wrench_axes : {"base", "frame"}
         Axes of wrenches by frame, as `axes` of `lw.inverse_dynamics`.
+    base : BaseMotion, optional
+        Prescribed motion of the base, as in `lw.inverse_dynamics`: arrays (3,) or (samples, 3).
     friction : bool or Friction
         Whether to add friction of the joints to the torques.
     method : str, optional
@@ -301,10 +306,11 @@ def torque_along(
     one_of(axes, AXES, "axes")
     t = even_times(trajectory.duration, samples, rate)
     motion = trajectory(t)
-    tau = inverse_dynamics(robot, *motion, wrench, point=point, axes=wrench_axes, friction=friction, method=method)
+    external: dict[str, Any] = {"wrench": wrench, "point": point, "base": base}
+    tau = inverse_dynamics(robot, *motion, axes=wrench_axes, friction=friction, method=method, **external)
     if not loads:
         return Loads(robot, t, *motion, tau, None, axes, None)
-    link_loads, bearings = loads_at(robot, motion, axes, wrench=wrench, point=point, wrench_axes=wrench_axes)
+    link_loads, bearings = loads_at(robot, motion, axes, wrench_axes=wrench_axes, **external)
     return Loads(robot, t, *motion, tau, link_loads, axes, bearings)
 
 
@@ -321,9 +327,9 @@ def check_joints(robot: Robot, trajectory: Trajectory) -> None:
 def loads_at(robot: Robot, motion: Any, axes: ComponentAxes, **external: Any) -> tuple[Floats, Floats]:
     """Loads (..., m, 6) along the axes, and bearing loads (..., m, 3), at states (q, qd, qdd)."""
     one_of(axes, AXES, "axes")
-    q, qd, qdd = motion
-    in_joint_frame = joint_wrenches(robot, q, qd, qdd, axes="frame", **external)
-    in_axes = in_joint_frame if axes == "frame" else joint_wrenches(robot, q, qd, qdd, axes=axes, **external)
+    loads = partial(joint_wrenches, robot, *motion, **external)
+    in_joint_frame = loads(axes="frame")
+    in_axes = in_joint_frame if axes == "frame" else loads(axes=axes)
     mx, my, _, fx, fy, fz = np.moveaxis(in_joint_frame, -1, 0)
     bearings = np.stack([np.hypot(fx, fy), fz, np.hypot(mx, my)], axis=-1)  # across z, along z, moment across z
     bearings[..., [joint.kind.degrees > 1 for joint in robot.moving], :] = np.nan

@@ -69,7 +69,7 @@ class BudgetBase(ComparesArrays, ABC):
         return {}
 
     def symbols(self, k: int, by: str) -> dict[str, str]:
-        """By label: the term in the paper's LaTeX; empty where joints and links are has_shared_numbers differently."""
+        """By label: the term in the paper's LaTeX; empty where joints and links are numbered differently."""
         return {}
 
     @abstractmethod
@@ -186,7 +186,7 @@ class BudgetBase(ComparesArrays, ABC):
         return Description("\n\n".join([self.title, *tables]))
 
     def why(self, joint: str | int, *, by: str = "", most: int = 4) -> Description:
-        """Why a joint's total is as large as it is, in words, beside the limit of its drive.
+        """A sentence that explains why a joint's total is as large as it is, compared with the limit of its drive.
 
         Along a trajectory it is about the state where the total is largest.
         """
@@ -270,6 +270,7 @@ class TorqueTerms(NamedTuple):
     rotor: Array  # (..., n)
     viscous: Array  # (..., n)
     coulomb: Array  # (..., n)
+    base: Array  # (..., n)
 
 
 class Budget(BudgetBase, TorqueTerms):
@@ -277,11 +278,12 @@ class Budget(BudgetBase, TorqueTerms):
 
     `acceleration` [..., k, j] is the share of joint j's acceleration in torque k; `bias_acceleration`, `bias_force`,
     `gravity` and `wrench` [..., k, m] that of link `robot.names[m]`. `rotor`, `viscous` (with quadratic friction) and
-    `coulomb` (all dry friction) are of the joint itself; the last two add up to `friction`. `centrifugal` (..., n, n)
-    and `coriolis` (..., n, n, n), each pair of joints once, are the bias accelerations and forces by joint. All of
-    them add up to `tau`. `terms` are the finest terms, `values` (..., n, terms) their torques. `budget["joint2"]` is
-    one joint; `table()`, `why()`, `plot()`, `latex()` and `columns()` show it by joints, links, terms or kinds of
-    terms. The difference of two budgets, of an arm with and without its payload, is a budget too.
+    `coulomb` (all dry friction) are of the joint itself; the last two add up to `friction`. `base` is of the motion of
+    the base. `centrifugal` (..., n, n) and `coriolis` (..., n, n, n), each pair of joints once, are the bias
+    accelerations and forces by joint. All of them add up to `tau`. `terms` are the finest terms, `values` (..., n,
+    terms) their torques. `budget["joint2"]` is one joint; `table()`, `why()`, `plot()`, `latex()` and `columns()` show
+    it by joints, links, terms or kinds of terms. The difference of two budgets, of an arm with and without its payload,
+    is a budget too.
     """
 
     what, symbol = "torques", "tau"
@@ -295,9 +297,9 @@ class Budget(BudgetBase, TorqueTerms):
     @cached_property
     def tau(self) -> Array:
         """The sum of all terms: (..., n)."""
-        acceleration, a, b, gravity, wrench, rotor, viscous, coulomb = tuple(self)
+        acceleration, a, b, gravity, wrench, rotor, viscous, coulomb, base = tuple(self)
         sums = acceleration.sum(-1) + a.sum(-1) + b.sum(-1) + gravity.sum(-1) + wrench.sum(-1)
-        return sums + rotor + viscous + coulomb
+        return sums + rotor + viscous + coulomb + base
 
     @property
     def friction(self) -> Array:

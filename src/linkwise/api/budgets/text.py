@@ -19,13 +19,14 @@ from ...symbolic.latex.format import decimal
 
 VIEWS = ("joints", "links", "terms", "kinds")
 FRICTION = ("viscous friction", "Coulomb friction")  # with quadratic friction; with all dry friction
+BASE = "motion of the base"
 Key = tuple[int, int, int]  # a link (of `names`), and two rates (of `v_names`), the first of them first
 
 
 class Term(NamedTuple):
     """One term of the torques: its cause, its link, and the joints whose motion it depends on."""
 
-    what: str  # "acceleration", "bias acceleration", "bias force", "gravity", "wrench", "rotor", or of FRICTION
+    what: str  # "acceleration", "bias acceleration", "bias force", "gravity", "wrench", "rotor", of FRICTION, or BASE
     link: str = ""
     joints: tuple[str, ...] = ()  # whose acceleration; of bias terms, whose rates: one or two
 
@@ -42,7 +43,7 @@ class Term(NamedTuple):
             return {"terms": f"{by_link}, {by_joint}", "links": by_link, "joints": by_joint, "kinds": self.rates}[by]
         if self.what in FRICTION:
             return "friction" if by == "kinds" else self.what
-        if by == "kinds" or self.what == "rotor":
+        if by == "kinds" or self.what in ("rotor", BASE):
             return self.what
         preposition = "on" if self.what == "wrench" else "of"
         return f"{self.what} of {of_joints}" if self.joints else f"{self.what} {preposition} {self.link}"
@@ -88,7 +89,7 @@ class TermTable:
             ),
             *(Term(what, name) for what in ("gravity", "wrench") for name in names),
             Term("rotor"),
-            *map(Term, FRICTION),
+            *map(Term, (*FRICTION, BASE)),
         )
 
     def through(self, k: int, term: Term) -> str:
@@ -143,6 +144,7 @@ def torque_symbol(robot: Robot, k: int, term: Term, by: str) -> str:
     if term.what in FORCES:
         return rf"{inward('Phi', k, m)} {FORCES[term.what]}_{{{m}}}{pair}"
     symbols = {"rotor": rf"J_{{{k}}} {ACCELERATION}_{{{k}}}", FRICTION[0]: rf"f_{{v,{k}}} {RATE}_{{{k}}}"}
+    symbols[BASE] = rf"\tau_{{\text{{base}},{k}}}"
     return symbols.get(term.what, rf"f_{{c,{k}}}({RATE}_{{{k}}})")
 
 
@@ -189,7 +191,7 @@ MARKS = str.maketrans(  # within \text{}
     | {"ν": r"$\nu$", "ξ": r"$\xi$"}
     | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
 )
-NOISE = 1e-9  # beside the sum of magnitudes: smaller terms are not shown
+NOISE = 1e-9  # relative to the sum of magnitudes: smaller terms are not shown
 
 
 @dataclass(frozen=True, repr=False)
@@ -300,7 +302,7 @@ class JointBudget:
 
     @property
     def whole(self) -> float:
-        """|total|, or 0 where it is negligible beside its terms."""
+        """|total|, or 0 if it is negligible relative to its terms."""
         return abs(self.total) if abs(self.total) > NOISE * self.scale else 0.0
 
 

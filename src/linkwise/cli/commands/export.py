@@ -173,7 +173,7 @@ def export(
         bool, flag("--self-test", "Add a main to the C that compares its results with Python's.")
     ] = False,
     out: Annotated[
-        str | None, opt("PATH", "File to write, or for c the folder; default: stdout.", OUTPUT, "--out", "-o")
+        str | None, opt("PATH", "File to write (for c, a folder); default: stdout.", OUTPUT, "--out", "-o")
     ] = None,
     urdf_rotors: UrdfRotors = "refuse",
 ) -> int:

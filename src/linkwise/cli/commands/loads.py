@@ -243,7 +243,7 @@ def loads(
 
 
 def show_loads(joints: Sequence[str], loads: Any, bearings: Any, axes: ComponentAxes, magnitudes: bool) -> None:
-    """Of each joint: (m, 6) and (m, 3)."""
+    """Print the loads of each joint, (m, 6), and its bearing loads, (m, 3)."""
     head = ["joint", "radial (N)", "axial (N)", "tilting (N m)"]
     print_table(head, rows(joints, bearings), heading="Bearings")
     names = [f"|{name}|" if magnitudes else name for name in COMPONENTS]

@@ -267,7 +267,7 @@ class RolloutWriter:
         return {(name, j): self.number(pointers, j) for j in range(size)}
 
     def step(self, y: Sequence[str], number: str, held: dict[tuple[str, int], str]) -> list[str]:
-        """y after a step."""
+        """The state y after a step."""
         flow, layout, stages = self.flow, self.layout, self.rollout.stages
         v, each, h = layout.vector, range(self.size), flow.splat("%h", layout.real)
         t = self.time(number) if self.uses_time else ""
