@@ -91,7 +91,7 @@ def test_errors_are_below_ten_conditions(case: tuple[str, int]) -> None:
 
 @in_turn([(3, 7), (2, 2), (5, 1), (3, 4)])
 def test_least_squares_of_other_shapes(shape: tuple[int, int]) -> None:
-    """Long ones for the residual, wide ones for the norm; both beside NumPy's, which has singular values for both."""
+    """Long ones for the residual, wide ones for the norm; both compared with NumPy, whose way is by singular values."""
     n, m = shape
     rng = np.random.default_rng(n + m)
     A, b = rng.normal(size=(m, n)), rng.normal(size=n + m)

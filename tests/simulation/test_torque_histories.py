@@ -163,14 +163,22 @@ def test_rollouts_refuse_histories_that_are_no_tables(options: dict[str, Any], f
     [
         ("t,tau1,tau2\n0,1,2\n1,1,2\n", ("tau3",)),
         ("t,q1,q2,q3\n0,1,2,3\n1,1,2,3\n", ("tau1",)),
-        ("t,tau1,tau2,tau3\n0,1,2,3\n", ("1 rows", "two")),
+        ("t,tau1,tau2,tau3\n0,1,2,3\n", ("tau.csv:2", "1 rows", "two")),
+        ("", ("tau.csv:1", "tau1", "two")),
         ("t,tau1,tau2,tau3,tau1\n0,1,2,3,4\n1,1,2,3,4\n", ("tau1", "twice")),
+        ("t,tau1,tau2,tau3,tau4\n0,1,2,3,4\n1,1,2,3,4\n", ("tau.csv:1", "4", "tau4", "planar3")),
+        ("t,tau_link1,tau_link2,tau_link3,tau_link4\n0,1,2,3,4\n1,1,2,3,4\n", ("tau_link4", "planar3")),
+        ("t,q1,q2,q3,q4,tau1,tau2,tau3\n0,1,2,3,4,5,6,7\n1,1,2,3,4,5,6,7\n", ("q4", "planar3")),
+        ("t,tau1,tau2,tau3,foo\n0,1,2,3,4\n1,1,2,3,4\n", ("tau.csv:1", "foo", "tau1")),
+        ("t,tau1,tau2,tau3\n1,1,2,3\n2,1,2,3\n", ("tau.csv:2", "'t'", "1", "0")),
+        ("t,tau1,tau2,tau3\n0,1,2,3\n1,1,2,3\n0.5,1,2,3\n", ("tau.csv:4", "0.5", "increasing")),
+        ("trajectory,t,tau1,tau2,tau3\n0,0,1,2,3\n1,1,1,2,3\n", ("tau.csv:3", "trajectory")),
     ],
 )
 def test_files_of_torques_that_are_wrong_are_named(text: str, facts: tuple[str, ...], tmp_path: Path) -> None:
     file = tmp_path / "tau.csv"
     file.write_text(text)
-    with raises(FileError, "tau.csv", *facts):
+    with raises(FileError, "tau.csv:", *facts):
         lw.simulate(PLANAR, START, torque=file)
 
 

@@ -140,9 +140,9 @@ def public_function(
 class PublicFunction:
     """The declaration of a public function, a decorator of its signature and docstring.
 
-    Parameters without a default are the robot, then arrays. `wrench`, `point` and `axes` (`wrench_axes` beside axes of
-    the result) are loads, `method` is looked up in the table, `friction` becomes a law, `check` refuses numbers that
-    are not finite. Others are options; the body of the function, if it has one, checks them.
+    Parameters without a default are the robot, then arrays. `wrench`, `point` and `axes` (`wrench_axes` where the
+    result has axes) are loads, `method` is found in the table, `friction` becomes a law, `check` refuses numbers
+    that are not finite. Others are options; the body of the function, if it has one, checks them.
 
     `compute(states)` returns the result in nested lists of scalars. Further parameters of `compute` are passed by
     name: the `algorithm`, the `law` of friction, the moving `base`, any option; for methods first `self`.
@@ -153,7 +153,7 @@ class PublicFunction:
     _: KW_ONLY
     divides: bool = False  # by inertias: a singular state is an error that names the joint
     compiled: bool = True  # whether calls may run compiled
-    takes_base_motion: bool = False  # in `base`; nothing is compiled where the base moves
+    takes_base_motion: bool = False  # as `base`; calls with one do not run compiled
     check_robot: Callable[[Robot], object] | None = None  # raises an error for unsupported robots
     normalize_options: Callable[..., dict[str, Any]] | None = (
         None  # checks robot and options, and returns the options in the form for kernels
@@ -172,7 +172,7 @@ class PublicFunction:
             tuple(parameters),
             set(inspect.signature(self.compute).parameters) - {"states"},
         )
-        plain = self.pack is tuple or hasattr(self.pack, "__self__")  # of results alone, such as `Result._make`
+        plain = self.pack is tuple or hasattr(self.pack, "__self__")  # takes the results alone, such as `Result._make`
         self.pack_parameters = [] if plain else list(inspect.signature(self.pack).parameters)[1:]
         self.defaults = {name: p.default for name, p in parameters.items() if p.default is not p.empty}
         self.robot, *self.arrays = [name for name in parameters if name != "self" and name not in self.defaults]

@@ -30,7 +30,7 @@ class ConstrainedMotion(NamedTuple):
     qdd: Array
     """(..., n)"""
     wrenches: Mapping[str, Array]
-    """By frame what holds it exerts on the robot, (..., 6): moment about the frame's origin, force, in base axes."""
+    """The wrenches that hold the frames, by frame, (..., 6): moment about its origin, then force, in base axes."""
 
 
 class Impact(NamedTuple):
@@ -39,7 +39,7 @@ class Impact(NamedTuple):
     qd: Array
     """(..., n), after the impact"""
     impulses: Mapping[str, Array]
-    """By frame, (..., 6): moment about the frame's origin, force, times time; in base axes."""
+    """The impulses by frame, (..., 6): of the moment about its origin, then of the force, in base axes."""
 
 
 class TaskInertia(NamedTuple):
@@ -114,7 +114,7 @@ def wrench_rows(holds: Holds, multipliers: Column) -> Dense:
 
 
 def of_frames(robot: Robot, holds: Holds, values: Any, name: str) -> Any:
-    """An array of the numbers of all frames, of a mapping by frame; frames that it lacks have zeros."""
+    """The numbers of a mapping by frame in one array, with zeros for frames that it lacks."""
     if not isinstance(values, Mapping):
         return values
     unknown = [frame for frame in values if frame not in dict(holds)]
@@ -169,7 +169,7 @@ def terms_of(matrix: Dense, *columns: Column) -> Column:
 
 
 def normalize_constraints(robot: Robot, *, fixed: Any, **options: Any) -> dict[str, Any]:
-    """The frames that are held, and in one array what they are wanted to do."""
+    """The frames that are held, and their prescribed motions in one array."""
     holds = check_holds(robot, fixed)
     wanted = {name: of_frames(robot, holds, options[name], name) for name in MOTIONS if name in options}
     return {**options, "fixed": holds, **wanted}
@@ -362,7 +362,7 @@ def check_task(robot: Robot, frame: str | None, axes: str) -> dict[str, Any]:
 
 
 def task_system(states: States, frame: str, axes: str) -> tuple[Constrained, Callable[[Column], Column]]:
-    """The factors for one frame, and what turns six-vectors from base axes to its own."""
+    """The factors for one frame, and the map of six-vectors from base axes to its own."""
     (seat,) = seats(states.robot, ((frame, "pose"),))
     jacobian = constrained.jacobians(states.links, states.positions(), [seat])
 

@@ -102,7 +102,7 @@ def inverse_dynamics(
     if contacts is None:
         return None
     if base is not None:
-        raise TypeError(f"contacts={contacts!r} is given beside base={base!r} (expected one of them)")
+        raise TypeError(f"contacts={contacts!r} and base={base!r} are both given (expected one of them)")
     with LOCK:  # imported late: without contacts it is not needed
         from .contacts import supported
     name, loads = method_name(inverse_dynamics, method, robot), {"point": point, "friction": friction, "check": check}

@@ -394,7 +394,7 @@ class Packed(DerivedFunction):
         return self.function, self.keywords
 
     def remarks(self, result: str) -> list[str]:
-        """The elements of the function's result, by the numbers of their values."""
+        """Which of the values each element of the function's result is, as text."""
         name = function_name(self.function)
         lines = [f"Elements of {name}, by their numbers in {result}; - for what is always zero:"]
         for array in self._program_and_places[1]:

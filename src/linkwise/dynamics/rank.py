@@ -85,7 +85,7 @@ def is_positive(x: Scalar) -> Scalar:
 
 
 def rounding_error(x: Scalar) -> Scalar:
-    """ε of the arithmetic of x ≥ 0, in single precision as in double: but for it, (4/3 - 1) 3 is 1."""
+    """ε of the arithmetic of x ≥ 0, in single precision as in double: without rounding (4/3 - 1) 3 would be 1."""
     one = add(x, TINY) / add(x, TINY)
     difference = sub(mul(3.0, sub(mul(4.0 / 3.0, one), one)), one)
     return mul(difference, sign(difference))

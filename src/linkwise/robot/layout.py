@@ -20,7 +20,7 @@ from .named_arrays import labels_of, refuse_labels, refuse_mark, reprs
 
 SPIN = 3  # numbers
 MOTION = ("q", "qd", "qdd")
-QUANTITY = r"(qdd|qd|q|tau|epsilon|kappa|[mf][xyz]|radial|axial|tilting)"  # of a joint, with forces and loads
+QUANTITY = r"(qdd|qd|q|tau|nu|xi|epsilon|kappa|[mf][xyz]|radial|axial|tilting)"  # of a joint, with forces and loads
 COLUMN = re.compile(QUANTITY + r"([1-9]\d*)")
 LABELLED = re.compile(QUANTITY + r"\..+")  # by the name of the joint
 NUMBERED = re.compile(r"(qdd|qd|q|tau)[1-9]\d*")

@@ -93,7 +93,7 @@ def motion_at(base: BaseFunction | None, robot: Robot, t: Any, q: Any, qd: Any) 
 
 TIMES = (np.arange(32) + 0.5 * (5**0.5 - 1.0)) / 32  # of the duration: no round numbers, at which motions may jump
 STEP = 1e-6  # of the duration, for differences
-FAR = 0.2  # of the largest acceleration: linear interpolation of samples is nearer
+FAR = 0.2  # of the largest acceleration: the error of linearly interpolated samples is smaller
 MOST_JUMPS = 2  # of the times
 
 

@@ -146,7 +146,7 @@ def rollout(
         Torques that are added to those of a function. Each row acts for `hold` steps; rows = steps / hold, rounded up.
     hold : int
     interpolation : {"held"}, optional
-        Needed where `torque` is a history, as for `lw.simulate`, at equal distances: each row is held.
+        Required if `torque` is a history, as for `lw.simulate`, with equal time steps: each row is held.
     wrench, axes : mapping or array_like, (..., 6) or (..., m, 6), optional
         Constant external wrenches, by frame or in an array, as for `inverse_dynamics`.
     friction : bool or Friction

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from ..api.states import Array, as_array
-from ..errors import FileError, one_of
+from ..errors import FileError, near_miss, one_of
 from ..kernels.interface import host_array
 from ..lazy import cached_property
 from ..robot import Robot
-from ..robot.layout import Layout, canonical_names, reorder_columns
+from ..robot.layout import COLUMN, LABELLED, MOTION, OF_NO_JOINT, Layout, canonical_names, reorder_columns
 from ..robot.named_arrays import refuse_gradients, refuse_mark
-from ..tables import read_table, refuse_separator
+from ..tables import Table, read_table, refuse_separator
+from .csv_reader import check_once, check_rows, check_times_of_rows
 from .limits import Floats
 from .loads import Loads
 from .pieces import Polynomials, hermite, spline_rates
@@ -82,7 +83,8 @@ def torque_history(robot: Robot, torque: Any, interpolation: Interpolation) -> T
     if isinstance(torque, TorqueHistory):
         return torque
     if isinstance(torque, (str, os.PathLike)):
-        t, tau, where = *read_torques(robot, Path(torque)), f"{os.fspath(torque)}: "
+        t, tau, *_ = read_torques(robot, Path(torque))
+        where = f"{os.fspath(torque)}: "
     elif isinstance(torque, Loads):
         check_robot_of_loads(robot, torque)
         t, tau, where = torque.t, torque.tau, "torque: "
@@ -141,20 +143,55 @@ def check_history(robot: Robot, t: Floats, tau: Floats, where: str) -> None:
         raise ValueError(f"{where}t[{k}] is {t[k]:.9g}, after {t[k - 1]:.9g} (expected increasing times)")
 
 
-def read_torques(robot: Robot, file: Path) -> tuple[Floats, Floats]:
-    """Times (k,) and torques (k, n) of a table with the columns t, tau1, tau2, ..., or named after joints or links."""
+class TorqueTable(NamedTuple):
+    """Times (k,) and torques (k, n) of a table, and its columns by their canonical names."""
+
+    t: Floats
+    tau: Floats
+    table: Table
+    names: list[str]
+
+
+def read_torques(robot: Robot, file: Path) -> TorqueTable:
+    """Read a table with the columns t, tau1, tau2, ..., or named after joints or links, and perhaps a motion."""
     table = read_table(file)
     refuse_separator(table.where, table.names)
     names = canonical_names(table.where, table.names, robot, bare="tau")
-    wanted = ("t", *Layout.of(robot).columns("tau"))
-    if missing := [name for name in wanted if name not in names]:
-        raise FileError(
-            f"{table.where}: column {missing[0]!r} is missing (expected a torque history of robot {robot.name!r}:"
-            f" {', '.join(wanted)}, or the names of its joints or links; the columns are {', '.join(table.names)})"
-        )
-    if twice := [name for name in wanted if names.count(name) > 1]:
-        raise FileError(f"{table.where}: column {twice[0]!r} occurs twice")
+    check_rows(table, names, "tau1")
+    check_columns(robot, table.where, table.names, names)
+    wanted = torque_columns(robot)
     numbers = np.array(table.numbers(picked=[names.index(name) for name in wanted]))
-    if len(numbers) < 2:
-        raise FileError(f"{file}: has {len(numbers)} rows (expected at least two)")
-    return numbers[:, 0], numbers[:, 1:]
+    check_times_of_rows(table, numbers[:, 0])
+    return TorqueTable(numbers[:, 0], numbers[:, 1:], table, names)
+
+
+def torque_columns(robot: Robot) -> list[str]:
+    return ["t", *Layout.of(robot).columns("tau")]
+
+
+def check_columns(robot: Robot, where: str, head: Sequence[str], names: list[str]) -> None:
+    """Raise a FileError unless the columns are those of a torque history of this robot, each once."""
+    layout, wanted = Layout.of(robot), torque_columns(robot)
+    expected = (
+        f"(expected a torque history of robot {robot.name!r}: {', '.join(wanted)}, or the names of its joints or links)"
+    )
+    check_once(where, head, names)
+    words = [*MOTION, "tau"]
+    known = {"t", "trajectory", *OF_NO_JOINT, *(name for word in words for name in layout.columns(word))}
+    others = [name for name in names if name not in known]
+    for word in reversed(words):
+        if of_others := [name for name in others if quantity_of(name) == word]:
+            count = sum(quantity_of(name) == word for name in names)
+            raise FileError(
+                f"{where}: has {count} columns of {word}, and {of_others[0]!r} is of no joint of the robot {expected}"
+            )
+    if missing := [name for name in wanted if name not in names]:
+        raise FileError(f"{where}: column {missing[0]!r} is missing {expected}; the columns are {', '.join(head)}")
+    if unknown := [name for name in others if quantity_of(name) is None]:
+        raise FileError(f"{where}: column {unknown[0]!r}{near_miss(unknown[0], sorted(known))} {expected}")
+
+
+def quantity_of(name: str) -> str | None:
+    """The quantity in a column of a joint, such as tau; None for other columns."""
+    match = COLUMN.fullmatch(name) or LABELLED.fullmatch(name)
+    return None if match is None else match[1]
