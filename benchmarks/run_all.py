@@ -18,6 +18,7 @@ from shutil import which
 
 import accuracy
 import batch
+import constrained
 import derivatives
 import equations
 import free_flyers
@@ -160,6 +161,7 @@ def main(argv: list[str] | None = None) -> None:
         one_call.measure,
         derivatives.measure,
         second_derivatives.measure,
+        constrained.measure,
         regressors.measure,
         start_up.measure,
         reading.measure,

@@ -156,7 +156,7 @@ class CacheWarning(UserWarning):
 
 
 class CompileError(RuntimeError):
-    """LLVM refused a text, which is a bug in Linkwise."""
+    """LLVM refused generated assembly, which is a bug in Linkwise."""
 
 
 class CudaError(RuntimeError):

@@ -58,8 +58,9 @@ def public_functions() -> list[Callable[..., Any]]:
     return found
 
 
-ELSEWHERE = (  # tested in test_momentum, on other robots, in test_configurations and in test_linear_models
+ELSEWHERE = (  # tested in test_momentum, on other robots, in test_constrained, test_configurations, test_linear_models
     *(lw.base_wrench, lw.floating_dynamics, lw.generalized_jacobian),
+    *(lw.constrained_dynamics, lw.impact),
     *(lw.convert_force, lw.convert_state, lw.random_configuration),
     lw.equilibrium,
 )

@@ -17,6 +17,10 @@ CASES: dict[str, tuple[Callable[..., Any], str, dict[str, Any]]] = {  # function
     "law": (lw.forward_dynamics, "q v v", {"friction": lw.Friction(viscous=[0.1, 0.2, 0.3])}),
     "tip": (lw.inverse_dynamics, "q v v", {"wrench": WRENCH}),
     "links": (lw.forward_dynamics, "q v v", {"wrench": np.outer([1.0, 2.0, 3.0], WRENCH)}),
+    "frames": (lw.inverse_dynamics, "q v v", {"wrench": {"link2": WRENCH, "link1": -WRENCH}}),
+    "axes of frames": (lw.forward_dynamics, "q v v", {"axes": "frame", "wrench": {"link3": WRENCH}}),
+    "jacobian of a frame": (lw.jacobian, "q", {"frame": "link2", "axes": "frame"}),
+    "pose of a frame": (lw.poses, "q", {"frame": "link2"}),
     "point": (lw.inverse_dynamics, "q v v", {"point": POINT, "wrench": WRENCH}),
     "method": (lw.inertia_matrix, "q", {"method": "denoc"}),
     "all": (lw.inverse_dynamics, "q v v", {"wrench": WRENCH, "friction": True, "method": "denoc"}),
@@ -91,6 +95,9 @@ def test_entries_keep_the_errors_of_the_general_call() -> None:
         ((q, qd, [np.nan, 0.0, 0.5]), {"check": True}),
         ((q, qd, None), {"wrench": WRENCH}),
         ((q, qd, qdd), {"point": POINT}),
+        ((q, qd, qdd), {"wrench": {"link2": WRENCH[:5]}}),
+        ((q, qd, qdd), {"wrench": {"link2": WRENCH, "link9": WRENCH}}),
+        ((q, qd, qdd[:2]), {"wrench": {"link2": WRENCH}}),
     ]
 
     def errors() -> list[tuple[type, str]]:

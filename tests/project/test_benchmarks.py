@@ -11,6 +11,7 @@ pytest.importorskip("mujoco")
 
 import accuracy
 import batch
+import constrained
 import derivatives
 import equations
 import excitation
@@ -65,6 +66,7 @@ MEASURES = {
     "free_flyers": lambda: free_flyers.measure(states=300, rounds=2, processes=0, peers=PEERS, robots=FREE_FLYERS),
     "derivatives": lambda: derivatives.measure(states=300, rounds=2, processes=0),
     "second_derivatives": lambda: second_derivatives.measure(states=2, rounds=2, robots=["ball_chain"]),
+    "constrained": lambda: constrained.measure(states=30, rounds=2, processes=0),
     "regressors": lambda: regressors.measure(states=30, rounds=2, processes=0),
     "one_call": lambda: one_call.measure(rounds=2, processes=0, peers=PEERS),
     "threads": lambda: threads.measure(states=300, rounds=2, peers=PEERS),

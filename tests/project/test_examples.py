@@ -147,3 +147,33 @@ def test_the_feet_carry_the_standing_robot() -> None:
     assert np.abs(example.holding(arm, q, forces)[:, :6]).max() < 1e-9
     height = lw.poses(arm, q)[:, arm.names.index("hind_left_shank")] @ [0, 0, -example.LEG, 1]
     assert np.abs(height[:, 2]).max() < 1e-12
+
+
+def test_the_feet_stand_still_while_the_weight_is_shifted() -> None:
+    example = load(FOLDER / "weight_shift.py")
+    robot = lw.load("go1")
+    t, q, qd, qdd = example.motion(robot)
+    assert np.abs(example.feet_of(robot, q) - example.feet_of(robot, q[0])).max() < 1e-12
+    step = 2 * (t[1] - t[0])
+    assert np.abs(lw.difference(robot, q[:-2], q[2:]) / step - qd[1:-1]).max() < 0.05 * np.abs(qd).max()
+    assert np.abs((qd[2:] - qd[:-2]) / step - qdd[1:-1]).max() < 0.5 * np.abs(qdd).max()  # which jumps in between
+    support = lw.inverse_dynamics(robot, q, qd, qdd, contacts=example.FEET)
+    assert np.abs(support.missing).max() < 1e-9
+
+
+def test_osqp_finds_forces_within_the_pyramids_of_friction() -> None:
+    pytest.importorskip("osqp")
+    example = load(FOLDER / "weight_shift.py")
+    robot = lw.load("go1")
+    _, q, qd, qdd = (x[::10] for x in example.motion(robot))
+    bounds = lw.control.contact_bounds(
+        robot, q, qd, qdd, contacts=example.FEET, coefficient=example.FRICTION, least=1.0
+    )
+    forces = example.within_friction(bounds)
+    assert forces[..., 2].min() > 1.0 - 1e-6
+    assert example.slope(forces).max() < example.FRICTION + 1e-6
+    wrench, point = np.zeros((*q.shape[:-1], len(robot.names), 6)), np.zeros((len(robot.names), 3))
+    for k, foot in enumerate(example.FEET):
+        frame = robot.frame(foot)
+        wrench[..., frame.link, 3:], point[frame.link] = forces[:, k], frame.point
+    assert np.abs(lw.inverse_dynamics(robot, q, qd, qdd, wrench, point=point)[:, :6]).max() < 1e-6

@@ -32,6 +32,7 @@ from ..tracing.tracing import (
     Prepared,
     call_arguments,
     check_function_and_robot,
+    declared_inputs,
     function_name,
     prefer_fewest,
     quaternions,
@@ -161,8 +162,8 @@ class DerivedFunction(Prepared):
         """The arrays that the function takes, then the symbols of the robot."""
         if isinstance(self.function, DerivedFunction):
             return self.function.of(self.robot).inputs
-        arguments = call_arguments(self.function, self.robot, self.keywords).items()
-        ports = [Port(name, x.shape, quaternions(self.robot, name, x)) for name, x in arguments if isinstance(x, Input)]
+        inputs = declared_inputs(call_arguments(self.function, self.robot, self.keywords)).items()
+        ports = [Port(name, x.shape, quaternions(self.robot, name, x)) for name, x in inputs]
         return (*ports, *(Port(name, ()) for name in self.symbols))
 
     @cached_property
@@ -343,7 +344,7 @@ def check_options(function: Callable[..., Any], robot: Robot, keywords: Mapping[
     """Raise at once the error that the function would raise for its options when it is traced."""
     if isinstance(function, Prepared):
         if keywords:
-            raise TypeError(f"{function.__name__} takes no keywords here (it was given {', '.join(keywords)})")
+            raise TypeError(f"{function.__name__} has its options already (expected no {', '.join(keywords)})")
         return
     try:
         inspect.signature(function).bind(robot, **call_arguments(function, robot, keywords))
@@ -393,7 +394,7 @@ class Packed(DerivedFunction):
         return self.function, self.keywords
 
     def remarks(self, result: str) -> list[str]:
-        """The elements of the function's result, by the numbers of their values."""
+        """Which of the values each element of the function's result is, as text."""
         name = function_name(self.function)
         lines = [f"Elements of {name}, by their numbers in {result}; - for what is always zero:"]
         for array in self._program_and_places[1]:

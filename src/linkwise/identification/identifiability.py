@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..api.functions import udu
 from ..api.kinematics import normalize
+from ..api.matrices import udu
 from ..regressors.base_parameters import mobilities
 from ..regressors.regressors import regressor
 from ..robot import LinkMobility, Robot

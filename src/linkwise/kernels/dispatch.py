@@ -118,9 +118,9 @@ NEVER_USED = DEFAULT == "never"  # while False, no context has chosen "never", a
 ENTERED_DIRECTLY: WeakSet[Any] = WeakSet()  # objects whose calls are their entries while no context is "never"
 MISSING: Any = object()  # an argument that was not passed
 NO_ENTRY = (LookupError, AttributeError, TypeError)  # raised by robots without the entry, and by other objects
-UNKEYED = (*NO_ENTRY, IndexError)  # also raised by calls that have no key
+UNKEYED = (*NO_ENTRY, ValueError)  # also raised by calls that have no key
 OPTION_TYPES = {bool, int, float, str, Friction}  # of options that are keys of entries
-PLAIN_NUMBERS = {float, int}
+PLAIN_NUMBERS, TEXT = {float, int}, {str}
 UNDECIDED: Any = object()  # no kernel yet
 KERNELS: OrderedDict[Key, Compiled | None] = OrderedDict()  # None: the code is too long to be compiled automatically
 CALL_COUNTS: OrderedDict[Key, CallCount] = OrderedDict()
@@ -160,7 +160,10 @@ class EntryKeys:
                 key += (name, kind, value if kind in OPTION_TYPES else option_key(value))
         for name in inputs:
             value = keywords[name]
-            if value is not None:
+            if type(value) is dict:
+                key += (name, tuple(value))
+                arrays.append(rows_of(value))
+            elif value is not None:
                 key += (name, rank(value) - rank(arguments[1]))
                 arrays.append(value)
         return (tuple(key) if len(key) > 1 else self.name), arrays
@@ -182,11 +185,17 @@ class EntryKeys:
         return parts
 
     def add_entry(
-        self, function: Function, arguments: Sequence[Any], keywords: dict[str, Any], kernel: Compiled
+        self,
+        function: Function,
+        arguments: Sequence[Any],
+        keywords: dict[str, Any],
+        kernel: Compiled,
+        pack: Function = tuple,
     ) -> None:
         """Put an entry of the kernel into `robot.entries` for further calls with these keywords.
 
-        Calls that the entry does not take go to the function. Lists of numbers are converted once before that.
+        Calls that the entry does not take go to the function. Lists of numbers are converted once before that. `pack`
+        packs several results.
         """
         try:
             key, _ = self.find(arguments, keywords)
@@ -199,9 +208,12 @@ class EntryKeys:
         if [*self.arrays, *given] != [argument.name for argument in kernel.interface.inputs] or key in robot.entries:
             return
         options, count = {name: value for name, value in keywords.items() if name not in given}, len(self.arrays)
+        mappings = {name: tuple(keywords[name]) for name in given if isinstance(keywords[name], dict)}
 
         def slow(*arrays: Any) -> Any:
             further = dict(zip(given, arrays[count:], strict=True))
+            for name, rows in mappings.items():
+                further[name] = {row: further[name][..., k, :] for k, row in enumerate(rows)}
             return call_without_missing(function, self.names, (robot, *arrays[:count]), {**further, **options})
 
         def convert(*arrays: Any) -> Any:
@@ -209,10 +221,16 @@ class EntryKeys:
             return slow(*arrays) if any(array is None for array in converted) else entry(*converted)
 
         entry = kernel.entry(slow)
+
+        def packed(*arrays: Any) -> Any:
+            results = direct(*arrays)
+            return pack(results) if type(results) is tuple else results  # those of the function are packed
+
+        direct = kernel.entry(convert)
         with COUNTING:
             while len(robot.entries) >= MAX_ENTRIES:
                 del robot.entries[next(iter(robot.entries))]
-            robot.entries[key] = kernel.entry(convert)
+            robot.entries[key] = direct if pack is tuple else packed
 
 
 def rank(value: Any) -> int:
@@ -220,10 +238,22 @@ def rank(value: Any) -> int:
     return value.ndim if type(value) is np.ndarray else 1
 
 
+def rows_of(arrays: Mapping[str, Any]) -> np.ndarray:
+    """The vectors of a mapping as one array (..., rows, 6); a TypeError or ValueError if they are not alike."""
+    values = [*arrays.values()]
+    if not values or any(type(value) is not np.ndarray for value in values):
+        raise TypeError("not arrays of NumPy")
+    return np.array(values) if values[0].ndim == 1 else np.stack(values, -2)
+
+
 def option_key(value: Any) -> Any:
     """A hashable value that is equal for equal options of the same types only; a TypeError without one."""
     if type(value) in (tuple, list):
         return tuple([(type(x), option_key(x)) for x in value])
+    if type(value) is dict:
+        if TEXT.issuperset(map(type, (*value, *value.values()))):
+            return tuple(value.items())
+        return tuple([(name, type(x), option_key(x)) for name, x in value.items()])
     if type(value) in OPTION_TYPES:
         return value
     raise TypeError(f"{value!r} is no key")

@@ -16,7 +16,7 @@ from .changes import add_free_base, changed_rows, fix_base, lock_joints, payload
 from .coordinates import Coupling, JointSpace, size_in_words
 from .entries import is_symbol
 from .fingerprint import NoFingerprintError, robot_fingerprint
-from .link import Frame, Link, NumberMap, numbers_of
+from .link import Frame, Link, NumberMap, frames_by_name, numbers_of
 from .regroup import regrouped_bodies
 from .tables import CONVENTIONS, DH_CONVENTIONS, NO_TENSOR, REFUSE, Unphysical, free_name
 from .walk import UNROLLED, Round, Walk, rounds
@@ -231,15 +231,18 @@ class Robot(JointSpace, WithEntries):
         return tuple(sorted(indices))
 
     def frame(self, name: str) -> Frame:
-        """The frame of this name: of a link, or of a merged fixed joint."""
-        if name not in self._frames:
-            one_of(name, self._frames, f"robot {self.name!r}: frame", RobotError)
-        return self._frames[name]
+        """The frame of this name: the table frame of a link, or a frame of a merged fixed joint or MJCF site.
+
+        The name of a joint that no link or frame has is that of the link that it moves or fixes.
+        """
+        frames = self._frames
+        if not isinstance(name, str) or name not in frames:
+            one_of(name, frames, f"robot {self.name!r}: frame", RobotError)
+        return frames[name]
 
     @cached_property
     def _frames(self) -> dict[str, Frame]:
-        named = {name: Frame(name, k, Placement.identity()) for k, name in enumerate(self.names)}
-        return {**named, **{frame.name: frame for frame in self.frames}}
+        return frames_by_name(self.names, self.frames, self.table)
 
     def seat(self, frame: Frame) -> tuple[int, Placement]:
         """The index of the link that carries a frame, -1 for the base, and the pose in its joint-aligned frame."""
@@ -297,8 +300,8 @@ class Robot(JointSpace, WithEntries):
         plain = replace(self, links=tuple(replace(link, grouped=None) for link in self.links))
         if replace(plain, **again) != plain:
             raise RobotError(
-                f"robot {self.name!r} has other numbers than its table (expected {expected} as it was made, before its"
-                " numbers were replaced)"
+                f"robot {self.name!r} was changed after it was made from its table (expected {expected} before its"
+                " numbers are changed)"
             )
         robot = replace(self, **changed)
         return robot if self.links[0].grouped is None else robot.regrouped()
@@ -334,7 +337,7 @@ class Robot(JointSpace, WithEntries):
             joint = self.free_joints[0].joint
             raise RobotError(f"robot {self.name!r} has a free joint on its base already: {joint!r} (expected none)")
         if inertia is None and not is_zero(mass):
-            raise RobotError(f"robot {self.name!r}: the base has mass {mass!r} and no inertia (expected inertia=...)")
+            raise RobotError(f"robot {self.name!r}: the base has mass {mass!r} but no inertia (expected inertia=...)")
         body = {"mass": mass, "com": com, "inertia": NO_TENSOR if inertia is None else inertia}
         rows = add_free_base(self.rows, free_name(name, self._row_names), body, self.convention)
         return self._from_rows(rows, "the base of the robot")
@@ -347,7 +350,10 @@ class Robot(JointSpace, WithEntries):
         """
         floating = {joint.name for joint in self.free_joints}
         if not floating:
-            raise RobotError(f"robot {self.name!r} has no free joint on its base (expected one, to be fixed)")
+            raise RobotError(
+                f"robot {self.name!r} has no free joint on its base, so nothing can be fixed (expected a free joint"
+                " there)"
+            )
         return self._from_rows(fix_base(self.rows, floating), "the base of the robot")
 
     def with_locked(self, joints: str | Mapping[str, float], value: float = 0.0) -> Robot:

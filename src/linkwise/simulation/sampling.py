@@ -168,7 +168,7 @@ def on_their_way(trajectories: Trajectories) -> np.ndarray:
 def advance(
     trajectories: Trajectories, which: np.ndarray, until: float, first_step: float, integrate: Callable[[float], None]
 ) -> None:
-    """`integrate(until)` anew, for the trajectories that are on their way."""
+    """Call `integrate(until)` anew for the trajectories that are still running."""
     trajectories.status[which] = np.where(trajectories.t[which] < until, RUNNING, DONE)
     trajectories.restart(which, first_step)
     if (trajectories.status == RUNNING).any():
@@ -193,7 +193,7 @@ def due_times(periods: Sequence[float], end: float) -> Iterator[tuple[float, lis
 
 
 class HistoryPlayer:
-    """Gives the parameters of the right-hand side their numbers, piece by piece."""
+    """Sets the parameters of the right-hand side for each piece of a torque history."""
 
     def __init__(self, history: TorqueHistory, problem: Problem, batch: tuple[int, ...], fixed: bool) -> None:
         self.history, self.problem, self.batch, self.fixed = history, problem, batch, fixed
@@ -206,7 +206,7 @@ class HistoryPlayer:
         first_step: float,
         integrate: Callable[[float], None],
     ) -> None:
-        """`integrate(until)` from sample to sample. Steps that adapt begin with a whole piece: torques do not jump."""
+        """Call `integrate(until)` from row to row. Adaptive steps first try a full piece, since torques do not jump."""
         knots = [t for t in self.history.t[:-1].tolist() if t < end] + [end]
         for piece, (t, until) in enumerate(itertools.pairwise(knots)):
             for name, value in of_batch(self.history, piece, self.batch).items():

@@ -19,9 +19,10 @@ import numpy as np
 
 from ..api.call import BaseMotion
 from ..api.functions import bias_torque, inertia_matrix
+from ..api.wrenches import OnTip
 from ..dynamics import dry_friction
 from ..dynamics.dry_friction import MARGIN, Held
-from ..robot import Friction, Robot
+from ..robot import Friction, Robot, WrenchFrames
 
 Point = tuple[Any, ...]  # three numbers, or three for each link
 NEARNESS_TOLERANCE = 1e-4  # of the integral of nearness
@@ -45,10 +46,10 @@ class Sticking:
     joints: tuple[int, ...]
     level: tuple[float, ...]
     offset: tuple[float, ...]  # of what friction holds; see `Friction.offsets`
-    point: Point | None = None  # where the wrench acts
+    point: Point | WrenchFrames | None = None  # where the wrench acts
 
     @staticmethod
-    def of(robot: Robot, friction: Friction | None, point: Point | None = None) -> Sticking | None:
+    def of(robot: Robot, friction: Friction | None, point: Point | WrenchFrames | None = None) -> Sticking | None:
         """The friction of joints that may stick; None if there are none."""
         joints = () if friction is None else friction.dry(robot)
         if not friction or not joints:
@@ -81,7 +82,8 @@ class Sticking:
         base: BaseMotion | None = None,
     ) -> ModeDecision:
         """Decide the modes and accelerations of states (count, n)."""
-        inertia, bias = inertia_matrix(robot, q), bias_torque(robot, q, qd, wrench, point=self.point, base=base)
+        point: Any = OnTip(self.point) if wrench is not None and wrench.ndim == 2 else self.point
+        inertia, bias = inertia_matrix(robot, q), bias_torque(robot, q, qd, wrench, point=point, base=base)
         may = np.isin(np.arange(robot.n), self.joints)
         mode = np.where(may, np.sign(qd), 1.0)
         qdd, left = np.empty_like(mode), np.empty(len(mode), dtype=int)

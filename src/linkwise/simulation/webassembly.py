@@ -52,7 +52,7 @@ def wasm_simulation(robot: Robot, q0: Any = None, qd0: Any = None, **options: An
         raise ValueError("torque is a history, which modules do not have (expected a torque function of t)")
     inputs = prepare_with_symbols(robot, q0, qd0, options)
     if inputs.batch:
-        raise ValueError(f"q0 and what acts have the batch shape {inputs.batch} (expected one trajectory)")
+        raise ValueError(f"the arrays have the batch shape {inputs.batch} (expected one trajectory)")
     if scheme.fixed and inputs.problem.friction is not None:
         values = inputs.parameters[0, -len(inputs.problem.symbols) :] if inputs.problem.symbols else ()
         symbols = dict(zip(inputs.problem.symbols, values, strict=True))
@@ -74,9 +74,9 @@ def wasm_simulation(robot: Robot, q0: Any = None, qd0: Any = None, **options: An
 
 
 def prepare_with_symbols(robot: Robot, q0: Any, qd0: Any, options: Mapping[str, Any]) -> SimulationInputs:
-    """As `prepared`; the symbols of the robot are parameters after all others."""
+    """As `prepare`; the symbols of the robot are parameters after all others."""
     names = [name for name in inspect.signature(prepare).parameters if name not in ("robot", "q0", "qd0")]
-    wanted = {name: options[name] for name in names}
+    wanted = {name: options[name] for name in names if name in options}
     start = neutral(robot) if q0 is None and isinstance(robot, Robot) else q0
     symbols = symbols_of(robot) if isinstance(robot, Robot) and robot.symbolic else ()
     given = dict(wanted["parameters"] or {})
@@ -153,8 +153,8 @@ def number_entries(problem: Problem, block: Block, place: int) -> list[dict[str,
     names = [number["name"] for number in every]
     for name in names:
         if names.count(name) > 1:
-            whose = "robot has a symbol" if name in problem.symbols else "torque function has a parameter"
+            whose = "symbol of the robot" if name in problem.symbols else "parameter of the torque function"
             raise ValueError(
-                f"the {whose} {name!r}, which is the name of another number of the module (expected another name)"
+                f"{name!r}, a {whose}, is also the name of another number of the module (expected another name)"
             )
     return every

@@ -23,7 +23,7 @@ from ..control.events import events_of
 from ..errors import RobotError
 from ..graph import Graph, Node, Port, Program, check, evaluate
 from ..lazy import cached_property
-from ..robot import Friction, Robot, before_regrouping
+from ..robot import Friction, Robot, WrenchFrames, before_regrouping
 from ..robot.entries import TENSOR, TURNS
 from ..robot.layout import zero_quaternion_message
 from ..robot.tables import DRIVE, FURTHER_FRICTION
@@ -90,7 +90,7 @@ def trace_for_family(function: Callable[..., Any], family: Family) -> Program:
 
 def family_problem(family: Family, options: Mapping[str, Any], loads: Mapping[str, np.ndarray], like: Robot) -> Problem:
     """The problem of a family; `like` is the robot of the sweep."""
-    torque = options["torque"]
+    torque, where = options["torque"], options["point"]
     return Problem(
         family.robot,
         torque if callable(torque) else None,
@@ -102,7 +102,7 @@ def family_problem(family: Family, options: Mapping[str, Any], loads: Mapping[st
         events_of(options["events"]),
         family.symbols,
         tuple((name, loads[name].shape[1:]) for name in loads if name not in ("tau", "wrench")),
-        None if options["point"] is None else tuple(map(plain_tuple, options["point"])),
+        where if where is None or isinstance(where, WrenchFrames) else tuple(map(plain_tuple, where)),
         like=like,
     )
 

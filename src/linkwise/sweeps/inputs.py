@@ -16,9 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from ..api.states import stack_wrenches
+from ..api.wrenches import wrench_frames
 from ..errors import RobotError, SingularError, SweepWarning, UntraceableFunctionError, is_integer, near_miss, one_of
 from ..graph import evaluate
 from ..graph.derivative import CHOICES
+from ..kernels.interface import numpy_array
 from ..lazy import cached_property
 from ..printing import warn
 from ..robot import Friction, Robot, from_table, require_robot
@@ -142,6 +145,9 @@ def check_inputs(
             " torques (k, ..., n) have the axes of a batch)"
         )
     arrays = check_samples(robot, samples, check_parameter_names(options["torque"], samples), vary is not None)
+    if isinstance(options["wrench"], Mapping) and options["wrench"]:
+        frames = wrench_frames(robot, options["wrench"], options["point"], options["axes"])
+        options |= {"wrench": stack_wrenches(options["wrench"], numpy_array), "point": frames}
     for name, axes in zip(LOADS, (1, 2), strict=True):
         load = options[name]
         if load is None:
@@ -149,7 +155,9 @@ def check_inputs(
         if name in arrays:
             raise ValueError(f"{name} is given twice: as a sample and as an option (expected one of them)")
         if not callable(load) and np.ndim(load) > axes:
-            raise ValueError(f"{name} has shape {np.shape(load)} (expected one for all; others belong in the samples)")
+            raise ValueError(
+                f"{name} has shape {np.shape(load)} (expected one for all trajectories; put others in the samples)"
+            )
         if name == "wrench" and np.ndim(load) == 2:
             options[name] = np.asarray(load)[None]  # on every link, not a batch of them
     if ("duration" in arrays) == (duration is not None):

@@ -16,7 +16,7 @@ from ..graph.passes import cancel_terms
 from ..graph.text import expression_text
 from .closed_form import CLOSED, PATIENCE, ClosedForm, Names, closed_form
 from .latex.names import LatexNames, angle_sums
-from .latex.program import Writer, display_equations
+from .latex.program import Writer
 from .plain_names import ABBREVIATION, PlainNames
 from .styles import LATEX, PYTHON, TEXTBOOK, Equation, Style, Terms, terms_of, whole
 from .sympy_expressions import sympy_expressions
@@ -33,7 +33,8 @@ class Expressions:
     """Nodes in closed form where that is small, otherwise with named intermediates.
 
     Terms of a closed form without named intermediates are dropped below `noise` times its largest coefficient.
-    `first` and `arrays` are as in `ClosedForm`.
+    `first` and `arrays` are as in `ClosedForm`. Intermediates are numbered from `before` + 1. `components` is the LaTeX
+    of some symbols; sines and cosines of those in the array "q" are abbreviated, c_{12}.
     """
 
     def __init__(
@@ -43,8 +44,11 @@ class Expressions:
         noise: float = 0.0,
         first: Collection[str] = (),
         arrays: Mapping[str, str] | None = None,
+        before: int = 0,
+        components: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         self.nodes, self.digits, self.noise, self.first, self.arrays = nodes, digits, noise, first, arrays
+        self.before, self.components = before, components or {}
         self.program = program_of(nodes)
 
     def closed_form(self, names: Names, style: Style) -> ClosedForm | None:
@@ -58,7 +62,7 @@ class Expressions:
 
     def terms(self) -> tuple[list[tuple[str, Terms]], list[Terms]]:
         """The same in terms, between which lines may break."""
-        form = self.closed_form(PlainNames(self.program), PYTHON)
+        form = self.closed_form(PlainNames(self.program, before=self.before), PYTHON)
         if form is not None:
             return form.defined(), [form.written(polynomial) for polynomial in form.results[0]]
         program = cancel_terms(self.program)
@@ -66,20 +70,53 @@ class Expressions:
         def leaf(node: Node) -> str:
             return f"{node.payload:.{self.digits}g}" if node.op == "const" else str(node.payload[0])
 
-        lines, named = assignments(program, leaf, [port.name for port in self.program.inputs])
+        names = [port.name for port in self.program.inputs]
+        lines, named = assignments(program, leaf, names, before=self.before)
         definitions = [(name, terms_of(text)) for name, text in lines]
         return definitions, [terms_of(expression_text(node, named)) for node in program.results[0]]
 
-    def latex(self) -> tuple[list[str], list[str]]:
-        """Display equations of the names, in order, and the LaTeX of each node."""
-        form = self.closed_form(LatexNames(self.program), LATEX)
+    def latex(self) -> tuple[list[Equation], list[str]]:
+        """Equations of the names, in order, and the LaTeX of each node."""
+        angles = [name for name in self.components if (self.arrays or {}).get(name) == "q"]
+        names = LatexNames(self.program, components=self.components, angles=angles, before=self.before)
+        form = self.closed_form(names, LATEX)
         if form is not None:
             *equations, _ = form.equations(elements=False)
-            return display_equations(equations, None), [form.cell(polynomial) for polynomial in form.results[0]]
+            return equations, [form.cell(polynomial) for polynomial in form.results[0]]
         program = cancel_terms(self.program)
-        writer = Writer(program, self.digits)
+        writer = Writer(program, self.digits, names)
         *equations, _ = writer.equations(elements=False)
-        return display_equations(equations, None), [writer.text(node) for node in program.results[0]]
+        return equations, [writer.text(node) for node in program.results[0]]
+
+
+class Intermediates:
+    """Names of intermediates of several texts, numbered through; equal ones are one."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, str] = {}  # by what they are
+
+    @property
+    def count(self) -> int:
+        """For `Expressions(before=...)`."""
+        return len(self.names)
+
+    def share(self, defined: Sequence[Equation], texts: Sequence[str]) -> tuple[list[Equation], list[str]]:
+        """The intermediates that are new, and the texts with their names."""
+        names: dict[str, str] = {}
+        new: list[Equation] = []
+        any_name = "|".join(rf"(?<![A-Za-z\\]){re.escape(name)}(?!\d)" for name, _ in defined)
+
+        def renamed(text: str) -> str:
+            return re.sub(any_name, lambda match: names[match[0]], text) if defined else text
+
+        for name, lines in defined:
+            lines = [*map(renamed, lines)]
+            key = " ".join(lines)
+            if key not in self.names:
+                self.names[key] = re.sub(r"\d+", str(len(self.names) + 1), name)
+                new.append((self.names[key], lines))
+            names[name] = self.names[key]
+        return new, [*map(renamed, texts)]
 
 
 def as_sympy(node: Node) -> Any:

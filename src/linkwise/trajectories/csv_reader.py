@@ -137,7 +137,9 @@ def check_rows(table: Table, names: Sequence[str], first: str) -> None:
         k = names.index("trajectory")
         begun = next(((line, cells[k]) for line, cells in table.rows if len(cells) > k and cells[k] != "0"), None)
         if begun is not None:
-            raise FileError(f"{table.file}:{begun[0]}: trajectory {begun[1]} begins (expected a table of one)")
+            raise FileError(
+                f"{table.file}:{begun[0]}: trajectory {begun[1]} begins (expected a table of one trajectory)"
+            )
     if len(table.rows) < 2:
         line = table.rows[-1][0] if table.rows else table.line
         count = f"{len(table.rows)} rows (expected a header t, {first}, ..., then at least two rows)"

@@ -26,7 +26,7 @@ FUNCTIONS = (
     "momentum_matrix", "momentum_bias", "mass_centres", "mass_factor", "mass_factor_rate", "kinetic_gradient",
     "curvature", "constraint_wrenches", "denoc_matrices", "complement_matrices", "operators", "operator_rates",
     "base_wrench", "floating_dynamics", "generalized_jacobian", "configuration_rate", "integrate", "difference",
-    "normalize",
+    "normalize", "jacobian_rate", "task_inertia",
 )  # fmt: skip
 CHOSEN = ', by the method "fewest", as in compiled code; linkwise count ROBOT FUNCTION shows every method'
 LONG = 20  # degrees of freedom above which one row may take seconds
@@ -173,7 +173,7 @@ def export(
         bool, flag("--self-test", "Add a main to the C that compares its results with Python's.")
     ] = False,
     out: Annotated[
-        str | None, opt("PATH", "File to write, or for c the folder; default: stdout.", OUTPUT, "--out", "-o")
+        str | None, opt("PATH", "File to write (for c, a folder); default: stdout.", OUTPUT, "--out", "-o")
     ] = None,
     urdf_rotors: UrdfRotors = "refuse",
 ) -> int:

@@ -9,7 +9,7 @@ import numpy as np
 
 import linkwise as lw
 
-from ...api.functions import ComponentAxes
+from ...api.states import ComponentAxes
 from ...robot.scales import torque_scales
 from ...trajectories.limits import effort_shares
 from ...trajectories.loads import BEARING, COMPONENTS, FRAMES, load_columns, loads_at
@@ -201,7 +201,7 @@ def loads(
 
 
 def show_loads(joints: Sequence[str], loads: Any, bearings: Any, axes: ComponentAxes, magnitudes: bool) -> None:
-    """Of each joint: (m, 6) and (m, 3)."""
+    """Print the loads of each joint, (m, 6), and its bearing loads, (m, 3)."""
     head = ["joint", "radial (N)", "axial (N)", "tilting (N m)"]
     print_table(head, rows(joints, bearings), heading="Bearings")
     names = [f"|{name}|" if magnitudes else name for name in COMPONENTS]

@@ -54,7 +54,7 @@ ALONG = "Follow a .csv file, or a trajectory by name (to --target), under comput
 HISTORY = "Torques over time: a .csv file with columns t, tau1, ..., as ridim --csv writes; default: none."
 ARGUMENT = "Torques over time, as --torque-history: a .csv file with columns t, tau1, ..., as ridim --csv writes"
 INTEGRATOR = "Integration method: verner65 (default), dormand54, dop853, rk4, radau, ..."
-STEP = "Length of every step; required by methods with fixed steps (rk4), and by no others."
+STEP = "Length of every step. Methods with fixed steps (rk4) require it; others refuse it."
 
 ADVICE = re.compile(r" If a torque jumps there.*| The recording until then.*", re.DOTALL)  # advice for Python code
 STATES = re.compile(r", q = \[[^\]]*\], qd = \[[^\]]*\]")  # the table shows them
@@ -91,10 +91,11 @@ class Integration:
     rtol: Annotated[float, opt("NUMBER", "Relative error that a step may make; default: 1e-8.", INTEGRATION)] = 1e-8
     dt: Annotated[float | None, opt("SECONDS", STEP, INTEGRATION)] = None
     first_step: Annotated[
-        float | None, opt("SECONDS", "Length of the first step, for other methods; default: 1e-3.", INTEGRATION)
+        float | None,
+        opt("SECONDS", "Length of the first step, for methods with adaptive steps; default: 1e-3.", INTEGRATION),
     ] = None
     max_steps: Annotated[
-        int | None, opt("COUNT", "Largest number of steps; default: ten million.", INTEGRATION, min=1)
+        int | None, opt("COUNT", "Maximum number of steps; default: ten million.", INTEGRATION, min=1)
     ] = None
 
 
@@ -106,7 +107,7 @@ class SimulationOutputs(Outputs):
     animate: Annotated[list[str] | None, opt("FILE", "Write a film: .gif, .mp4 or .html; can be repeated.", OUTPUT)] = (
         None
     )
-    fps: Annotated[float | None, opt("NUMBER", "Pictures per second of the film; default: 30.", OUTPUT)] = None
+    fps: Annotated[float | None, opt("NUMBER", "Frames per second of the film; default: 30.", OUTPUT)] = None
     speed: Annotated[float | None, opt("FACTOR", "Speed of the film (0.1 is slow motion); default: 1.", OUTPUT)] = None
 
     def __post_init__(self) -> None:
@@ -138,7 +139,9 @@ def simulate(
     out: SimulationOutputs,
     history_file: Annotated[str | None, arg("history", ARGUMENT, complete_tables)] = None,
     q0: Annotated[str | None, opt("STATE", START, STATE)] = None,
-    qd0: Annotated[str | None, opt("STATE", "Rates at the start, given as for --q0; default: as there.", STATE)] = None,
+    qd0: Annotated[
+        str | None, opt("STATE", "Rates at the start, given as for --q0, with the same default.", STATE)
+    ] = None,
     degrees: Degrees = False,
     duration: Annotated[
         float | None, opt("SECONDS", "Duration; default: 1, or to the end of --torque-history.")
@@ -287,7 +290,7 @@ def film_options(out: SimulationOutputs, duration: float) -> dict[str, float]:
     given = {name: x for name, x in (("fps", out.fps), ("speed", out.speed)) if x is not None}
     if not out.films:
         if given:
-            raise ValueError(f"--{' and --'.join(given)}: of which film? (expected --animate too)")
+            raise ValueError(f"--{' and --'.join(given)} is for a film (expected --animate too)")
         return {}
     from ...drawing.film import check_film
 
