@@ -87,3 +87,15 @@ def test_quasi_velocities_are_shown_and_written() -> None:
         assert relative(quasi[f"{letter}1"], run[f"{letter}1"]) < 1e-6
         assert linkwise("rfdsim planar3 quasi.csv --duration 0.1").code == 0
     assert "by denoc" in linkwise("rfdsim planar3 tau.csv --duration 0.1").out
+
+
+def test_wrenches_act_on_the_tip_or_at_a_frame() -> None:
+    refused = linkwise("ridim panda --wrench 0,0,1,0,0,0 --samples 3")
+    assert (refused.code, "@panda_leftfinger" in refused.err) == (2, True), refused.err
+    assert "did you mean 'panda_hand'" in linkwise("ridim panda --wrench 0,0,1,0,0,0@panda_hnd --samples 3").err
+    assert linkwise("ridim panda --wrench 0,0,1,0,0,0@panda_hand --samples 3").code == 0
+    state = "torque planar3 --q 0.1,0.2,0.3 --json --wrench 0,0,0,0,5,0"
+    at_frame = json.loads(linkwise(f"{state}@link2").out)["tau"]
+    expected = lw.inverse_dynamics(PLANAR, [0.1, 0.2, 0.3], [0, 0, 0], [0, 0, 0], {"link2": [0, 0, 0, 0, 5, 0]})
+    assert np.allclose(at_frame, expected, rtol=1e-12)
+    assert linkwise("rfdsim planar3 tau.csv --wrench 0,0,.1,0,0,0@link3 --duration 0.1").code == 0

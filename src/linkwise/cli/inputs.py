@@ -263,13 +263,22 @@ def parse_noise(robot: lw.Robot, text: str | None) -> list[float] | None:
     return [torques.value(k, values[k % len(values)]) for k in range(robot.n)]
 
 
-def parse_wrench(text: str | None) -> list[float] | None:
-    """A wrench on the tip: moment, then force."""
+def parse_wrench(robot: lw.Robot, text: str | None) -> list[float] | dict[str, list[float]] | None:
+    """A wrench on the tip, or by the name of a frame at its origin: moment, then force."""
     if text is None:
         return None
-    values = parse_numbers(text, "--wrench")
+    numbers, at, frame = text.partition("@")
+    values = parse_numbers(numbers, "--wrench")
     if len(values) != len(WRENCH):
         raise ValueError(f"--wrench has {len(values)} numbers (expected 6: {', '.join(WRENCH)}, in N m and N)")
+    if at:
+        return {frame: values}
+    if len(robot.leaves) > 1:
+        tips = [robot.links[k].name for k in robot.leaves]
+        raise ValueError(
+            f"--wrench {text}: robot {robot.name!r} has several tips: {shorten_list(tips)} (expected a link or frame,"
+            f" as in --wrench {text}@{tips[0]}, at whose origin it acts)"
+        )
     return values
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
@@ -14,9 +14,20 @@ from ..api.states import Array, as_array
 from ..errors import FileError, near_miss, one_of
 from ..kernels.interface import host_array
 from ..lazy import cached_property
+from ..printing import warn
 from ..robot import Robot
-from ..robot.layout import COLUMN, LABELLED, MOTION, OF_NO_JOINT, Layout, canonical_names, reorder_columns
-from ..robot.named_arrays import refuse_gradients, refuse_mark
+from ..robot.layout import (
+    COLUMN,
+    LABELLED,
+    MOTION,
+    OF_NO_JOINT,
+    Layout,
+    canonical_names,
+    coordinate_indices,
+    labelled_columns,
+    reorder_columns,
+)
+from ..robot.named_arrays import labels_of, refuse_gradients, refuse_mark
 from ..tables import Table, read_table, refuse_separator
 from .csv_reader import check_once, check_rows, check_times_of_rows
 from .limits import Floats
@@ -24,7 +35,7 @@ from .loads import Loads
 from .pieces import Polynomials, hermite, spline_rates
 
 Interpolation = Literal["cubic", "held"]
-History = tuple[Array, Array] | Loads | str | os.PathLike[str]  # what a user gives
+History = tuple[Array, Array] | Loads | str | os.PathLike[str]  # what a user gives, or a table as of pandas
 
 
 def history_torque(robot: Robot, t: Any, q: Any, qd: Any, begin: Any, width: Any, coefficients: Any) -> Any:
@@ -75,9 +86,9 @@ class TorqueHistory:
 
 
 def torque_history(robot: Robot, torque: Any, interpolation: Interpolation) -> TorqueHistory | None:
-    """The history that a torque argument is: a pair (t, tau), loads or a .csv file; None for all others.
+    """The history that a torque argument is: a pair (t, tau), loads, a table or a .csv file; None for all others.
 
-    A pair is one where t is (k,) and tau is (k, n) or (k, ..., n).
+    A pair is one where t is (k,) and tau is (k, n) or (k, ..., n). A table has named columns, one of them t.
     """
     one_of(interpolation, get_args(Interpolation), "interpolation")
     if isinstance(torque, TorqueHistory):
@@ -86,8 +97,11 @@ def torque_history(robot: Robot, torque: Any, interpolation: Interpolation) -> T
         t, tau, *_ = read_torques(robot, Path(torque))
         where = f"{os.fspath(torque)}: "
     elif isinstance(torque, Loads):
-        check_robot_of_loads(robot, torque)
+        check_robot_of(robot, torque, "the loads")
         t, tau, where = torque.t, torque.tau, "torque: "
+    elif is_table(robot, torque):
+        where = "torque: "
+        t, tau = torques_of_table(robot, torque)
     elif is_pair(torque):
         where = "torque: "
         t, tau = as_array(np, host_array("torque: t", torque[0]), "torque: t", None), pair_torques(robot, torque[1])
@@ -117,12 +131,51 @@ def pair_torques(robot: Robot, tau: Any) -> Any:
     return as_array(np, host_array("torque: tau", reorder_columns(robot, "torque", tau)), "torque: tau", None)
 
 
-def check_robot_of_loads(robot: Robot, loads: Loads) -> None:
-    its, ours = (list(zip(x.v_names, x.effort_units, strict=True)) for x in (loads.robot, robot))
+def is_table(robot: Robot, torque: Any) -> bool:
+    """Whether it has named columns with times among them."""
+    if callable(torque) or isinstance(torque, tuple) or not isinstance(robot, Robot):
+        return False
+    if isinstance(torque, Mapping) or (isinstance(torque, list) and [min(depth(x), 2) for x in torque] == [1, 2]):
+        raise TypeError(
+            f"torque is a {type(torque).__name__} (expected a torque history as a tuple, torque=(t, tau), or as a table"
+            " with columns t, tau1, ...)"
+        )
+    labels = labels_of(torque) or ()
+    return any(label in ("t", "time") and label not in coordinate_indices(robot, "tau") for label in labels)
+
+
+def depth(value: Any) -> int:
+    """The number of axes, of nested lists by their first elements."""
+    if isinstance(value, (list, tuple)):
+        return 1 + depth(value[0]) if value else 1
+    return int(getattr(value, "ndim", 0))
+
+
+def torques_of_table(robot: Robot, torque: Any) -> tuple[Any, Any]:
+    head = list(map(str, labels_of(torque) or ()))
+    try:
+        names = canonical_names("torque", head, robot, bare="tau")
+        check_columns(robot, "torque", head, names)
+    except FileError as error:
+        raise ValueError(str(error)) from None
+    columns = [names.index(name) for name in torque_columns(robot)]
+    values = labelled_columns(torque, labels_of(torque) or [])[:, columns]
+    numbers = as_array(np, host_array("torque", values), "torque", None)
+    return numbers[:, 0], numbers[:, 1:]
+
+
+def check_robot_of(robot: Robot, result: Any, what: str) -> None:
+    """Raise a ValueError unless a result has the joints of the robot, and warn if it is of another robot."""
+    its, ours = (list(zip(x.v_names, x.effort_units, strict=True)) for x in (result.robot, robot))
     if its != ours:
         raise ValueError(
-            f"torque: the loads are of robot {loads.robot.name!r}, whose joints are {', '.join(loads.robot.v_names)}"
+            f"torque: {what} are of robot {result.robot.name!r}, whose joints are {', '.join(result.robot.v_names)}"
             f" (expected those of robot {robot.name!r}: {', '.join(robot.v_names)})"
+        )
+    if result.robot.name != robot.name:
+        warn(
+            f"torque: {what} are of robot {result.robot.name!r}, not of {robot.name!r}, whose joints have these names"
+            " (expected those of this robot; or times and torques, torque=(x.t, x.tau))"
         )
 
 

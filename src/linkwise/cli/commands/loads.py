@@ -47,7 +47,7 @@ def torque(
     and forces of quasi-coordinates.
     """
     how = (", with friction" if friction else "") + (f", by {method}" if method else "")
-    given = parse_wrench(wrench)
+    given = parse_wrench(robot, wrench)
     if where.is_state(out.plot):
         at = StateTorques(robot, where, friction, method, given)
         quasi = QuasiCoordinates.of(coordinates, robot, *at.batch)

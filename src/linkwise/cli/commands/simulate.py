@@ -196,7 +196,7 @@ def simulate(
     description += "" if method is None else f", by {method}"
     description += "" if coordinates == "joint" else f", in {coordinates} quasi-velocities"
     code, ended = 0, ""
-    force, drag = parse_wrench(wrench), lw.Friction(smooth=0) if stick else friction
+    force, drag = parse_wrench(robot, wrench), lw.Friction(smooth=0) if stick else friction
     try:
         run = lw.simulate(
             robot, start, rates, duration, law, force, interpolation=control.interpolation,
