@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from textwrap import wrap
 from typing import Any, Literal
 
@@ -83,7 +84,7 @@ def latex(
     function : callable
     robot : Robot
     name : str or sequence of str, optional
-        Left-hand side of each output, a word or LaTeX.
+        Left-hand side of each output, a word or LaTeX; by default the function's, or U, D, ... of several.
     elements : bool, optional
         True: an equation for each element, I_{12}; False: arrays. By default vectors by element, matrices as arrays.
     digits : int
@@ -128,7 +129,7 @@ def latex(
     if environment not in ENVIRONMENTS:
         known = ", ".join(map(repr, ENVIRONMENTS))
         raise ValueError(f"environment is {environment!r} (expected one of: {known})")
-    program = trace(function, robot, **keywords)
+    program = with_result_names(trace(function, robot, **keywords), function)
     place = None if element is None else place_of(element, program)
     steps = keywords.get("method") == "elimination" and function in (inverse_inertia_matrix, udu)
     if steps and name is None and elements is not False and not closed:  # otherwise as any function
@@ -165,6 +166,15 @@ def equations_of(
         latex_text(written.latex, both.latex, title, remarks, environment),
         add_meaning(plain_text(written.plain), both.plain),
     )
+
+
+def with_result_names(program: Program, function: Callable[..., Any]) -> Program:
+    """The program, its several outputs called as the function declares them: U and D."""
+    names: Sequence[str] = getattr(function, "result_names", ())
+    if not 1 < len(program.outputs) == len(names):
+        return program
+    ports = [Port(name, port.shape) for name, port in zip(names, program.outputs, strict=True)]
+    return replace(program, outputs=tuple(ports))
 
 
 def place_of(element: tuple[int, ...], program: Program) -> tuple[int, ...]:

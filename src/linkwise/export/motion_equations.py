@@ -194,16 +194,26 @@ def elimination_sheet(
         PlainNames(first, [steps.plain[name][0] for name in elements], plain, abbreviate=True),
     )
     written = write(first, digits, names, first=mass_symbols(robot), limit=LIMIT)
+    used: dict[str, None] = {}  # letters, in order
     for name, value in steps.values.items():
         if name not in elements:
-            step = step_equation(steps, name, value, digits)
-            written.latex.extend(step.latex)
+            step, letter = step_equation(steps, name, value, digits), name.split()[0]
             written.plain.extend(step.plain)
+            if is_number(value) and value == 0.0:
+                written.latex.extend(step.latex)
+                continue
+            tag = rf" \tag{{{PRINTED[letter][-1]}}}" if environment != "align" else ""  # which numbers by itself
+            written.latex.extend((left, [*lines[:-1], lines[-1] + tag]) for left, lines in step.latex)
+            used[letter] = None
     remarks = [*meaning_lines(robot, components), MEANING_OF_STEPS]
+    numbers = "; ".join(f"{LETTERS[x][1]} ({'), ('.join(map(str, PRINTED[x]))})" for x in used)
     return Equations(
         latex_text(written.latex, names.latex, title, remarks, environment),
-        add_meaning(plain_text(written.plain), names.plain),
+        add_meaning(plain_text(written.plain), names.plain, f"Saha, IJRR 1999, has {numbers}" if used else ""),
     )
+
+
+PRINTED = {"m_hat": (33, 46), "alpha": (45,), "alpha'": (39, 47), "inverse": (36, 48)}  # equations, last of three links
 
 
 MEANING_OF_STEPS = (
