@@ -454,3 +454,19 @@ def test_nested_sums_equal_the_polynomial(factors: list[Polynomial], rest: Polyn
     polynomial = ring.plus(product, rest)
     nest = Textbook(lambda x: (Ring.kinds[x], x), lambda x: "qd" if x < 8 else "tau", (0,))
     assert expanded(nest.sum(polynomial)) == polynomial
+
+
+@in_turn(("tau", "qdd", "C", "I"))
+def test_symbols_of_a_robot_are_not_called_like_the_terms_of_its_equations(name: str) -> None:
+    symbol = lw.symbols(name)
+    row = {"joint": "revolute", "a": symbol, "b": 0, "alpha": 0, "mass": 1.0, "com": (0, 0, 0)}
+    arm = lw.Robot.from_dh(
+        [{**row, "inertia": np.zeros((3, 3))}], convention="standard", gravity=(0, -1, 0), name="one"
+    )
+    equations = lw.equations_of_motion(arm)
+    law, element, *_ = equations.text.splitlines()
+    assert re.search(rf"\b{name}\b", element)
+    assert not re.search(rf"\b{name}\b", law)
+    assert rf"\mathrm{{{name}}}^{{2}}" in equations
+    with raises(TypeError, "closed", "'yes'"):
+        lw.equations_of_motion(arm, closed="yes")  # type: ignore[arg-type]

@@ -22,7 +22,7 @@ from ..symbolic.sympy_expressions import normal_expressions, sympy_expressions
 from ..tracing import trace
 from ..tracing.tracing import check_function_and_robot, traceable
 from .c_files import parameters_of
-from .motion_equations import elimination_sheet, meaning_lines, names_of
+from .motion_equations import check_closed, elimination_sheet, meaning_lines, names_of
 
 WIDTH = 110  # of comments
 ENVIRONMENTS = ("align*", "align", None)
@@ -123,8 +123,7 @@ def latex(
     title = (
         f"{getattr(function, '__name__', 'function')} of the robot {''.join(c for c in robot.name if c.isprintable())}"
     )
-    if not (closed is None or isinstance(closed, bool)):
-        raise TypeError(f"closed is {closed!r} (expected True, False, or None for whichever is small)")
+    check_closed(closed)
     check_digits(digits)
     if environment not in ENVIRONMENTS:
         known = ", ".join(map(repr, ENVIRONMENTS))

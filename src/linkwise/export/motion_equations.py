@@ -232,6 +232,11 @@ def step_equation(steps: Steps, name: str, value: Any, digits: int) -> Written:
     return write(program, digits, names, closed=True, first=pivots)
 
 
+def check_closed(closed: object) -> None:
+    if not (closed is None or isinstance(closed, bool)):
+        raise TypeError(f"closed is {closed!r} (expected True, False, or None for whichever is small)")
+
+
 LIMIT = 150  # terms of I, of C and of g in closed form
 ROW = 6  # zeros on a line
 
@@ -277,29 +282,46 @@ def equations_of_motion(robot: Robot, *, digits: int = 6, closed: bool | None = 
     """
     require_robot(robot)
     check_digits(digits)
+    check_closed(closed)
     program = trace(matrices, robot)
     components, plain = (names_of(robot, program.inputs, latex=latex) for latex in (True, False))
+    taken = [port.name for port in program.inputs if not port.shape]
+    labelled = Layout.of(robot).labelled
+    v, vd = ("v", r"\dot{v}") if labelled else (r"\dot{q}", r"\ddot{q}")
+    letters, plain_letters = "ICg", [*(free_name(letter, taken) for letter in "IC"), "g"]
     names = TwoNames(
-        LatexNames(program, "ICg", components, elements=True), PlainNames(program, "ICg", plain, abbreviate=True)
+        LatexNames(program, letters, components, elements=True, reserved={r"\tau", "I", "C", "q", v, vd}),
+        PlainNames(program, plain_letters, plain, abbreviate=True),
     )
     first = mass_symbols(robot)
     if closed is None:
         written = write_each(program, digits, names, first=first, symmetric=(0,), limit=LIMIT)
     else:
         written = write(program, digits, names, closed=closed, elements=True, first=first, symmetric=(0,))
-    labelled = Layout.of(robot).labelled
-    v, vd, plain_v, plain_vd = ("v", r"\dot{v}", "v", "vd") if labelled else (r"\dot{q}", r"\ddot{q}", "qd", "qdd")
+    tau, plain_v, plain_vd = (free_name(x, taken) for x in ("tau", *(("v", "vd") if labelled else ("qd", "qdd"))))
     law = (r"\tau", [rf"I(q) \, {vd} + C(q, {v}) \, {v} + g(q)"])
-    plain_law = ("tau", [f"I(q) {plain_vd} + C(q, {plain_v}) {plain_v} + g(q)"])
+    I, C, _ = plain_letters
+    plain_law = (tau, [f"{I}(q) {plain_vd} + {C}(q, {plain_v}) {plain_v} + g(q)"])
     title = f"equations of motion of the robot {''.join(c for c in robot.name if c.isprintable())}"
-    latex = [law, *gather_zeros(written.latex, names.latex.elements, "ICg")]
+    latex = [law, *gather_zeros(written.latex, names.latex.elements, letters)]
     return Equations(
         latex_text(latex, names.latex, title, meaning_lines(robot, components)),
-        add_meaning(plain_text([plain_law, *gather_zeros(written.plain, names.plain.elements, "ICg")]), names.plain),
+        add_meaning(
+            plain_text([plain_law, *gather_zeros(written.plain, names.plain.elements, plain_letters)]), names.plain
+        ),
     )
 
 
-def gather_zeros(equations: Sequence[Equation], elements: Sequence[Sequence[str]], letters: str) -> Iterator[Equation]:
+def free_name(name: str, taken: Collection[str]) -> str:
+    """The name, followed by as many _ as it takes to be none of the others."""
+    while name in taken:
+        name += "_"
+    return name
+
+
+def gather_zeros(
+    equations: Sequence[Equation], elements: Sequence[Sequence[str]], letters: Sequence[str]
+) -> Iterator[Equation]:
     """The equations, the zeros of I and C on lines behind their other elements."""
     n = len(elements[-1])
     matrix = {name: letter for letter, names in zip(letters, elements[:-1], strict=False) for name in names}
