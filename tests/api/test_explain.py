@@ -190,11 +190,11 @@ def test_tensors_are_explained_as_arrays() -> None:
 
 def test_explain_says_what_it_wants() -> None:
     arm = lw.load("planar3")
-    with pytest.raises(ValueError, match="one state"):
+    with raises(ValueError, "state", "(2,)"):
         lw.explain(arm, np.zeros((2, 3)))
     with raises(ValueError, "qdd", "qd"):
         lw.explain(arm, np.zeros(3), qdd=np.zeros(3))
-    with pytest.raises(ValueError, match="did you mean 'M_hat'"):
+    with raises(ValueError, "M_hat"):
         lw.explain(arm, np.zeros(3)).text("M_hut")
     assert "nu" not in lw.explain(arm, np.zeros(3))
 
@@ -210,12 +210,12 @@ def test_every_method_can_be_cited(function: object) -> None:
 
 def test_cite_takes_the_quasi_coordinates_and_lists_what_it_knows() -> None:
     assert lw.cite(lw.formulations.normalized) == lw.cite("normalized")
-    with pytest.raises(ValueError, match="did you mean 'kalman'"):
+    with raises(ValueError, "kalman"):
         lw.cite("kalmann")
 
 
 def test_a_quantity_that_does_not_exist_is_named_with_those_that_do() -> None:
-    with pytest.raises(KeyError, match=r"'M_hut' .*'M_hat'.*N_l") as error:
+    with raises(KeyError, "M_hut", "M_hat", "N_l") as error:
         lw.explain(lw.load("planar3"), [0, 0, 0])["M_hut"]
     assert "need" not in str(error.value)
 
@@ -223,6 +223,6 @@ def test_a_quantity_that_does_not_exist_is_named_with_those_that_do() -> None:
 def test_a_term_of_a_budget_that_is_not_there_is_named_with_those_that_are() -> None:
     joint = lw.budget(lw.load("planar3"), [0, 0, 0], [0, 0, 0], [0, 0, 0])["link1"]
     label, _ = joint.terms[0]
-    with pytest.raises(KeyError, match="'gravitation' is not a term") as error:
+    with raises(KeyError, "gravitation") as error:
         joint["gravitation"]
     assert label in str(error.value)

@@ -366,11 +366,11 @@ def test_laws_take_arrays_of_other_libraries_and_refuse_what_has_no_numbers(libr
         many = np.outer([1.0, 2.0, 3.0], q)
         assert np.array_equal(law(arm, 0.0, np.asmatrix(many), np.asmatrix(many)), law(arm, 0.0, many, many))
         if library == "torch":
-            with pytest.raises(TypeError, match=r"^qd requires a gradient.*detach"):
+            with raises(TypeError, "qd", "gradient", "detach"):
                 law(arm, 0.0, xp.asarray(q), xp.tensor(qd, requires_grad=True))
             continue
         for transformed in (pytest.importorskip("jax").jit, pytest.importorskip("jax").jacfwd):
-            with pytest.raises(TypeError, match=r"^q is traced by JAX"):
+            with raises(TypeError, "q", "JAX"):
                 transformed(lambda q: law(arm, 0.0, q, qd))(xp.asarray(q))  # noqa: B023
 
 
@@ -400,7 +400,7 @@ def test_simulations_take_arrays_of_other_libraries(library):
             given = {"q0": q0, "qd0": qd0, "torque": tau, name: xp.ones(3, requires_grad=True)}
             with pytest.raises(TypeError, match=rf"^{name} requires a gradient"):
                 lw.simulate(arm, duration=0.01, **given)
-        with pytest.raises(TypeError, match=r"^parameters: 'k' requires a gradient"):
+        with raises(TypeError, "k", "gradient"):
             lw.simulate(arm, q0, duration=0.01, torque=spring, parameters={"k": xp.ones(3, requires_grad=True)})
 
 

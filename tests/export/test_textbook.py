@@ -338,9 +338,9 @@ def test_one_element_is_that_of_all(function: Any) -> None:
 @pytest.mark.parametrize("element", [(0, 1), (1, 4), (1,), (1, 1, 1), "12", 3])
 def test_elements_that_are_not_there_are_refused(element: Any) -> None:
     for keywords in ({}, {"method": "elimination"}):
-        with pytest.raises(ValueError, match=r"element is .* from 1 to 3, 3"):
+        with raises(ValueError, "element", "is", "1", "3"):
             lw.latex(lw.inverse_inertia_matrix, THREE, element=element, **keywords)
-    with pytest.raises(ValueError, match="2 results"):
+    with raises(ValueError, "2"):
         lw.latex(lw.formulations.udu, THREE, element=(1, 1), method="elimination")
 
 

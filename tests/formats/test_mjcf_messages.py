@@ -266,7 +266,7 @@ def test_errors_of_the_table_name_the_line_of_the_element(tmp_path):
     inertial = '\n<inertial pos="0 0 0" mass="1" diaginertia="1 1 9"/>\n'
     line, message = refused(world(f'<body name="b"><joint/>{inertial}</body>'), tmp_path)
     assert (line, "breaks the triangle inequality" in message) == (4, True)
-    with pytest.warns(UserWarning, match="triangle inequality"):
+    with warns(UserWarning, "robot 'model'", "'b'", "inertia"):
         lw.load(tmp_path / "model.xml", unphysical="warn")
     line, message = refused(world(BODY + "\n" + BODY.replace('"j"', '"k"')), tmp_path)
     assert (line, "repeated name 'b' in body" in message) == (4, True)

@@ -20,6 +20,7 @@ ROBOTS = [with_tools(robot) for robot in EVERY]
 ARM = with_tools(lw.chain(3, seed=4, joints="RPR"))
 AXES: Any = ("base", "frame")
 over_axes = pytest.mark.parametrize("axes", AXES)
+some_axes = pytest.mark.parametrize("axes", rest_slow(AXES, ["frame"]))
 
 
 def pushes(robot: lw.Robot, *batch: int) -> dict[str, np.ndarray]:
@@ -94,7 +95,7 @@ def test_closed_forms_of_derivatives_are_those_of_the_graph(axes: Any) -> None:
     assert relative(by_wrench(q, v, a, *wrenches.values()), -J.T) < 1e-12
 
 
-@over_axes
+@some_axes
 def test_kernels_take_each_wrench_and_code_names_it(axes: Any) -> None:
     q, v, a = motions(ARM, 4)
     wrenches = pushes(ARM, 4)
@@ -127,7 +128,7 @@ def test_a_wrench_along_the_axes_of_its_frame_needs_no_turn_by_the_joints() -> N
     assert own < turned
 
 
-@over_axes
+@some_axes
 def test_torch_and_jax_take_wrenches_at_frames(axes: Any) -> None:
     torch, jax = pytest.importorskip("torch"), pytest.importorskip("jax")
     q, v, a = motions(ARM, 3)
@@ -144,7 +145,7 @@ def test_torch_and_jax_take_wrenches_at_frames(axes: Any) -> None:
         assert relative(np.asarray(of_jax), plain) < 1e-13
 
 
-@over_axes
+@some_axes
 @pytest.mark.parametrize("friction", rest_slow([False, lw.Friction(coulomb=0.3, smooth=0.0)], [False]), ids=str)
 def test_simulations_and_rollouts_move_under_wrenches_at_frames(axes: Any, friction: Any, tmp_path: Path) -> None:
     arm = with_tools(lw.load("planar3"))
@@ -175,6 +176,25 @@ def test_simulations_and_rollouts_move_under_wrenches_at_frames(axes: Any, frict
         assert np.abs(rolled.q_end - lw.rollout(arm, q0, torque=law, parameters=each, **steps).q_end).max() < 1e-12
         inputs = lw.trace(lw.simulate, arm, wrench=wrenches, axes=axes).inputs
         assert [port.name for port in inputs] == ["q", "qd", "wrench_tool", "wrench_link2"]
+
+
+def test_long_robots_take_wrenches_by_frame_in_loops_and_all_links_at_a_time() -> None:
+    chain = with_tools(lw.chain(70, seed=2, joints="RP"))
+    q, v, a = motions(chain, 2)
+    wrenches = {"link9": np.ones(6), "tool": np.arange(12.0).reshape(2, 6)}
+    free = lw.inverse_dynamics(chain, q, v, a)
+    for axes in AXES:
+        expected = free - pushed(chain, q, wrenches, axes)
+        assert relative(lw.inverse_dynamics(chain, q, v, a, wrenches, axes=axes), expected) < 1e-10
+    tau, loaded = free[0], {**wrenches, "tool": np.ones(6)}
+    with_kernels = lw.forward_dynamics(chain, q[0], v[0], tau, loaded)
+    for axes, method in (("base", "parallel"), ("frame", "parallel"), ("frame", "articulated")):
+        found = lw.forward_dynamics(chain, q[0], v[0], tau, loaded, axes=axes, method=method)
+        again = lw.inverse_dynamics(chain, q[0], v[0], found, loaded, axes=axes)
+        assert relative(again, tau) < 1e-6
+        assert axes == "frame" or relative(found, with_kernels) < 1e-6
+    run = lw.simulate(chain, q[0], duration=1e-3, wrench=loaded, samples=2, integrator="rk4", dt=1e-3)
+    assert run.compiled
 
 
 def test_linear_models_equilibria_loads_and_budgets_know_frames() -> None:
@@ -216,7 +236,7 @@ def test_wrenches_at_frames_are_checked() -> None:
         lw.inverse_dynamics(ARM, q, v, a, {"tool": good}, axes="world")
     with raises(ValueError, "axes", "'frame'", "wrench={frame: (..., 6)}"):
         lw.inverse_dynamics(ARM, q[0], v[0], a[0], good[0], axes="frame")
-    with raises(ValueError, "wrench", "nan", "finite"):
+    with raises(ValueError, "wrench", "nan", "finite", "'tool'"):
         lw.inverse_dynamics(ARM, q, v, a, {"tool": good * np.nan}, check=True)
     assert relative(lw.inverse_dynamics(ARM, q, v, a, {}), lw.inverse_dynamics(ARM, q, v, a)) == 0.0
     clash = {"tool a": lw.Input(6), "tool_a": lw.Input(6)}

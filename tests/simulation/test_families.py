@@ -8,7 +8,7 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
-from facts import warns
+from facts import raises, warns
 from linkwise.simulation import backend
 from linkwise.sweeps import family as sweep_robots
 from linkwise.sweeps import inputs as sweep_inputs
@@ -360,6 +360,6 @@ def test_without_code_each_robot_runs_in_python(tmp_path):
 
 def test_mistakes_in_functions_are_raised_before_a_family_is_begun(tmp_path):
     samples = {"q0": np.zeros((4, 3)), "link2.mass": np.linspace(0.3, 0.5, 4)}
-    with pytest.raises(ValueError, match=r"gave shape \(4,\)"):
+    with raises(ValueError, "(4,)"):
         lw.sweep(PLANAR, samples, tmp_path / "new", 0.1, torque=lambda arm, t, q, qd: np.zeros(4), **REST)
     assert not (tmp_path / "new").exists()

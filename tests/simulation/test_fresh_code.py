@@ -144,11 +144,11 @@ def test_a_compiled_simulation_is_frozen_and_says_so():
     controller.gain, level[0] = 2.0, 0.25
     assert lw.simulate(ARM, START, [0] * 3, 0.3, torque=controller, events=events, samples=5) == before
     assert frozen(START, [0] * 3, 0.3, samples=3).q.shape == (3, 3)
-    with pytest.raises(TypeError, match="'torque' is frozen"):
+    with raises(TypeError, "torque"):
         frozen(START, [0] * 3, 0.3, torque=controller)
     with pytest.raises(TypeError, match="gravity"):
         lw.compile(lw.simulate, ARM, gravity=0)
-    with pytest.raises(TypeError, match="cannot be traced"):
+    with raises(TypeError, "test_fresh_code.py"):
         lw.compile(lw.simulate, ARM, torque=lambda arm, t, q, qd: q * max(q[0], 0.0))
     with pytest.raises(ZeroDivisionError):
         lw.compile(lw.simulate, ARM, torque=lambda arm, t, q, qd: q * (1 / len(level[1:])))

@@ -14,6 +14,7 @@ import pytest
 
 import linkwise as lw
 from effort import THOROUGH, in_turn, rest_slow
+from facts import raises
 from joint_kinds import TREE
 from linkwise.kernels import llvm
 from linkwise.kernels.interface import Argument, Interface, Links
@@ -345,13 +346,13 @@ def test_what_is_missing_is_said() -> None:
         (lambda: lw.wasm(lw.inertia_matrix, arm, form="loops"), "has no form with loops"),
         (lambda: lw.wasm(ID, SCREW, form="loops", wrench=lw.Input(2, 6)), "loops take no wrenches"),
         (lambda: record_of(coupled), "has coupled joints.*lw.wasm"),
-        (lambda: lw.results.WasmModule(b"\0asm\1\0\0\0").interface, r"no module of lw\.wasm"),
-        (lambda: lw.results.WasmModule(b"text").interface, r"no module of lw\.wasm"),
+        (lambda: lw.results.WasmModule(b"\0asm\1\0\0\0").interface, r"module .*lw\.wasm"),
+        (lambda: lw.results.WasmModule(b"text").interface, r"module .*lw\.wasm"),
         (lambda: lw.wasm(ID, arm).robot(arm), "takes no robot as data"),
     ):
         with pytest.raises(ValueError, match=message):
             call()
-    with pytest.raises(TypeError, match="expected a Robot"):
+    with raises(TypeError, "Robot"):
         record_of("fr3")  # type: ignore[arg-type]
     with pytest.raises(ModuleError, match="memcpy"):
         check_imports(b"\1\3env\6memcpy\0\1")

@@ -125,7 +125,7 @@ def test_a_moving_base_reaches_torques_and_loads() -> None:
 def test_a_robot_of_symbols_is_refused() -> None:
     rows = [{**row, "mass": lw.symbols("m")} for row in lw.load("planar3").rows]
     arm = lw.Robot.from_dh(rows, convention="standard", gravity=(0, -9.81, 0))
-    with pytest.raises(ValueError, match="has symbols"):
+    with raises(ValueError, "symbols"):
         lw.torque_along(arm, lw.trajectories.cycloid([0] * 3, [1] * 3, 1.0))
 
 

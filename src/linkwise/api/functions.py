@@ -8,7 +8,6 @@ state that contains one has NaN as its result, and other states are not affected
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from typing import Any, Literal, NamedTuple
 
 from ..dynamics import CONTRACTIONS, energy, fewest, kinematics, newton_euler
@@ -103,11 +102,12 @@ def inverse_dynamics(
     if contacts is None:
         return None
     if base is not None:
-        raise TypeError(f"contacts={contacts!r} is given beside base={base!r} (expected one of them)")
+        raise TypeError(f"contacts={contacts!r} and base={base!r} are both given (expected one of them)")
     with LOCK:  # imported late: without contacts it is not needed
         from .contacts import supported
-    name, loads = method_name(inverse_dynamics, method, robot), {"point": point, "friction": friction, "check": check}
-    return supported.call(robot, q, qd, qdd, wrench, contacts=contacts, algorithm_name=name, **loads)
+    options = {"point": point, "axes": axes, "friction": friction, "contacts": contacts, "check": check}
+    name = method_name(inverse_dynamics, method, robot)
+    return supported.call(robot, q, qd, qdd, wrench, algorithm_name=name, **options)
 
 
 def accelerations(states: States, algorithm: Any, law: Friction | None, base: BaseMotion | None) -> list[Any]:
@@ -172,18 +172,11 @@ def forward_dynamics(
 
 
 def inertia(states: States, algorithm: Any) -> Any:
-    matrix = states.coordinates.matrix(algorithm(states.links, states.positions()))
-    if not states.batch:
-        remember(matrix, partial(column_solver, states))  # where it is traced: solving with it is forward dynamics
+    q = states.positions()
+    matrix = states.coordinates.matrix(algorithm(states.links, q))
+    if not states.batch:  # where it is traced, solving with it takes what forward dynamics takes
+        remember(matrix, None if states.robot.couplings else lambda: factors.solver(states.links.regrouped(), q))
     return matrix
-
-
-def column_solver(states: States) -> Callable[[Scalars], list[Any]] | None:
-    """The function that solves I x = b in passes over the links; None where joints are coupled."""
-    if states.robot.couplings:
-        return None
-    links = states.links.regrouped()
-    return partial(factors.solve, links, factors.articulated_bodies(links, states.positions()))
 
 
 @PublicFunction(("n", "n"), inertia, divides=True, result_names=("inertia",))

@@ -130,7 +130,7 @@ def poses(
     if isinstance(frames, str):
         raise TypeError(f"frames is {frames!r} (expected a list of names: [{frames!r}])")
     if frame is not None and frames is not None:
-        raise TypeError(f"frame={frame!r} is given beside frames={frames!r} (expected one of them)")
+        raise TypeError(f"frame={frame!r} and frames={frames!r} are both given (expected one of them)")
 
 
 def check_link_and_point(robot: Robot, link: str | int | None, point: str | Iterable[float]) -> dict[str, Any]:
@@ -139,7 +139,7 @@ def check_link_and_point(robot: Robot, link: str | int | None, point: str | Iter
     if link is None:
         link = count - 1
     if isinstance(link, str):
-        moving_frame(robot, link)
+        link = moving_frame(robot, link).name
     elif not is_integer(link):
         raise TypeError(f"link is {link!r} (expected a name, or a whole number below {count})")
     elif not -count <= link < count:
@@ -160,7 +160,7 @@ def check_place(
         return {**check_link_and_point(robot, link, point), "frame": None, "axes": axes}
     if link is not None or not (isinstance(point, str) and point == "frame"):
         others = f"link={link!r}" if link is not None else f"point={point!r}"
-        raise TypeError(f"frame={frame!r} is given beside {others} (expected a frame, or a link with a point of it)")
+        raise TypeError(f"frame={frame!r} and {others} are both given (expected a frame, or a link and a point of it)")
     return {"link": None, "point": point, "frame": moving_frame(robot, frame).name, "axes": axes}
 
 
@@ -336,7 +336,7 @@ vars(integrate)["result_names"] = ("q1",)
 
 
 def time_scalar(states: States, dt: Array) -> Scalar:
-    """The time as a scalar; beside nodes a plain number is a constant."""
+    """The time as a scalar; if the states are nodes, a plain number is a constant."""
     return float(dt) if type(dt) in (int, float) and not states.numeric else component(states.arrays["dt"])
 
 

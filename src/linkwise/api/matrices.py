@@ -108,7 +108,7 @@ def inverse_inertia_matrix(robot: Robot, q: Array, *, method: str | None = None,
     q : array_like, (..., nq)
     method : str, optional
         "inverse-inertia" (default) is a recursion over the links; "elimination" works on the elements of I, and is the
-        default where joints are coupled; "fewest" is the one of fewer operations.
+        default where joints are coupled; "fewest" is the one with fewer operations.
     check : bool
         Refuse numbers that are not finite.
 

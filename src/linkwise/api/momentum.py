@@ -24,7 +24,9 @@ def check_mass(robot: Robot) -> None:
     """Raise an error for a robot that has no mass centre."""
     mass = centroidal.total_mass(robot)
     if type(mass) is float and mass == 0.0:
-        raise RobotError(f"robot {robot.name!r} has no mass (expected some, for a centre of mass)")
+        raise RobotError(
+            f"robot {robot.name!r} has no mass (expected a link with mass: otherwise there is no centre of mass)"
+        )
 
 
 def total_mass(robot: Robot) -> Scalar:
@@ -59,7 +61,7 @@ def centre_of_mass(
     robot : Robot
     q : array_like, (..., nq)
     qd, qdd : array_like, (..., n), optional
-        Rates for the velocity, accelerations for the acceleration too.
+        Rates, for the velocity too; accelerations, for the acceleration too.
     check : bool
         Refuse numbers that are not finite.
 

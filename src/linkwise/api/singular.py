@@ -1,8 +1,9 @@
 """States in which a joint moves without resistance, detected and named.
 
-A state is singular if at its configuration q the articulated inertia of some joint is negligible beside the composite
-inertia of its subtree with all joints frozen. This is tested only where a finite state has a non-finite result. Such a
-result may also be an overflow, which is no error. The rule is the same for one state and a batch, plain and compiled.
+A state is singular if at its configuration q the articulated inertia of some joint is negligible relative to the
+composite inertia of its subtree with all joints locked. This is tested only where a finite state has a non-finite
+result. Such a result may also be an overflow, which is not an error. The rule is the same for one state and a batch,
+plain and compiled.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from .states import Array, States
 if TYPE_CHECKING:
     from ..kernels.kernel import Compiled
 
-NEGLIGIBLE = 1e-14  # articulated inertias this small beside the composite inertia are rounding errors
+NEGLIGIBLE = 1e-14  # articulated inertias this small relative to the composite inertia are rounding errors
 BLOCK = 4096  # states at a time, to need little memory
 MAX_EXPLAINED_STATES = 8  # calls of a user's function for non-finite results, besides the first singular state
 

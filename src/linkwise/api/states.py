@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import reduce
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from ..errors import one_of
+from ..kernels.dispatch import MAX_STRAIGHT_LINKS
 from ..kernels.interface import EXPECTED as EXPECTED
 from ..kernels.interface import broadcast, numpy_array
 from ..robot import Robot, WrenchFrames, require_robot
@@ -21,6 +22,7 @@ from ..robot.layout import reorder_columns, zero_quaternion_message
 from ..robot.named_arrays import is_tracer, refuse_labels
 from ..tracing import Input
 from ..tracing.tracing import array_of_objects
+from .wrenches import OnTip, wrench_frames, wrench_on_tip
 
 Array = Any
 ComponentAxes = Literal["base", "frame"]  # components along the axes of the base, or of a frame itself
@@ -108,54 +110,6 @@ def is_scalar_object(x: object) -> bool:
     return all(hasattr(x, op) for op in ("__add__", "__sub__", "__mul__")) and not isinstance(x, (bool, complex))
 
 
-def wrench_on_tip(robot: Robot, shape: tuple[int, ...], batch: tuple[int, ...]) -> bool:
-    """Whether an array of wrenches beside this batch acts on the tip, (..., 6), or on every link, (..., m, 6).
-
-    Raises an error for a shape that could mean both, (m, 6) beside a batch of one axis, and for other shapes.
-    """
-    links = len(robot.names)
-    if shape[-2:] == (links, 6) and len(shape) == len(batch) + 2:
-        return False
-    tips, fewer = [robot.links[index].name for index in robot.leaves], len(shape) <= len(batch) + 1
-    every, shared = (*batch, links, 6), (*(1 for _ in batch), links, 6)
-    same = f"; {shared} where they are the same in all states" if batch else ""
-    by_frame = f"wrench={{{tips[0]!r}: ...}} with an array (..., 6) for each frame"
-    if fewer and shape[-1:] == (6,) and len(tips) > 1:
-        names = ", ".join(map(repr, tips))
-        raise ValueError(
-            f"wrench has shape {shape}, which means the tip, but robot {robot.name!r} has several: {names} (expected"
-            f" {every} for every link, in general (..., {links}, 6){same}; or {by_frame})"
-        )
-    if fewer and shape[-2:] == (links, 6) and not (links == 1 and math.prod(shape[:-1]) == 1):
-        on_tip = f"{(*batch, 6)} on the tip, " if batch[-1] != links else ""
-        raise ValueError(
-            f"wrench has shape {shape}, which beside the batch {batch} could mean the tip in each state, or every link"
-            f" (expected {by_frame}; or an array with all axes: {on_tip}{every} on every link{same})"
-        )
-    if not fewer or shape[-1:] != (6,):
-        raise ValueError(
-            f"wrench has shape {shape} (expected {(*batch, 6)} for the tip or {every} for every link: moment, then"
-            f" force, in the base frame, at the centre of mass, in general (..., 6) or (..., {links}, 6){same}; or"
-            f" {by_frame})"
-        )
-    return True
-
-
-class OnTip(NamedTuple):
-    """In place of a point: wrenches (..., 6) act on the tip, there, also beside a batch of as many states as links."""
-
-    point: Any = None
-
-
-def constant_loads(wrench: np.ndarray | None, point: Any, dims: int) -> dict[str, Any]:
-    """Wrench and point of each trajectory, a batch of `dims` axes, as arguments of a function of all samples."""
-    if wrench is None:
-        return {}
-    if wrench.ndim == dims + 1:
-        return {"wrench": wrench[..., None, :], "point": OnTip(point)}
-    return {"wrench": wrench[..., None, :, :], "point": point}
-
-
 def stack_wrenches(values: Mapping[str, Any], convert: Callable[[str, Any], Any]) -> Array:
     """The wrenches at frames as one array (..., frames, 6)."""
     arrays = [convert(f"wrench[{name!r}]", value) for name, value in values.items()]
@@ -170,19 +124,6 @@ def stack_wrenches(values: Mapping[str, Any], convert: Callable[[str, Any], Any]
         arrays = promote_dtypes(xp, arrays)
     shape = broadcast({f"wrench[{name!r}]": tuple(a.shape) for name, a in zip(values, arrays, strict=True)})
     return xp.stack([a if tuple(a.shape) == shape else xp.broadcast_to(a, shape) for a in arrays], -2)
-
-
-def wrench_frames(robot: Robot, wrench: Mapping[str, Any], point: Any, axes: str) -> WrenchFrames:
-    """The checked frames of a mapping of wrenches."""
-    if point is not None:
-        raise ValueError("point is given beside wrenches by frame (expected none: they act at the frames' origins)")
-    for name in wrench:
-        if robot.frame(name).on_base:
-            raise ValueError(
-                f"wrench[{name!r}] acts on the base, which does not move: the frame is fixed to it (expected one of a"
-                f" link of robot {robot.name!r})"
-            )
-    return WrenchFrames(tuple(robot.frame(name).name for name in wrench), axes)
 
 
 class States:
@@ -235,6 +176,9 @@ class States:
                     f"{name} has shape {tuple(array.shape)} (expected {self._expected_shape(name, shape)})"
                 )
         self.batch = self._batch_shape()
+        spread = robot.n > MAX_STRAIGHT_LINKS and wrench is not None and self._fits_every_link(wrench)
+        if spread:
+            wrench, point = self._on_every_link(wrench)
         for name, value, per_link in (
             ("wrench", wrench, self._with_link_axis),
             ("point", point, self._point_with_link_axis),
@@ -243,6 +187,7 @@ class States:
                 self.arrays[name] = per_link(as_array(self.xp, value, name, first))
                 self.trailing[name] = 2
                 self.batch = self._batch_shape()
+        self.at = None if spread else self.at
         self._promote()
         if check:
             self._check_finite()
@@ -280,6 +225,21 @@ class States:
         self.tip = self.robot.leaves[0]
         return wrench[..., None, :]
 
+    def _fits_every_link(self, wrench: Array) -> bool:
+        """Whether wrenches by frame can be wrenches on every link with their points, which loops over links take."""
+        if self.at is None or self.at.axes != "base" or self.robot.non_floats or self.xp is not np:
+            return False
+        links = [self.robot.frame(name).link for name in self.at.names]
+        return len(set(links)) == len(links) and wrench.dtype.kind == "f"
+
+    def _on_every_link(self, wrench: Array) -> tuple[Array, Array]:
+        frames = [self.robot.frame(name) for name in ([] if self.at is None else self.at.names)]
+        dtype = np.result_type(wrench, *(array for array in self.arrays.values() if array.dtype.kind == "f"))
+        count, links = len(self.robot.names), [frame.link for frame in frames]
+        wrenches, points = np.zeros((*wrench.shape[:-2], count, 6), dtype), np.zeros((count, 3), dtype)
+        wrenches[..., links, :], points[links] = wrench, [frame.point for frame in frames]
+        return wrenches, points
+
     def _point_with_link_axis(self, point: Array) -> Array:
         """The points of the wrenches, with an axis for links: (..., 3) on the tip, (..., m, 3) on every link."""
         if "wrench" not in self.arrays:
@@ -289,8 +249,8 @@ class States:
         if shape[-len(expected) :] != expected or len(shape) > len(self.batch) + len(expected):
             links = "on every link" if self.tip is None else "on the tip"
             raise ValueError(
-                f"point has shape {shape} (expected {expected}, or with the batch {self.batch} in front: where the"
-                f" wrench {links} acts, in the link's table frame)"
+                f"point has shape {shape} (expected {expected}, or with the batch {self.batch} in front: the point"
+                f" where the wrench {links} acts, in the link's table frame)"
             )
         return point if self.tip is None else point[..., None, :]
 
@@ -307,7 +267,7 @@ class States:
 
     @property
     def frames(self) -> dict[str, Any]:
-        """The frames at which wrenches act, as the argument `point`, which functions also take beside an array."""
+        """The frames at which wrenches act, as the argument `point` of functions."""
         return {} if self.at is None or "wrench" not in self.arrays else {"point": self.at}
 
     def argument(self, name: str) -> Array:
@@ -340,6 +300,8 @@ class States:
                 bad = self.xp.argwhere(~mask)
                 index = tuple(int(i) for i in bad[0])
                 where = f", joint {self.robot.labels_of(name)[index[-1]]!r}" if name in self.of_joints else ""
+                if name == "wrench" and self.at is not None:
+                    where = f", at frame {self.at.names[index[-2]]!r}"
                 more = f", and {len(bad) - 1} more" if len(bad) > 1 else ""
                 raise ValueError(f"{name}{list(index)}{where} is {array[index].item()}{more} (expected finite numbers)")
             for start in self._quaternions(name):

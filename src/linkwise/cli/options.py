@@ -53,8 +53,8 @@ Qdd = Annotated[str | None, opt("STATE", "Accelerations, given as for --q; defau
 Wrench = Annotated[
     str | None,
     opt(
-        "MX,MY,MZ,FX,FY,FZ",
-        "Wrench on the tip: moment, force, in base axes, at its centre of mass; default: none.",
+        "MX,...,FZ[@FRAME]",
+        "Moment, force in base axes on the tip at its centre of mass, or at the origin of FRAME; default: none.",
     ),
 ]
 Coordinates = Annotated[

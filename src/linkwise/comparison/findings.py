@@ -46,9 +46,9 @@ class Finding:
     message : str
     value_a, value_b : Any
     share : float or None
-        The part of the difference in torque that disappeared when this was corrected: parents first,
-        then coordinates, places and bodies, of these the most effective first. None if it has no
-        effect on torques, and for friction and springs, which the compared torques leave out.
+        The part of the difference in torque that disappeared when this was corrected. Parents are
+        corrected first, then coordinates, then places and bodies by the size of their effect. None if
+        it has no effect on torques, and for friction and springs, which are not in the compared torques.
     """
 
     kind: str

@@ -59,8 +59,8 @@ def parent_findings(a: Robot, b: Robot) -> tuple[tuple[Finding, ...], tuple[Find
 def shared_parent(name: str, robot: Robot, parents: Mapping[str, str], shared: Set[str], other: str = "") -> str:
     """The nearest ancestor row that both tables have; "" is the base.
 
-    `other` is the parent in the other robot. It is returned if it is on the body of a skipped row, as for links whose
-    name differs from that of their joint.
+    `other` is the parent in the other robot. If it is part of the same body as a skipped row, it is the result: a row
+    may have the name of a joint in one table and that of its link in the other.
     """
     parent = parents[name]
     while parent not in shared:

@@ -5,14 +5,17 @@ from .controllers import computed_torque, diagonal_control, held, pd_gravity
 from .drives import limited, springs, with_gears
 from .events import joint_limits
 from .sampled_laws import pid, sampled
+from .task_space import impedance, operational_space
 
 __all__ = [
     "computed_torque",
     "contact_bounds",
     "diagonal_control",
     "held",
+    "impedance",
     "joint_limits",
     "limited",
+    "operational_space",
     "pd_gravity",
     "pid",
     "sampled",
@@ -22,4 +25,4 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    return __all__  # not the modules that make them
+    return __all__  # without the modules that define them

@@ -70,7 +70,7 @@ if TYPE_CHECKING:
 Trajectory = Callable[[Any], tuple[Any, Any, Any]]  # t -> q, qd, qdd
 QuasiName = Literal["normalized", "unnormalized"]
 QUASI_COORDINATES = {"normalized": normalized, "unnormalized": unnormalized}
-ROUNDING = 1e-12  # of kd beside 2 √kp
+ROUNDING = 1e-12  # of kd, relative to 2 √kp
 
 
 @dataclass(frozen=True, repr=False)
@@ -97,7 +97,10 @@ class PDGravity(Law):
     def lyapunov(self, robot: Robot, q: Any, qd: Any) -> Any:
         """V, which never increases if every joint is driven: (...)."""
         if self.passive:
-            raise ValueError(f"{self!r} has no Lyapunov function: gravity moves the passive joints (expected none)")
+            raise ValueError(
+                f"{self!r} has no Lyapunov function: gravity moves the passive joints (expected a robot without"
+                " gravity)"
+            )
         spring = 0.5 * (per_joint(self, "kp", robot) * self.error(robot, q).vector ** 2).sum(-1)
         return kinetic_energy(robot, q, qd) + spring
 
@@ -350,8 +353,8 @@ def diagonal_control(
         "unnormalized": the same laws in ξ = Uᵀ q̇, I = U D Uᵀ. Along a motion σ = Uᵀ (ė + a e) then falls. To a
         target this matters only with `coriolis`.
     coriolis : bool, optional
-        Of a target: compensate C(q, ν) too. With kp = 0, each ν_i then decays by itself. Of a motion it is
-        compensated in any case.
+        For a target: compensate C(q, ν) too. With kp = 0, each ν_i then decays by itself. For a motion it is
+        always compensated.
     model : Robot, optional
         The controller's model, if it differs from the simulated robot.
 
@@ -382,7 +385,9 @@ def diagonal_control(
     if not callable(target):
         return DiagonalControl(check_numbers("target", target), *gains(kp, kd), coriolis, model, coordinates)
     if coriolis:
-        raise ValueError("coriolis is True, and target is a motion, of which they are compensated (expected False)")
+        raise ValueError(
+            "coriolis is True, and target is a motion, along which C is always compensated (expected False)"
+        )
     return DiagonalTracking(target, *gains(kp, kd), model, coordinates)
 
 

@@ -344,7 +344,7 @@ def check_options(function: Callable[..., Any], robot: Robot, keywords: Mapping[
     """Raise at once the error that the function would raise for its options when it is traced."""
     if isinstance(function, Prepared):
         if keywords:
-            raise TypeError(f"{function.__name__} takes no keywords here (it was given {', '.join(keywords)})")
+            raise TypeError(f"{function.__name__} has its options already (expected no {', '.join(keywords)})")
         return
     try:
         inspect.signature(function).bind(robot, **call_arguments(function, robot, keywords))
@@ -394,7 +394,7 @@ class Packed(DerivedFunction):
         return self.function, self.keywords
 
     def remarks(self, result: str) -> list[str]:
-        """The elements of the function's result, by the numbers of their values."""
+        """Which of the values each element of the function's result is, as text."""
         name = function_name(self.function)
         lines = [f"Elements of {name}, by their numbers in {result}; - for what is always zero:"]
         for array in self._program_and_places[1]:

@@ -31,7 +31,7 @@ from .graph_derivatives import Derivative, derivative
 TorqueFunction = Callable[..., Any]
 Solution = tuple[np.ndarray, np.ndarray, np.ndarray]  # configurations, residuals, mask of the states that failed
 ITERATIONS = 100
-MIN_DAMPING, MAX_DAMPING = 1e-12, 1e6  # of λ, beside the largest diagonal element of J Jᵀ
+MIN_DAMPING, MAX_DAMPING = 1e-12, 1e6  # of λ, relative to the largest diagonal element of J Jᵀ
 MAX_STEP = 0.5  # rad, or of the robot's size: short steps usually end near the start
 FAR_FROM_START, STARTS = 1.0, 16  # rad, or of the robot's size: farther solutions are compared with other starts
 RANDOM_STEP, RANDOM_STEPS = (
@@ -101,12 +101,12 @@ def equilibrium(
     passive : str or sequence of str, optional
         Joints without drives; by default the free joints of a base.
     moving : str or sequence of str, optional
-        Joints that may be moved instead of the passive ones. `robot.names` moves all as little as possible, in rad
-        and in lengths of the robot's size together.
+        Joints that may be moved instead of the passive ones. With `robot.names` all move, as little as
+        possible in total: angles in rad, displacements relative to the robot's size.
     wrench, point, axes : optional
         As for `lw.inverse_dynamics`.
     tolerance : float
-        Largest residual, beside the sum of the magnitudes of all loads on a joint: each weight and wrench times its
+        Largest residual relative to the sum of the magnitudes of all loads on a joint: each weight and wrench times its
         distance, the given torque, and its change in 1 rad or the robot's size.
 
     Returns
@@ -143,7 +143,9 @@ def equilibrium(
         raise ValueError(f"tolerance is {tolerance!r} (expected more than 0)")
     if tau is not None and (passive is not None or moving is not None):
         name = "moving" if passive is None else "passive"
-        raise ValueError(f"{name} is given beside tau (expected one: tau has a number for every joint, 0 if passive)")
+        raise ValueError(
+            f"{name} and tau are both given (expected one: tau has a number for every joint, 0 if passive)"
+        )
     free = [joint.name for joint in robot.free_joints]
     equations = coordinates_of(robot, free if passive is None else passive) if tau is None else np.arange(robot.n)
     unknowns = equations if moving is None else coordinates_of(robot, moving)

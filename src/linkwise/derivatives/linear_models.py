@@ -40,7 +40,7 @@ from ..spatial import Scalar, mul, sub
 from .closed_form_derivatives import forward_dynamics_derivatives
 from .graph_derivatives import derivative
 
-NO_FORCE = 1e-9  # beside the magnitudes of all loads on a joint: rounding
+NO_FORCE = 1e-9  # relative to the magnitudes of all loads on a joint: rounding
 
 
 class StateAndInputMatrix(NamedTuple):
@@ -257,7 +257,7 @@ def ball_coupling(robot: Robot, rates: list[Any]) -> list[list[Scalar]]:
 def discretize(A: Array, B: Array, dt: float) -> LinearModel:
     """The model of one step dt with constant torques."""
     if not isinstance(A, np.ndarray) or A.dtype.kind != "f":
-        raise TypeError("with dt, linearize takes NumPy arrays of numbers (without, also torch, JAX and symbols)")
+        raise TypeError("with dt, linearize takes NumPy arrays of numbers (without dt also torch, JAX and symbols)")
     return LinearModel(*zero_order_hold(A, B, dt), dt)
 
 

@@ -29,7 +29,7 @@ from ..spatial.dense import Dense, cholesky_solve
 
 TINY = 1e-200  # a joint at rest does not yet move against its mode
 MARGIN = 1e-12  # relative to the torques that act: their rounding errors never break a joint loose
-NEAR = 1e-8  # ε, of the level of friction, or in rad/s or m/s: the least that is told from 0 within a step
+NEAR = 1e-8  # ε, of the level of friction, or in rad/s or m/s: the least that a step distinguishes from 0
 
 
 class Held(NamedTuple):

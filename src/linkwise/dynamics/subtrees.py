@@ -1,4 +1,4 @@
-"""What a small motion of one joint meets: the subtrees of the links, and the axes that it carries along.
+"""What a small motion of one joint affects: the subtrees of the links, and the axes that it carries along.
 
 With ω, U, a as in `fewest` and s the axis of a joint, as a twist at the origin O_j of its link, the motion of j's
 parent seen from O_j carries s along:
@@ -77,7 +77,7 @@ class Load(NamedTuple):
 
 
 class Along(NamedTuple):
-    """An axis, and how it is carried along."""
+    """An axis, and its rates as the links before it carry it along."""
 
     axis: Axis
     rate: Twist  # ṡ, from the parent
@@ -124,7 +124,7 @@ def turning_before(robot: Robot, axes: Sequence[Axis], motions: Sequence[TensorM
 
 
 class Dynamics(NamedTuple):
-    """All of it, for each link."""
+    """The motions, subtrees and axes of all links."""
 
     motions: list[TensorMotion]
     velocities: list[Vector]  # 2u, in the parent's frame

@@ -19,7 +19,8 @@ from ..api.compiling import compile as compiled_kernel
 from ..api.compiling import too_long_to_compile
 from ..api.functions import forward_dynamics, inertia_matrix, refuse_coupled
 from ..api.method_table import methods
-from ..api.states import REAL, Array, ComponentAxes, OnTip, States
+from ..api.states import REAL, Array, ComponentAxes, States
+from ..api.wrenches import OnTip
 from ..equality import ComparesArrays
 from ..errors import RobotError, SingularError, is_integer, one_of
 from ..extras import import_optional

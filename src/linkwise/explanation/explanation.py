@@ -142,15 +142,15 @@ def explain(
 
     A joint of several degrees of freedom is several links, those without a body named after it ("base.vx"); a ball
     joint is three, about the body's x, y and z, whose frames turn with the body. Rates are those along the motion, of
-    such joints too. c_nu has the elements (48); for c_xi print refers to them too, and means them times D^½ on both
+    such joints too. c_nu has the elements (48); for c_xi the paper refers to them too, but means them times D^½ on both
     sides.
 
     A number below 32 standard deviations of its rounding error is shown as 0, and so is what is zero for every state.
-    The error is estimated along with the number, roundings taken as independent and as large as they can be, those of
-    the state and the robot too. As a rule such a number has no correct digit. A few have some, for the state as it is
-    stored: differences of much larger terms, or multiples of such. In symbols, what is zero at three random points, to
-    about 14 digits each, is 0, and what is equal there is written with the shortest of its expressions, M̂ of a tip as
-    M (identity testing); numbers below 1e-13 of the largest of a closed form are left out.
+    The error is estimated with the number, from independent roundings of the largest possible size, those of
+    the state and the robot included. Such a number usually has no correct digit. A few have some, for the state as it
+    is stored: differences of much larger terms, or multiples of these. With symbols, expressions that are zero at three
+    random points, to about 14 digits each, are 0, and expressions that are equal there are all written as the shortest
+    of them, M̂ of a tip as M (identity testing). Numbers below 1e-13 of the largest of a closed form are left out.
 
     Parameters
     ----------

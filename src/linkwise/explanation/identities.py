@@ -34,7 +34,7 @@ def is_symbolic(x: Any) -> bool:
 
 
 def with_identities(robot: Robot, state: Values, symbolic: Sequence[Quantity]) -> list[Quantity]:
-    """The quantities with zeros and equal expressions as such."""
+    """The quantities, with zeros as 0 and equal expressions written alike."""
     entries: dict[Entry, Any] = {}
     for k, quantity in enumerate(symbolic):
         for key, value in quantity.values.items():

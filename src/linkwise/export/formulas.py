@@ -182,7 +182,7 @@ def place_of(element: tuple[int, ...], program: Program) -> tuple[int, ...]:
     asked = tuple(element) if isinstance(element, Sequence) else (element,)
     if len(shapes) != 1 or not shapes[0]:
         count = "one number" if len(shapes) == 1 else f"{len(shapes)} results"
-        raise ValueError(f"element is {element!r}, and the function has {count} (expected no element)")
+        raise ValueError(f"element is {element!r}, but the function returns {count} (expected no element)")
     if len(asked) != len(shapes[0]) or not all(
         isinstance(k, int) and 0 < k <= size for k, size in zip(asked, shapes[0], strict=False)
     ):

@@ -181,7 +181,7 @@ def elimination_sheet(
     digits: int,
     environment: str | None,
 ) -> Equations:
-    """The elements of I, then m̂ and α, of the `factors`, and but for these α' and I⁻¹ or an element; no zeros."""
+    """The elements of I, then m̂ and α; without `factors` also α' and I⁻¹, or one element of that; no zeros."""
     program, steps = elimination_steps(robot, not factors, element)
     elements = [name for name in steps.values if name.startswith("i ")]
     ports = [Port(name, ()) for name in elements]

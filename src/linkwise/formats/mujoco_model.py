@@ -322,7 +322,7 @@ def refuse_unsupported(model: Any, off: set[str]) -> None:
 
 
 def refuse_nonlinear(model: Any, off: set[str]) -> None:
-    """Springs that are not linear, and dampers above the second power."""
+    """Refuse springs that are not linear, and dampers above the second power."""
     linear = "only the first, linear one"
     if "damper" not in off:
         for dof in nonzero_rows(model, "dof_dampingpoly"):

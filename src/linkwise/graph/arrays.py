@@ -195,9 +195,9 @@ def apply_ufunc(ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
     """Apply a ufunc to nodes or arrays of nodes."""
     result = ufunc_result(ufunc, method, *inputs, **keywords)
     record = matrices.RECORDS.get(ufunc) if method == "__call__" and not keywords else None
-    if record is not None and isinstance(result, np.ndarray) and result.ndim == 2:
-        record(*(np.asarray(as_operand(x)) for x in (*inputs, result)))
-    return result
+    if record is None or not isinstance(result, np.ndarray) or result.ndim != 2:
+        return result
+    return traced_result(record(*(np.asarray(as_operand(x)) for x in (*inputs, result))))
 
 
 def ufunc_result(ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:

@@ -40,8 +40,7 @@ def reciprocal(pivot: Scalar) -> Scalar:
     if is_zero(pivot):
         raise np.linalg.LinAlgError("the matrix is singular, whatever the numbers that are not known yet")
     inverse = 1.0 / pivot
-    one = pivot * inverse  # NaN for 0
-    return inverse if type(inverse) is float else choose(one >= 0.0, inverse, one)
+    return inverse if type(inverse) is float else inverse * (pivot * inverse)  # NaN for 0
 
 
 def reciprocal_or_zero(pivot: Scalar) -> Scalar:
@@ -145,12 +144,11 @@ class Definite:
                 x[k] = less(x[k], factor, x[i])
         return x
 
-    def inverse(self) -> Rows:
-        """Pᵀ L⁻ᵀ D⁻¹ L⁻¹ P, symmetric to the last bit."""
-        n = len(self.inverses)
-        columns = transposed(self.eliminate(np.eye(n).tolist()))
+    def congruent(self, b: Rows) -> Rows:
+        """Bᵀ A⁻¹ B = (L⁻¹ P B)ᵀ D⁻¹ (L⁻¹ P B), symmetric to the last bit."""
+        columns = transposed(self.eliminate(b))
         shares = [[x * inverse for x, inverse in zip(column, self.inverses, strict=True)] for column in columns]
-        lower = [[dot(shares[i], columns[j]) for j in range(i + 1)] for i in range(n)]
+        n, lower = len(columns), [[dot(x, y) for y in columns[: k + 1]] for k, x in enumerate(shares)]
         return [[lower[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]
 
 
@@ -160,7 +158,7 @@ def cholesky(a: Rows) -> Rows:
     for k in range(n):
         pivot = root(a[k][k] - dot(lower[k][:k], lower[k][:k]))
         inverse = reciprocal(pivot)
-        lower[k][k] = choose(inverse > 0.0, pivot, inverse)  # NaN for 0
+        lower[k][k] = pivot * (pivot * inverse)  # NaN for 0
         for i in range(k + 1, n):
             lower[i][k] = (a[i][k] - dot(lower[i][:k], lower[k][:k])) * inverse
     return lower

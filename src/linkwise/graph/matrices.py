@@ -4,7 +4,7 @@ A matrix is known by its nodes: equal expressions are one node, so that the reco
 and for no other. Nothing follows from values. Positive (semi)definite are
 
     what was remembered as such     with a function that solves for a column, if that takes less than the elements do
-    B @ B.T and B.T @ X             A X = B, X by np.linalg.solve
+    B @ B.T and B.T @ X             A X = B, X by np.linalg.solve of such an A
     A + A', A + D                   D diagonal, its elements squares or constants that are not negative
     c A                             c > 0 constant
     rows and columns of A           the same ones of both
@@ -30,11 +30,11 @@ Key = tuple[tuple[Any, ...], ...]
 LARGEST = 40  # rows of a matrix: the code has no loops, and pivots in 40 rows take 90,000 operations
 
 
-def remember(rows: Matrix, make_solver: Callable[[], Solver | None] = lambda: None) -> None:
+def remember(rows: Matrix, make_solver: Callable[[], Solver] | None = None) -> None:
     """Record a positive definite matrix A, if it has nodes.
 
-    `make_solver` is called when there is something to solve. It gives a function of b for x of A x = b, or None, if the
-    elements of A are to be used.
+    `make_solver`, if there is one, is called when there is something to solve: for a function of b that gives x of
+    A x = b. It is used where it takes less than the elements of A do.
     """
     graph = graph_of(rows)
     if graph is not None:
@@ -75,26 +75,34 @@ def is_principal_part(part: Key, of: Key) -> bool:
     return same and len(set(places)) == len(places)
 
 
-def record_product(a: np.ndarray, b: np.ndarray, product: np.ndarray) -> None:
-    """B @ B.T and B.T @ X"""
+def record_product(a: np.ndarray, b: np.ndarray, product: np.ndarray) -> np.ndarray:
+    """B @ B.T; and B.T @ X, from the halves on both sides of the factors of A where these were taken."""
     graph = graph_of(product)
-    if graph is not None and a.shape == b.shape[::-1] and key_of(a.T) in (key_of(b), graph.solutions.get(key_of(b))):
+    if graph is None or a.shape != b.shape[::-1]:
+        return product
+    of_solution, factors = graph.solutions.get(key_of(b), (None, None))
+    if key_of(a.T) == of_solution and factors is not None:
+        product = np.array(factors.congruent(a.T.tolist()), dtype=object)
+    if key_of(a.T) in (key_of(b), of_solution):
         remember(product)
+    return product
 
 
-def record_sum(a: np.ndarray, b: np.ndarray, total: np.ndarray) -> None:
+def record_sum(a: np.ndarray, b: np.ndarray, total: np.ndarray) -> np.ndarray:
     """A + A', A + D"""
     if a.shape == b.shape == total.shape[::-1] and (
         (is_definite(a) and (is_definite(b) or is_diagonal(b))) or (is_definite(b) and is_diagonal(a))
     ):
         remember(total)
+    return total
 
 
-def record_multiple(a: np.ndarray, b: np.ndarray, product: np.ndarray) -> None:
+def record_multiple(a: np.ndarray, b: np.ndarray, product: np.ndarray) -> np.ndarray:
     """c A, c > 0"""
     for factor, matrix in ((a, b), (b, a)):
         if factor.ndim == 0 and matrix.ndim == 2 and is_positive(factor[()]) and is_definite(matrix):
             remember(product)
+    return product
 
 
 def is_diagonal(a: np.ndarray) -> bool:
@@ -117,7 +125,7 @@ def is_real(x: Any) -> bool:
     return isinstance(x, (int, float, np.integer, np.floating)) and not isinstance(x, bool)
 
 
-RECORDS: dict[Any, Callable[[np.ndarray, np.ndarray, np.ndarray], None]] = {
+RECORDS: dict[Any, Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]] = {  # the result, recorded
     np.matmul: record_product,
     np.add: record_sum,
     np.multiply: record_multiple,
@@ -165,14 +173,19 @@ def fill(shape: tuple[int, ...], part: Callable[..., Rows], *stacks: np.ndarray)
 
 
 def solve_rows(a: Rows, b: Rows, function: str = "solve") -> Rows:
-    solver, definite = solver_of(a), is_definite(a)
-    ways = [] if solver is None else [transposed([solver(column) for column in transposed(b)])]
+    solver = solver_of(a)
+    if not is_definite(a):
+        check_size(function, len(a))
+        return linear_algebra.solve(a, b)
+    ways: list[tuple[Rows, Definite | None]] = []
+    if solver is not None:
+        ways.append((transposed([solver(column) for column in transposed(b)]), None))
     if solver is None or len(a) <= LARGEST:
         check_size(function, len(a))
-        ways.append(Definite(a).solve(b) if definite else linear_algebra.solve(a, b))
-    x = min(ways, key=operations) if len(ways) > 1 else ways[0]
-    if definite:
-        graph_of(a).solutions[key_of(x)] = key_of(b)
+        factors = Definite(a)
+        ways.append((factors.solve(b), factors))
+    x, factored = min(ways, key=lambda way: operations(way[0])) if len(ways) > 1 else ways[0]
+    graph_of(a).solutions[key_of(x)] = key_of(b), factored
     return x
 
 
@@ -197,7 +210,7 @@ def inverse_of(a: Rows) -> Rows:
     if not is_definite(a) or solver_of(a) is not None:
         return solve_rows(a, np.eye(len(a)).tolist(), "inv")
     check_size("inv", len(a))
-    inverse = Definite(a).inverse()
+    inverse = Definite(a).congruent(np.eye(len(a)).tolist())
     remember(inverse)
     return inverse
 

@@ -227,7 +227,7 @@ class Graph:
         self._known: dict[tuple[Any, ...], Node] = {}
         self._fingerprints: list[str] = []  # of the first nodes, computed on demand
         self.matrices: dict[Any, Any] = {}  # those that are positive definite by construction; see `matrices`
-        self.solutions: dict[Any, Any] = {}  # X of A X = B with such an A, and B
+        self.solutions: dict[Any, Any] = {}  # X of A X = B with such an A: B, and the factors of A
 
     def make(self, op: str, *args: Node, payload: Any = None) -> Node:
         key = (op, payload, *(self.own(a).index for a in args))

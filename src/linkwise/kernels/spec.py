@@ -15,7 +15,7 @@ from ..robot import Robot, WrenchFrames
 from ..robot.coordinates import QUATERNION
 from ..robot.fingerprint import NoFingerprintError
 from ..tracing import Input, trace
-from ..tracing.tracing import ONE_NUMBER, Prepared, declared_inputs, function_name, prefer_fewest
+from ..tracing.tracing import ONE_NUMBER, Inputs, Prepared, declared_inputs, function_name, prefer_fewest
 from . import cache
 from .dispatch import MAX_AT_ONCE, MAX_STRAIGHT_LINKS, MAX_STRAIGHT_OPERATIONS, MAX_WITHOUT_LOOPS, SHARE_OF_LOOPS
 from .interface import Argument, Interface, Links, arguments
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..codegen.llvm.loops import LoopText
     from ..tracing.loop_tracing import Rolled
 
-PLAIN = (str, int, float, bool, type(None), Input, WrenchFrames)  # options determined by their `repr`
+PLAIN = (str, int, float, bool, type(None), Input, Inputs, WrenchFrames)  # options determined by their `repr`
 FORMS = ("auto", "straight", "loops", "rounds")
 ROUNDS = "parallel"  # the method of rounds
 
@@ -212,7 +212,9 @@ def straight_spec(
     loops = None
     if loop_method is not None:
         shapes = inputs_of(function, keywords).values()
-        per_link = not robot.couplings and all(shape is None or shape[:1] == (len(robot.names),) for shape in shapes)
+        per_link = not robot.couplings and all(
+            shape is None or (len(shape) == 2 and shape[0] == len(robot.names)) for shape in shapes
+        )
         uniform = getattr(keywords.get("friction"), "uniform", True)  # the loops' table has no numbers of friction laws
         has_loops = target is None or target.has_loops
         can_loop = has_loops and per_link and uniform and not passes and robot.n > 0 and not robot.non_floats

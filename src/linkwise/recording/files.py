@@ -384,7 +384,7 @@ def robot_entry(robot: Robot) -> dict[str, Any]:
         return {"robot": text}
     if copy.regrouped() == robot:
         return {"robot": text, "regrouped": True}
-    raise FileError(f"robot {robot.name!r} has other numbers than its table, which no file can hold")
+    raise FileError(f"robot {robot.name!r} was changed after it was made from its table, which no file can hold")
 
 
 def describe_difference(stored: Robot, other: Robot) -> str:

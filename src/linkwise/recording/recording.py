@@ -11,7 +11,8 @@ import numpy as np
 
 from ..api.call import BaseMotion
 from ..api.functions import forward_dynamics, joint_wrenches, kinetic_energy, potential_energy
-from ..api.states import ComponentAxes, constant_loads
+from ..api.states import ComponentAxes
+from ..api.wrenches import constant_loads
 from ..equality import ComparesArrays, identical
 from ..errors import printable
 from ..lazy import cached_property

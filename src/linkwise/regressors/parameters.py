@@ -68,7 +68,7 @@ class Parameters(np.ndarray):
         return self.copy()
 
     def sort(self, *_: Any, **__: Any) -> None:
-        raise TypeError("parameters have a name each, so they are not sorted in place (expected np.sort(parameters))")
+        raise TypeError("each parameter has a name, so they are not sorted in place (expected np.sort(parameters))")
 
     partition = sort
 
@@ -79,8 +79,8 @@ class Parameters(np.ndarray):
     def __setitem__(self, key: Any, value: Any) -> None:
         if self.names and not isinstance(key, str):
             raise TypeError(
-                f"parameters have a name each (expected parameters[{self.names[0]!r}] = ...; or np.array(parameters),"
-                " without names)"
+                f"parameters are set by name (expected parameters[{self.names[0]!r}] = ...; or a copy without names,"
+                " np.array(parameters))"
             )
         numbers: Any = self.base if self.names else self.view(np.ndarray)
         numbers[self._index(key)] = value

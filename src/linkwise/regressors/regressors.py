@@ -58,7 +58,7 @@ def regressor(
     friction : bool or Friction
         Add columns for friction, as for `lw.inverse_dynamics`.
     base : bool
-        Columns for `lw.parameters(robot, base=True)` only: no column is a sum of others.
+        Columns of `lw.parameters(robot, base=True)` only: no column is a sum of others.
     check : bool
         Refuse numbers that are not finite.
 

@@ -69,7 +69,7 @@ def payload_parent(robot: Robot, link: str | int | None) -> str:
     if isinstance(link, str):
         if robot.frame(link).on_base:
             raise RobotError(f"the frame {link!r} of robot {robot.name!r} is fixed to the base, which does not move")
-        return link
+        return robot.frame(link).name
     if isinstance(link, bool) or not hasattr(link, "__index__") or not -len(robot.names) <= link < len(robot.names):
         raise RobotError(f"link is {link!r} (expected a name, or a whole number below {len(robot.names)})")
     return robot.names[link]
@@ -92,7 +92,7 @@ def values_by_link(robot: Robot, values: Mapping[str, float]) -> dict[str, float
         joint = robot._joint(name)
         if joint.coupling is not None:
             leader = robot.links[joint.coupling.to].name
-            raise RobotError(f"robot {robot.name!r}: joint {name!r} follows {leader!r} (expected that to be locked)")
+            raise RobotError(f"robot {robot.name!r}: joint {name!r} follows {leader!r} (expected {leader!r} locked)")
         if joint.kind.degrees > 1:
             raise RobotError(
                 f"robot {robot.name!r}: joint {name!r} is {joint.kind.name} (expected {', '.join(one_degree_kinds())};"

@@ -47,7 +47,7 @@ def random_configuration(
     ----------
     robot : Robot
     rng : numpy.random.Generator or int
-        Generator, or a seed for one; None: other numbers at each call.
+        Generator, or a seed for one; None: different numbers at each call.
     shape : int or tuple of int, optional
         Shape of the batch.
 

@@ -55,7 +55,7 @@ def check_number(value: Any, key: str, expected: str = "a number") -> Scalar:
     if is_tracer(value) or getattr(value, "requires_grad", False) is True:
         what = "is traced by JAX" if is_tracer(value) else "requires a gradient"
         symbols = "lw.symbols() for a number to differentiate by, with lw.derivative or lw.jvp"
-        raise EntryError(key, f"{what}, which robots do not keep (expected {expected}, or {symbols})")
+        raise EntryError(key, f"{what}, and a robot does not carry gradients (expected {expected}, or {symbols})")
     if (
         hasattr(value, "__array__")
         and hasattr(value, "item")

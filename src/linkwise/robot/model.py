@@ -300,8 +300,8 @@ class Robot(JointSpace, WithEntries):
         plain = replace(self, links=tuple(replace(link, grouped=None) for link in self.links))
         if replace(plain, **again) != plain:
             raise RobotError(
-                f"robot {self.name!r} has other numbers than its table (expected {expected} as it was made, before its"
-                " numbers were replaced)"
+                f"robot {self.name!r} was changed after it was made from its table (expected {expected} before its"
+                " numbers are changed)"
             )
         robot = replace(self, **changed)
         return robot if self.links[0].grouped is None else robot.regrouped()
@@ -337,7 +337,7 @@ class Robot(JointSpace, WithEntries):
             joint = self.free_joints[0].joint
             raise RobotError(f"robot {self.name!r} has a free joint on its base already: {joint!r} (expected none)")
         if inertia is None and not is_zero(mass):
-            raise RobotError(f"robot {self.name!r}: the base has mass {mass!r} and no inertia (expected inertia=...)")
+            raise RobotError(f"robot {self.name!r}: the base has mass {mass!r} but no inertia (expected inertia=...)")
         body = {"mass": mass, "com": com, "inertia": NO_TENSOR if inertia is None else inertia}
         rows = add_free_base(self.rows, free_name(name, self._row_names), body, self.convention)
         return self._from_rows(rows, "the base of the robot")
@@ -350,7 +350,10 @@ class Robot(JointSpace, WithEntries):
         """
         floating = {joint.name for joint in self.free_joints}
         if not floating:
-            raise RobotError(f"robot {self.name!r} has no free joint on its base (expected one, to be fixed)")
+            raise RobotError(
+                f"robot {self.name!r} has no free joint on its base, so nothing can be fixed (expected a free joint"
+                " there)"
+            )
         return self._from_rows(fix_base(self.rows, floating), "the base of the robot")
 
     def with_locked(self, joints: str | Mapping[str, float], value: float = 0.0) -> Robot:
@@ -478,11 +481,8 @@ class Robot(JointSpace, WithEntries):
 
     def cast(self, number: Callable[[float], Scalar]) -> Robot:
         """The robot in other numbers, such as `mpmath.mpf`; rotations are orthogonal to all their digits."""
-
-        def convert(x: Scalar) -> Scalar:
-            return x if type(x) is not float or x in (0.0, 1.0, -1.0) else number(x)
-
-        return self.mapped(convert, orthonormal=True)
+        exact = (0.0, 1.0, -1.0)
+        return self.mapped(lambda x: x if type(x) is not float or x in exact else number(x), orthonormal=True)
 
 
 def from_table(rows: Iterable[Row], convention: str, gravity: Numbers, name: str, unphysical: str = REFUSE) -> Robot:

@@ -435,7 +435,7 @@ def joint_name_of(row: Row) -> dict[str, str]:
 
 
 def inertia_of(row: Row, rows: Rows, residue: float) -> tuple[Symmetric, bool, str]:
-    """The tensor, whether it is accepted although not physically consistent, and a problem not marked as such."""
+    """The tensor; whether it is accepted although it is not physically consistent; otherwise what is wrong with it."""
     accepted = row.get("unphysical", False)
     if not isinstance(accepted, bool):
         raise EntryError("unphysical", f"is {accepted!r} (expected true for a physically inconsistent inertia)")

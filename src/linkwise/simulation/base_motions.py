@@ -11,18 +11,16 @@ may leave it out.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
-from ..api.call import BaseMotion
+from ..api.call import COMPONENTS, BaseMotion
 from ..control.drives import function_name
 from ..printing import warn
 from ..robot import Robot
 from .traced_functions import TracedFunction, trace_function
 
-COMPONENTS = tuple(field.name for field in fields(BaseMotion))
 MotionOfTime = Callable[[Any], BaseMotion]
 BaseFunction = Callable[..., Any]  # base(robot, t, q, qd)
 
@@ -93,7 +91,7 @@ def motion_at(base: BaseFunction | None, robot: Robot, t: Any, q: Any, qd: Any) 
 
 TIMES = (np.arange(32) + 0.5 * (5**0.5 - 1.0)) / 32  # of the duration: no round numbers, at which motions may jump
 STEP = 1e-6  # of the duration, for differences
-FAR = 0.2  # of the largest acceleration: linear interpolation of samples is nearer
+FAR = 0.2  # of the largest acceleration: the error of linearly interpolated samples is smaller
 MOST_JUMPS = 2  # of the times
 
 

@@ -16,7 +16,7 @@ from ..control.sampled_laws import Sampled
 from ..errors import is_integer, one_of
 from ..kernels.arrays import has_attribute, on_gpu, require_finite
 from ..kernels.dispatch import DTYPES
-from ..kernels.interface import describe_value, numpy_array
+from ..kernels.interface import describe_value, kind_of, numpy_array
 from ..kernels.kernel import real_array
 from ..kernels.target import target_by_name
 from ..ode.registry import integrator as integrator_of
@@ -70,7 +70,7 @@ class CompiledMotion:
             if name in self.defaults:
                 raise ValueError(
                     f"parameters: {name!r} has its default in {self!r} (expected parameters={{{name!r}: lw.Input(...)}}"
-                    f" in {self.function}, with the shape that one trajectory has of it)"
+                    f" in {self.function}, with its shape for one trajectory)"
                 )
         numbers = {name: value for name, value in self.parameters.items() if not isinstance(value, Input)}
         return {**self.options, **others, "parameters": {**numbers, **(parameters or {})}}
@@ -271,7 +271,7 @@ def compile_rollout(
     ----------
     robot : Robot
     torque : callable, optional
-        torque(robot, t, q, qd) over `lw` pieces.
+        torque(robot, t, q, qd), written with `lw`.
     parameters : mapping from str to number, array_like or Input, optional
         Numbers, or `lw.Input(...)` with the shape for one trajectory, for which each run gives numbers. Parameters of
         the torque function that are missing keep their defaults. Each run gives numbers for missing symbols.
@@ -297,7 +297,10 @@ def compile_rollout(
     require_robot(robot)
     check_options(robot, options)
     if torque is not None and not callable(torque):
-        raise TypeError(f"torque is {torque!r} (expected a torque function; constant torques are given to each run)")
+        raise TypeError(
+            f"torque is {kind_of(torque)} (expected a torque function; constant torques are given to each"
+            " run, and so are histories)"
+        )
     refuse_sampled_laws(torque)
     if not isinstance(parameters, (Mapping, NoneType)):
         raise TypeError(

@@ -124,7 +124,10 @@ def check_names(
             )
     for name in symbols:
         if name in laws:
-            raise ValueError(f"{name!r} is a symbol of the robot and a parameter of the torque function (expected one)")
+            raise ValueError(
+                f"{name!r} is a symbol of the robot and also a parameter of the torque function (expected different"
+                " names)"
+            )
     for name, needed in known.items():
         if needed and name not in given:
             raise ValueError(f"parameters: {name!r} has no value ({expected.format(name=name)})")
@@ -240,9 +243,7 @@ def replace_numbers(torque: Any, numbers: Mapping[str, Any]) -> Any:
 
 
 def is_number(value: Any) -> bool:
-    return isinstance(value, float) or (
-        isinstance(value, tuple) and bool(value) and all(isinstance(x, float) for x in value)
-    )
+    return isinstance(value, float) or (isinstance(value, tuple) and bool(value) and all(map(is_number, value)))
 
 
 def call_torque(torque: Callable[..., Any], robot: Any, t: Any, q: Any, qd: Any, parameters: Mapping[str, Any]) -> Any:

@@ -8,7 +8,7 @@ length, so a step turns every quaternion like one of unit length. They are norma
 after every step would give the same orientations.
 
 Work and heat are part of y if torques, wrenches or friction act; `near` if joints may stick, and then their modes are
-parameters. f is a plain function over `lw` pieces: it is traced and compiled like any other, or runs in Python.
+parameters. f is a plain function written with `lw`: it is traced and compiled like any other, or runs in Python.
 """
 
 from __future__ import annotations

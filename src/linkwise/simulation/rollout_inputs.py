@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..api.states import AXES, stack_wrenches, wrench_frames, wrench_on_tip
+from ..api.states import AXES, stack_wrenches
+from ..api.wrenches import wrench_frames, wrench_on_tip
 from ..errors import one_of
 from ..graph import Program, evaluate
 from ..kernels.arrays import Arrays, Shape
@@ -253,7 +254,7 @@ def rollout_inputs(
         energy_balance=False,
         base=base_function(base),
     )
-    every = [*known.values(), *of_laws.values(), *of_symbols.values()]  # as the program has them
+    every = [*known.values(), *of_laws.values(), *of_symbols.values()]  # in the order of the program's inputs
     rows = [rows_of(arrays, array, batch) for array in every]
     every_symbol = values if len(values) == len(symbols) else None
     return RolloutInputs(problem.with_traced_functions(), batch, rows, "tau" if "table" in known else "", every_symbol)
@@ -338,8 +339,8 @@ def refuse_exact_friction(robot: Robot, friction: Friction | None) -> None:
 def refuse_sampled_laws(torque: Any) -> None:
     if split_sampled_laws(torque)[1]:
         raise ValueError(
-            "the torque has a sampled law, which is computed at its own times (expected lw.simulate; or a loop with a"
-            " rollout for each period and torque= the torques of the law in the states before it)"
+            "the torque has a sampled law, which is computed at its own times (expected lw.simulate; or a loop with"
+            " one rollout for each period, where torque= is what the law gives at its start)"
         )
 
 

@@ -23,13 +23,13 @@ from ..kernels.target import Target, target_by_name
 from ..ode.rollout import RolloutCode, Settings, fixed_step_integrators, rollout_of
 from ..robot import Friction, Robot, require_robot
 from ..robot.layout import reorder_columns
-from ..trajectories.torque_history import torque_history
 from .base_motions import MotionOfTime, warn_of_other_rates
 from .equations import RolloutMotion
 from .friction_steps import warn_of_long_steps
 from .preparation import check_positive, refuse_others
 from .problem import Problem, program_of
 from .rollout_inputs import RolloutInputs, rollout_inputs
+from .sampling import history_of
 
 if TYPE_CHECKING:
     from ..api.compiling import DType
@@ -140,13 +140,13 @@ def rollout(
     steps, dt : int, float
         The number of steps, and the length of each in seconds.
     torque : array_like, (..., n), or callable, optional
-        Constant torques, or torque(robot, t, q, qd) over `lw` pieces, which is traced at each call, or once by
+        Constant torques, or torque(robot, t, q, qd) written with `lw`, which is traced at each call, or once by
         `lw.compile(lw.rollout, ...)`.
     table : array_like, (..., rows, n), optional
         Torques that are added to those of a function. Each row acts for `hold` steps; rows = steps / hold, rounded up.
     hold : int
     interpolation : {"held"}, optional
-        Needed where `torque` is a history, as for `lw.simulate`, at equal distances: each row is held.
+        Required if `torque` is a history, as for `lw.simulate`, with equal time steps: each row is held.
     wrench, axes : mapping or array_like, (..., 6) or (..., m, 6), optional
         Constant external wrenches, by frame or in an array, as for `inverse_dynamics`.
     friction : bool or Friction
@@ -166,9 +166,9 @@ def rollout(
     dtype : {"float64", "float32"}, optional
         By default that of q0.
     threads : int, optional
-        Of the CPU.
+        Number of threads of the CPU.
     stream : optional
-        Of the GPU; by default that of the arrays' library.
+        Stream of the GPU; by default that of the arrays' library.
     out : RolloutResult, optional
         An earlier result of the same size, whose arrays are overwritten.
 
@@ -255,8 +255,8 @@ def run_rollout(
 
 
 def with_history_as_table(robot: Robot, options: Options, dt: float, steps: int) -> Options:
-    """A torque history that is held is a table of torques."""
-    history = None if callable(options.torque) else torque_history(robot, options.torque, "held")
+    """The options with a held torque history as a table of torques."""
+    history = None if callable(options.torque) else history_of(robot, options.torque, "held")
     if history is None:
         if options.interpolation is not None:
             raise ValueError(f"interpolation is {options.interpolation!r} (expected a torque history: torque=(t, tau))")
@@ -272,8 +272,8 @@ def with_history_as_table(robot: Robot, options: Options, dt: float, steps: int)
     even = np.arange(len(history.t)) * (hold * dt)
     if np.abs(history.t - even).max() > SAME_TIME * dt:
         raise ValueError(
-            f"torque: t is not at equal distances of {hold * dt:g} s (expected multiples of dt = {dt:g} s, for rows"
-            " that are held over whole steps; lw.simulate takes any times)"
+            f"torque: the times t are not {hold * dt:g} s apart (expected equal multiples of dt = {dt:g} s, so that"
+            " rows are held over full steps; lw.simulate takes any times)"
         )
     rows = -(-steps // hold)
     if rows >= len(history.t):

@@ -19,7 +19,7 @@ import numpy as np
 
 from ..api.call import BaseMotion
 from ..api.functions import bias_torque, inertia_matrix
-from ..api.states import OnTip
+from ..api.wrenches import OnTip
 from ..dynamics import dry_friction
 from ..dynamics.dry_friction import MARGIN, Held
 from ..robot import Friction, Robot, WrenchFrames

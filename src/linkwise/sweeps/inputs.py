@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from ..api.states import stack_wrenches, wrench_frames
+from ..api.states import stack_wrenches
+from ..api.wrenches import wrench_frames
 from ..errors import RobotError, SingularError, SweepWarning, UntraceableFunctionError, is_integer, near_miss, one_of
 from ..graph import evaluate
 from ..graph.derivative import CHOICES
@@ -31,6 +32,7 @@ from ..robot.symbols import refuse_symbols
 from ..simulation.parameters import PREFIX, parameters_of, torque_parameters
 from ..simulation.preparation import check_positive, refuse_others, sample_times
 from ..simulation.problem import program_of
+from ..simulation.sampling import history_of
 from ..simulation.simulation import arguments, simulate
 from ..version import __version__
 from .family import FamilyMap, Vary, chunks_of_robots, family_map, family_problem, loads_of
@@ -137,6 +139,11 @@ def check_inputs(
     usual = default_options()
     refuse_others(options, "lw.sweep", [*SWEEP_ARGUMENTS, *usual])
     options = {**usual, **options}
+    if history_of(robot, options["torque"], "cubic") is not None:
+        raise ValueError(
+            "torque is a history, which sweeps do not have (expected a torque function of t; or lw.simulate, where"
+            " torques (k, ..., n) have the axes of a batch)"
+        )
     arrays = check_samples(robot, samples, check_parameter_names(options["torque"], samples), vary is not None)
     if isinstance(options["wrench"], Mapping) and options["wrench"]:
         frames = wrench_frames(robot, options["wrench"], options["point"], options["axes"])
@@ -148,7 +155,9 @@ def check_inputs(
         if name in arrays:
             raise ValueError(f"{name} is given twice: as a sample and as an option (expected one of them)")
         if not callable(load) and np.ndim(load) > axes:
-            raise ValueError(f"{name} has shape {np.shape(load)} (expected one for all; others belong in the samples)")
+            raise ValueError(
+                f"{name} has shape {np.shape(load)} (expected one for all trajectories; put others in the samples)"
+            )
         if name == "wrench" and np.ndim(load) == 2:
             options[name] = np.asarray(load)[None]  # on every link, not a batch of them
     if ("duration" in arrays) == (duration is not None):

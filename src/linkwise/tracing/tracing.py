@@ -184,6 +184,13 @@ def call_arguments(function: Callable[..., Any], robot: Robot, keywords: Mapping
     return {**arguments, **keywords}
 
 
+class Inputs(dict[str, Input]):
+    """Inputs by name as one argument, such as the motion of a base; hashable."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(tuple(self.items()))
+
+
 def declared_inputs(arguments: Mapping[str, Any]) -> dict[str, Input]:
     """The inputs among the arguments by name; one in a mapping is called `wrench_tool0`."""
     inputs: dict[str, Input] = {}
@@ -207,9 +214,8 @@ def with_values(arguments: Mapping[str, Any], values: Mapping[str, Any]) -> dict
     rest, result = dict(values), dict[str, Any]()
     for name, value in arguments.items():
         if isinstance(value, Mapping):
-            result[name] = {
-                key: rest.pop(input_name(name, key)) if isinstance(x, Input) else x for key, x in value.items()
-            }
+            each = {key: rest.pop(input_name(name, key)) if isinstance(x, Input) else x for key, x in value.items()}
+            result[name] = Inputs(each) if isinstance(value, Inputs) else each
         else:
             result[name] = rest.pop(name) if isinstance(value, Input) else value
     return {**result, **rest}

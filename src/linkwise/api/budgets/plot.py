@@ -26,7 +26,7 @@ KINDS = {
 }
 HATCHES = ("", "////", "....", "xxxx", "----", "oo", "\\\\\\\\", "++")  # of terms 1 to 12, 13 to 24, ...
 PANEL, LEGEND = 2.6, 0.24  # heights in inches: least of a panel, and of a line of its legend
-NOISE = 1e-9  # beside the largest term: smaller terms are not shown
+NOISE = 1e-9  # relative to the largest term: smaller terms are not shown
 FAR_LIMIT = 2.0  # times the sum of terms: limits beyond that would squeeze the plot and are given in words
 
 

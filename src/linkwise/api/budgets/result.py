@@ -70,7 +70,7 @@ class BudgetBase(ComparesArrays, ABC):
         return {}
 
     def symbols(self, k: int, by: str) -> dict[str, str]:
-        """By label: the term in the paper's LaTeX; empty where joints and links are has_shared_numbers differently."""
+        """By label: the term in the paper's LaTeX; empty where joints and links are numbered differently."""
         return {}
 
     @abstractmethod
@@ -187,7 +187,7 @@ class BudgetBase(ComparesArrays, ABC):
         return Description("\n\n".join([self.title, *tables]))
 
     def why(self, joint: str | int, *, by: str = "", most: int = 4) -> Description:
-        """Why a joint's total is as large as it is, in words, beside the limit of its drive.
+        """A sentence that explains why a joint's total is as large as it is, compared with the limit of its drive.
 
         Along a trajectory it is about the state where the total is largest.
         """

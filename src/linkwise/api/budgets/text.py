@@ -192,7 +192,7 @@ MARKS = str.maketrans(  # within \text{}
     | {"ν": r"$\nu$", "ξ": r"$\xi$"}
     | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
 )
-NOISE = 1e-9  # beside the sum of magnitudes: smaller terms are not shown
+NOISE = 1e-9  # relative to the sum of magnitudes: smaller terms are not shown
 
 
 @dataclass(frozen=True, repr=False)
@@ -303,7 +303,7 @@ class JointBudget:
 
     @property
     def whole(self) -> float:
-        """|total|, or 0 where it is negligible beside its terms."""
+        """|total|, or 0 if it is negligible relative to its terms."""
         return abs(self.total) if abs(self.total) > NOISE * self.scale else 0.0
 
 

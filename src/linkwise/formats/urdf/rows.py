@@ -120,7 +120,7 @@ def resolve_name(element: Element, key: str, kind: str, known: Collection[str], 
 
 def parent_of(joint: Element) -> str:
     end = joint.find("parent")
-    assert end is not None  # `end_of` has read it
+    assert end is not None  # `link_of` has read it
     return end.attributes["link"]
 
 

@@ -3,8 +3,8 @@
     l1, l_1   l_{1}          Jx6, Ixx, lc1   J_{x6}, I_{xx}, l_{c1}          m_tip   m_{\\mathrm{tip}}
     alpha     \\alpha         theta1, θ1      \\theta_{1}                      mass    \\mathrm{mass}
 
-To avoid clashes symbols are written as spelled: \\mathrm{q2} beside the joint's q_{2}. If a symbol is called c1 or
-s12, sines and cosines are not abbreviated.
+To avoid clashes symbols are written as spelled: \\mathrm{q2}, not the joint's q_{2}. If a symbol is called c1 or s12,
+sines and cosines are not abbreviated.
 
 First, sines and cosines of sums of angles are recognised in a program: c_2 c_3 - s_2 s_3 becomes cos(q_2 + q_3).
 """

@@ -145,7 +145,7 @@ class HostTarget(CodeTarget["MachineCode"]):
 class MachineCode:
     """Machine code in memory while this object lives."""
 
-    metadata: dict[str, str]  # what the cache keeps beside it; see `load_or_compile_as`
+    metadata: dict[str, str]  # what the cache keeps with it; see `load_or_compile_as`
     from_cache = False
 
     def __init__(self, target: HostTarget, text: str = "", binary: bytes = b"") -> None:
