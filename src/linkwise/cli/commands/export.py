@@ -176,13 +176,7 @@ def export(
     ] = False,
     out: Annotated[
         str | None,
-        opt(
-            "PATH",
-            "Folder, for a file of each function, or one file, whose name has an ending (not for c); default: stdout.",
-            OUTPUT,
-            "--out",
-            "-o",
-        ),
+        opt("PATH", "Folder for files by function, or one file (not for c); default: stdout.", OUTPUT, "--out", "-o"),
     ] = None,
     urdf_rotors: UrdfRotors = "refuse",
 ) -> int:
