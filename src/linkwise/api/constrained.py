@@ -13,7 +13,7 @@ from ..errors import SingularError, one_of
 from ..robot import Friction, Robot
 from ..spatial import Twist, Vector, sub
 from ..spatial.dense import Column, Dense, apply
-from ..tracing.tracing import Rows
+from ..tracing.tracing import NamedRows
 from .call import PublicFunction
 from .functions import differences, external_wrenches, joint_torques, sums
 from .kinematics import moving_frame, place_on_link
@@ -133,11 +133,9 @@ def of_frames(robot: Robot, holds: Holds, values: Any, name: str) -> Any:
     return xp.concatenate([xp.broadcast_to(part, (*batch, part.shape[-1])) for part in parts], -1)
 
 
-def by_frame(holds: Holds, array: Array) -> Rows:
+def by_frame(holds: Holds, array: Array) -> NamedRows:
     """Six-vectors (..., frames, 6) by frame."""
-    if array.ndim == 2:  # faster by half a microsecond
-        return Rows({frame: array[k] for k, (frame, _) in enumerate(holds)})
-    return Rows({frame: array[..., k, :] for k, (frame, _) in enumerate(holds)})
+    return NamedRows([frame for frame, _ in holds], array)
 
 
 def refuse_unmet(states: States, holds: Holds, errors: Column, sizes: Column) -> None:
