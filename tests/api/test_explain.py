@@ -181,6 +181,13 @@ def test_what_people_type_leads_to_the_name(typed: str, names: list[str]) -> Non
         assert all(name in meant for name in names)
 
 
+def test_tensors_are_explained_as_arrays() -> None:
+    torch = pytest.importorskip("torch")
+    q = [0.1, 0.2, 0.3]
+    e = lw.explain(lw.load("planar3"), torch.tensor(q, dtype=torch.float64))
+    assert e.text("m_hat", "U") == lw.explain(lw.load("planar3"), q).text("m_hat", "U")
+
+
 def test_explain_says_what_it_wants() -> None:
     arm = lw.load("planar3")
     with raises(ValueError, "state", "(2,)"):

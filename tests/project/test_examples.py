@@ -172,8 +172,5 @@ def test_osqp_finds_forces_within_the_pyramids_of_friction() -> None:
     forces = example.within_friction(bounds)
     assert forces[..., 2].min() > 1.0 - 1e-6
     assert example.slope(forces).max() < example.FRICTION + 1e-6
-    wrench, point = np.zeros((*q.shape[:-1], len(robot.names), 6)), np.zeros((len(robot.names), 3))
-    for k, foot in enumerate(example.FEET):
-        frame = robot.frame(foot)
-        wrench[..., frame.link, 3:], point[frame.link] = forces[:, k], frame.point
-    assert np.abs(lw.inverse_dynamics(robot, q, qd, qdd, wrench, point=point)[:, :6]).max() < 1e-6
+    wrenches = {foot: np.pad(forces[:, k], ((0, 0), (3, 0))) for k, foot in enumerate(example.FEET)}
+    assert np.abs(lw.inverse_dynamics(robot, q, qd, qdd, wrenches)[:, :6]).max() < 1e-6

@@ -26,6 +26,7 @@ from ..kernels import dispatch
 from ..robot import Friction, Robot, require_robot
 from ..spatial import Placement, Vector
 from ..tracing import Input
+from ..tracing.tracing import Inputs
 from .method_table import algorithm, for_generated_code
 from .singular import explain_division_by_zero, refuse_singular
 from .states import Array, States
@@ -104,7 +105,8 @@ def result(call: Call, enter: Callable[..., None] | None = None) -> Array:
     if enter is not None and request.dtype == "float64":
         enter(kernel, call.pack_unchecked)
     out = [np.empty((*states.batch, *shape), request.dtype) for shape in call.shapes]
-    non_finite = kernel.run(states.batch, [states.rows(*argument) for argument in kernel.interface.inputs], out)
+    rows = [states.rows(BASE_INPUTS.get(name, name), shape) for name, shape in kernel.interface.inputs]
+    non_finite = kernel.run(states.batch, rows, out)
     if non_finite and call.divides:
         return call.pack_results([refuse_singular(states, array) for array in out])
     return call.pack_results([array[()] for array in out])
@@ -153,7 +155,7 @@ class PublicFunction:
     _: KW_ONLY
     divides: bool = False  # by inertias: a singular state is an error that names the joint
     compiled: bool = True  # whether calls may run compiled
-    takes_base_motion: bool = False  # as `base`; calls with one do not run compiled
+    takes_base_motion: bool = False  # as `base`
     check_robot: Callable[[Robot], object] | None = None  # raises an error for unsupported robots
     normalize_options: Callable[..., dict[str, Any]] | None = (
         None  # checks robot and options, and returns the options in the form for kernels
@@ -179,9 +181,10 @@ class PublicFunction:
         self.wrench_axes = "wrench_axes" if "wrench_axes" in parameters else "axes"
         loads = ("wrench", "point", self.wrench_axes) if "wrench" in parameters else ()  # a point alone is an option
         self.options = [name for name in self.defaults if name not in (*loads, "check")]
+        base = ("base",) if self.takes_base_motion else ()
         self.signature_function, self.function = (
             function,
-            public_function(self.call, function, inputs=(*loads[:2], *self.optional_arrays)),
+            public_function(self.call, function, inputs=(*base, *loads[:2], *self.optional_arrays)),
         )
         attributes = ("published", "result_names", "multiplied")
         vars(self.function).update({name: getattr(self, name) for name in attributes if getattr(self, name)})
@@ -199,6 +202,8 @@ class PublicFunction:
         function = getattr(values["self"], self.signature_function.__name__) if "self" in values else self.function
         options = {name: values[name] for name in self.options}
         base = options.pop("base") if self.takes_base_motion else None
+        if isinstance(base, Inputs):  # of a kernel that is traced
+            values["base"] = base = BaseMotion(**base)
         if "method" in options:
             values["algorithm"] = algorithm(function, options["method"], robot)
         if "friction" in options:
@@ -219,7 +224,9 @@ class PublicFunction:
         of_results = (
             [concrete_shape(each, robot) for each in shape] if isinstance(shape, list) else concrete_shape(shape, robot)
         )
-        compiled_options = options if self.compiled and base is None else None
+        if base is not None:
+            options["base"] = Inputs({name: Input(3) for name in base.components})
+        compiled_options = options if self.compiled else None
         pack = unchecked = self.pack
         if self.pack_parameters:
             values["states"] = None
@@ -233,10 +240,12 @@ def concrete_shape(shape: Shape, robot: Robot) -> tuple[int, ...]:
 
 
 STILL = (0.0, 0.0, 0.0)
+COMPONENTS = ("angular_velocity", "velocity", "angular_acceleration", "acceleration")
+BASE_INPUTS = {f"base_{name}": f"base.{name}" for name in COMPONENTS}  # of kernels: the arrays of a call
 
 
 @dataclass(frozen=True, eq=False)
-class BaseMotion(ComparesArrays):
+class BaseMotion(ComparesArrays, dispatch.Components):
     """Prescribed motion of the base frame and of its origin, with components along the axes of the base.
 
     Gravity stays `robot.gravity` along these axes; if they tilt by the rotation R, add g - Rᵀ g to the acceleration.
@@ -261,9 +270,14 @@ class BaseMotion(ComparesArrays):
     angular_acceleration: Array = STILL
     acceleration: Array = STILL
 
+    @property
+    def components(self) -> dict[str, Array]:
+        """The components that are given, by name."""
+        return {name: value for name in COMPONENTS if (value := getattr(self, name)) is not STILL}
+
     def arrays(self) -> dict[str, tuple[Any, tuple[int, ...]]]:
         """The components by name, each with its shape for one state."""
-        return {f"base.{name}": (getattr(self, name), (3,)) for name in self.__dataclass_fields__}
+        return {f"base.{name}": (getattr(self, name), (3,)) for name in COMPONENTS}
 
 
 def base_arrays(base: BaseMotion | None) -> dict[str, tuple[Any, tuple[int, ...]]]:

@@ -16,7 +16,7 @@ from .call import PublicFunction, Shape
 from .constrained import Hold, Holds, by_frame, check_holds, frame_jacobian, wrench_rows
 from .functions import external_wrenches, joint_torques, sums
 from .momentum import free_base
-from .states import Array, States
+from .states import Array, ComponentAxes, States
 
 
 class Support(NamedTuple):
@@ -89,11 +89,12 @@ def supported_dynamics(  # type: ignore[empty-body]
     q: Array,
     qd: Array,
     qdd: Array,
-    wrench: Array | None = None,
+    wrench: Array | Mapping[str, Array] | None = None,
     *,
     contacts: Iterable[str] | Mapping[str, Hold] | None = None,
     algorithm_name: str = "fewest",
     point: Array | None = None,
+    axes: ComponentAxes = "base",
     friction: bool | Friction = False,
     check: bool = False,
 ) -> Support:
@@ -150,13 +151,14 @@ def contact_bounds(  # type: ignore[empty-body]
     q: Array,
     qd: Array,
     qdd: Array,
-    wrench: Array | None = None,
+    wrench: Array | Mapping[str, Array] | None = None,
     *,
     contacts: Iterable[str] | None = None,
     coefficient: float = 0.7,
     normal: Iterable[float] = (0.0, 0.0, 1.0),
     least: float = 0.0,
     point: Array | None = None,
+    axes: ComponentAxes = "base",
     check: bool = False,
 ) -> ContactBounds:
     """Which ground forces give a floating robot the accelerations qdd without sliding: bounds for a quadratic program.
@@ -171,7 +173,7 @@ def contact_bounds(  # type: ignore[empty-body]
         With exactly one free joint on its base.
     q : array_like, (..., nq)
     qd, qdd : array_like, (..., n)
-    wrench, point, check
+    wrench, point, axes, check
         As for `lw.inverse_dynamics`.
     contacts : sequence of str
         Frames or links whose origins touch the ground.

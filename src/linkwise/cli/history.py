@@ -13,12 +13,12 @@ from ..robot.layout import MOTION, quantity_of, refuse_degrees
 from ..trajectories.csv_reader import trajectory_of_table
 from ..trajectories.torque_history import TorqueTable, read_torques
 
-LOST = 1e-3  # rad or m by which a motion is off that does not come back
+LOST = 1e-3  # rad or m: a run that is farther off does not come back to the motion
 SAME, ABOUT = 1e-6, 1e-2  # of the largest torque: accuracy of torques with accelerations in the file, and without
 
 
 class RoundTrip(NamedTuple):
-    """How far a run is from the motion beside the torques, and the file's torques from those of that motion."""
+    """How far a run is from the motion in the file of torques, and these torques from those of that motion."""
 
     off: float  # rad or m, by joint `joint` at `at` seconds
     joint: str
@@ -29,7 +29,7 @@ class RoundTrip(NamedTuple):
 
 
 class History(NamedTuple):
-    """A file of torques over time, with the motion that it may have beside them."""
+    """A file of torques over time, possibly with the motion that they belong to."""
 
     file: str
     torques: TorqueTable

@@ -11,6 +11,7 @@ from ..api.functions import refuse_coupled
 from ..api.quasi import check_quasi_robot
 from ..api.singular import explain_division_by_zero
 from ..api.states import Array, States
+from ..api.torque_functions import host_array
 from ..equality import ComparesArrays
 from ..errors import near_miss
 from ..printing import Description, align_columns, notebook_html
@@ -197,7 +198,7 @@ def explain(
             raise ValueError(f"{name} is given without qd (expected both, or neither)")
     for name, value in arrays.items():
         refuse_gradients(name, value)
-    states = States(robot, arrays)
+    states = States(robot, {name: host_array(name, value) for name, value in arrays.items()})
     if states.batch:
         expected = f"q ({robot.nq},)" if robot.nq != robot.n else f"arrays of shape ({robot.n},)"
         raise ValueError(f"explain takes one state (expected {expected}, not a batch {states.batch})")

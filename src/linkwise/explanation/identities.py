@@ -21,6 +21,7 @@ from .quantities import Quantity, Rounded, quantities
 
 POINTS = 3
 EQUAL = 1e-11  # relative difference of equal values
+SHORTER = 2.0  # times that an expression is longer than the one that is written instead
 Values = dict[str, list[Any]]
 Entry = tuple[int, Any, tuple[int, ...]]  # quantity, key of its values, indices
 
@@ -51,7 +52,9 @@ def with_identities(robot: Robot, state: Values, symbolic: Sequence[Quantity]) -
     shortest: dict[int, Any] = {}
     for group in groups_of(values):
         best = min((expressions[i] for i in group), key=length)
-        shortest |= dict.fromkeys(group, 0.0 if not values[:, group[0]].any() else best)
+        for i in group:  # its form in its own paper stays, unless another is much shorter
+            shorter = SHORTER * length(best) <= length(expressions[i])
+            shortest[i] = 0.0 if not values[:, i].any() else best if shorter else expressions[i]
     changed = {entry: shortest.get(i, x) for i, (entry, x) in enumerate(entries.items())}
     return [
         replace(

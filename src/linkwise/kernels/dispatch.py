@@ -23,6 +23,7 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
+from dataclasses import replace
 from functools import lru_cache, wraps
 from inspect import signature
 from types import TracebackType
@@ -126,6 +127,17 @@ KERNELS: OrderedDict[Key, Compiled | None] = OrderedDict()  # None: the code is 
 CALL_COUNTS: OrderedDict[Key, CallCount] = OrderedDict()
 
 
+class Components:
+    """A value of several arrays, such as the motion of a base: a dataclass of them."""
+
+    __slots__ = ()
+
+    @property
+    def components(self) -> dict[str, Any]:
+        """The arrays that are given, by field."""
+        raise NotImplementedError
+
+
 class EntryKeys:
     """Keys of the entries of one public function in `robot.entries`, by the keywords of a call.
 
@@ -163,6 +175,10 @@ class EntryKeys:
             if type(value) is dict:
                 key += (name, tuple(value))
                 arrays.append(rows_of(value))
+            elif isinstance(value, Components):
+                parts = value.components
+                key += (name, tuple(parts))
+                arrays += parts.values()
             elif value is not None:
                 key += (name, rank(value) - rank(arguments[1]))
                 arrays.append(value)
@@ -205,13 +221,17 @@ class EntryKeys:
         if keywords.get("check"):
             return  # entries do not check
         robot, given = arguments[0], [name for name in self.inputs if keywords.get(name) is not None]
-        if [*self.arrays, *given] != [argument.name for argument in kernel.interface.inputs] or key in robot.entries:
+        fields = {name: tuple(x.components) for name in given if isinstance(x := keywords[name], Components)}
+        inputs = [f"{name}_{field}" if field else name for name in given for field in fields.get(name, ("",))]
+        if [*self.arrays, *inputs] != [argument.name for argument in kernel.interface.inputs] or key in robot.entries:
             return
         options, count = {name: value for name, value in keywords.items() if name not in given}, len(self.arrays)
         mappings = {name: tuple(keywords[name]) for name in given if isinstance(keywords[name], dict)}
 
         def slow(*arrays: Any) -> Any:
-            further = dict(zip(given, arrays[count:], strict=True))
+            further = dict(zip(inputs, arrays[count:], strict=True))
+            for name, names in fields.items():
+                further[name] = replace(keywords[name], **{field: further.pop(f"{name}_{field}") for field in names})
             for name, rows in mappings.items():
                 further[name] = {row: further[name][..., k, :] for k, row in enumerate(rows)}
             return call_without_missing(function, self.names, (robot, *arrays[:count]), {**further, **options})

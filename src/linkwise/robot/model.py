@@ -481,11 +481,8 @@ class Robot(JointSpace, WithEntries):
 
     def cast(self, number: Callable[[float], Scalar]) -> Robot:
         """The robot in other numbers, such as `mpmath.mpf`; rotations are orthogonal to all their digits."""
-
-        def convert(x: Scalar) -> Scalar:
-            return x if type(x) is not float or x in (0.0, 1.0, -1.0) else number(x)
-
-        return self.mapped(convert, orthonormal=True)
+        exact = (0.0, 1.0, -1.0)
+        return self.mapped(lambda x: x if type(x) is not float or x in exact else number(x), orthonormal=True)
 
 
 def from_table(rows: Iterable[Row], convention: str, gravity: Numbers, name: str, unphysical: str = REFUSE) -> Robot:

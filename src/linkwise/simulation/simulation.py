@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Never
 
 import numpy as np
 
-from ..api.call import BaseMotion
+from ..api.call import COMPONENTS, BaseMotion
 from ..api.functions import forward_dynamics
 from ..api.states import Array, ComponentAxes
 from ..api.wrenches import constant_loads
@@ -36,7 +36,7 @@ from ..printing import warn
 from ..recording.recording import FAILED, STATUS, End, EventRecord, Recording
 from ..robot import Friction, Robot, WrenchFrames
 from ..trajectories.torque_history import History, Interpolation, TorqueHistory
-from .base_motions import COMPONENTS, MotionOfTime, motion_at, warn_of_other_rates
+from .base_motions import MotionOfTime, motion_at, warn_of_other_rates
 from .equations import SimulationMotion
 from .friction_steps import SUPPRESSED, warn_of_long_steps
 from .integration import Run, integrate_problem

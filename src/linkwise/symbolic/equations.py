@@ -125,9 +125,6 @@ def as_sympy(node: Node) -> Any:
     return column[0]
 
 
-MEANING = "where s1 = sin(q1), c12 = cos(q1 + q2), ..."
-
-
 class TwoNames(NamedTuple):
     """The names of a program's inputs, outputs and intermediates."""
 
@@ -240,7 +237,19 @@ def plain_text(equations: Iterable[Equation]) -> str:
     return "\n".join(f"{left} = {right}" for left, right in indented)
 
 
-def add_meaning(text: str, names: PlainNames) -> str:
-    """The text with a line that says what its abbreviations are."""
-    abbreviated = names.abbreviates and re.search(rf"\b{ABBREVIATION}\b", text)
-    return f"{text}\n{MEANING}" if abbreviated else text
+def add_meaning(text: str, names: PlainNames, more: str = "") -> str:
+    """The text with a line that says what its abbreviations are: a sine, a cosine, one of a sum of angles; and more."""
+    every = set(re.findall(rf"\b{ABBREVIATION}\b", text)) if names.abbreviates else set()
+    used = sorted(every, key=lambda name: (len(name), name))
+    kinds = (lambda name: name[0] == "s", lambda name: name[0] == "c", lambda name: len(name) > 2)
+    shown = dict.fromkeys(name for kind in kinds for name in [*filter(kind, used)][:1])
+    abbreviated = ", ".join([*map(meaning_of, shown), *(["..."] if len(used) > len(shown) else [])])
+    meaning = "; ".join(part for part in (abbreviated, more) if part)
+    return f"{text}\nwhere {meaning}" if meaning else text
+
+
+def meaning_of(name: str) -> str:
+    """c12 = cos(q1 + q2)"""
+    angles = [("-" if sign else "+", f"q{k}") for sign, k in re.findall(r"(-?)(\d)", name)]
+    text = " ".join(part for angle in angles for part in angle).removeprefix("+ ")
+    return f"{name} = {'sin' if name[0] == 's' else 'cos'}({text})"
