@@ -65,6 +65,7 @@ def test_json_has_the_round_trip() -> None:
         ("late.csv", 3, "late.csv:2: column 't' begins at 1"),
         ("tau.csv --torque-history tau.csv", 2, "one of them"),
         ("nothing.csv", 3, "nothing.csv"),
+        ("cubic", 2, "--follow cubic"),
     ],
 )
 def test_starts_and_times_of_a_file_are_checked(line: str, code: int, fact: str) -> None:

@@ -238,6 +238,18 @@ def test_columns_of_torques_are_matched_by_name() -> None:
         lw.simulate(PLANAR, START, torque=(T, frame.set_axis(list("abc"), axis=1)))
 
 
+def test_links_may_have_names_of_quantities(tmp_path: Path) -> None:
+    """A link called nu1 is a joint in a header, not the quasi-velocity of the first."""
+    names = ("nu1", "xi3", "fx2")
+    rows = [dict(row, name=name, parent=p) for row, name, p in zip(PLANAR.rows, names, (None, *names), strict=False)]
+    robot = lw.Robot.from_dh(rows, convention=PLANAR.convention)
+    (tmp_path / "tau.csv").write_text("t,fx2,nu1,xi3\n0,3,1,2\n1,3,1,2\n")
+    run = lw.simulate(robot, START, torque=tmp_path / "tau.csv", samples=2)
+    assert np.array_equal(run.tau, [[1, 2, 3], [1, 2, 3]])
+    (tmp_path / "q.csv").write_text("t,fx2,nu1,xi3\n0,3,1,2\n1,3,1,2\n")
+    assert np.array_equal(lw.trajectories.read_csv(tmp_path / "q.csv", robot=robot)(0.5).q, [1, 2, 3])
+
+
 @pytest.mark.parametrize(
     "tau",
     [np.ma.masked_array(np.ones((5, 3)), mask=np.eye(5, 3)), np.ones((5, 3)).astype(str), np.ones((5, 3), complex)],

@@ -9,9 +9,9 @@ import numpy as np
 
 import linkwise as lw
 
-from ..robot.layout import MOTION, refuse_degrees
+from ..robot.layout import MOTION, quantity_of, refuse_degrees
 from ..trajectories.csv_reader import trajectory_of_table
-from ..trajectories.torque_history import TorqueTable, quantity_of, read_torques
+from ..trajectories.torque_history import TorqueTable, read_torques
 
 LOST = 1e-3  # rad or m: a run that is farther off does not come back to the motion
 SAME, ABOUT = 1e-6, 1e-2  # of the largest torque: accuracy of torques with accelerations in the file, and without

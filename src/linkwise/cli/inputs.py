@@ -14,7 +14,15 @@ import numpy as np
 import linkwise as lw
 
 from ..errors import FileError, near_miss
-from ..robot.layout import Layout, angle_mask, canonical_names, coordinate_indices, is_canonical, refuse_degrees
+from ..robot.layout import (
+    Layout,
+    angle_mask,
+    canonical_names,
+    coordinate_indices,
+    is_canonical,
+    quantity_of,
+    refuse_degrees,
+)
 from ..tables import comments_of, is_number, read_table, read_text, refuse_separator
 from .screen import warn
 
@@ -208,6 +216,11 @@ class Quantity(NamedTuple):
             if name in names[:k]:
                 also = "" if head[k] == name else f", as {head[k]!r} too"
                 raise FileError(f"{where}: column {head[names.index(name)]!r} occurs twice{also}")
+        for name, given in zip(names, head, strict=True):
+            if quantity_of(name) == self.word and name not in wanted:
+                raise FileError(
+                    f"{where}: column {given!r} is of no joint of robot {self.robot.name!r} (expected {expected})"
+                )
         if set(wanted) <= set(names):
             return [names.index(name) for name in wanted]
         raise FileError(f"{where}: the columns are {', '.join(head)} (expected {expected})")

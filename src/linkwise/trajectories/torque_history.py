@@ -17,14 +17,13 @@ from ..lazy import cached_property
 from ..printing import warn
 from ..robot import Robot
 from ..robot.layout import (
-    COLUMN,
-    LABELLED,
     MOTION,
     OF_NO_JOINT,
     Layout,
     canonical_names,
     coordinate_indices,
     labelled_columns,
+    quantity_of,
     reorder_columns,
 )
 from ..robot.named_arrays import labels_of, refuse_gradients, refuse_mark
@@ -242,9 +241,3 @@ def check_columns(robot: Robot, where: str, head: Sequence[str], names: list[str
         raise FileError(f"{where}: column {missing[0]!r} is missing {expected}; the columns are {', '.join(head)}")
     if unknown := [name for name in others if quantity_of(name) is None]:
         raise FileError(f"{where}: column {unknown[0]!r}{near_miss(unknown[0], sorted(known))} {expected}")
-
-
-def quantity_of(name: str) -> str | None:
-    """The quantity in a column of a joint, such as tau; None for other columns."""
-    match = COLUMN.fullmatch(name) or LABELLED.fullmatch(name)
-    return None if match is None else match[1]

@@ -163,6 +163,8 @@ def simulate(
 
     if history_file is not None and control.torque_history is not None:
         raise ValueError(f"{history_file} and --torque-history {control.torque_history} (expected one of them)")
+    if history_file in TRAJECTORIES and not Path(history_file).exists():
+        raise ValueError(f"{history_file} is a trajectory (expected a file of torques; or --follow {history_file})")
     history = History.read(robot, history_file or control.torque_history, degrees and q0 is None)
     if duration is None:
         duration = 1.0 if history is None else history.duration
