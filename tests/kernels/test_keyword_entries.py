@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
-from linkwise.kernels.dispatch import MAX_ENTRIES
+from linkwise.kernels.bridging import MAX_ENTRIES
 
 pytest.importorskip("llvmlite")
 

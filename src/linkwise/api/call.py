@@ -22,7 +22,7 @@ import numpy as np
 
 from ..dynamics.newton_euler import LinkMotion
 from ..equality import ComparesArrays
-from ..kernels import dispatch
+from ..kernels import bridging, dispatch
 from ..robot import Friction, Robot, require_robot
 from ..spatial import Placement, Vector
 from ..tracing import Input
@@ -78,17 +78,16 @@ class Call(NamedTuple):
         """The return value of the public function: an array, or several arrays packed."""
         return self.pack(arrays) if isinstance(self.shape, list) else arrays[0]
 
-    def request(self) -> dispatch.Request | None:
+    def request(self, dtype: str, target: str | None = None) -> dispatch.Request | None:
         """The kernel that this call needs, or None if it cannot be compiled."""
         states = self.states
-        if self.options is None or not states.numeric or states.robot.non_floats or dispatch.current_mode() == "never":
+        if self.options is None or states.robot.non_floats or dispatch.current_mode() == "never":
             return None
-        dtype = np.result_type(*states.arrays.values()).name
         if dtype not in dispatch.DTYPES:
             return None
         options = {name: value for name, value in self.options.items() if value is not None}
         keywords, loop_method = for_generated_code(self.function, options)
-        return dispatch.Request(self.function, (*keywords.items(), *states.loads.items()), dtype, loop_method)
+        return dispatch.Request(self.function, (*keywords.items(), *states.loads.items()), dtype, loop_method, target)
 
 
 def result(call: Call, enter: Callable[..., None] | None = None) -> Array:
@@ -96,7 +95,10 @@ def result(call: Call, enter: Callable[..., None] | None = None) -> Array:
 
     `enter` gives later calls like this one a fast path into a float64 kernel, and what packs its results.
     """
-    request, states = call.request(), call.states
+    states = call.states
+    if states.xp is not np and states.xp.__name__ in bridging.BRIDGES:
+        return bridging.bridge(states.xp.__name__).result(call, enter)
+    request = call.request(np.result_type(*states.arrays.values()).name) if states.numeric else None
     if request is None:
         return call.plain()
     kernel = dispatch.kernel_for(states.robot, request, math.prod(states.batch))

@@ -277,6 +277,8 @@ def too_long(spec: KernelSpec) -> bool:
         return False
     if spec.robot.n > MAX_STRAIGHT_LINKS and not isinstance(spec.function, Prepared):
         return True
+    if spec.target.max_operations is not None and operations(spec) > spec.target.max_operations:
+        return True
     if isinstance(spec.function, Prepared):
         return operations(spec) > spec.function.max_operations
     if spec.loops is None:

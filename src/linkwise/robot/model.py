@@ -35,7 +35,7 @@ class WithEntries:
     """Makes `Robot.entries` a slot, which each call reads faster than a `__dict__` entry."""
 
     __slots__ = ("entries",)
-    entries: dict[str, Entry]
+    entries: dict[Any, Entry]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -57,7 +57,7 @@ class Robot(JointSpace, WithEntries):
     couplings: tuple[Coupling, ...] = ()  # joints that follow others
 
     walk: Walk = field(default=UNROLLED, compare=False, repr=False)  # runs the recursions over the links
-    entries: dict[str, Entry] = field(default_factory=dict, init=False, compare=False, repr=False)  # compiled functions
+    entries: dict[Any, Entry] = field(default_factory=dict, init=False, compare=False, repr=False)  # compiled functions
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.isprintable():
