@@ -32,6 +32,7 @@ import second_derivatives
 import simulation
 import start_up
 import sweeps
+import task_space
 import threads
 import timing
 from report import Section, claim_lines, markdown
@@ -162,6 +163,7 @@ def main(argv: list[str] | None = None) -> None:
         derivatives.measure,
         second_derivatives.measure,
         constrained.measure,
+        task_space.measure,
         regressors.measure,
         start_up.measure,
         reading.measure,

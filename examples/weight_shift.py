@@ -42,7 +42,7 @@ def feet_of(robot: lw.Robot, q: np.ndarray) -> np.ndarray:
 def with_feet_at(robot: lw.Robot, q: np.ndarray, places: np.ndarray) -> np.ndarray:
     """The configurations with the trunk as in q and the feet at these places, by Newton's method on the legs."""
     for _ in range(20):
-        legs = np.concatenate([lw.jacobian(robot, q, link=foot)[..., 3:, 6:] for foot in FEET], axis=-2)
+        legs = np.concatenate([lw.jacobian(robot, q, frame=foot)[..., 3:, 6:] for foot in FEET], axis=-2)
         step = np.linalg.solve(legs, (places - feet_of(robot, q))[..., None])[..., 0]
         q = lw.integrate(robot, q, np.concatenate([np.zeros((*q.shape[:-1], 6)), step], axis=-1))
     return q

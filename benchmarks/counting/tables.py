@@ -45,9 +45,9 @@ def inverse_section() -> list[str]:
         "",
         "In the authors' frames vectors are about mass centres and levers have three components:"
         ' `"newton-euler-centres"` is algorithms 7.4.1 and 7.4.2 line by line, `"denoc-centres"` is RIDIM. The columns'
-        " are what the torques of an arm on a base at rest need. Counted as angeles counts, with a base that moves, a"
-        ' wrench on the tip and no product of constants known, `"newton-euler-centres"` takes exactly the printed rows'
-        f' (next section), and `"denoc-centres"` {ridim}: saha1999jam does not list the rows of its count.',
+        " count the torques of an arm on a base at rest. Counted as in angeles (the base moves, a wrench acts on the"
+        ' tip, and no product of constants is computed in advance), `"newton-euler-centres"` takes exactly the printed'
+        f' rows (next section), and `"denoc-centres"` {ridim}; saha1999jam does not list the rows of its count.',
         "",
         "ᵃ saha1999jam prints 131n + 48 additions, 834 at n = 6; angeles has 131n − 48, 738.",
         "",

@@ -92,7 +92,7 @@ class FileError(RobotError):
 
 
 class SingularError(ValueError):
-    """The inertia matrix is singular. The message names the joint that moves without resistance.
+    """The inertia matrix is singular, and the message names the joint that nothing resists; or that of a frame is.
 
     `state` is the index of the state in a batch.
     """

@@ -76,6 +76,17 @@ def test_names_with_hyphens_are_the_same() -> None:
         assert plain == other
 
 
+def test_a_folder_gets_a_file_of_each_function() -> None:
+    for form, ending in (("latex", "tex"), ("python", "py")):
+        assert linkwise(f"export planar3 {form} udu gravity_torque --out code").code == 0
+        assert {path.name for path in Path("code").glob(f"*.{ending}")} == {f"udu.{ending}", f"gravity_torque.{ending}"}
+    assert "udu" not in Path("code/udu.tex").read_text().split("\n", 1)[1]
+    assert "\nU &= " in Path("code/udu.tex").read_text()
+    assert "\nD_{1} &= " in Path("code/udu.tex").read_text()
+    assert linkwise("export planar3 latex udu --out both.tex").code == 0
+    assert Path("both.tex").is_file()
+
+
 def test_several_functions_of_one_export() -> None:
     assert linkwise("export planar3 c gravity_torque jacobian --out code").code == 0
     assert sorted(path.name for path in Path("code").glob("*.c")) == ["gravity_torque.c", "jacobian.c"]

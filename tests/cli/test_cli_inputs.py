@@ -176,6 +176,10 @@ def test_tables_of_states_have_columns_of_joints_alone(line: str) -> None:
     refused = linkwise(f"{line} @table.csv")
     assert (refused.code, refused.out) == (3, "")
     assert "table.csv:1: column 'gripper'" in refused.err
+    word = "tau" if line.endswith("torque") else line.split("--")[-1]
+    Path("table.csv").write_text(f"{word}1,{word}2,{word}3,{word}4\n0,0,0,0\n")  # of another robot
+    refused = linkwise(f"{line} @table.csv")
+    assert (refused.code, f"table.csv:1: column '{word}4' is of no joint" in refused.err) == (3, True), refused.err
     Path("table.csv").write_text("\n0,0.1,0.2,0.3\n")  # a time, or what else?
     refused = linkwise(f"{line} @table.csv")
     assert (refused.code, refused.out) == (3, "")

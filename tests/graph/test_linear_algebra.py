@@ -91,7 +91,7 @@ def test_errors_are_below_ten_conditions(case: tuple[str, int]) -> None:
 
 @in_turn([(3, 7), (2, 2), (5, 1), (3, 4)])
 def test_least_squares_of_other_shapes(shape: tuple[int, int]) -> None:
-    """Long ones for the residual, wide ones for the norm; both beside NumPy's, which has singular values for both."""
+    """Long ones for the residual, wide ones for the norm; both compared with NumPy, whose way is by singular values."""
     n, m = shape
     rng = np.random.default_rng(n + m)
     A, b = rng.normal(size=(m, n)), rng.normal(size=n + m)
@@ -196,9 +196,11 @@ def test_zeros_that_are_known_cost_nothing() -> None:
     both = counted(lambda A, b: np.linalg.solve(A * blocks, b))
     one = lw.count(lambda arm, A, b: np.linalg.solve(A, b), ARM, A=lw.Input(3, 3), b=lw.Input(3))
     assert both == one + one
-    arrow = np.eye(n) + np.outer(np.eye(n)[0], np.ones(n)) > 0
-    sparse = counted(lambda A, b: np.linalg.solve((A * arrow.T) @ (A * arrow.T).T * 1.0, b))
-    assert sparse.total > 0
+    hub = np.eye(n)  # an arrow: elimination from its first row would fill it
+    hub[0] = 1.0
+    arrow = counted(lambda A, b: (A * hub) @ (A * hub).T)
+    sparse = counted(lambda A, b: np.linalg.solve((A * hub) @ (A * hub).T, b))
+    assert sparse == arrow + lw.results.Count(3 * n + 4 * (n - 1), 3 * (n - 1), n, 0, 0)
     numbers = counted(lambda A, b: np.linalg.solve(np.arange(36.0).reshape(6, 6) + np.diag(b * 0.0 + 7.0), b))
     assert (numbers.multiplications, numbers.divisions, numbers.functions) == (n * n, 0, 0)
 
@@ -327,11 +329,11 @@ def everything(arm: lw.Robot, A: Any, B: Any) -> Any:
     return tuple(write(A, B) for write in FORMS.values())
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_every_machine_has_the_bits_of_the_plain_evaluation(dtype: str) -> None:
+@pytest.mark.parametrize(("dtype", "n"), [("float64", 3), ("float32", 2)])
+def test_every_machine_has_the_bits_of_the_plain_evaluation(dtype: str, n: int) -> None:
     """Where products are rounded before they are added; on a GPU those of a processor that does not."""
     pytest.importorskip("wasmtime")
-    inputs = {"A": lw.Input(3, 3), "B": lw.Input(3, 2)}
+    inputs = {"A": lw.Input(n, n), "B": lw.Input(n, 2)}
     rng, unfused = np.random.default_rng(7), replace(host_target(), fused=False)
     arrays = [rng.normal(size=(40, *port.shape)).astype(dtype) for port in inputs.values()]
     spec = spec_of(everything, ARM, dtype, inputs, "straight", target=unfused)
@@ -373,7 +375,7 @@ def test_a_torque_law_that_solves_is_simulated_compiled() -> None:
 @pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
 def test_exported_c_and_formulas_solve_too(tmp_path: Path) -> None:
     def small(arm: lw.Robot, q: Any, qd: Any) -> Any:
-        return np.linalg.solve(np.stack([q, qd + 1.0, np.cos(q)]), qd)
+        return np.linalg.solve(np.stack([q[:2], qd[:2] + 1.0]), qd[:2])
 
     source = lw.c_source(small, ARM, self_test=True)
     source.save(tmp_path)

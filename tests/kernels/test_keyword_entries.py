@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 import linkwise as lw
-from linkwise.kernels.dispatch import MAX_ENTRIES
+from linkwise.kernels.bridging import MAX_ENTRIES
 
 pytest.importorskip("llvmlite")
 
 WRENCH, POINT = np.arange(6.0), np.array([0.1, -0.2, 0.3])
+BASE = lw.BaseMotion(angular_velocity=POINT, acceleration=(0.5, 0.0, -0.2))
 CASES: dict[str, tuple[Callable[..., Any], str, dict[str, Any]]] = {  # function, its arrays, its keywords
     "friction": (lw.inverse_dynamics, "q v v", {"friction": True}),
     "law": (lw.forward_dynamics, "q v v", {"friction": lw.Friction(viscous=[0.1, 0.2, 0.3])}),
@@ -22,6 +23,9 @@ CASES: dict[str, tuple[Callable[..., Any], str, dict[str, Any]]] = {  # function
     "jacobian of a frame": (lw.jacobian, "q", {"frame": "link2", "axes": "frame"}),
     "pose of a frame": (lw.poses, "q", {"frame": "link2"}),
     "point": (lw.inverse_dynamics, "q v v", {"point": POINT, "wrench": WRENCH}),
+    "base": (lw.inverse_dynamics, "q v v", {"base": BASE}),
+    "base and wrench": (lw.forward_dynamics, "q v v", {"wrench": WRENCH, "base": BASE}),
+    "mass centres on a base": (lw.mass_centres, "q v v", {"base": lw.BaseMotion(velocity=POINT)}),
     "method": (lw.inertia_matrix, "q", {"method": "denoc"}),
     "all": (lw.inverse_dynamics, "q v v", {"wrench": WRENCH, "friction": True, "method": "denoc"}),
     "jacobian": (lw.jacobian, "q", {}),
@@ -95,6 +99,8 @@ def test_entries_keep_the_errors_of_the_general_call() -> None:
         ((q, qd, [np.nan, 0.0, 0.5]), {"check": True}),
         ((q, qd, None), {"wrench": WRENCH}),
         ((q, qd, qdd), {"point": POINT}),
+        ((q, qd, qdd), {"base": lw.BaseMotion(acceleration=POINT[:2])}),
+        ((q, qd, qdd), {"base": {"acceleration": POINT}}),
         ((q, qd, qdd), {"wrench": {"link2": WRENCH[:5]}}),
         ((q, qd, qdd), {"wrench": {"link2": WRENCH, "link9": WRENCH}}),
         ((q, qd, qdd[:2]), {"wrench": {"link2": WRENCH}}),

@@ -43,12 +43,12 @@ def states(robot: lw.Robot, count: int = 3, seed: int = 0) -> tuple[np.ndarray, 
 
 def rows_of(robot: lw.Robot, q: np.ndarray, fixed: Mapping[str, str]) -> np.ndarray:
     """K: (..., rows, n)."""
-    return np.concatenate([lw.jacobian(robot, q, link=f)[..., ROWS[hold], :] for f, hold in fixed.items()], -2)
+    return np.concatenate([lw.jacobian(robot, q, frame=f)[..., ROWS[hold], :] for f, hold in fixed.items()], -2)
 
 
 def rates_of(robot: lw.Robot, q: np.ndarray, qd: np.ndarray, fixed: Mapping[str, str]) -> np.ndarray:
     """K̇ q̇"""
-    frames = [(lw.jvp(lw.jacobian, robot, "q", link=frame)(q, qd), hold) for frame, hold in fixed.items()]
+    frames = [(lw.jacobian_rate(robot, q, qd, frame=frame), hold) for frame, hold in fixed.items()]
     return np.concatenate([at(rate, qd)[..., ROWS[hold]] for rate, hold in frames], -1)
 
 
@@ -70,7 +70,7 @@ def test_frames_move_as_wanted_under_the_forces_that_are_given(robot: lw.Robot) 
     rng, K = np.random.default_rng(1), rows_of(robot, q, fixed)
     wanted = at(K, rng.normal(size=(3, robot.n)))  # which the joints can give
     wanted += rates_of(robot, q, qd, fixed)
-    wrench = rng.normal(size=(3, len(robot.names), 6))
+    wrench = {robot.names[-2]: rng.normal(size=(3, 6))}
     motion = lw.constrained_dynamics(robot, q, qd, tau, wrench, fixed=fixed, acceleration=wanted, check=True)
     assert relative(at(K, motion.qdd) + rates_of(robot, q, qd, fixed), wanted) < ROUNDING
     pulled = at(K.swapaxes(-1, -2), forces(motion.wrenches, fixed))
@@ -142,7 +142,7 @@ def test_the_inertia_of_a_task_and_its_terms(robot: lw.Robot, axes: str) -> None
     assert relative(lw.task_inertia(robot, q, frame=frame, axes=axes), task.inertia) < 1e-13
     turn = lw.poses(robot, q, frames=[frame])[:, 0, :3, :3].swapaxes(-1, -2) if axes == "frame" else np.eye(3)
     turns = np.kron(np.eye(2), np.ones((3, 3))) * np.tile(turn, (2, 2))
-    J, drift = turns @ lw.jacobian(robot, q, link=frame), at(turns, rates_of(robot, q, qd, {frame: "pose"}))
+    J, drift = lw.jacobian(robot, q, frame=frame, axes=axes), at(turns, rates_of(robot, q, qd, {frame: "pose"}))
     inverse = lw.inverse_inertia_matrix(robot, q)
     S = J @ inverse @ J.swapaxes(-1, -2)
     sizes = np.linalg.svd(S, compute_uv=False)
@@ -172,6 +172,20 @@ def test_where_joints_are_in_line_the_inertia_of_a_task_is_the_pseudoinverse() -
         lw.constrained_dynamics(arm, q, [1, 0, 0], [0, 0, 0], fixed=fixed, check=True)
     with raises(lw.errors.SingularError, arm.names[-1]):
         lw.impact(arm, stretched, [0, 0, 0], fixed=fixed, velocity={arm.names[-1]: [1, 0, 0]}, check=True)
+
+
+def test_near_a_singular_pose_the_inertia_of_a_task_is_as_exact_as_it_can_be() -> None:
+    mpmath = pytest.importorskip("mpmath")
+    arm = lw.load("puma560")
+    for angle in (0.1, 1e-3, 1e-5):  # of the wrist, which is in line at 0
+        q = np.array([0.3, 0.4, 0.5, 0.2, angle, 0.1])
+        J = lw.jacobian(arm, q)
+        condition = np.linalg.cond(J @ lw.inverse_inertia_matrix(arm, q) @ J.T)
+        with mpmath.workdps(50):
+            error = apart(many_digits(lw.task_inertia(arm, q)), lw.task_inertia(arm, many_digits(q)))
+        assert error < condition * np.finfo(float).eps, angle
+    in_line = lw.task_inertia(arm, [0.3, 0.4, 0.5, 0.2, 0.0, 0.1])
+    assert np.linalg.matrix_rank(in_line, tol=1e-9) == 5
 
 
 def in_pinocchio(model: pin.Model, fixed: Mapping[str, str]) -> tuple[Any, Any]:
@@ -218,7 +232,7 @@ def agree(path: Path, fixed: dict[str, str]) -> None:
     model = pin.buildModelFromUrdf(str(path), *([pin.JointModelFreeFlyer()] if free else []))
     peer, q, (qd, tau) = Peer(robot, model), *(states(robot, 1)[0][0], states(robot, 1)[1:])
     qd, tau = qd[0], tau[0]
-    poses, twists = lw.poses(robot, q, frames=fixed), [lw.jacobian(robot, q, link=frame) @ qd for frame in fixed]
+    poses, twists = lw.poses(robot, q, frames=fixed), [lw.jacobian(robot, q, frame=frame) @ qd for frame in fixed]
     wanted = {  # a pose of theirs has the spatial acceleration zero: its origin that of a body that is passing by
         f: np.concatenate([np.zeros(3), np.cross(t[:3], t[3:])]) if fixed[f] == "pose" else np.zeros(3)
         for f, t in zip(fixed, twists, strict=True)

@@ -28,14 +28,14 @@ def crouched() -> np.ndarray:
 def columns(robot: lw.Robot, q: np.ndarray, feet: dict[str, str]) -> np.ndarray:
     """Jᵀ of all contacts: (..., n, rows)."""
     rows = {"point": slice(3, 6), "pose": slice(0, 6)}
-    stacked = [lw.jacobian(robot, q, link=foot)[..., rows[hold], :] for foot, hold in feet.items()]
+    stacked = [lw.jacobian(robot, q, frame=foot)[..., rows[hold], :] for foot, hold in feet.items()]
     return np.concatenate(stacked, -2).swapaxes(-1, -2)
 
 
 @pytest.mark.parametrize("feet", [dict.fromkeys(FEET, "point"), {"FL_foot": "pose", "RR_foot": "point"}], ids=len)
 def test_drives_and_the_least_forces_give_the_motion(feet: dict[str, str]) -> None:
     q, qd, qdd = states(DOG)
-    wrench = np.random.default_rng(0).normal(size=(3, len(DOG.names), 6))
+    wrench = {"trunk": np.random.default_rng(0).normal(size=(3, 6))}
     support = lw.inverse_dynamics(DOG, q, qd, qdd, wrench, contacts=feet, friction=True)
     needed, pulls = lw.inverse_dynamics(DOG, q, qd, qdd, wrench, friction=True), columns(DOG, q, feet)
     found = np.concatenate([support.wrenches[f][..., 3 * (hold == "point") :] for f, hold in feet.items()], -1)
@@ -44,15 +44,14 @@ def test_drives_and_the_least_forces_give_the_motion(feet: dict[str, str]) -> No
     assert np.abs(support.missing).max() < 1e-9
     least = np.linalg.pinv(pulls[:, :6]) @ needed[:, :6, None]
     assert relative(found, least[..., 0]) < 1e-9
-    qdd_again = lw.constrained_dynamics(DOG, q[0], qd[0], support.tau[0], wrench[0], fixed=feet, friction=True,
-                                        acceleration=accelerations(feet, q[0], qd[0], qdd[0])).qdd  # fmt: skip
+    one, wanted = {"trunk": wrench["trunk"][0]}, accelerations(feet, q[0], qd[0], qdd[0])
+    options = {"fixed": feet, "friction": True, "acceleration": wanted}
+    qdd_again = lw.constrained_dynamics(DOG, q[0], qd[0], support.tau[0], one, **options).qdd
     assert relative(qdd_again, qdd[0]) < 1e-9
 
 
 def accelerations(feet: dict[str, str], q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
-    rates = [
-        lw.jvp(lw.jacobian, DOG, "q", link=foot)(q, qd) @ qd + lw.jacobian(DOG, q, link=foot) @ qdd for foot in feet
-    ]
+    rates = [lw.jacobian_rate(DOG, q, qd, frame=foot) @ qd + lw.jacobian(DOG, q, frame=foot) @ qdd for foot in feet]
     return np.concatenate([rate[3 * (hold == "point") :] for rate, hold in zip(rates, feet.values(), strict=True)])
 
 

@@ -1,4 +1,4 @@
-"""Every formulation beside the others: the same formulas, not merely close numbers."""
+"""Every formulation compared with the others: the same formulas, not merely close numbers."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A base that moves as prescribed: every method, beside a floating base, Pinocchio and closed forms."""
+"""A base that moves as prescribed: every method, compared with a floating base, Pinocchio and closed forms."""
 
 from dataclasses import replace
 from typing import Any

@@ -132,7 +132,7 @@ def test_a_bad_number_in_a_wrench_blanks_its_own_state_and_check_names_it(call):
         assert all(np.isnan(part).all() for part in alone)
 
 
-def test_wrenches_on_every_link_beside_a_batch_say_how_they_are_given() -> None:
+def test_wrenches_on_every_link_with_a_batch_say_how_they_are_given() -> None:
     arm, tree = lw.load("planar3"), lw.load("panda")
     zeros, wrench = np.zeros((5, 3)), np.ones((3, 6))
     with pytest.raises(ValueError, match=re.escape("wrench has shape (3, 6)")) as caught:

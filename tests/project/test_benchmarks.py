@@ -30,6 +30,7 @@ import second_derivatives
 import simulation
 import start_up
 import sweeps
+import task_space
 import threads
 import timing
 import wasm
@@ -67,6 +68,7 @@ MEASURES = {
     "derivatives": lambda: derivatives.measure(states=300, rounds=2, processes=0),
     "second_derivatives": lambda: second_derivatives.measure(states=2, rounds=2, robots=["ball_chain"]),
     "constrained": lambda: constrained.measure(states=30, rounds=2, processes=0),
+    "task_space": lambda: task_space.measure(states=9, rounds=1, mistakes=1),
     "regressors": lambda: regressors.measure(states=30, rounds=2, processes=0),
     "one_call": lambda: one_call.measure(rounds=2, processes=0, peers=PEERS),
     "threads": lambda: threads.measure(states=300, rounds=2, peers=PEERS),

@@ -86,6 +86,27 @@ def test_two_links_keep_the_laws_of_their_equations(tmp_path: Path, capsys: pyte
     assert max(value for *_, value in laws) < 1e-13
 
 
+@pytest.mark.parametrize("name", ["arm_in_motion", "saha_figures", "kozlowski", "two_links"])
+def test_a_folder_that_cannot_be_made_is_said(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SystemExit):
+        load(FOLDER / f"{name}.py").main(["--out", str(tmp_path / "file" / "below")])
+    assert "below: cannot make this folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["arm_in_motion", pytest.param("saha_figures", marks=pytest.mark.slow)])
+def test_without_matplotlib_the_text_is_there(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for module in [each for each in sys.modules if each.startswith("matplotlib.")]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with lw.use_kernels("auto"):
+        load(FOLDER / f"{name}.py").main(["--out", str(tmp_path)])
+    assert "matplotlib" in capsys.readouterr().out.splitlines()[-1]
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.slow
 def test_the_satellite_turns_with_momentum_zero() -> None:
     example = load(FOLDER / "satellite_reaction.py")
@@ -159,8 +180,5 @@ def test_osqp_finds_forces_within_the_pyramids_of_friction() -> None:
     forces = example.within_friction(bounds)
     assert forces[..., 2].min() > 1.0 - 1e-6
     assert example.slope(forces).max() < example.FRICTION + 1e-6
-    wrench, point = np.zeros((*q.shape[:-1], len(robot.names), 6)), np.zeros((len(robot.names), 3))
-    for k, foot in enumerate(example.FEET):
-        frame = robot.frame(foot)
-        wrench[..., frame.link, 3:], point[frame.link] = forces[:, k], frame.point
-    assert np.abs(lw.inverse_dynamics(robot, q, qd, qdd, wrench, point=point)[:, :6]).max() < 1e-6
+    wrenches = {foot: np.pad(forces[:, k], ((0, 0), (3, 0))) for k, foot in enumerate(example.FEET)}
+    assert np.abs(lw.inverse_dynamics(robot, q, qd, qdd, wrenches)[:, :6]).max() < 1e-6

@@ -1,4 +1,4 @@
-"""Laws of what the classes of joints say, over every kind in `KINDS` and kinds beside them."""
+"""Laws of what the classes of joints say, over every kind in `KINDS` and further kinds."""
 
 import re
 from dataclasses import dataclass, field, fields

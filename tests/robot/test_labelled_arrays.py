@@ -66,6 +66,8 @@ def test_frames_are_matched_by_name(name: str) -> None:
     others = {"source": "pinocchio"} if name in FOREIGN else {}
     if "link" in inspect.signature(function).parameters:
         others["link"] = arm.names[-1]
+    if "fixed" in inspect.signature(function).parameters:
+        others["fixed"] = {arm.names[-1]: "point"}
     for kind, batch in (("frame", (5,)), ("series", ()), ("structured", (5,))):
         arrays = given(arm, function, batch)
         if name == "equilibrium":

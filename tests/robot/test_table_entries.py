@@ -1,4 +1,4 @@
-"""Entries of a table beside geometry and bodies: names of joints, anchors, ratings, springs, impossible bodies."""
+"""Entries of a table other than geometry and bodies: names of joints, anchors, ratings, springs, impossible bodies."""
 
 import math
 

@@ -191,6 +191,9 @@ def test_motions_of_the_base_that_are_none_are_refused() -> None:
         (lambda t: (0, 0, t), TypeError, "BaseMotion"),
         (lw.BaseMotion(acceleration=np.zeros((2, 3))), ValueError, r"acceleration.*\(2, 3\)"),
         (lw.BaseMotion(angular_velocity=(0, np.nan, 0)), ValueError, "finite"),
+        (lw.BaseMotion(velocity=(0, np.nan, 0)), ValueError, "finite"),
+        (lw.BaseMotion(velocity="abc"), ValueError, "velocity"),
+        (lw.BaseMotion(velocity=(1, 2)), ValueError, r"velocity.*\(2,\)"),
     ):
         for run in (
             lambda base: lw.simulate(ARM, START, duration=0.1, base=base),

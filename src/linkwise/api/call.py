@@ -22,10 +22,11 @@ import numpy as np
 
 from ..dynamics.newton_euler import LinkMotion
 from ..equality import ComparesArrays
-from ..kernels import dispatch
+from ..kernels import bridging, dispatch
 from ..robot import Friction, Robot, require_robot
 from ..spatial import Placement, Vector
 from ..tracing import Input
+from ..tracing.tracing import Inputs
 from .method_table import algorithm, for_generated_code
 from .singular import explain_division_by_zero, refuse_singular
 from .states import Array, States
@@ -77,17 +78,16 @@ class Call(NamedTuple):
         """The return value of the public function: an array, or several arrays packed."""
         return self.pack(arrays) if isinstance(self.shape, list) else arrays[0]
 
-    def request(self) -> dispatch.Request | None:
+    def request(self, dtype: str, target: str | None = None) -> dispatch.Request | None:
         """The kernel that this call needs, or None if it cannot be compiled."""
         states = self.states
-        if self.options is None or not states.numeric or states.robot.non_floats or dispatch.current_mode() == "never":
+        if self.options is None or states.robot.non_floats or dispatch.current_mode() == "never":
             return None
-        dtype = np.result_type(*states.arrays.values()).name
         if dtype not in dispatch.DTYPES:
             return None
         options = {name: value for name, value in self.options.items() if value is not None}
         keywords, loop_method = for_generated_code(self.function, options)
-        return dispatch.Request(self.function, (*keywords.items(), *states.loads.items()), dtype, loop_method)
+        return dispatch.Request(self.function, (*keywords.items(), *states.loads.items()), dtype, loop_method, target)
 
 
 def result(call: Call, enter: Callable[..., None] | None = None) -> Array:
@@ -95,7 +95,10 @@ def result(call: Call, enter: Callable[..., None] | None = None) -> Array:
 
     `enter` gives later calls like this one a fast path into a float64 kernel, and what packs its results.
     """
-    request, states = call.request(), call.states
+    states = call.states
+    if states.xp is not np and states.xp.__name__ in bridging.BRIDGES:
+        return bridging.bridge(states.xp.__name__).result(call, enter)
+    request = call.request(np.result_type(*states.arrays.values()).name) if states.numeric else None
     if request is None:
         return call.plain()
     kernel = dispatch.kernel_for(states.robot, request, math.prod(states.batch))
@@ -104,7 +107,8 @@ def result(call: Call, enter: Callable[..., None] | None = None) -> Array:
     if enter is not None and request.dtype == "float64":
         enter(kernel, call.pack_unchecked)
     out = [np.empty((*states.batch, *shape), request.dtype) for shape in call.shapes]
-    non_finite = kernel.run(states.batch, [states.rows(*argument) for argument in kernel.interface.inputs], out)
+    rows = [states.rows(BASE_INPUTS.get(name, name), shape) for name, shape in kernel.interface.inputs]
+    non_finite = kernel.run(states.batch, rows, out)
     if non_finite and call.divides:
         return call.pack_results([refuse_singular(states, array) for array in out])
     return call.pack_results([array[()] for array in out])
@@ -140,9 +144,9 @@ def public_function(
 class PublicFunction:
     """The declaration of a public function, a decorator of its signature and docstring.
 
-    Parameters without a default are the robot, then arrays. `wrench`, `point` and `axes` (`wrench_axes` beside axes of
-    the result) are loads, `method` is looked up in the table, `friction` becomes a law, `check` refuses numbers that
-    are not finite. Others are options; the body of the function, if it has one, checks them.
+    Parameters without a default are the robot, then arrays. `wrench`, `point` and `axes` (`wrench_axes` where the
+    result has axes) are loads, `method` is found in the table, `friction` becomes a law, `check` refuses numbers
+    that are not finite. Others are options; the body of the function, if it has one, checks them.
 
     `compute(states)` returns the result in nested lists of scalars. Further parameters of `compute` are passed by
     name: the `algorithm`, the `law` of friction, the moving `base`, any option; for methods first `self`.
@@ -153,7 +157,7 @@ class PublicFunction:
     _: KW_ONLY
     divides: bool = False  # by inertias: a singular state is an error that names the joint
     compiled: bool = True  # whether calls may run compiled
-    takes_base_motion: bool = False  # in `base`; nothing is compiled where the base moves
+    takes_base_motion: bool = False  # as `base`
     check_robot: Callable[[Robot], object] | None = None  # raises an error for unsupported robots
     normalize_options: Callable[..., dict[str, Any]] | None = (
         None  # checks robot and options, and returns the options in the form for kernels
@@ -172,16 +176,17 @@ class PublicFunction:
             tuple(parameters),
             set(inspect.signature(self.compute).parameters) - {"states"},
         )
-        plain = self.pack is tuple or hasattr(self.pack, "__self__")  # of results alone, such as `Result._make`
+        plain = self.pack is tuple or hasattr(self.pack, "__self__")  # takes the results alone, such as `Result._make`
         self.pack_parameters = [] if plain else list(inspect.signature(self.pack).parameters)[1:]
         self.defaults = {name: p.default for name, p in parameters.items() if p.default is not p.empty}
         self.robot, *self.arrays = [name for name in parameters if name != "self" and name not in self.defaults]
         self.wrench_axes = "wrench_axes" if "wrench_axes" in parameters else "axes"
         loads = ("wrench", "point", self.wrench_axes) if "wrench" in parameters else ()  # a point alone is an option
         self.options = [name for name in self.defaults if name not in (*loads, "check")]
+        base = ("base",) if self.takes_base_motion else ()
         self.signature_function, self.function = (
             function,
-            public_function(self.call, function, inputs=(*loads[:2], *self.optional_arrays)),
+            public_function(self.call, function, inputs=(*base, *loads[:2], *self.optional_arrays)),
         )
         attributes = ("published", "result_names", "multiplied")
         vars(self.function).update({name: getattr(self, name) for name in attributes if getattr(self, name)})
@@ -199,6 +204,8 @@ class PublicFunction:
         function = getattr(values["self"], self.signature_function.__name__) if "self" in values else self.function
         options = {name: values[name] for name in self.options}
         base = options.pop("base") if self.takes_base_motion else None
+        if isinstance(base, Inputs):  # of a kernel that is traced
+            values["base"] = base = BaseMotion(**base)
         if "method" in options:
             values["algorithm"] = algorithm(function, options["method"], robot)
         if "friction" in options:
@@ -219,7 +226,9 @@ class PublicFunction:
         of_results = (
             [concrete_shape(each, robot) for each in shape] if isinstance(shape, list) else concrete_shape(shape, robot)
         )
-        compiled_options = options if self.compiled and base is None else None
+        if base is not None:
+            options["base"] = Inputs({name: Input(3) for name in base.components})
+        compiled_options = options if self.compiled else None
         pack = unchecked = self.pack
         if self.pack_parameters:
             values["states"] = None
@@ -233,10 +242,12 @@ def concrete_shape(shape: Shape, robot: Robot) -> tuple[int, ...]:
 
 
 STILL = (0.0, 0.0, 0.0)
+COMPONENTS = ("angular_velocity", "velocity", "angular_acceleration", "acceleration")
+BASE_INPUTS = {f"base_{name}": f"base.{name}" for name in COMPONENTS}  # of kernels: the arrays of a call
 
 
 @dataclass(frozen=True, eq=False)
-class BaseMotion(ComparesArrays):
+class BaseMotion(ComparesArrays, dispatch.Components):
     """Prescribed motion of the base frame and of its origin, with components along the axes of the base.
 
     Gravity stays `robot.gravity` along these axes; if they tilt by the rotation R, add g - Rᵀ g to the acceleration.
@@ -261,9 +272,14 @@ class BaseMotion(ComparesArrays):
     angular_acceleration: Array = STILL
     acceleration: Array = STILL
 
+    @property
+    def components(self) -> dict[str, Array]:
+        """The components that are given, by name."""
+        return {name: value for name in COMPONENTS if (value := getattr(self, name)) is not STILL}
+
     def arrays(self) -> dict[str, tuple[Any, tuple[int, ...]]]:
         """The components by name, each with its shape for one state."""
-        return {f"base.{name}": (getattr(self, name), (3,)) for name in self.__dataclass_fields__}
+        return {f"base.{name}": (getattr(self, name), (3,)) for name in COMPONENTS}
 
 
 def base_arrays(base: BaseMotion | None) -> dict[str, tuple[Any, tuple[int, ...]]]:

@@ -242,7 +242,7 @@ class WasmModule(bytes):
         --------
         >>> import linkwise as lw
         >>> len(lw.wasm(lw.gravity_torque).robot(lw.load("planar3")))
-        1344
+        1472
         """
         interface = self.interface
         if "record" not in interface:

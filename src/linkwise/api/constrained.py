@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -11,11 +11,12 @@ from ..dynamics import constrained, fewest, kinematics
 from ..dynamics.constrained import Constrained, Seat
 from ..errors import SingularError, one_of
 from ..robot import Friction, Robot
-from ..spatial import Vector, sub
-from ..spatial.dense import Column, Dense, apply, transposed
-from ..tracing.tracing import Rows
+from ..spatial import Twist, Vector, sub
+from ..spatial.dense import Column, Dense, apply
+from ..tracing.tracing import NamedRows
 from .call import PublicFunction
 from .functions import differences, external_wrenches, joint_torques, sums
+from .kinematics import moving_frame, place_on_link
 from .states import AXES, Array, ComponentAxes, States, as_array, library_of, reference_array
 
 Hold = Literal["point", "pose"]
@@ -30,7 +31,7 @@ class ConstrainedMotion(NamedTuple):
     qdd: Array
     """(..., n)"""
     wrenches: Mapping[str, Array]
-    """By frame what holds it exerts on the robot, (..., 6): moment about the frame's origin, force, in base axes."""
+    """The wrenches that hold the frames, by frame, (..., 6): moment about its origin, then force, in base axes."""
 
 
 class Impact(NamedTuple):
@@ -39,7 +40,7 @@ class Impact(NamedTuple):
     qd: Array
     """(..., n), after the impact"""
     impulses: Mapping[str, Array]
-    """By frame, (..., 6): moment about the frame's origin, force, times time; in base axes."""
+    """The impulses by frame, (..., 6): of the moment about its origin, then of the force, in base axes."""
 
 
 class TaskInertia(NamedTuple):
@@ -62,8 +63,7 @@ def check_holds(robot: Robot, fixed: Any, name: str = "fixed") -> Holds:
     holds: Holds = tuple(fixed.items() if isinstance(fixed, Mapping) else fixed)
     for frame, hold in holds:
         one_of(hold, ROWS, f"{name}[{frame!r}]")
-        if robot.frame(frame).on_base:
-            raise ValueError(f"the frame {frame!r} of robot {robot.name!r} is fixed to the base, which does not move")
+        moving_frame(robot, frame)
     return holds
 
 
@@ -114,7 +114,7 @@ def wrench_rows(holds: Holds, multipliers: Column) -> Dense:
 
 
 def of_frames(robot: Robot, holds: Holds, values: Any, name: str) -> Any:
-    """An array of the numbers of all frames, of a mapping by frame; frames that it lacks have zeros."""
+    """The numbers of a mapping by frame in one array, with zeros for frames that it lacks."""
     if not isinstance(values, Mapping):
         return values
     unknown = [frame for frame in values if frame not in dict(holds)]
@@ -133,11 +133,9 @@ def of_frames(robot: Robot, holds: Holds, values: Any, name: str) -> Any:
     return xp.concatenate([xp.broadcast_to(part, (*batch, part.shape[-1])) for part in parts], -1)
 
 
-def by_frame(holds: Holds, array: Array) -> Rows:
+def by_frame(holds: Holds, array: Array) -> NamedRows:
     """Six-vectors (..., frames, 6) by frame."""
-    if array.ndim == 2:  # faster by half a microsecond
-        return Rows({frame: array[k] for k, (frame, _) in enumerate(holds)})
-    return Rows({frame: array[..., k, :] for k, (frame, _) in enumerate(holds)})
+    return NamedRows([frame for frame, _ in holds], array)
 
 
 def refuse_unmet(states: States, holds: Holds, errors: Column, sizes: Column) -> None:
@@ -169,7 +167,7 @@ def terms_of(matrix: Dense, *columns: Column) -> Column:
 
 
 def normalize_constraints(robot: Robot, *, fixed: Any, **options: Any) -> dict[str, Any]:
-    """The frames that are held, and in one array what they are wanted to do."""
+    """The frames that are held, and their prescribed motions in one array."""
     holds = check_holds(robot, fixed)
     wanted = {name: of_frames(robot, holds, options[name], name) for name in MOTIONS if name in options}
     return {**options, "fixed": holds, **wanted}
@@ -227,11 +225,12 @@ def constrained_dynamics(  # type: ignore[empty-body]
     q: Array,
     qd: Array,
     tau: Array,
-    wrench: Array | None = None,
+    wrench: Array | Mapping[str, Array] | None = None,
     *,
     fixed: Mapping[str, Hold] | None = None,
     acceleration: Mapping[str, Array] | Array | None = None,
     point: Array | None = None,
+    axes: ComponentAxes = "base",
     friction: bool | Friction = False,
     check: bool = False,
 ) -> ConstrainedMotion:
@@ -253,7 +252,7 @@ def constrained_dynamics(  # type: ignore[empty-body]
         By frame (..., 3) for a point, or (..., 6) for a pose, angular first: the acceleration of the frame's origin,
         and the angular acceleration, in base axes. By default zero. Also one array (..., rows) of all frames, in the
         order of `fixed`; of this form is the argument of compiled functions.
-    wrench, point, friction
+    wrench, point, axes, friction
         As for `lw.forward_dynamics`.
     check : bool
         Refuse numbers that are not finite, and constraints that no motion of the joints fulfils.
@@ -361,25 +360,24 @@ def check_task(robot: Robot, frame: str | None, axes: str) -> dict[str, Any]:
     return {"frame": name, "axes": axes}
 
 
-def task_system(states: States, frame: str, axes: str) -> tuple[Constrained, Callable[[Column], Column]]:
-    """The factors for one frame, and what turns six-vectors from base axes to its own."""
-    (seat,) = seats(states.robot, ((frame, "pose"),))
-    jacobian = constrained.jacobians(states.links, states.positions(), [seat])
+def task_system(states: States, frame: str, axes: str) -> Constrained:
+    place = place_on_link(states.robot, frame, axes, None, "frame")
+    rows = kinematics.jacobian(states.links, states.positions(), *place)
+    return Constrained.of(inertia_of(states), [states.coordinates.torques(row) for row in rows])
 
-    def turned(six: Column) -> Column:
-        if axes == "base":
-            return six
-        turn = kinematics.poses(states.links, states.positions())[seat.link].then(
-            states.robot.seat(states.robot.frame(frame))[1]
-        )
-        return [*(turn.axes.T @ Vector(*six[:3])), *(turn.axes.T @ Vector(*six[3:]))]
 
-    rows = transposed([turned(column) for column in transposed(jacobian)])
-    return Constrained.of(inertia_of(states), [states.coordinates.torques(row) for row in rows]), turned
+def task_drift(states: States, frame: str, axes: str) -> Column:
+    """K̇ q̇, the components along the axes of the acceleration at zero qdd."""
+    drift = frame_drift(states, ((frame, "pose"),))
+    link, _, own = place_on_link(states.robot, frame, axes, None, "frame")
+    if own is None:
+        return drift
+    turn = kinematics.poses(states.links, states.positions())[link].axes.then(own)
+    return list(kinematics.turned_back(turn, Twist(Vector(*drift[:3]), Vector(*drift[3:]))))
 
 
 def task_matrix(states: States, frame: str, axes: str) -> Dense:
-    return task_system(states, frame, axes)[0].gram.pseudoinverse()
+    return task_system(states, frame, axes).gram.pseudoinverse()
 
 
 @PublicFunction((6, 6), task_matrix, divides=True, normalize_options=check_task, published="constrained-dynamics")
@@ -390,10 +388,10 @@ def task_inertia_matrix(
 
 
 def task_terms(states: States, frame: str, axes: str) -> tuple[Any, ...]:
-    system, turned = task_system(states, frame, axes)
+    system = task_system(states, frame, axes)
     inertia = system.gram.pseudoinverse()
-    drift = turned(frame_drift(states, ((frame, "pose"),)))
-    bias = system.task_bias(inertia, bias_torques(states), [sub(0.0, x) for x in drift])
+    rates = [sub(0.0, x) for x in task_drift(states, frame, axes)]
+    bias = system.task_bias(inertia, bias_torques(states), rates)
     inverse = system.task_inverse(inertia)
     return inertia, bias, inverse, system.task_projection(inverse)
 
@@ -438,7 +436,7 @@ def task_inertia(
     frame : str, optional
         Name of a frame or link; by default the last link.
     axes : {"base", "frame"}
-        Components along the axes of the base, or of the frame.
+        Components of wrenches and accelerations along the axes of the base, or of the frame.
     check : bool
         Refuse numbers that are not finite.
 

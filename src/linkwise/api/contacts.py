@@ -16,7 +16,7 @@ from .call import PublicFunction, Shape
 from .constrained import Hold, Holds, by_frame, check_holds, frame_jacobian, wrench_rows
 from .functions import external_wrenches, joint_torques, sums
 from .momentum import free_base
-from .states import Array, States
+from .states import Array, ComponentAxes, States
 
 
 class Support(NamedTuple):
@@ -25,7 +25,7 @@ class Support(NamedTuple):
     tau: Array
     """(..., n), zero at the free joint"""
     wrenches: Mapping[str, Array]
-    """By frame what the ground exerts, (..., 6): moment about the frame's origin, force, in base axes."""
+    """The wrenches of the ground by frame, (..., 6): moment about its origin, then force, in base axes."""
     missing: Array
     """(..., 6): what the contacts cannot give of the six torques of the free joint; rounding errors if they can"""
 
@@ -42,7 +42,7 @@ class ContactBounds(NamedTuple):
 
 
 def check_contacts(robot: Robot, *, contacts: Any, **options: Any) -> dict[str, Any]:
-    """The contacts as frames that are held; without saying what is held, points."""
+    """The contacts as held frames; those given by name alone are points."""
     free_base(robot)
     if not isinstance(contacts, (Mapping, str)) and isinstance(contacts, Iterable):
         contacts = tuple((frame, "point") if isinstance(frame, str) else frame for frame in contacts)
@@ -50,7 +50,7 @@ def check_contacts(robot: Robot, *, contacts: Any, **options: Any) -> dict[str, 
 
 
 def needed_torques(states: States, algorithm_name: str = "fewest") -> Column:
-    """What drives and contacts together must give."""
+    """The torques that drives and contacts must give together."""
     algorithm = ALL_INVERSE_DYNAMICS[algorithm_name]
     return joint_torques(states, algorithm(states.links, *states.motion(), external_wrenches(states)))
 
@@ -89,11 +89,12 @@ def supported_dynamics(  # type: ignore[empty-body]
     q: Array,
     qd: Array,
     qdd: Array,
-    wrench: Array | None = None,
+    wrench: Array | Mapping[str, Array] | None = None,
     *,
     contacts: Iterable[str] | Mapping[str, Hold] | None = None,
     algorithm_name: str = "fewest",
     point: Array | None = None,
+    axes: ComponentAxes = "base",
     friction: bool | Friction = False,
     check: bool = False,
 ) -> Support:
@@ -107,7 +108,7 @@ def check_bounds(robot: Robot, *, contacts: Any, coefficient: float, normal: Any
         raise ValueError(f"contacts has a pose, {refused[0]!r} (expected points: a flat foot has one at each corner)")
     for name, value in (("coefficient", coefficient), ("least", least)):
         if not is_real(value) or not 0.0 <= value < math.inf:
-            raise ValueError(f"{name} is {value!r} (expected a number from 0 on)")
+            raise ValueError(f"{name} is {value!r} (expected a number, 0 or more)")
     direction = tuple(map(float, check_vector(normal, "normal")))
     if not 0.0 < math.hypot(*direction) < math.inf:
         raise ValueError(f"normal is {normal!r} (expected a direction)")
@@ -150,13 +151,14 @@ def contact_bounds(  # type: ignore[empty-body]
     q: Array,
     qd: Array,
     qdd: Array,
-    wrench: Array | None = None,
+    wrench: Array | Mapping[str, Array] | None = None,
     *,
     contacts: Iterable[str] | None = None,
     coefficient: float = 0.7,
     normal: Iterable[float] = (0.0, 0.0, 1.0),
     least: float = 0.0,
     point: Array | None = None,
+    axes: ComponentAxes = "base",
     check: bool = False,
 ) -> ContactBounds:
     """Which ground forces give a floating robot the accelerations qdd without sliding: bounds for a quadratic program.
@@ -171,7 +173,7 @@ def contact_bounds(  # type: ignore[empty-body]
         With exactly one free joint on its base.
     q : array_like, (..., nq)
     qd, qdd : array_like, (..., n)
-    wrench, point, check
+    wrench, point, axes, check
         As for `lw.inverse_dynamics`.
     contacts : sequence of str
         Frames or links whose origins touch the ground.

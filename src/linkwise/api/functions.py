@@ -102,11 +102,12 @@ def inverse_dynamics(
     if contacts is None:
         return None
     if base is not None:
-        raise TypeError(f"contacts={contacts!r} is given beside base={base!r} (expected one of them)")
+        raise TypeError(f"contacts={contacts!r} and base={base!r} are both given (expected one of them)")
     with LOCK:  # imported late: without contacts it is not needed
         from .contacts import supported
-    name, loads = method_name(inverse_dynamics, method, robot), {"point": point, "friction": friction, "check": check}
-    return supported.call(robot, q, qd, qdd, wrench, contacts=contacts, algorithm_name=name, **loads)
+    options = {"point": point, "axes": axes, "friction": friction, "contacts": contacts, "check": check}
+    name = method_name(inverse_dynamics, method, robot)
+    return supported.call(robot, q, qd, qdd, wrench, algorithm_name=name, **options)
 
 
 def accelerations(states: States, algorithm: Any, law: Friction | None, base: BaseMotion | None) -> list[Any]:

@@ -130,7 +130,7 @@ def poses(
     if isinstance(frames, str):
         raise TypeError(f"frames is {frames!r} (expected a list of names: [{frames!r}])")
     if frame is not None and frames is not None:
-        raise TypeError(f"frame={frame!r} is given beside frames={frames!r} (expected one of them)")
+        raise TypeError(f"frame={frame!r} and frames={frames!r} are both given (expected one of them)")
 
 
 def check_link_and_point(robot: Robot, link: str | int | None, point: str | Iterable[float]) -> dict[str, Any]:
@@ -160,7 +160,7 @@ def check_place(
         return {**check_link_and_point(robot, link, point), "frame": None, "axes": axes}
     if link is not None or not (isinstance(point, str) and point == "frame"):
         others = f"link={link!r}" if link is not None else f"point={point!r}"
-        raise TypeError(f"frame={frame!r} is given beside {others} (expected a frame, or a link with a point of it)")
+        raise TypeError(f"frame={frame!r} and {others} are both given (expected a frame, or a link and a point of it)")
     return {"link": None, "point": point, "frame": moving_frame(robot, frame).name, "axes": axes}
 
 

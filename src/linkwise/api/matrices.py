@@ -151,6 +151,7 @@ def denoc_matrices(robot: Robot, q: Array, *, check: bool = False) -> tuple[Arra
     compiled=False,
     check_robot=partial(refuse_coupled, what="the constraint matrices"),
     published="constraints",
+    result_names=("K", "T"),
 )
 def complement_matrices(robot: Robot, q: Array, *, check: bool = False) -> tuple[Array, Array]:  # type: ignore[empty-body]
     """Angeles' constraint matrix K, of rank 5n, and its complement T: K T = 0.

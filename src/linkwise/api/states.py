@@ -267,7 +267,7 @@ class States:
 
     @property
     def frames(self) -> dict[str, Any]:
-        """The frames at which wrenches act, as the argument `point`, which functions also take beside an array."""
+        """The frames at which wrenches act, as the argument `point` of functions."""
         return {} if self.at is None or "wrench" not in self.arrays else {"point": self.at}
 
     def argument(self, name: str) -> Array:

@@ -12,9 +12,9 @@ from ..robot import Robot, WrenchFrames
 
 
 def wrench_on_tip(robot: Robot, shape: tuple[int, ...], batch: tuple[int, ...]) -> bool:
-    """Whether an array of wrenches beside this batch acts on the tip, (..., 6), or on every link, (..., m, 6).
+    """Whether an array of wrenches with this batch acts on the tip, (..., 6), or on every link, (..., m, 6).
 
-    Raises an error for a shape that could mean both, (m, 6) beside a batch of one axis, and for other shapes.
+    Raises an error for a shape that could mean both, (m, 6) with a batch of one axis, and for other shapes.
     """
     links = len(robot.names)
     if shape[-2:] == (links, 6) and len(shape) == len(batch) + 2:
@@ -32,7 +32,7 @@ def wrench_on_tip(robot: Robot, shape: tuple[int, ...], batch: tuple[int, ...]) 
     if fewer and shape[-2:] == (links, 6) and not (links == 1 and math.prod(shape[:-1]) == 1):
         on_tip = f"{(*batch, 6)} on the tip, " if batch[-1] != links else ""
         raise ValueError(
-            f"wrench has shape {shape}, which beside the batch {batch} could mean the tip in each state, or every link"
+            f"wrench has shape {shape}, which could mean the tip in each state of the batch {batch}, or every link"
             f" (expected {by_frame}; or an array with all axes: {on_tip}{every} on every link{same})"
         )
     if not fewer or shape[-1:] != (6,):
@@ -45,7 +45,7 @@ def wrench_on_tip(robot: Robot, shape: tuple[int, ...], batch: tuple[int, ...]) 
 
 
 class OnTip(NamedTuple):
-    """In place of a point: wrenches (..., 6) act on the tip, there, also beside a batch of as many states as links."""
+    """In place of a point: wrenches (..., 6) act on the tip, here, also with as many states as links."""
 
     point: Any = None
 
@@ -62,7 +62,9 @@ def constant_loads(wrench: np.ndarray | None, point: Any, dims: int) -> dict[str
 def wrench_frames(robot: Robot, wrench: Mapping[str, Any], point: Any, axes: str) -> WrenchFrames:
     """The checked frames of a mapping of wrenches."""
     if point is not None:
-        raise ValueError("point is given beside wrenches by frame (expected none: they act at the frames' origins)")
+        raise ValueError(
+            "point and wrenches by frame are both given (expected no point: they act at the frames' origins)"
+        )
     for name in wrench:
         if robot.frame(name).on_base:
             raise ValueError(

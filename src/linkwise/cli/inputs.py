@@ -14,7 +14,15 @@ import numpy as np
 import linkwise as lw
 
 from ..errors import FileError, near_miss
-from ..robot.layout import Layout, angle_mask, canonical_names, coordinate_indices, is_canonical, refuse_degrees
+from ..robot.layout import (
+    Layout,
+    angle_mask,
+    canonical_names,
+    coordinate_indices,
+    is_canonical,
+    quantity_of,
+    refuse_degrees,
+)
 from ..tables import comments_of, is_number, read_table, read_text, refuse_separator
 from .screen import warn
 
@@ -208,6 +216,11 @@ class Quantity(NamedTuple):
             if name in names[:k]:
                 also = "" if head[k] == name else f", as {head[k]!r} too"
                 raise FileError(f"{where}: column {head[names.index(name)]!r} occurs twice{also}")
+        for name, given in zip(names, head, strict=True):
+            if quantity_of(name) == self.word and name not in wanted:
+                raise FileError(
+                    f"{where}: column {given!r} is of no joint of robot {self.robot.name!r} (expected {expected})"
+                )
         if set(wanted) <= set(names):
             return [names.index(name) for name in wanted]
         raise FileError(f"{where}: the columns are {', '.join(head)} (expected {expected})")
@@ -263,13 +276,22 @@ def parse_noise(robot: lw.Robot, text: str | None) -> list[float] | None:
     return [torques.value(k, values[k % len(values)]) for k in range(robot.n)]
 
 
-def parse_wrench(text: str | None) -> list[float] | None:
-    """A wrench on the tip: moment, then force."""
+def parse_wrench(robot: lw.Robot, text: str | None) -> list[float] | dict[str, list[float]] | None:
+    """A wrench on the tip, or by the name of a frame at its origin: moment, then force."""
     if text is None:
         return None
-    values = parse_numbers(text, "--wrench")
+    numbers, at, frame = text.partition("@")
+    values = parse_numbers(numbers, "--wrench")
     if len(values) != len(WRENCH):
         raise ValueError(f"--wrench has {len(values)} numbers (expected 6: {', '.join(WRENCH)}, in N m and N)")
+    if at:
+        return {frame: values}
+    if len(robot.leaves) > 1:
+        tips = [robot.links[k].name for k in robot.leaves]
+        raise ValueError(
+            f"--wrench {text}: robot {robot.name!r} has several tips: {shorten_list(tips)} (expected a link or frame,"
+            f" as in --wrench {text}@{tips[0]}, at whose origin it acts)"
+        )
     return values
 
 

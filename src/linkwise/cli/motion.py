@@ -263,7 +263,7 @@ class StateTorques:
         where: MotionOptions,
         friction: bool = False,
         method: str | None = None,
-        wrench: list[float] | None = None,
+        wrench: list[float] | dict[str, list[float]] | None = None,
     ) -> None:
         typed = parse_states(robot, {f"--{word}": (word, getattr(where, word)) for word in WORDS}, where.degrees)
         self.robot = robot

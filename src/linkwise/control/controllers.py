@@ -57,6 +57,7 @@ from .drives import (
     check_joint_names,
     check_numbers,
     function_name,
+    has_nodes,
     law_configuration,
     passive_degrees,
     per_joint,
@@ -212,7 +213,11 @@ def computed_torque(
 
 
 def desired_motion(law: Any, robot: Robot, t: Any, field: str = "reference") -> tuple[Any, Any, Any]:
-    """q, qd and qdd of a law's reference at t."""
+    """q, qd and qdd of a law's reference at t, one time or an array of them, one after the other."""
+    if np.ndim(t):
+        every = [desired_motion(law, robot, time, field) for time in np.ravel(t)]
+        q, qd, qdd = (np.reshape(parts, (*np.shape(t), -1)) for parts in zip(*every, strict=True))
+        return q, qd, qdd
     reference = getattr(law, field)
     if not callable(reference):
         return law_configuration(law, field, robot), np.zeros(robot.n), np.zeros(robot.n)
@@ -284,6 +289,13 @@ class DiagonalTracking(Law):
     coordinates: QuasiName = "normalized"
     constructor_name = "diagonal_control"
 
+    def __post_init__(self) -> None:
+        if has_nodes(self.kp) or has_nodes(self.kd):
+            return
+        least = 2.0 * np.sqrt(self.kp)
+        if np.any(np.asarray(self.kd) < least * (1.0 - ROUNDING)):
+            raise ValueError(f"kd is {self.kd!r} (expected at least 2 √kp = {least.max():g}, so that errors decay)")
+
     def _torques(self, robot: Robot, t: Any, q: Any, qd: Any) -> Any:
         model, quasi = self.model or robot, QUASI_COORDINATES[self.coordinates]
         error, acceleration = self.rate_error(robot, t, q, qd)
@@ -305,9 +317,10 @@ class DiagonalTracking(Law):
         return QUASI_COORDINATES[self.coordinates].velocity(self.model or robot, q, error)
 
     def rates(self, robot: Robot) -> tuple[Any, Any]:
-        """a and b, the roots of x² - kd x + kp, a <= b: (n,) each, in 1/s."""
+        """a and b, the roots of x² - kd x + kp, a <= b: (n,) each, in 1/s; NaN where they are not real."""
         kp, kd = (np.stack([*per_joint(self, name, robot)]) for name in ("kp", "kd"))  # also where they are nodes
-        root = np.sqrt(np.maximum(kd * kd - 4.0 * kp, 0.0))
+        square = kd * kd - 4.0 * kp
+        root = np.sqrt(np.where(square < -4.0 * ROUNDING * kd * kd, square, np.maximum(square, 0.0)))
         return 0.5 * (kd - root), 0.5 * (kd + root)
 
 
@@ -375,11 +388,7 @@ def diagonal_control(
         raise ValueError(
             "coriolis is True, and target is a motion, along which C is always compensated (expected False)"
         )
-    stiffness, damping = gains(kp, kd)
-    least = 2.0 * np.sqrt(stiffness)
-    if np.any(np.asarray(damping) < least * (1.0 - ROUNDING)):
-        raise ValueError(f"kd is {kd!r} (expected at least 2 √kp = {least.max():g}, so that errors decay)")
-    return DiagonalTracking(target, stiffness, damping, model, coordinates)
+    return DiagonalTracking(target, *gains(kp, kd), model, coordinates)
 
 
 @dataclass(frozen=True)
@@ -466,4 +475,8 @@ def zero_passive(tau: Any, passive: tuple[int, ...]) -> Any:
 
 
 def gains(kp: Any, kd: Any) -> tuple[JointNumbers, JointNumbers]:
-    return check_numbers("kp", kp, least=0.0), check_numbers("kd", kd, least=0.0)
+    stiffness, damping = check_numbers("kp", kp, least=0.0), check_numbers("kd", kd, least=0.0)
+    sizes = np.size(stiffness), np.size(damping)
+    if 1 not in sizes and sizes[0] != sizes[1]:
+        raise ValueError(f"kp has {sizes[0]} numbers and kd has {sizes[1]} (expected one each, or one for each joint)")
+    return stiffness, damping

@@ -144,10 +144,10 @@ class OperationalSpace(Law):
             spread = J @ np.linalg.solve(inertia_matrix(model, q), transposed(J))
             force = np.linalg.solve(spread, rest[..., None])[..., 0]
         except np.linalg.LinAlgError:
-            names = self.components or COMPONENTS[-task.error.shape[-1] :]
+            names = ", ".join(self.components or COMPONENTS[-task.error.shape[-1] :])
             raise SingularError(
-                f"operational_space: robot {model.name!r} cannot move frame {self.frame!r} in all components",
-                f" {', '.join(names)} (expected components= in which it can)",
+                f"operational_space: robot {model.name!r} cannot move frame {self.frame!r} in all of {names}",
+                " (expected components= in which it can)",
             ) from None
         return inverse_dynamics(model, q, qd, u) + times(transposed(J), force)
 

@@ -145,8 +145,8 @@ def inverse_dynamics_second_derivatives(  # type: ignore[empty-body]
     Returns
     -------
     q_q, q_qd, qd_qd, inertia_by_q : Array, (..., n, n, n)
-        [i, j, k] is torque i by coordinates j and k (q_qd: by q_j and qd_k), of inertia_by_q element i, j by q_k.
-        By q along the velocities; within a ball joint along velocity j first, then along k, as in `lw.derivative`.
+        [i, j, k] is torque i by coordinates j and k (q_qd: by q_j and qd_k); in inertia_by_q, element i, j by q_k.
+        Derivatives by q are along the velocities; within a ball joint along j first, then along k.
 
     Examples
     --------

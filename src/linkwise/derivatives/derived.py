@@ -19,7 +19,7 @@ from ..errors import one_of
 from ..graph import Count, Port, Program, count, evaluate
 from ..graph.derivative import TangentMap
 from ..graph.passes import pack_results as packed_program
-from ..kernels import dispatch
+from ..kernels import bridging, dispatch
 from ..kernels.interface import batch_of
 from ..kernels.lock import LOCK
 from ..kernels.sources import qualified_name
@@ -216,10 +216,12 @@ class DerivedFunction(Prepared):
                 return function(*arguments[1:], **named)
             arguments = arguments[1:]
         arrays = self._arrays(arguments, named)
-        kernel = self.kernel(arrays) if library_of(arrays) is np else None
-        if kernel is not None:
-            return kernel.general(*arrays)
-        return self._evaluate(arrays)
+        xp = library_of(arrays)
+        if xp is not np:
+            has_bridge = xp.__name__ in bridging.BRIDGES
+            return bridging.bridge(xp.__name__).derived_result(self, arrays) if has_bridge else self._evaluate(arrays)
+        kernel = self.kernel(arrays)
+        return self._evaluate(arrays) if kernel is None else kernel.general(*arrays)
 
     def plain(self, robot: Robot, *arrays: Any, **named: Any) -> Any:
         """Evaluate by the interpreter, below the dispatch."""
@@ -394,7 +396,7 @@ class Packed(DerivedFunction):
         return self.function, self.keywords
 
     def remarks(self, result: str) -> list[str]:
-        """The elements of the function's result, by the numbers of their values."""
+        """Which of the values each element of the function's result is, as text."""
         name = function_name(self.function)
         lines = [f"Elements of {name}, by their numbers in {result}; - for what is always zero:"]
         for array in self._program_and_places[1]:

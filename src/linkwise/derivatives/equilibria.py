@@ -101,8 +101,8 @@ def equilibrium(
     passive : str or sequence of str, optional
         Joints without drives; by default the free joints of a base.
     moving : str or sequence of str, optional
-        Joints that may be moved instead of the passive ones. `robot.names` moves all as little as possible, in rad
-        and in lengths of the robot's size together.
+        Joints that may be moved instead of the passive ones. With `robot.names` all move, as little as
+        possible in total: angles in rad, displacements relative to the robot's size.
     wrench, point, axes : optional
         As for `lw.inverse_dynamics`.
     tolerance : float

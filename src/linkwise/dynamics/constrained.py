@@ -31,10 +31,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..robot import Robot
-from ..spatial import Scalars, Vector, add, mul, sub
+from ..spatial import Scalars, Vector, add, sub
 from ..spatial.dense import UDU, Column, Dense, apply, identity, minus, product, transposed
 from . import fewest, kinematics
-from .rank import Gram
+from .rank import Gram, weighted
 
 
 class Seat(NamedTuple):
@@ -51,21 +51,20 @@ class Constrained(NamedTuple):
     factors: UDU
     jacobian: Dense  # K
     rows: Dense  # X
-    weighted: Dense  # X D⁻¹
+    shares: Dense  # X D⁻¹
     gram: Gram  # S
 
     @staticmethod
     def of(inertia: Dense, jacobian: Dense) -> Constrained:
         factors = UDU.of(inertia)
         rows = [factors.eliminate(row) for row in jacobian]  # (1)
-        weighted = [[mul(x, d) for x, d in zip(row, factors.inverse, strict=True)] for row in rows]
-        gram = Gram.of(product(weighted, transposed(rows)))  # (2)
-        return Constrained(factors, jacobian, rows, weighted, gram)
+        shares = [weighted(row, factors.inverse) for row in rows]
+        return Constrained(factors, jacobian, rows, shares, Gram.of(product(shares, transposed(rows))))  # (2)
 
     def accelerations(self, phi: Column, rates: Column) -> tuple[Column, Column]:
         """q̈ and λ; `rates` are a - K̇ q̇."""
         free = self.factors.eliminate(phi)
-        multipliers = self.gram.solve(differences(rates, apply(self.weighted, free)))
+        multipliers = self.gram.solve(differences(rates, apply(self.shares, free)))
         return self.factors.substitute(sums(free, self.pulled(multipliers))), multipliers  # (4)
 
     def velocities(self, qd: Column, velocities: Column) -> tuple[Column, Column]:
@@ -79,7 +78,7 @@ class Constrained(NamedTuple):
 
     def task_bias(self, inertia: Dense, bias: Column, rates: Column) -> Column:
         """μ of the bias torques; `inertia` is Λ, `rates` are -K̇ q̇."""
-        return apply(inertia, sums(apply(self.weighted, self.factors.eliminate(bias)), rates))  # (6)
+        return apply(inertia, sums(apply(self.shares, self.factors.eliminate(bias)), rates))  # (6)
 
     def task_inverse(self, inertia: Dense) -> Dense:
         """K̄ of Λ, n × m."""

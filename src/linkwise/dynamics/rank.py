@@ -3,9 +3,8 @@
     S = L D Lᵀ            column by column; row k of W counts (c_k = 1) if its pivot d_k > e_k, otherwise c_k = 0
     e_i = c ε s_ii + Σ l_ik² e_k            k < i; ε is the rounding error of the numbers at hand            (1)
     l_kk = c_k, and column k of L is zero where c_k = 0, as 1/d_k is                                         (2)
-    G = L⁻ᵀ D⁻¹ L⁻¹       with the rows that count: S G S = S
-    P = L (Lᵀ L)⁻¹ Lᵀ     orthogonal projection onto the columns of S; 1 if all rows count                   (3)
-    S⁺ = P G P                                                                                               (4)
+    S⁺ = L⁻ᵀ D⁻¹ L⁻¹             if all rows count; otherwise                                                (3)
+    S⁺ = L H⁻¹ D⁻¹ H⁻¹ Lᵀ        H = Lᵀ L, with 1 on the diagonal where a column is zero                     (4)
 
 d_k is the square of what row k of W adds to the rows before it; e_k bounds the rounding error of d_k: that of S, with
 what earlier pivots have made of it. So a row does not count if it is not distinguishable from a combination of others,
@@ -56,27 +55,37 @@ class Gram(NamedTuple):
 
     def solve(self, b: Column) -> Column:
         """S⁺ b"""
-        return self.projected(self.some_solution(self.projected(b)))  # (4)
+        x = self.square.solve(apply(transposed(self.lower), b))
+        shortest = apply(self.lower, self.square.solve(weighted(x, self.inverse)))  # (4)
+        return [self.chosen(*pair) for pair in zip(self.regular_solution(b), shortest, strict=True)]
 
-    def projected(self, b: Column) -> Column:
-        """P b; without rounding errors if all rows count."""
-        inside = apply(self.lower, self.square.solve(apply(transposed(self.lower), b)))  # (3)
-        return [sub(x, mul(self.deficient, sub(x, y))) for x, y in zip(b, inside, strict=True)]
+    def chosen(self, regular: Scalar, shortest: Scalar) -> Scalar:
+        """A number by (3) or (4)."""
+        return sub(regular, mul(self.deficient, sub(regular, shortest)))
 
-    def some_solution(self, b: Column) -> Column:
-        """G b"""
+    def regular_solution(self, b: Column) -> Column:
+        """L⁻ᵀ D⁻¹ L⁻¹ b"""
         x: Column = []
         for k, row in enumerate(self.lower):
             x.append(sub(b[k], dot_product(row[:k], x)))
-        x = [mul(x_k, d) for x_k, d in zip(x, self.inverse, strict=True)]
+        x = weighted(x, self.inverse)
         for k in reversed(range(len(x))):
             x[k] = sub(x[k], dot_product([row[k] for row in self.lower[k + 1 :]], x[k + 1 :]))
         return x
 
     def pseudoinverse(self) -> Dense:
         """S⁺"""
-        columns = [self.solve(unit) for unit in identity(len(self.lower))]
-        return [[columns[max(i, j)][min(i, j)] for j in range(len(columns))] for i in range(len(columns))]
+        regular = [self.regular_solution(unit) for unit in identity(len(self.lower))]
+        half = [self.square.solve(row) for row in self.lower]  # L H⁻¹
+        rows = [weighted(row, self.inverse) for row in half]
+        lower = [
+            [self.chosen(regular[j][i], dot_product(rows[i], half[j])) for j in range(i + 1)] for i in range(len(half))
+        ]
+        return [[lower[max(i, j)][min(i, j)] for j in range(len(half))] for i in range(len(half))]
+
+
+def weighted(x: Column, weights: Column) -> Column:
+    return [mul(x_k, w) for x_k, w in zip(x, weights, strict=True)]
 
 
 def is_positive(x: Scalar) -> Scalar:
@@ -85,7 +94,7 @@ def is_positive(x: Scalar) -> Scalar:
 
 
 def rounding_error(x: Scalar) -> Scalar:
-    """ε of the arithmetic of x ≥ 0, in single precision as in double: but for it, (4/3 - 1) 3 is 1."""
+    """ε of the arithmetic of x ≥ 0, in single precision as in double: without rounding (4/3 - 1) 3 would be 1."""
     one = add(x, TINY) / add(x, TINY)
     difference = sub(mul(3.0, sub(mul(4.0 / 3.0, one), one)), one)
     return mul(difference, sign(difference))

@@ -21,6 +21,7 @@ from .quantities import Quantity, Rounded, quantities
 
 POINTS = 3
 EQUAL = 1e-11  # relative difference of equal values
+SHORTER = 1.5  # times that an expression is longer than the one that is written instead
 Values = dict[str, list[Any]]
 Entry = tuple[int, Any, tuple[int, ...]]  # quantity, key of its values, indices
 
@@ -34,7 +35,7 @@ def is_symbolic(x: Any) -> bool:
 
 
 def with_identities(robot: Robot, state: Values, symbolic: Sequence[Quantity]) -> list[Quantity]:
-    """The quantities with zeros and equal expressions as such."""
+    """The quantities, with zeros as 0 and equal expressions written alike."""
     entries: dict[Entry, Any] = {}
     for k, quantity in enumerate(symbolic):
         for key, value in quantity.values.items():
@@ -47,11 +48,13 @@ def with_identities(robot: Robot, state: Values, symbolic: Sequence[Quantity]) -
         columns.append([leaf(numbers[k].values[key], indices) for k, key, indices in entries])
     values = np.array(columns, dtype=float)  # (points, entries)
     expressions = list(entries.values())
-    length = length_of(expressions)
+    sizes = [size_of(x) for x in expressions]
     shortest: dict[int, Any] = {}
     for group in groups_of(values):
-        best = min((expressions[i] for i in group), key=length)
-        shortest |= dict.fromkeys(group, 0.0 if not values[:, group[0]].any() else best)
+        best = min(group, key=sizes.__getitem__)
+        for i in group:  # its own form stays, unless another is much shorter
+            form = best if SHORTER * sizes[best] <= sizes[i] else i
+            shortest[i] = expressions[form] if values[:, i].any() else 0.0
     changed = {entry: shortest.get(i, x) for i, (entry, x) in enumerate(entries.items())}
     return [
         replace(
@@ -144,16 +147,13 @@ def near(a: np.ndarray, b: np.ndarray) -> bool:
     return bool((np.abs(a - b) <= EQUAL * np.maximum(np.abs(a), np.abs(b))).all())
 
 
-def length_of(expressions: Sequence[Any]) -> Callable[[Any], int]:
-    """The number of operations of each expression when it is written out; quotients count more."""
-    lengths: dict[int, int] = {}
-    stack = [x for x in expressions if is_expression(x)]
+def size_of(expression: Any) -> int:
+    """The number of different operations of an expression; quotients count more."""
+    if not is_expression(expression):
+        return int(expression.count_ops())
+    seen, stack = {expression.index: expression}, [expression]
     while stack:
-        node = stack[-1]
-        rest = [a for a in node.args if a.index not in lengths]
-        if rest and node.index not in lengths:
-            stack += rest
-            continue
-        stack.pop()
-        lengths[node.index] = 1 + 9 * (node.op == "div") + sum(lengths[a.index] for a in node.args)
-    return lambda x: lengths[x.index] if is_expression(x) else int(x.count_ops())
+        rest = {a.index: a for a in stack.pop().args if a.index not in seen}
+        seen |= rest
+        stack += rest.values()
+    return sum(1 + 9 * (node.op == "div") for node in seen.values())

@@ -219,7 +219,7 @@ class DetectionTable:
                 if len(choices):
                     distance, moved = d[choices], size_of_effect[first:]
                     bent = ~jumps[choices] & (percent * moved >= np.abs(distance))
-                    unbent = changed["percent"] & ~bent.any(axis=0)  # beyond the tie a limit may remove the effect
+                    unbent = changed["percent"] & ~bent.any(axis=0)  # past its tie a limit may hide the effect
                     turned = turning[choices] & (percent * moved >= np.abs(distance))
                     towards = np.sign(effect[first:]) != np.sign(distance)  # a larger operand is nearer to the tie
                     equal = equality[choices] & (distance == 0.0)  # a change in either direction shows

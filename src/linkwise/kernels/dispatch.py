@@ -23,9 +23,10 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
+from dataclasses import replace
 from functools import lru_cache, wraps
 from inspect import signature
-from types import TracebackType
+from types import NoneType, TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakSet
 
@@ -34,9 +35,11 @@ import numpy as np
 from ..errors import one_of
 from ..robot import Friction, PerRobot, Robot
 from ..robot.fingerprint import NoFingerprintError
+from .bridging import KINDS, ByKind, HasEntry, Repeated, put_entry, traced
 from .lock import COUNTING, LOCK
 
 if TYPE_CHECKING:
+    from .interface import Interface
     from .kernel import Compiled
     from .spec import KernelSpec
 
@@ -52,7 +55,6 @@ SHARE_OF_LOOPS = 0.75
 MAX_WITHOUT_LOOPS = 250_000  # operations of code without a form with loops: about thirty seconds to compile
 MAX_STRAIGHT_LINKS = 60  # robots with more links are not traced as straight-line code
 MAX_KERNELS = 256  # kernels, most recently used; each may hold some MB
-MAX_ENTRIES = 64  # of a robot: each keeps a kernel
 MAX_COUNTS = 4096  # counts, most recently used; each takes about 100 bytes
 DTYPES = ("float64", "float32")
 MODES = ("auto", "always", "never")
@@ -65,6 +67,7 @@ class Request(NamedTuple):
     keywords: tuple[tuple[str, Any], ...]
     dtype: str
     loop_method: str | None  # method of the form with loops; see `spec`
+    target: str | None = None  # name of the target; None: this machine
 
 
 Key = tuple[str | Robot, Request]  # robots of equal numbers have one; see `identity_of`
@@ -126,6 +129,17 @@ KERNELS: OrderedDict[Key, Compiled | None] = OrderedDict()  # None: the code is 
 CALL_COUNTS: OrderedDict[Key, CallCount] = OrderedDict()
 
 
+class Components:
+    """A value of several arrays, such as the motion of a base: a dataclass of them."""
+
+    __slots__ = ()
+
+    @property
+    def components(self) -> dict[str, Any]:
+        """The arrays that are given, by field."""
+        raise NotImplementedError
+
+
 class EntryKeys:
     """Keys of the entries of one public function in `robot.entries`, by the keywords of a call.
 
@@ -163,6 +177,10 @@ class EntryKeys:
             if type(value) is dict:
                 key += (name, tuple(value))
                 arrays.append(rows_of(value))
+            elif isinstance(value, Components):
+                parts = value.components
+                key += (name, tuple(parts))
+                arrays += parts.values()
             elif value is not None:
                 key += (name, rank(value) - rank(arguments[1]))
                 arrays.append(value)
@@ -189,34 +207,26 @@ class EntryKeys:
         function: Function,
         arguments: Sequence[Any],
         keywords: dict[str, Any],
-        kernel: Compiled,
+        kernel: HasEntry,
         pack: Function = tuple,
+        kind: Any = None,
     ) -> None:
         """Put an entry of the kernel into `robot.entries` for further calls with these keywords.
 
         Calls that the entry does not take go to the function. Lists of numbers are converted once before that. `pack`
-        packs several results.
+        packs several results. With a `kind` it is an entry for arrays of this kind of `KINDS` alone.
         """
-        try:
-            key, _ = self.find(arguments, keywords)
-        except UNKEYED:
+        call = self._repeated(function, arguments, keywords, kernel.interface)
+        if call is None:
             return
-        arguments, keywords = self._split(arguments, keywords)
-        if keywords.get("check"):
-            return  # entries do not check
-        robot, given = arguments[0], [name for name in self.inputs if keywords.get(name) is not None]
-        if [*self.arrays, *given] != [argument.name for argument in kernel.interface.inputs] or key in robot.entries:
+        robot, key, slow = call
+        by_kind = ByKind(call)
+        if kind is None and not isinstance(robot.entries.get(key), (NoneType, ByKind)):
             return
-        options, count = {name: value for name, value in keywords.items() if name not in given}, len(self.arrays)
-        mappings = {name: tuple(keywords[name]) for name in given if isinstance(keywords[name], dict)}
-
-        def slow(*arrays: Any) -> Any:
-            further = dict(zip(given, arrays[count:], strict=True))
-            for name, rows in mappings.items():
-                further[name] = {row: further[name][..., k, :] for k, row in enumerate(rows)}
-            return call_without_missing(function, self.names, (robot, *arrays[:count]), {**further, **options})
 
         def convert(*arrays: Any) -> Any:
+            if type(arrays[0]) in KINDS:
+                return by_kind(*arrays)
             converted = [vector_of(array) if type(array) in (list, tuple) else array for array in arrays]
             return slow(*arrays) if any(array is None for array in converted) else entry(*converted)
 
@@ -226,16 +236,44 @@ class EntryKeys:
             results = direct(*arrays)
             return pack(results) if type(results) is tuple else results  # those of the function are packed
 
-        direct = kernel.entry(convert)
-        with COUNTING:
-            while len(robot.entries) >= MAX_ENTRIES:
-                del robot.entries[next(iter(robot.entries))]
-            robot.entries[key] = direct if pack is tuple else packed
+        direct = kernel.entry(convert) if kind is None else entry
+        put_entry(robot, key if kind is None else (kind, key), direct if pack is tuple else packed)
+        if kind is not None and key not in robot.entries:
+            put_entry(robot, key, by_kind)
+
+    def _repeated(
+        self, function: Function, arguments: Sequence[Any], keywords: dict[str, Any], interface: Interface
+    ) -> Repeated | None:
+        """What further calls with these keywords share; None if they have no entry."""
+        try:
+            key, _ = self.find(arguments, keywords)
+        except UNKEYED:
+            return None
+        arguments, keywords = self._split(arguments, keywords)
+        if keywords.get("check"):
+            return None  # entries do not check
+        robot, given = arguments[0], [name for name in self.inputs if keywords.get(name) is not None]
+        fields = {name: tuple(x.components) for name in given if isinstance(x := keywords[name], Components)}
+        inputs = [f"{name}_{field}" if field else name for name in given for field in fields.get(name, ("",))]
+        if [*self.arrays, *inputs] != [argument.name for argument in interface.inputs]:
+            return None
+        options, count = {name: value for name, value in keywords.items() if name not in given}, len(self.arrays)
+        mappings = {name: tuple(keywords[name]) for name in given if isinstance(keywords[name], dict)}
+
+        def slow(*arrays: Any) -> Any:
+            further = dict(zip(inputs, arrays[count:], strict=True))
+            for name, names in fields.items():
+                further[name] = replace(keywords[name], **{field: further.pop(f"{name}_{field}") for field in names})
+            for name, rows in mappings.items():
+                further[name] = {row: further[name][..., k, :] for k, row in enumerate(rows)}
+            return call_without_missing(function, self.names, (robot, *arrays[:count]), {**further, **options})
+
+        return Repeated(robot, key, slow)
 
 
 def rank(value: Any) -> int:
     """The number of axes; of a list it is one, since entries take lists of numbers alone."""
-    return value.ndim if type(value) is np.ndarray else 1
+    return value.ndim if type(value) is np.ndarray or type(value) in KINDS else 1
 
 
 def rows_of(arrays: Mapping[str, Any]) -> np.ndarray:
@@ -358,8 +396,9 @@ def with_fast_path(function: Function, keys: EntryKeys) -> Function:
         ("q", "qd", "qdd"): of_q_qd_qdd,
         ("q", "qd", "tau"): of_q_qd_tau,
     }
-    call = forms.get(tuple(keys.arrays), of_pair)
-    return wraps(function)(call)
+    call = wraps(function)(forms.get(tuple(keys.arrays), of_pair))
+    vars(call)["_torchdynamo_inline"] = traced(function)
+    return call
 
 
 def vector_of(values: Sequence[Any]) -> Any:
@@ -421,13 +460,17 @@ def compile_kernel(robot: Robot, request: Request, calls: CallCount, explain: Fu
     """The kernel; None if the code is too long, UNDECIDED if it may be compiled later."""
     from .kernel import Compiled  # imported only when something is compiled
     from .spec import spec_for, too_long
+    from .target import target_by_name
 
-    function, keywords, dtype, loop_method = request
+    function, keywords, dtype, loop_method, target = request
     try:
-        spec = spec_for(function, robot, dtype, dict(keywords), loop_method)
+        machine = None if target is None else target_by_name(target)
+        spec = spec_for(function, robot, dtype, dict(keywords), loop_method, target=machine)
         if too_long(spec):
             return None
-        return Compiled(spec, explain) if calls.enough_for(spec) else UNDECIDED
+        if not calls.enough_for(spec):
+            return UNDECIDED
+        return Compiled(spec, explain) if machine is None else machine.kernel(spec, explain)
     except ImportError:
         warn_without_llvm()
         return None

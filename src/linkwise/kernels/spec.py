@@ -15,7 +15,7 @@ from ..robot import Robot, WrenchFrames
 from ..robot.coordinates import QUATERNION
 from ..robot.fingerprint import NoFingerprintError
 from ..tracing import Input, trace
-from ..tracing.tracing import ONE_NUMBER, Prepared, declared_inputs, function_name, prefer_fewest
+from ..tracing.tracing import ONE_NUMBER, Inputs, Prepared, declared_inputs, function_name, prefer_fewest
 from . import cache
 from .dispatch import MAX_AT_ONCE, MAX_STRAIGHT_LINKS, MAX_STRAIGHT_OPERATIONS, MAX_WITHOUT_LOOPS, SHARE_OF_LOOPS
 from .interface import Argument, Interface, Links, arguments
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..codegen.llvm.loops import LoopText
     from ..tracing.loop_tracing import Rolled
 
-PLAIN = (str, int, float, bool, type(None), Input, WrenchFrames)  # options determined by their `repr`
+PLAIN = (str, int, float, bool, type(None), Input, Inputs, WrenchFrames)  # options determined by their `repr`
 FORMS = ("auto", "straight", "loops", "rounds")
 ROUNDS = "parallel"  # the method of rounds
 
@@ -276,6 +276,8 @@ def too_long(spec: KernelSpec) -> bool:
     if isinstance(spec, LoopSpec):
         return False
     if spec.robot.n > MAX_STRAIGHT_LINKS and not isinstance(spec.function, Prepared):
+        return True
+    if spec.target.max_operations is not None and operations(spec) > spec.target.max_operations:
         return True
     if isinstance(spec.function, Prepared):
         return operations(spec) > spec.function.max_operations

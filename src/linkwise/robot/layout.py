@@ -20,7 +20,7 @@ from .named_arrays import labels_of, refuse_labels, refuse_mark, reprs
 
 SPIN = 3  # numbers
 MOTION = ("q", "qd", "qdd")
-QUANTITY = r"(qdd|qd|q|tau|epsilon|kappa|[mf][xyz]|radial|axial|tilting)"  # of a joint, with forces and loads
+QUANTITY = r"(qdd|qd|q|tau|nu|xi|epsilon|kappa|[mf][xyz]|radial|axial|tilting)"  # of a joint, with forces and loads
 COLUMN = re.compile(QUANTITY + r"([1-9]\d*)")
 LABELLED = re.compile(QUANTITY + r"\..+")  # by the name of the joint
 NUMBERED = re.compile(r"(qdd|qd|q|tau)[1-9]\d*")
@@ -134,12 +134,18 @@ def canonical_names(where: str, names: Sequence[str], robot: Robot | None, bare:
             refuse_half(
                 where, robot, {name: k for name, k in named.items() if joints[name][0] == word}, own, None, FileError
             )
-    return [name if name == "t" or COLUMN.fullmatch(name) else known.get(name, name) for name in names]
+    return [name if name == "t" or NUMBERED.fullmatch(name) else known.get(name, name) for name in names]
 
 
 def is_canonical(name: str) -> bool:
     """Whether a column has a canonical name; those of recordings and loads count."""
-    return name in ("t", "trajectory", *OF_NO_JOINT) or bool(COLUMN.fullmatch(name) or LABELLED.fullmatch(name))
+    return name in ("t", "trajectory", *OF_NO_JOINT) or quantity_of(name) is not None
+
+
+def quantity_of(name: str) -> str | None:
+    """The quantity in a column of a joint, such as tau; None for other columns."""
+    match = COLUMN.fullmatch(name) or LABELLED.fullmatch(name)
+    return None if match is None else match[1]
 
 
 def refuse_half(

@@ -35,7 +35,7 @@ class WithEntries:
     """Makes `Robot.entries` a slot, which each call reads faster than a `__dict__` entry."""
 
     __slots__ = ("entries",)
-    entries: dict[str, Entry]
+    entries: dict[Any, Entry]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -57,7 +57,7 @@ class Robot(JointSpace, WithEntries):
     couplings: tuple[Coupling, ...] = ()  # joints that follow others
 
     walk: Walk = field(default=UNROLLED, compare=False, repr=False)  # runs the recursions over the links
-    entries: dict[str, Entry] = field(default_factory=dict, init=False, compare=False, repr=False)  # compiled functions
+    entries: dict[Any, Entry] = field(default_factory=dict, init=False, compare=False, repr=False)  # compiled functions
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.isprintable():
@@ -481,11 +481,8 @@ class Robot(JointSpace, WithEntries):
 
     def cast(self, number: Callable[[float], Scalar]) -> Robot:
         """The robot in other numbers, such as `mpmath.mpf`; rotations are orthogonal to all their digits."""
-
-        def convert(x: Scalar) -> Scalar:
-            return x if type(x) is not float or x in (0.0, 1.0, -1.0) else number(x)
-
-        return self.mapped(convert, orthonormal=True)
+        exact = (0.0, 1.0, -1.0)
+        return self.mapped(lambda x: x if type(x) is not float or x in exact else number(x), orthonormal=True)
 
 
 def from_table(rows: Iterable[Row], convention: str, gravity: Numbers, name: str, unphysical: str = REFUSE) -> Robot:

@@ -11,18 +11,16 @@ may leave it out.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
-from ..api.call import BaseMotion
+from ..api.call import COMPONENTS, BaseMotion
 from ..control.drives import function_name
 from ..printing import warn
 from ..robot import Robot
 from .traced_functions import TracedFunction, trace_function
 
-COMPONENTS = tuple(field.name for field in fields(BaseMotion))
 MotionOfTime = Callable[[Any], BaseMotion]
 BaseFunction = Callable[..., Any]  # base(robot, t, q, qd)
 
@@ -93,13 +91,13 @@ def motion_at(base: BaseFunction | None, robot: Robot, t: Any, q: Any, qd: Any) 
 
 TIMES = (np.arange(32) + 0.5 * (5**0.5 - 1.0)) / 32  # of the duration: no round numbers, at which motions may jump
 STEP = 1e-6  # of the duration, for differences
-FAR = 0.2  # of the largest acceleration: linear interpolation of samples is nearer
+FAR = 0.2  # of the largest acceleration: the error of linearly interpolated samples is smaller
 MOST_JUMPS = 2  # of the times
 
 
 def warn_of_other_rates(base: BaseFunction | None, robot: Robot, duration: float) -> None:
     """Warn if the accelerations are not those with which the velocities change."""
-    if base is None:
+    if base is None or (isinstance(base, TracedFunction) and only_accelerates(base)):
         return
     t, h = duration * TIMES, duration * STEP
     times, still = np.concatenate([t - h, t, t + h]), np.zeros(robot.n)
@@ -120,6 +118,11 @@ def warn_of_other_rates(base: BaseFunction | None, robot: Robot, duration: float
                 f" turn (expected equal ones; {'no torque depends' if name == 'velocity' else 'torques depend'} on"
                 f" {name}: docs/simulation.md, A base that moves)"
             )
+
+
+def only_accelerates(base: TracedFunction) -> bool:
+    """Whether ω, v and ω̇ are zero at all times."""
+    return all(node.op == "const" and node.payload == 0.0 for node in base.program.results[0][:9])
 
 
 def rounded(vector: np.ndarray) -> list[float]:

@@ -16,7 +16,7 @@ from ..control.sampled_laws import Sampled
 from ..errors import is_integer, one_of
 from ..kernels.arrays import has_attribute, on_gpu, require_finite
 from ..kernels.dispatch import DTYPES
-from ..kernels.interface import describe_value, numpy_array
+from ..kernels.interface import describe_value, kind_of, numpy_array
 from ..kernels.kernel import real_array
 from ..kernels.target import target_by_name
 from ..ode.registry import integrator as integrator_of
@@ -297,7 +297,10 @@ def compile_rollout(
     require_robot(robot)
     check_options(robot, options)
     if torque is not None and not callable(torque):
-        raise TypeError(f"torque is {torque!r} (expected a torque function; constant torques are given to each run)")
+        raise TypeError(
+            f"torque is {kind_of(torque)} (expected a torque function; constant torques are given to each"
+            " run, and so are histories)"
+        )
     refuse_sampled_laws(torque)
     if not isinstance(parameters, (Mapping, NoneType)):
         raise TypeError(

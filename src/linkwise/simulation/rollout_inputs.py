@@ -254,7 +254,7 @@ def rollout_inputs(
         energy_balance=False,
         base=base_function(base),
     )
-    every = [*known.values(), *of_laws.values(), *of_symbols.values()]  # as the program has them
+    every = [*known.values(), *of_laws.values(), *of_symbols.values()]  # in the order of the program's inputs
     rows = [rows_of(arrays, array, batch) for array in every]
     every_symbol = values if len(values) == len(symbols) else None
     return RolloutInputs(problem.with_traced_functions(), batch, rows, "tau" if "table" in known else "", every_symbol)

@@ -23,13 +23,13 @@ from ..kernels.target import Target, target_by_name
 from ..ode.rollout import RolloutCode, Settings, fixed_step_integrators, rollout_of
 from ..robot import Friction, Robot, require_robot
 from ..robot.layout import reorder_columns
-from ..trajectories.torque_history import torque_history
 from .base_motions import MotionOfTime, warn_of_other_rates
 from .equations import RolloutMotion
 from .friction_steps import warn_of_long_steps
 from .preparation import check_positive, refuse_others
 from .problem import Problem, program_of
 from .rollout_inputs import RolloutInputs, rollout_inputs
+from .sampling import history_of
 
 if TYPE_CHECKING:
     from ..api.compiling import DType
@@ -146,7 +146,7 @@ def rollout(
         Torques that are added to those of a function. Each row acts for `hold` steps; rows = steps / hold, rounded up.
     hold : int
     interpolation : {"held"}, optional
-        Needed where `torque` is a history, as for `lw.simulate`, at equal distances: each row is held.
+        Required if `torque` is a history, as for `lw.simulate`, with equal time steps: each row is held.
     wrench, axes : mapping or array_like, (..., 6) or (..., m, 6), optional
         Constant external wrenches, by frame or in an array, as for `inverse_dynamics`.
     friction : bool or Friction
@@ -256,7 +256,7 @@ def run_rollout(
 
 def with_history_as_table(robot: Robot, options: Options, dt: float, steps: int) -> Options:
     """The options with a held torque history as a table of torques."""
-    history = None if callable(options.torque) else torque_history(robot, options.torque, "held")
+    history = None if callable(options.torque) else history_of(robot, options.torque, "held")
     if history is None:
         if options.interpolation is not None:
             raise ValueError(f"interpolation is {options.interpolation!r} (expected a torque history: torque=(t, tau))")

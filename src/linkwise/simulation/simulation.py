@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Never
 
 import numpy as np
 
-from ..api.call import BaseMotion
+from ..api.call import COMPONENTS, BaseMotion
 from ..api.functions import forward_dynamics
 from ..api.states import Array, ComponentAxes
 from ..api.wrenches import constant_loads
@@ -36,7 +36,7 @@ from ..printing import warn
 from ..recording.recording import FAILED, STATUS, End, EventRecord, Recording
 from ..robot import Friction, Robot, WrenchFrames
 from ..trajectories.torque_history import History, Interpolation, TorqueHistory
-from .base_motions import COMPONENTS, MotionOfTime, motion_at, warn_of_other_rates
+from .base_motions import MotionOfTime, motion_at, warn_of_other_rates
 from .equations import SimulationMotion
 from .friction_steps import SUPPRESSED, warn_of_long_steps
 from .integration import Run, integrate_problem
@@ -243,7 +243,7 @@ def simulate(
     q0: Array,
     qd0: Array | None = None,
     duration: float | None = None,
-    torque: Array | TorqueFunction | History | None = None,
+    torque: Array | TorqueFunction | History | Recording | None = None,
     wrench: Array | Mapping[str, Array] | None = None,
     *,
     interpolation: Interpolation = "cubic",
@@ -280,7 +280,8 @@ def simulate(
     torque : array_like, (..., n), or callable, or history, optional
         Constant torques, or torque(robot, t, q, qd). A function written with `lw` is traced at each call and compiled
         with the integrator; any other runs in Python, slower. Laws with memory are `lw.control.sampled`. A torque
-        history is a pair of times (k,) and torques (k, n) or (k, ..., n), `Loads`, or a .csv file.
+        history is a pair of times (k,) and torques (k, n) or (k, ..., n), `Loads`, a `Recording`, or a table or .csv
+        file with the columns t, tau1, ...
     interpolation : {"cubic", "held"}
         Torques between the rows of a history: by cubic splines, or those of the row before.
     wrench, point, axes : mapping or array_like, (..., 6) or (..., m, 6); (3,) or (m, 3); optional

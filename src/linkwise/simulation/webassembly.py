@@ -21,14 +21,13 @@ from ..robot.named_arrays import PerTrajectory
 from ..robot.symbols import bind, symbols_of
 from ..targets.wasm.module import heap_of, with_data, with_interface
 from ..targets.wasm.solver import Block, driver_module
-from ..trajectories.torque_history import torque_history
 from .backend import trace_problem
 from .breaks import breaks_of
 from .friction_steps import warn_of_long_steps
 from .parameters import PREFIX, check_names, real_numbers
 from .preparation import SimulationInputs, check_numbers, prepare
 from .problem import Problem, program_of
-from .sampling import split_sampled_laws
+from .sampling import history_of, split_sampled_laws
 from .simulation import arguments, refuse_unknown
 
 WASM = "lw.wasm(lw.simulate, ...)"
@@ -49,7 +48,7 @@ def wasm_simulation(robot: Robot, q0: Any = None, qd0: Any = None, **options: An
     scheme = integrator_of(options["integrator"])
     assert isinstance(scheme, RungeKutta)
     numbers = check_numbers(scheme, 1.0, *(options[name] for name in ("rtol", "atol", "dt", "first_step", "max_steps")))
-    if isinstance(robot, Robot) and torque_history(robot, options["torque"], "cubic") is not None:
+    if isinstance(robot, Robot) and history_of(robot, options["torque"], "cubic") is not None:
         raise ValueError("torque is a history, which modules do not have (expected a torque function of t)")
     inputs = prepare_with_symbols(robot, q0, qd0, options)
     if inputs.batch:
@@ -107,12 +106,16 @@ def check_one_number(name: str, value: Any) -> float:
 
 def refuse_what_python_drives(problem: Problem, laws: bool, start: np.ndarray, parameters: np.ndarray) -> None:
     """Raise a ValueError for what Python does between calls of the driver, since a module has the driver alone."""
-    jumps = any(len(times) for _, times in breaks_of(problem, start, parameters))
+    of_torque, of_base = (
+        any(len(times) for _, times in breaks_of(part, start, parameters))
+        for part in (replace(problem, base=None), replace(problem, torque=None))
+    )
     has = [
         ("events", bool(problem.events), "none: test q and qd after each advance"),
         ("exact friction", problem.sticking is not None, "lw.Friction with smooth above 0"),
         ("a sampled law", laws, "torque= an array of constant torques, and `tau` written after each advance"),
-        ("a torque that jumps in time", jumps, "torque= an array, and `tau` written at these times"),
+        ("a torque that jumps in time", of_torque, "torque= an array, and `tau` written at these times"),
+        ("a motion of the base that jumps in time", of_base, "a function of t without jumps"),
         ("quasi-velocities", problem.coordinates != "joint", "coordinates='joint'"),
     ]
     for what, there, expected in has:

@@ -32,6 +32,7 @@ from ..robot.symbols import refuse_symbols
 from ..simulation.parameters import PREFIX, parameters_of, torque_parameters
 from ..simulation.preparation import check_positive, refuse_others, sample_times
 from ..simulation.problem import program_of
+from ..simulation.sampling import history_of
 from ..simulation.simulation import arguments, simulate
 from ..version import __version__
 from .family import FamilyMap, Vary, chunks_of_robots, family_map, family_problem, loads_of
@@ -138,6 +139,11 @@ def check_inputs(
     usual = default_options()
     refuse_others(options, "lw.sweep", [*SWEEP_ARGUMENTS, *usual])
     options = {**usual, **options}
+    if history_of(robot, options["torque"], "cubic") is not None:
+        raise ValueError(
+            "torque is a history, which sweeps do not have (expected a torque function of t; or lw.simulate, where"
+            " torques (k, ..., n) have the axes of a batch)"
+        )
     arrays = check_samples(robot, samples, check_parameter_names(options["torque"], samples), vary is not None)
     if isinstance(options["wrench"], Mapping) and options["wrench"]:
         frames = wrench_frames(robot, options["wrench"], options["point"], options["axes"])

@@ -184,6 +184,13 @@ def call_arguments(function: Callable[..., Any], robot: Robot, keywords: Mapping
     return {**arguments, **keywords}
 
 
+class Inputs(dict[str, Input]):
+    """Inputs by name as one argument, such as the motion of a base; hashable."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(tuple(self.items()))
+
+
 def declared_inputs(arguments: Mapping[str, Any]) -> dict[str, Input]:
     """The inputs among the arguments by name; one in a mapping is called `wrench_tool0`."""
     inputs: dict[str, Input] = {}
@@ -207,9 +214,8 @@ def with_values(arguments: Mapping[str, Any], values: Mapping[str, Any]) -> dict
     rest, result = dict(values), dict[str, Any]()
     for name, value in arguments.items():
         if isinstance(value, Mapping):
-            result[name] = {
-                key: rest.pop(input_name(name, key)) if isinstance(x, Input) else x for key, x in value.items()
-            }
+            each = {key: rest.pop(input_name(name, key)) if isinstance(x, Input) else x for key, x in value.items()}
+            result[name] = Inputs(each) if isinstance(value, Inputs) else each
         else:
             result[name] = rest.pop(name) if isinstance(value, Input) else value
     return {**result, **rest}
@@ -371,14 +377,34 @@ def array_of_objects(components: Sequence[Any], batch: tuple[int, ...], shape: t
     return as_traced(array.reshape((*batch, *shape)))
 
 
-class Rows(dict[str, Any]):
-    """The rows of an array by name, such as wrenches by frame; the array itself where a function is traced."""
+class NamedRows(Mapping[str, Any]):
+    """The rows of an array (..., rows, columns) by name, such as wrenches by frame.
+
+    Where a function is traced, the array is one of its results.
+    """
+
+    def __init__(self, names: Iterable[str], array: Any) -> None:
+        self.names, self.array = tuple(names), array
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.names:
+            raise KeyError(name)
+        return self.array[..., self.names.index(name), :]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
 
 
 def results_of(output: Any) -> list[Any]:
     """The results of a function, as arrays."""
     results = output if isinstance(output, tuple) else (output,)
-    return [np.stack(list(each.values()), axis=-2) if isinstance(each, Rows) else each for each in results]
+    return [each.array if isinstance(each, NamedRows) else each for each in results]
 
 
 def as_array(result: Any) -> np.ndarray:

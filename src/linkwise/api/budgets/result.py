@@ -17,6 +17,7 @@ from ...printing import Description
 from ...robot import Robot
 from ...robot.entries import is_symbol
 from ...robot.named_arrays import refuse_gradients
+from ...symbolic.equations import Intermediates
 from ...symbolic.latex.format import check_digits
 from .text import VIEWS, JointBudget, Term, groups, has_shared_numbers, joint_latex, term_table, torque_symbol
 
@@ -250,12 +251,14 @@ class BudgetBase(ComparesArrays, ABC):
         view = self._view(by)
         labels, values = self.view(view)
         chosen = [self.index_of(joint) for joint in joints] if joints else range(self.robot.n)
-        return "\n".join(
-            joint_latex(
-                self._latex_symbol(k), labels, values[k].tolist(), self.units()[k], digits, most, self.symbols(k, view)
+        named = Intermediates()
+        texts = []
+        for k in chosen:
+            unit, symbols = self.units()[k], self.symbols(k, view)
+            texts.append(
+                joint_latex(self._latex_symbol(k), labels, values[k].tolist(), unit, digits, most, symbols, named)
             )
-            for k in chosen
-        )
+        return "\n".join(texts)
 
     def _latex_symbol(self, k: int) -> str:
         return rf"\tau_{{{k + 1}}}"

@@ -14,8 +14,9 @@ from ...lazy import cached_property
 from ...robot import PerRobot, Robot
 from ...robot.description import grid
 from ...robot.entries import is_symbol
-from ...symbolic.equations import Expressions
+from ...symbolic.equations import Expressions, Intermediates
 from ...symbolic.latex.format import decimal
+from ...symbolic.latex.program import display_equations
 
 VIEWS = ("joints", "links", "terms", "kinds")
 FRICTION = ("viscous friction", "Coulomb friction")  # with quadratic friction; with all dry friction
@@ -338,14 +339,17 @@ def joint_latex(
     digits: int,
     most: int | None,
     symbols: Mapping[str, str],
+    intermediates: Intermediates,
 ) -> str:
     """An aligned display: the total, and a line for each term with its symbol and its name."""
     labelled = list(zip(labels, values, strict=True))
     if any(is_symbol(x) for x in values):
-        shared, cells = Expressions([x for x in values if is_symbol(x)], digits).latex()
+        expressions = Expressions([x for x in values if is_symbol(x)], digits, before=intermediates.count)
+        shared, cells = intermediates.share(*expressions.latex())
         texts = iter(cells)
         lines = [(label, next(texts) if is_symbol(x) else decimal(float(x), digits)) for label, x in labelled]
-        return "\n".join([*shared, display(total, [line for line in lines if line[1] not in ("0", "-0")], symbols)])
+        lines = [line for line in lines if line[1] not in ("0", "-0")]
+        return "\n".join([*display_equations(shared, None), display(total, lines, symbols)])
     terms = tuple((label, float(x)) for label, x in labelled)
     joint_budget = JointBudget("", total, unit, math.fsum(x for _, x in terms), math.inf, terms)
     left = rf"{total} = {decimal(joint_budget.total + 0.0, digits)}\,{UNITS[unit]}"

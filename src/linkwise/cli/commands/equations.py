@@ -272,7 +272,7 @@ def explain(
     ] = None,
     q: Q = None,
     qd: Annotated[
-        str | None, opt("STATE", "Rates, given as for --q; default: none, with --qdd or --tau zero.", STATE)
+        str | None, opt("STATE", "Rates, given as for --q; default: none; zero if --qdd or --tau is given.", STATE)
     ] = None,
     qdd: Annotated[str | None, opt("STATE", "Accelerations, given as for --q; default: none.", STATE)] = None,
     tau: Tau = None,

@@ -161,7 +161,7 @@ class RecordingOptions:
         None
     )
     torque_cutoff: Annotated[
-        float | None, opt("HZ", "Cutoff frequency of torques; default: that of the motion.", DATA)
+        float | None, opt("HZ", "Cutoff frequency of torques; default: by the motion's bandwidth.", DATA)
     ] = None
     decimate: Annotated[int | None, opt("ROWS", DECIMATE, DATA)] = None
     minimum_speed: Annotated[float | None, opt("RATE", SLOW, DATA)] = None

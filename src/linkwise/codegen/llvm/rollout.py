@@ -55,7 +55,7 @@ class Rollout(NamedTuple):
 
     @property
     def parameters(self) -> dict[str, int]:
-        """Names, which may be any, and sizes."""
+        """The sizes of the parameters, by their names."""
         return {port.name: port.size for port in self.program.inputs[2:]}
 
     @property

@@ -30,8 +30,10 @@ if TYPE_CHECKING:
     from ...codegen.llvm.loops import LoopText
     from ...codegen.llvm.rollout import Rollout
     from ...codegen.llvm.solves import Row
+    from ...kernels.kernel import Compiled
     from ...ode.events import Crossing
     from ...ode.interface import Integrator, Solver
+    from .operator import HostOperator
     from .rollout import HostRollout
 
 ATTRIBUTES = """
@@ -119,6 +121,11 @@ class HostTarget(CodeTarget["MachineCode"]):
                 return int(batch(begin, end, *(links.arguments if links else ()), work, *addresses))
 
         return run
+
+    def operator_body(self, kernel: Compiled, library: Callable[[str], int]) -> HostOperator | None:
+        from .operator import host_operator
+
+        return host_operator(kernel, library)
 
     def solver(self, program: Program, integrator: Integrator, crossings: tuple[Crossing, ...]) -> Solver:
         from .solver import CompiledDriver
