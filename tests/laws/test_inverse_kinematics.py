@@ -170,7 +170,12 @@ def test_random_starts_come_from_the_generator() -> None:
 def test_one_step_is_a_function_that_compiles() -> None:
     """What the solver repeats is one program, with limits, for C and other machines."""
     frames = (("panda_hand_tcp", "pose"),)
-    options: dict[str, Any] = {"goal": lw.Input(12), "weights": lw.Input(6), "damping": lw.Input()}
+    options: dict[str, Any] = {
+        "goal": lw.Input(12),
+        "weights": lw.Input(6),
+        "damping": lw.Input(),
+        "margin": lw.Input(),
+    }
     kernel = lw.compile(inverse_kinematics_step, PANDA, frames=frames, **options)
     q = lw.random_configuration(PANDA, 0, 4)
     place = lw.poses(PANDA, lw.integrate(PANDA, q, np.full(8, 0.05)), frame="panda_hand_tcp")
@@ -178,8 +183,10 @@ def test_one_step_is_a_function_that_compiles() -> None:
     start, damping = q, np.full(4, 0.1)
     squares = []
     for _ in range(8):
-        plain = inverse_kinematics_step.plain(PANDA, q, frames=frames, goal=goal, weights=np.ones(6), damping=damping)
-        q, damping, square, residual = kernel(q, goal, np.ones(6), damping)
+        plain = inverse_kinematics_step.plain(
+            PANDA, q, frames=frames, goal=goal, weights=np.ones(6), damping=damping, margin=0.0
+        )
+        q, damping, square, residual = kernel(q, goal, np.ones(6), damping, 0.0)
         assert np.abs(plain[0] - q).max() < 1e-9
         squares.append(square)
     assert (np.diff(squares, axis=0) <= 0.0).all()

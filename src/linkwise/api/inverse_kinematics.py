@@ -33,6 +33,7 @@ DAMPING = 0.1  # μ at first
 MAX_STEPS = 100
 PATIENCE, LEAST_FALL = 10, 0.7  # eᵀ e falls below this share of what it was so many steps ago, or the descent ends
 WAVES, CANDIDATES = 2, 8  # of starts; among so many times the starts of a wave the nearest are chosen
+NO_LIMITS = -1e9  # rad or m
 ORTHOGONAL = 1e-6  # how far the axes of a target may be from orthogonal ones
 SHOWN = 8  # rows of a table
 LIMITS, OUT_OF_REACH = "limits", "out of reach"
@@ -108,14 +109,14 @@ class Problem(NamedTuple):
     robot: Robot
     frames: Holds
     weights: np.ndarray
-    limited: bool = True
+    margin: float = 0.0  # of the limits
 
     def descend(self, start: np.ndarray, goal: np.ndarray, starts: int = 1) -> Ends:
         """The ends of descents from (count, nq). Groups of `starts` rows end when one of them reached its target."""
         q, damping = start.copy(), np.full(len(start), DAMPING)
         ends = Ends(q, np.full(len(q), np.inf), np.full(len(q), np.inf))
         before = ends.square.copy()
-        rows, weights = np.arange(len(q)), np.tile(self.weights, (len(q), 1))  # as kernels take them
+        rows, weights, margin = np.arange(len(q)), np.tile(self.weights, (len(q), 1)), np.full(len(q), self.margin)
         for k in range(1, MAX_STEPS + 1):
             if not len(rows):
                 break
@@ -126,7 +127,7 @@ class Problem(NamedTuple):
                 goal=goal[rows],
                 weights=weights[: len(rows)],
                 damping=damping,
-                limited=self.limited,
+                margin=margin[: len(rows)],
             )
             for array, values in zip(ends, (moved, square, residual), strict=True):
                 array[rows] = values
@@ -265,7 +266,7 @@ def solve(problem: Problem, start: np.ndarray, goal: np.ndarray, starts: int, rn
     missed = np.flatnonzero(~ends.reached)
     reason = np.where(ends.reached, "", OUT_OF_REACH)
     if len(missed):
-        unlimited = problem._replace(limited=False)
+        unlimited = problem._replace(margin=NO_LIMITS)
         beyond = unlimited.descend(ends.q[missed], goal[missed])
         unlimited.try_others(beyond, start[missed], goal[missed], others, starts)
         reason[missed[beyond.reached]] = LIMITS

@@ -39,7 +39,7 @@ from .functions import differences, sums
 from .kinematics import coordinate_ranges, frame_pose, rotate
 from .states import Array, States, component
 
-Limits = dict[int, tuple[int, float, float]]  # by the place in qd: the place in q, the lowest and the highest number
+Limits = dict[int, tuple[int, Scalar, Scalar]]  # by the place in qd: the place in q, the lowest and the highest number
 NUMBERS = {"point": 3, "pose": 12}  # of a target: the rows of the rotation, then the position
 LEAST = 1e-12  # of λ, relative to the trace of the matrix
 POOR, GOOD = 0.25, 0.75  # shares of the promised gain below which μ rises, above which it falls
@@ -130,23 +130,32 @@ def solver(J: Dense, may_move: Column, damping: Scalar) -> Callable[[Column], Co
     return lambda e: factors.solve(apply(back, e))
 
 
-def limits_of(robot: Robot) -> Limits:
-    ranges = {slot.v: (slot.q, *travel_limits(robot, link)) for link, slot in robot.driving if link.joint.width == 1}
-    return {v: numbers for v, numbers in ranges.items() if any(map(math.isfinite, numbers[1:]))}
+def limits_of(robot: Robot, margin: Scalar) -> Limits:
+    """The limits less the margin; None where there is none."""
+    limits: Limits = {}
+    for link, slot in robot.driving:
+        if link.joint.width == 1:
+            low, high = travel_limits(robot, link)
+            lowest = low + margin if math.isfinite(low) else None
+            highest = high - margin if math.isfinite(high) else None
+            if lowest is not None or highest is not None:
+                limits[slot.v] = (slot.q, lowest, highest)
+    return limits
 
 
-def ends_of(low: float, high: float, x: Scalar) -> list[tuple[float, Any]]:
+def passed(low: Scalar, high: Scalar, x: Scalar) -> list[tuple[Scalar, Any]]:
     """The limits, each with the condition that x is beyond it."""
-    return [(end, beyond) for end, beyond in ((low, x < low), (high, x > high)) if math.isfinite(end)]
+    below = [] if low is None else [(low, x < low)]
+    return below if high is None else [*below, (high, x > high)]
 
 
 def free_to_move(robot: Robot, limits: Limits, q: Column, gradient: Column) -> Column:
     """1 for coordinates that may move, 0 for those at a limit beyond which the gradient points."""
     may_move: Column = [1.0] * robot.n
     for v, (place, low, high) in limits.items():
-        if math.isfinite(low):
+        if low is not None:
             may_move[v] = choose((q[place] <= low) & (gradient[v] < 0.0), 0.0, may_move[v])
-        if math.isfinite(high):
+        if high is not None:
             may_move[v] = choose((q[place] >= high) & (gradient[v] > 0.0), 0.0, may_move[v])
     return may_move
 
@@ -159,15 +168,16 @@ def moved(robot: Robot, limits: Limits, q: Column, velocity: Column) -> Column:
         part = q[first : first + width]
         result += rotate(part, [next(moves) for _ in range(3)]) if width > 1 else [add(part[0], next(moves))]
     for place, low, high in limits.values():
-        for end, beyond in ends_of(low, high, result[place]):
+        for end, beyond in passed(low, high, result[place]):
             result[place] = choose(beyond, end, result[place])
     return result
 
 
-def configuration_step(states: States, frames: Holds, limited: bool) -> tuple[Column, Scalar, Scalar, Scalar]:
-    robot, q, mu = states.robot, states.scalars("q"), component(states.arrays["damping"])
+def configuration_step(states: States, frames: Holds) -> tuple[Column, Scalar, Scalar, Scalar]:
+    robot, q = states.robot, states.scalars("q")
+    mu, margin = (component(states.arrays[name]) for name in ("damping", "margin"))
     sizes: Column = coordinate_scales(robot).tolist()
-    limits = limits_of(robot) if limited else {}
+    limits = limits_of(robot, margin)
     here, J = place_at(states, frames, q), weighted_jacobian(states, frames, sizes)
     e, damping = here.errors, mul(mu, here.square)
     may_move = free_to_move(robot, limits, q, apply(transposed(J), e))
@@ -176,7 +186,7 @@ def configuration_step(states: States, frames: Holds, limited: bool) -> tuple[Co
     if limits:
         stops: Column = [0.0] * robot.n
         for v, (place, low, high) in limits.items():
-            for end, beyond in ends_of(low, high, add(q[place], mul(sizes[v], step[v]))):
+            for end, beyond in passed(low, high, add(q[place], mul(sizes[v], step[v]))):
                 stops[v] = choose(beyond, mul(1.0 / sizes[v], sub(end, q[place])), stops[v])
                 may_move[v] = choose(beyond, 0.0, may_move[v])
         solve = solver(J, may_move, damping)
@@ -204,6 +214,7 @@ def configuration_step(states: States, frames: Holds, limited: bool) -> tuple[Co
         "goal": lambda robot, frames, **_: (sum(NUMBERS[hold] for _, hold in frames),),
         "weights": lambda robot, frames, **_: (row_count(frames),),
         "damping": lambda robot, **_: (),
+        "margin": lambda robot, **_: (),
     },
     result_names=("q_next", "damping_next", "square", "residual"),
 )
@@ -215,7 +226,7 @@ def inverse_kinematics_step(  # type: ignore[empty-body]
     goal: Array | None = None,
     weights: Array | None = None,
     damping: Array | None = None,
-    limited: bool = True,
+    margin: Array | None = None,
     check: bool = False,
 ) -> tuple[Array, Array, Array, Array]:
     """One step towards the targets of frames: the next configuration, the next μ, the squared errors, the residual.
@@ -233,8 +244,8 @@ def inverse_kinematics_step(  # type: ignore[empty-body]
         Of the components of each error, three or six, angular first, in the axes of the base.
     damping : array_like, (...)
         μ, at first 0.1.
-    limited : bool
-        Whether joints have their limits.
+    margin : array_like, (...)
+        What joints keep from their limits in rad or m; much below 0 these have no effect.
     check : bool
         Refuse numbers that are not finite.
     """
