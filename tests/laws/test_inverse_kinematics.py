@@ -10,7 +10,6 @@ import linkwise as lw
 from effort import rest_slow
 from facts import raises
 from joint_kinds import ARM, BALL, CHAIN, COUPLED, SCREWS, SECOND, TREE
-from linkwise.api.kinematic_step import inverse_kinematics_step
 from linkwise.robot.configurations import travel_limits
 
 EVERY = [COUPLED, SCREWS, BALL, ARM, CHAIN, TREE, SECOND, lw.load("go1"), lw.load("humanoid")]
@@ -169,23 +168,21 @@ def test_random_starts_come_from_the_generator() -> None:
 
 def test_one_step_is_a_function_that_compiles() -> None:
     """What the solver repeats is one program, with limits, for C and other machines."""
-    frames = (("panda_hand_tcp", "pose"),)
+    frames, step = (("panda_hand_tcp", "pose"),), lw.control.inverse_kinematics_step
     options: dict[str, Any] = {
         "goal": lw.Input(12),
         "weights": lw.Input(6),
         "damping": lw.Input(),
         "margin": lw.Input(),
     }
-    kernel = lw.compile(inverse_kinematics_step, PANDA, frames=frames, **options)
+    kernel = lw.compile(step, PANDA, frames=frames, **options)
     q = lw.random_configuration(PANDA, 0, 4)
     place = lw.poses(PANDA, lw.integrate(PANDA, q, np.full(8, 0.05)), frame="panda_hand_tcp")
     goal = np.concatenate([place[:, :3, :3].reshape(4, 9), place[:, :3, 3]], -1)
     start, damping = q, np.full(4, 0.1)
     squares = []
     for _ in range(8):
-        plain = inverse_kinematics_step.plain(
-            PANDA, q, frames=frames, goal=goal, weights=np.ones(6), damping=damping, margin=0.0
-        )
+        plain = step.plain(PANDA, q, frames=frames, goal=goal, weights=np.ones(6), damping=damping, margin=0.0)
         q, damping, square, residual = kernel(q, goal, np.ones(6), damping, 0.0)
         assert np.abs(plain[0] - q).max() < 1e-9
         squares.append(square)

@@ -229,7 +229,10 @@ def inverse_kinematics_step(  # type: ignore[empty-body]
     margin: Array | None = None,
     check: bool = False,
 ) -> tuple[Array, Array, Array, Array]:
-    """One step towards the targets of frames: the next configuration, the next μ, the squared errors, the residual.
+    """One step of `lw.inverse_kinematics`, for controllers and generated code.
+
+    Repeated from q and a damping of 0.1 it leads to a configuration at which the frames meet their targets, if there
+    is one near; the next step then takes the q and the damping that this one returns.
 
     Parameters
     ----------
@@ -237,15 +240,33 @@ def inverse_kinematics_step(  # type: ignore[empty-body]
     q : array_like, (..., nq)
         Within the limits.
     frames : tuple of (str, {"point", "pose"})
-        Frames, and what is given of them.
+        Frames, and what is given of each.
     goal : array_like, (..., numbers)
         Of each frame the nine numbers of the rotation, row by row, if its pose is given, and the position.
     weights : array_like, (..., rows)
         Of the components of each error, three or six, angular first, in the axes of the base.
     damping : array_like, (...)
-        μ, at first 0.1.
+        At first 0.1.
     margin : array_like, (...)
-        What joints keep from their limits in rad or m; much below 0 these have no effect.
+        What joints keep from their limits in rad or m: 0, or far below 0, -1e9, for no limits.
     check : bool
         Refuse numbers that are not finite.
+
+    Returns
+    -------
+    q, damping, square, residual : Array
+        The next configuration (..., nq) and damping (...); of that configuration the square of the weighted errors
+        (...), and the largest angle in rad or distance in m (...).
+
+    Examples
+    --------
+    >>> import linkwise as lw
+    >>> arm = lw.load("planar3")
+    >>> goal = lw.poses(arm, [0.3, 0.5, 0.4], frame="link3")[:3, 3]
+    >>> q, damping = [0.2, 0.6, 0.5], 0.1
+    >>> given = {"frames": (("link3", "point"),), "goal": goal, "weights": [1, 1, 1], "margin": 0.0}
+    >>> for _ in range(6):
+    ...     q, damping, square, residual = lw.control.inverse_kinematics_step(arm, q, damping=damping, **given)
+    >>> bool(residual < 1e-12)
+    True
     """
