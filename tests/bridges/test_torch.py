@@ -62,12 +62,13 @@ def test_values_and_gradients_are_those_of_the_plain_text(call: Call, robot: lw.
     arrays = tensors(robot, call.arguments, 3)
     try:
         with lw.use_kernels("never"):
-            plain = [x for x in call(robot, *arrays) if isinstance(x, torch.Tensor) and x.requires_grad]
+            plain = call(robot, *arrays)
     except ValueError:
         pytest.skip("this function refuses this robot")
-    if not plain:
+    places = [k for k, x in enumerate(plain) if isinstance(x, torch.Tensor) and x.requires_grad]
+    if not places:
         pytest.skip("no result depends on the state")
-    results = [x for x in call(robot, *arrays) if isinstance(x, torch.Tensor) and x.requires_grad]
+    plain, results = [plain[k] for k in places], [call(robot, *arrays)[k] for k in places]
     for one, other in zip([*results, *gradients(results, arrays)], [*plain, *gradients(plain, arrays)], strict=True):
         torch.testing.assert_close(one, other, rtol=1e-7, atol=1e-9)
 
@@ -126,14 +127,37 @@ def test_an_operator_refuses_tensors_that_do_not_fit() -> None:
 
 def test_keywords_have_operators() -> None:
     arrays = tensors(SHORT, ["q", "qd", "qdd"], 2)
-    wrench = torch.ones(2, 6, dtype=torch.float64, requires_grad=True)
+    wrench, rise = (torch.ones(2, size, dtype=torch.float64, requires_grad=True) for size in (6, 3))
+    keywords = {"wrench": wrench, "friction": True, "base": lw.BaseMotion(acceleration=rise)}
+    given = [*arrays, wrench, rise]
     with lw.use_kernels("never"):
-        plain = lw.inverse_dynamics(SHORT, *arrays, wrench=wrench, friction=True)
-    expected = [plain, *gradients([plain], [*arrays, wrench])]
+        plain = lw.inverse_dynamics(SHORT, *arrays, **keywords)
+    expected, before = [plain, *gradients([plain], given)], operators()
     for _ in range(2):
-        result = lw.inverse_dynamics(SHORT, *arrays, wrench=wrench, friction=True)
-        for one, other in zip([result, *gradients([result], [*arrays, wrench])], expected, strict=True):
+        result = lw.inverse_dynamics(SHORT, *arrays, **keywords)
+        for one, other in zip([result, *gradients([result], given)], expected, strict=True):
             torch.testing.assert_close(one, other, rtol=1e-9, atol=1e-9)
+    assert operators() == before + 2
+
+
+def test_derivatives_have_operators() -> None:
+    slope, before = lw.derivative(lw.gravity_torque, SHORT, "q"), operators()
+    (q,) = tensors(SHORT, ["q"], 2)
+    by_q = slope(q)
+    assert operators() == before + 1
+    torch.testing.assert_close(by_q, torch.func.vmap(torch.func.jacrev(of_robot(lw.gravity_torque, SHORT)))(q))
+
+
+@pytest.mark.slow
+def test_loops_over_long_chains_have_operators() -> None:
+    chain = lw.chain(70, seed=2)
+    arrays = tensors(chain, ["q", "qd", "qdd"], 9)
+    numbers, before = [x.detach() for x in arrays], operators()
+    torque = lw.inverse_dynamics(chain, *numbers)
+    assert np.array_equal(torque.numpy(), lw.compile(lw.inverse_dynamics, chain)(*(x.numpy() for x in numbers)))
+    assert operators() == before + 1
+    assert lw.inverse_dynamics(chain, *arrays).requires_grad  # by the plain text
+    assert operators() == before + 1
 
 
 def test_one_state_may_have_no_axes_and_only_some_gradients() -> None:
@@ -206,23 +230,23 @@ def test_torch_compiles_functions_as_one_graph(dynamic: bool) -> None:
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("function", [lw.inverse_dynamics, lw.poses, lw.linearize])
+@pytest.mark.parametrize("function", [lw.inverse_dynamics, lw.poses, lw.inverse_dynamics_derivatives])
 def test_operators_pass_the_checks_of_torch(function: Callable[..., Any]) -> None:
-    arrays = tensors(SHORT, inputs(function), 2)
-    lw.use_kernels("always")
-    request_of = bridge.computation_of
-    made = []
+    robot = lw.chain(3, seed=91)
+    arrays, made = tensors(robot, inputs(function), 2), []
+    computation_of = bridge.computation_of
 
     def remember(*arguments: Any) -> Any:
-        made.append(request_of(*arguments))
+        made.append(computation_of(*arguments))
         return made[-1]
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bridge, "computation_of", remember)
-        function(SHORT, *arrays)
-    operator = made[0].operator(1)
+        function(robot, *arrays)
+    computation = next(x for x in made if x.request.function.__name__ == function.__name__)
+    operator = computation.operator(1)
     torch.library.opcheck(operator.call, tuple(x.detach() for x in arrays))
-    torch.library.opcheck(torch_library.traceable_operator(operator, made[0].derivative), tuple(arrays))
+    torch.library.opcheck(torch_library.traceable_operator(operator, computation.derivative), tuple(arrays))
 
 
 # CUDA: launches on the stand-in for the driver, whose memory is the host's
