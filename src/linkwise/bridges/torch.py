@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -257,16 +256,15 @@ def direct_call(kernel: Compiled, fallback: Callable[..., Any]) -> Callable[...,
     return enter
 
 
-def add_call(calls: dict[int, Callable[..., Any]], function: Callable[..., Any], robot: Robot) -> int:
-    """Add the function of this robot as a call in graphs of `torch.compile`; returns its number.
+def add_call(calls: dict[int, Callable[..., Any]], number: int, function: Callable[..., Any]) -> int:
+    """Add a function under this number as a call in graphs of `torch.compile`; returns the number.
 
-    torch traces it there on tensors without numbers. It takes no robot, for which graphs have no place.
+    torch traces it there on tensors without numbers.
     """
     import torch._dynamo  # slow to import, and there already where graphs are made
 
-    number = id(robot)
     if number not in calls:
-        calls[number] = torch._dynamo.nonstrict_trace(partial(function, robot))
+        calls[number] = torch._dynamo.nonstrict_trace(function)
     return number
 
 
