@@ -23,6 +23,7 @@ import derivatives
 import equations
 import free_flyers
 import identification
+import inverse_kinematics
 import long_chains
 import one_call
 import precision
@@ -57,7 +58,7 @@ SECONDS = {
 }
 PACKAGES = (
     *("linkwise", "numpy", "llvmlite", "pin", "mujoco", "casadi", "jax", "jaxlib"),
-    *("example-robot-data", "mpmath"),
+    *("example-robot-data", "ikpy", "mpmath"),
 )
 HEAD = """\
 # Results of the benchmarks
@@ -164,6 +165,7 @@ def main(argv: list[str] | None = None) -> None:
         second_derivatives.measure,
         constrained.measure,
         task_space.measure,
+        inverse_kinematics.measure,
         regressors.measure,
         start_up.measure,
         reading.measure,

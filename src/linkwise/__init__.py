@@ -41,6 +41,7 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
     from .api.functions import joint_wrenches as joint_wrenches
     from .api.functions import kinetic_energy as kinetic_energy
     from .api.functions import potential_energy as potential_energy
+    from .api.inverse_kinematics import inverse_kinematics as inverse_kinematics
     from .api.kinematics import configuration_rate as configuration_rate
     from .api.kinematics import difference as difference
     from .api.kinematics import integrate as integrate
@@ -135,6 +136,7 @@ LAZY_IMPORTS = {  # the public names, by the modules that are imported when one 
             "bias_torque forward_dynamics gravity_torque inertia_matrix inverse_dynamics joint_wrenches "
             "kinetic_energy potential_energy"
         ),
+        "api.inverse_kinematics": "inverse_kinematics",
         "api.kinematics": (
             "configuration_rate difference integrate jacobian jacobian_rate mass_centres normalize poses"
         ),

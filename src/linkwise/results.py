@@ -5,6 +5,7 @@ from .api.budgets.result import Budget
 from .api.compiling import WasmModule
 from .api.constrained import ConstrainedMotion, Impact, TaskInertia
 from .api.contacts import ContactBounds, Support
+from .api.inverse_kinematics import InverseKinematics
 from .comparison import Comparison, Finding
 from .derivatives.derived import Packed
 from .derivatives.equilibria import Equilibrium
@@ -47,6 +48,7 @@ __all__ = [
     "Finding",
     "Identification",
     "Impact",
+    "InverseKinematics",
     "JacobianVector",
     "JointErrors",
     "LinearModel",

@@ -14,8 +14,8 @@ from linkwise.cli.commands.export import FUNCTIONS
 
 OTHERS = {  # of the public functions of robots, those without formulas in q, qd, ..., or of frames that are held
     "base_parameters", "cite", "compile", "constrained_dynamics", "convert_force", "convert_state", "equilibrium",
-    "impact", "methods", "neutral", "normalized", "parameters", "ptx_source", "random_configuration", "total_mass",
-    "unnormalized", "wasm",
+    "impact", "inverse_kinematics", "methods", "neutral", "normalized", "parameters", "ptx_source",
+    "random_configuration", "total_mass", "unnormalized", "wasm",
 }  # fmt: skip
 FREE = ("base_wrench", "floating_dynamics", "generalized_jacobian")
 QUICK = ("forward_dynamics_derivatives",)

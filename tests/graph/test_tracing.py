@@ -36,7 +36,7 @@ def agree(function: Callable[..., Any], robot: lw.Robot, *arrays: np.ndarray, **
 
 
 UNTRACED = (  # which iterate, or ask for words or frames
-    *("methods", "convert_force", "convert_state", "equilibrium"),
+    *("methods", "convert_force", "convert_state", "equilibrium", "inverse_kinematics"),
     *("constrained_dynamics", "impact"),
 )
 TRACED = [f for name, f in PUBLIC.items() if inspect.isfunction(f) and name not in UNTRACED]

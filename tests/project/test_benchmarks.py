@@ -19,6 +19,7 @@ import formulation_times
 import free_flyers
 import gpu
 import identification
+import inverse_kinematics
 import long_chains
 import one_call
 import open_questions
@@ -69,6 +70,7 @@ MEASURES = {
     "second_derivatives": lambda: second_derivatives.measure(states=2, rounds=2, robots=["ball_chain"]),
     "constrained": lambda: constrained.measure(states=30, rounds=2, processes=0),
     "task_space": lambda: task_space.measure(states=9, rounds=1, mistakes=1),
+    "inverse_kinematics": lambda: inverse_kinematics.measure(poses=40, loops=4, slow=1, rounds=1, arms=("ur5e",)),
     "regressors": lambda: regressors.measure(states=30, rounds=2, processes=0),
     "one_call": lambda: one_call.measure(rounds=2, processes=0, peers=PEERS),
     "threads": lambda: threads.measure(states=300, rounds=2, peers=PEERS),

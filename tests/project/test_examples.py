@@ -161,6 +161,14 @@ def test_the_feet_stand_still_while_the_weight_is_shifted() -> None:
     assert np.abs(support.missing).max() < 1e-9
 
 
+def test_the_tool_follows_the_circle() -> None:
+    example = load(FOLDER / "panda_circle.py")
+    robot = lw.load("panda")
+    _, poses, solution = example.follow(robot)
+    assert solution.reached.all()
+    assert np.abs(lw.poses(robot, solution.q, frame=example.TOOL) - poses).max() < 1e-9
+
+
 def test_osqp_finds_forces_within_the_pyramids_of_friction() -> None:
     pytest.importorskip("osqp")
     example = load(FOLDER / "weight_shift.py")

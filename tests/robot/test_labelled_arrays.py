@@ -54,7 +54,7 @@ def given(arm: lw.Robot, function: Callable[..., Any], batch: tuple[int, ...]) -
 def same(a: Any, b: Any) -> bool:
     if isinstance(a, tuple):
         return all(same(x, y) for x, y in zip(a, b, strict=True))
-    if not isinstance(a, np.ndarray | float):
+    if not isinstance(a, np.ndarray | float) or np.asarray(a).dtype.kind == "U":
         return repr(a) == repr(b)
     return bool(np.allclose(a, b, rtol=1e-9, atol=1e-9, equal_nan=True))  # from a kernel or not
 
@@ -68,6 +68,8 @@ def test_frames_are_matched_by_name(name: str) -> None:
         others["link"] = arm.names[-1]
     if "fixed" in inspect.signature(function).parameters:
         others["fixed"] = {arm.names[-1]: "point"}
+    if "targets" in inspect.signature(function).parameters:
+        others["targets"] = {arm.names[-1]: [0.1, 0.2, 0.3]}
     for kind, batch in (("frame", (5,)), ("series", ()), ("structured", (5,))):
         arrays = given(arm, function, batch)
         if name == "equilibrium":

@@ -1,6 +1,7 @@
 """Torque functions for simulations: controllers, springs, torque limits, gears; sampled control; events."""
 
 from ..api.contacts import contact_bounds
+from ..api.kinematic_step import inverse_kinematics_step
 from .controllers import computed_torque, diagonal_control, held, pd_gravity
 from .drives import limited, springs, with_gears
 from .events import joint_limits
@@ -13,6 +14,7 @@ __all__ = [
     "diagonal_control",
     "held",
     "impedance",
+    "inverse_kinematics_step",
     "joint_limits",
     "limited",
     "operational_space",

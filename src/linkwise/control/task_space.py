@@ -32,11 +32,12 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from ..api.functions import gravity_torque, inertia_matrix, inverse_dynamics, kinetic_energy
+from ..api.kinematic_step import turn_of_rotation
 from ..api.kinematics import jacobian, jacobian_rate, poses
 from ..errors import SingularError, one_of
 from ..robot import Robot
 from ..robot.named_arrays import plain_numbers
-from ..spatial import Vector, turn_between
+from ..spatial import Vector
 from .controllers import gains
 from .drives import (
     JointNumbers,
@@ -102,30 +103,8 @@ def law_target(law: Any, t: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def rotation_vector(R: np.ndarray) -> np.ndarray:
-    """Axis times angle, at most π, of rotations (..., 3, 3).
-
-    Each column is the quaternion times four times one of its numbers. That of the largest number is taken.
-    """
-    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = [[R[..., i, j] for j in range(3)] for i in range(3)]
-    columns = (
-        (1.0 + xx + yy + zz, zy - yz, xz - zx, yx - xy),
-        (zy - yz, 1.0 + xx - yy - zz, xy + yx, xz + zx),
-        (xz - zx, xy + yx, 1.0 - xx + yy - zz, yz + zy),
-        (yx - xy, xz + zx, yz + zy, 1.0 - xx - yy + zz),
-    )
-    quaternion, largest = columns[0], columns[0][0]
-    for k in (1, 2, 3):
-        larger = columns[k][k] > largest
-        quaternion = tuple(choose(larger, x, y) for x, y in zip(columns[k], quaternion, strict=True))
-        largest = choose(larger, columns[k][k], largest)
-    return stack_last_axis(turn_between((1.0, 0.0, 0.0, 0.0), quaternion))
-
-
-def choose(condition: Any, a: Any, b: Any) -> Any:
-    """np.where, which keeps plain numbers as they are."""
-    if isinstance(condition, (bool, np.bool_)):
-        return a if condition else b
-    return np.where(condition, a, b)
+    """Axis times angle, at most π, of rotations (..., 3, 3)."""
+    return stack_last_axis(turn_of_rotation([[R[..., i, j] for j in range(3)] for i in range(3)]))
 
 
 def times(matrix: Any, vector: Any) -> Any:
