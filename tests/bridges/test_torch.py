@@ -1,14 +1,17 @@
 """Tensors of torch: public functions by operators over kernels, beside the plain text, with derivatives."""
 
 from collections.abc import Callable, Iterator
-from ctypes import CFUNCTYPE, addressof, c_int, c_uint, c_void_p, cast
+from ctypes import CFUNCTYPE, c_int, c_uint, c_void_p, cast
+from functools import wraps
 from typing import Any
 
 import numpy as np
 import pytest
 
 import linkwise as lw
+from cuda_emulation import kinds_of
 from effort import rest_slow
+from facts import raises
 from fake_cuda import FakeLibrary
 from functions import CALLS, ONE_METHOD, SHORT, Call
 
@@ -62,12 +65,13 @@ def test_values_and_gradients_are_those_of_the_plain_text(call: Call, robot: lw.
     arrays = tensors(robot, call.arguments, 3)
     try:
         with lw.use_kernels("never"):
-            plain = [x for x in call(robot, *arrays) if isinstance(x, torch.Tensor) and x.requires_grad]
+            plain = call(robot, *arrays)
     except ValueError:
         pytest.skip("this function refuses this robot")
-    if not plain:
+    places = [k for k, x in enumerate(plain) if isinstance(x, torch.Tensor) and x.requires_grad]
+    if not places:
         pytest.skip("no result depends on the state")
-    results = [x for x in call(robot, *arrays) if isinstance(x, torch.Tensor) and x.requires_grad]
+    plain, results = [plain[k] for k in places], [call(robot, *arrays)[k] for k in places]
     for one, other in zip([*results, *gradients(results, arrays)], [*plain, *gradients(plain, arrays)], strict=True):
         torch.testing.assert_close(one, other, rtol=1e-7, atol=1e-9)
 
@@ -126,14 +130,40 @@ def test_an_operator_refuses_tensors_that_do_not_fit() -> None:
 
 def test_keywords_have_operators() -> None:
     arrays = tensors(SHORT, ["q", "qd", "qdd"], 2)
-    wrench = torch.ones(2, 6, dtype=torch.float64, requires_grad=True)
+    wrench, rise = (torch.ones(2, size, dtype=torch.float64, requires_grad=True) for size in (6, 3))
+    keywords = {"wrench": wrench, "friction": True, "base": lw.BaseMotion(acceleration=rise)}
+    given = [*arrays, wrench, rise]
     with lw.use_kernels("never"):
-        plain = lw.inverse_dynamics(SHORT, *arrays, wrench=wrench, friction=True)
-    expected = [plain, *gradients([plain], [*arrays, wrench])]
+        plain = lw.inverse_dynamics(SHORT, *arrays, **keywords)
+    expected, before = [plain, *gradients([plain], given)], operators()
     for _ in range(2):
-        result = lw.inverse_dynamics(SHORT, *arrays, wrench=wrench, friction=True)
-        for one, other in zip([result, *gradients([result], [*arrays, wrench])], expected, strict=True):
+        result = lw.inverse_dynamics(SHORT, *arrays, **keywords)
+        for one, other in zip([result, *gradients([result], given)], expected, strict=True):
             torch.testing.assert_close(one, other, rtol=1e-9, atol=1e-9)
+    assert operators() == before + 2
+
+
+def test_derivatives_have_operators() -> None:
+    slope, before = lw.derivative(lw.gravity_torque, SHORT, "q"), operators()
+    (q,) = tensors(SHORT, ["q"], 2)
+    with lw.use_kernels("never"):
+        plain = slope(q)
+    by_q = slope(q)
+    assert operators() == before + 1
+    for one, other in zip([by_q, *gradients([by_q], [q])], [plain, *gradients([plain], [q])], strict=True):
+        torch.testing.assert_close(one, other)
+
+
+@pytest.mark.slow
+def test_loops_over_long_chains_have_operators() -> None:
+    chain = lw.chain(70, seed=2)
+    arrays = tensors(chain, ["q", "qd", "qdd"], 9)
+    numbers, before = [x.detach() for x in arrays], operators()
+    torque = lw.inverse_dynamics(chain, *numbers)
+    assert np.array_equal(torque.numpy(), lw.compile(lw.inverse_dynamics, chain)(*(x.numpy() for x in numbers)))
+    assert operators() == before + 1
+    assert lw.inverse_dynamics(chain, *arrays).requires_grad  # by the plain text
+    assert operators() == before + 1
 
 
 def test_one_state_may_have_no_axes_and_only_some_gradients() -> None:
@@ -191,11 +221,21 @@ def test_functions_are_transformed() -> None:
 def test_torch_compiles_functions_as_one_graph(dynamic: bool) -> None:
     arrays, robot = tensors(SHORT, ["q", "qd", "qdd"], 3), lw.chain(3, seed=4, joints="RRP")
     torch._dynamo.reset()
+
+    @wraps(lw.inverse_dynamics)
+    def doubled(robot: lw.Robot, q: Any, qd: Any, qdd: Any) -> Any:
+        return 2 * lw.inverse_dynamics(robot, q, qd, qdd)
+
     functions = {
         "usual": of_robot(lw.inverse_dynamics, robot),
+        "usual again, after a call": of_robot(lw.inverse_dynamics, robot),
+        "wrapped": of_robot(doubled, robot),
         "keywords": of_robot(lw.inverse_dynamics, robot, friction=True),
         "broadcast": lambda q, qd, qdd: lw.inverse_dynamics(robot, q=q, qd=qd[:1], qdd=qdd[0]).sin(),
     }
+    lw.gravity_torque(robot, np.zeros(3))
+    lw.gravity_torque(robot, torch.zeros(3, dtype=torch.float64))
+    functions["both libraries"] = lambda q, qd, qdd: lw.gravity_torque(robot, q) + qd + qdd
     for function in functions.values():
         compiled = torch.compile(function, fullgraph=True, backend="aot_eager", dynamic=dynamic)
         result, usual = compiled(*arrays), function(*arrays)
@@ -206,30 +246,30 @@ def test_torch_compiles_functions_as_one_graph(dynamic: bool) -> None:
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("function", [lw.inverse_dynamics, lw.poses, lw.linearize])
+@pytest.mark.parametrize("function", [lw.inverse_dynamics, lw.poses, lw.inverse_dynamics_derivatives])
 def test_operators_pass_the_checks_of_torch(function: Callable[..., Any]) -> None:
-    arrays = tensors(SHORT, inputs(function), 2)
-    lw.use_kernels("always")
-    request_of = bridge.computation_of
-    made = []
+    robot = lw.chain(3, seed=91)
+    arrays, made = tensors(robot, inputs(function), 2), []
+    computation_of = bridge.computation_of
 
     def remember(*arguments: Any) -> Any:
-        made.append(request_of(*arguments))
+        made.append(computation_of(*arguments))
         return made[-1]
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bridge, "computation_of", remember)
-        function(SHORT, *arrays)
-    operator = made[0].operator(1)
+        function(robot, *arrays)
+    computation = next(x for x in made if x.request.function.__name__ == function.__name__)
+    operator = computation.operator(1)
     torch.library.opcheck(operator.call, tuple(x.detach() for x in arrays))
-    torch.library.opcheck(torch_library.traceable_operator(operator, made[0].derivative), tuple(arrays))
+    torch.library.opcheck(torch_library.traceable_operator(operator, computation.derivative), tuple(arrays))
 
 
 # CUDA: launches on the stand-in for the driver, whose memory is the host's
 
 
 @pytest.fixture
-def cpu_as_gpu(library: FakeLibrary, monkeypatch: pytest.MonkeyPatch) -> FakeLibrary:
+def cpu_as_gpu(library: FakeLibrary, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeLibrary]:
     """Operators over CUDA kernels are registered for tensors of the CPU, with callbacks in place of the driver."""
     kept: list[Any] = []
 
@@ -239,7 +279,8 @@ def cpu_as_gpu(library: FakeLibrary, monkeypatch: pytest.MonkeyPatch) -> FakeLib
 
     def launch(function: int, *numbers: Any) -> int:
         *grid, stream, places, more = numbers
-        return library.cuLaunchKernel(c_void_p(function), *grid, stream, (c_void_p * 5).from_address(places), more)
+        count = len(kinds_of(library.texts[library.handles[function][1]]))
+        return library.cuLaunchKernel(c_void_p(function), *grid, stream, (c_void_p * count).from_address(places), more)
 
     def current_stream(ordinal: int, place: int) -> int:
         c_void_p.from_address(place).value = 2
@@ -254,13 +295,14 @@ def cpu_as_gpu(library: FakeLibrary, monkeypatch: pytest.MonkeyPatch) -> FakeLib
     monkeypatch.setattr(cuda_operator, "function_address", lambda function: addresses[function.__name__])
     monkeypatch.setattr(torch_library, "library_address", addresses.__getitem__)
     monkeypatch.setitem(torch_library.KEYS, "cuda", "CPU")
+    monkeypatch.setitem(bridge.TARGETS, "cpu", "cuda")
     monkeypatch.setattr(library, "owner", lambda address: 0)
-    return library
+    yield library
+    kept.clear()
 
 
+@pytest.mark.skipif(torch_library.c_interface() is None, reason="this torch has no C interface")
 def test_operators_launch_kernels_on_the_current_stream(cpu_as_gpu: FakeLibrary) -> None:
-    if torch_library.c_interface() is None:
-        pytest.skip("this torch has no C interface")
     kernel = lw.compile(lw.inverse_dynamics, lw.chain(2, seed=5), target="cuda")
     arrays = [torch.tensor(x) for x in np.random.default_rng(0).normal(size=(3, 70, 2))]
     operator = torch_library.operator_of(kernel)
@@ -274,4 +316,21 @@ def test_operators_launch_kernels_on_the_current_stream(cpu_as_gpu: FakeLibrary)
     assert np.array_equal(result.numpy(), expected)
     assert operator.call(*(x[:0] for x in arrays)).shape == (0, 2)
     assert len(cpu_as_gpu.launches) == 1
-    assert addressof(operator.body.functions)  # type: ignore[union-attr]
+    assert kernel(*arrays).equal(result)  # the call of a compiled kernel takes the operator too
+    assert len(cpu_as_gpu.launches) == 2
+    with raises(TypeError, "q", "CPU"):  # what the operator does not take goes the general way
+        kernel(arrays[0].float(), *arrays[1:])
+
+
+@pytest.mark.skipif(torch_library.c_interface() is None, reason="this torch has no C interface")
+def test_functions_and_gradients_run_on_gpus(cpu_as_gpu: FakeLibrary) -> None:
+    robot = lw.chain(2, seed=6)
+    arrays = [x[..., :2].detach().requires_grad_() for x in tensors(SHORT, ["q", "qd", "qdd"], 5)]
+    with lw.use_kernels("never"):
+        plain = lw.inverse_dynamics(robot, *arrays)
+    expected = [plain, *gradients([plain], arrays)]
+    for launches in (2, 4):
+        result = lw.inverse_dynamics(robot, *arrays)
+        for one, other in zip([result, *gradients([result], arrays)], expected, strict=True):
+            torch.testing.assert_close(one, other, rtol=1e-9, atol=1e-9)
+        assert len(cpu_as_gpu.launches) == launches

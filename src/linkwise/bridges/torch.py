@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.autograd import forward_ad
 
+from ..api.call import BASE_INPUTS, Call
 from ..derivatives.derived import DerivedFunction
 from ..derivatives.graph_derivatives import VectorJacobian
 from ..graph.derivative import TangentMap
@@ -24,7 +24,6 @@ from ..tracing.tracing import Prepared
 from .torch_library import DTYPES, Operator, operator_of, traceable_operator, with_first_axis
 
 if TYPE_CHECKING:
-    from ..api.call import Call
     from ..kernels.kernel import Compiled
 
 Tensors = Sequence[torch.Tensor]
@@ -45,11 +44,10 @@ class Gradient(VectorJacobian):
 
 
 class Computation:
-    """A function of a robot on tensors: contiguous, of one dtype, device and batch shape, in the order of `names`."""
+    """A function of a robot on tensors: contiguous, of one dtype, device and batch shape, in order."""
 
-    def __init__(self, robot: Robot, request: dispatch.Request, names: tuple[str, ...]) -> None:
-        """`names` are those of the arrays."""
-        self.robot, self.request, self.names = robot, request, names
+    def __init__(self, robot: Robot, request: dispatch.Request) -> None:
+        self.robot, self.request = robot, request
         self.gradients: dict[tuple[bool, ...], Computation] = {}  # by the arrays that need one
         self._operator: Operator | None = None
 
@@ -57,8 +55,7 @@ class Computation:
         """The operator for a call on so many states; None to run the plain text."""
         if self._operator is None and dispatch.current_mode() != "never":
             kernel = dispatch.kernel_for(self.robot, self.request, states)
-            if kernel is not None and [argument.name for argument in kernel.interface.inputs] == list(self.names):
-                self._operator = operator_of(kernel)
+            self._operator = None if kernel is None else operator_of(kernel)
         return None if dispatch.current_mode() == "never" else self._operator
 
     @property
@@ -85,11 +82,12 @@ class Computation:
     def gradient(self, needed: tuple[bool, ...]) -> Computation:
         """The gradient of weighted results by the needed arrays, as a function of all arrays and the weights."""
         if needed not in self.gradients:
-            wrt = [name for name, need in zip(self.names, needed, strict=True) if need]
+            arrays = [argument.name for argument in self.interface.inputs]
+            wrt = [name for name, need in zip(arrays, needed, strict=True) if need]
             function = Gradient(self.request.function, self.robot, wrt, False, dict(self.request.keywords))
             request = dispatch.Request(function, (), self.request.dtype, None, self.request.target)
-            names = tuple(port.name for port in function.inputs)
-            self.gradients[needed] = Computation(self.robot, request, names)
+            assert [port.name for port in function.function_inputs] == arrays
+            self.gradients[needed] = Computation(self.robot, request)
         return self.gradients[needed]
 
     def derivative(self, tensors: Tensors, weights: Tensors, needed: Sequence[bool]) -> list[torch.Tensor | None]:
@@ -197,8 +195,8 @@ def batch_shape(first: torch.Tensor, computation: Computation) -> torch.Size:
 
 
 @PerRobot
-def computation_of(robot: Robot, request: dispatch.Request, names: tuple[str, ...]) -> Computation:
-    return Computation(robot, request, names)
+def computation_of(robot: Robot, request: dispatch.Request) -> Computation:
+    return Computation(robot, request)
 
 
 def result(call: Call, enter: Callable[..., None] | None = None) -> Any:
@@ -207,12 +205,14 @@ def result(call: Call, enter: Callable[..., None] | None = None) -> Any:
     arrays = [*states.arrays.values()]
     where = place_of(arrays)
     request = None if where is None else call.request(*where)
-    computation = None if request is None else computation_of(states.robot, request, tuple(states.arrays))
+    computation = None if request is None else computation_of(states.robot, request)
     if computation is None or not computation.takes(arrays, states.batch):
         return call.plain()
     if enter is not None:
         enter(computation, call.pack_unchecked, kind(arrays[0]))
-    results = computation(*computation.rows([states.argument(name) for name in states.arrays], states.batch))
+    names = [argument.name for argument in computation.interface.inputs]
+    given = [states.argument(BASE_INPUTS.get(name, name)) for name in names]
+    results = computation(*computation.rows(given, states.batch))
     return call.pack_results(list(results) if type(results) in SEVERAL else [results])
 
 
@@ -222,8 +222,7 @@ def derived_result(function: DerivedFunction, arrays: Sequence[Any]) -> Any:
     if where is None or function.robot.non_floats or dispatch.current_mode() == "never":
         return function.plain(function.robot, *arrays)
     dtype, target = where
-    request, names = dispatch.Request(function, (), dtype, None, target), tuple(port.name for port in function.inputs)
-    computation = computation_of(function.robot, request, names)
+    computation = computation_of(function.robot, dispatch.Request(function, (), dtype, None, target))
     if not computation.takes(arrays, batch):
         return function.plain(function.robot, *arrays)
     results = computation(*computation.rows(arrays, batch))
@@ -257,16 +256,15 @@ def direct_call(kernel: Compiled, fallback: Callable[..., Any]) -> Callable[...,
     return enter
 
 
-def add_call(calls: dict[int, Callable[..., Any]], function: Callable[..., Any], robot: Robot) -> int:
-    """Add the function of this robot as a call in graphs of `torch.compile`; returns its number.
+def add_call(calls: dict[int, Callable[..., Any]], number: int, function: Callable[..., Any]) -> int:
+    """Add a function under this number as a call in graphs of `torch.compile`; returns the number.
 
-    torch traces it there on tensors without numbers. It takes no robot, for which graphs have no place.
+    torch traces it there on tensors without numbers.
     """
     import torch._dynamo  # slow to import, and there already where graphs are made
 
-    number = id(robot)
     if number not in calls:
-        calls[number] = torch._dynamo.nonstrict_trace(partial(function, robot))
+        calls[number] = torch._dynamo.nonstrict_trace(function)
     return number
 
 

@@ -26,16 +26,14 @@ from contextvars import ContextVar
 from dataclasses import replace
 from functools import lru_cache, wraps
 from inspect import signature
-from types import NoneType, TracebackType
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakSet
-
-import numpy as np
 
 from ..errors import one_of
 from ..robot import Friction, PerRobot, Robot
 from ..robot.fingerprint import NoFingerprintError
-from .bridging import KINDS, ByKind, HasEntry, Repeated, put_entry, traced
+from .bridging import HasEntry, Repeated, entry_by_kind, put_entry, rank, rows_of, traced_of_robot, vector_of
 from .lock import COUNTING, LOCK
 
 if TYPE_CHECKING:
@@ -116,17 +114,23 @@ def set_mode(mode: str) -> None:
 DEFAULT = os.environ.get("LINKWISE_KERNELS", "auto")
 one_of(DEFAULT, MODES, "LINKWISE_KERNELS")
 MODE: ContextVar[str] = ContextVar("kernels_mode", default=DEFAULT)
-current_mode = MODE.get  # looked up once: the fast path calls it
 NEVER_USED = DEFAULT == "never"  # while False, no context has chosen "never", and the fast path skips the test
 ENTERED_DIRECTLY: WeakSet[Any] = WeakSet()  # objects whose calls are their entries while no context is "never"
 MISSING: Any = object()  # an argument that was not passed
 NO_ENTRY = (LookupError, AttributeError, TypeError)  # raised by robots without the entry, and by other objects
 UNKEYED = (*NO_ENTRY, ValueError)  # also raised by calls that have no key
 OPTION_TYPES = {bool, int, float, str, Friction}  # of options that are keys of entries
-PLAIN_NUMBERS, TEXT = {float, int}, {str}
+TEXT = {str}
 UNDECIDED: Any = object()  # no kernel yet
 KERNELS: OrderedDict[Key, Compiled | None] = OrderedDict()  # None: the code is too long to be compiled automatically
 CALL_COUNTS: OrderedDict[Key, CallCount] = OrderedDict()
+
+
+def current_mode() -> str:
+    return MODE.get()
+
+
+vars(current_mode)["_dynamo_marked_constant"] = True  # `torch.compile` reads the mode once, while it makes a graph
 
 
 class Components:
@@ -220,13 +224,12 @@ class EntryKeys:
         if call is None:
             return
         robot, key, slow = call
-        by_kind = ByKind(call)
-        if kind is None and not isinstance(robot.entries.get(key), (NoneType, ByKind)):
+        present: Any = robot.entries.get(key)
+        by_kind = hasattr(present, "takes_others")
+        if kind is None and present is not None and (not by_kind or present.takes_others):
             return
 
         def convert(*arrays: Any) -> Any:
-            if type(arrays[0]) in KINDS:
-                return by_kind(*arrays)
             converted = [vector_of(array) if type(array) in (list, tuple) else array for array in arrays]
             return slow(*arrays) if any(array is None for array in converted) else entry(*converted)
 
@@ -237,9 +240,13 @@ class EntryKeys:
             return pack(results) if type(results) is tuple else results  # those of the function are packed
 
         direct = kernel.entry(convert) if kind is None else entry
-        put_entry(robot, key if kind is None else (kind, key), direct if pack is tuple else packed)
-        if kind is not None and key not in robot.entries:
-            put_entry(robot, key, by_kind)
+        of_kind = direct if pack is tuple else packed
+        if kind is not None:
+            put_entry(robot, (kind, key), of_kind)
+            if not by_kind:
+                put_entry(robot, key, entry_by_kind(call, present))
+        else:
+            put_entry(robot, key, entry_by_kind(call, of_kind) if by_kind else of_kind)
 
     def _repeated(
         self, function: Function, arguments: Sequence[Any], keywords: dict[str, Any], interface: Interface
@@ -269,19 +276,6 @@ class EntryKeys:
             return call_without_missing(function, self.names, (robot, *arrays[:count]), {**further, **options})
 
         return Repeated(robot, key, slow)
-
-
-def rank(value: Any) -> int:
-    """The number of axes; of a list it is one, since entries take lists of numbers alone."""
-    return value.ndim if type(value) is np.ndarray or type(value) in KINDS else 1
-
-
-def rows_of(arrays: Mapping[str, Any]) -> np.ndarray:
-    """The vectors of a mapping as one array (..., rows, 6); a TypeError or ValueError if they are not alike."""
-    values = [*arrays.values()]
-    if not values or any(type(value) is not np.ndarray for value in values):
-        raise TypeError("not arrays of NumPy")
-    return np.array(values) if values[0].ndim == 1 else np.stack(values, -2)
 
 
 def option_key(value: Any) -> Any:
@@ -396,14 +390,10 @@ def with_fast_path(function: Function, keys: EntryKeys) -> Function:
         ("q", "qd", "qdd"): of_q_qd_qdd,
         ("q", "qd", "tau"): of_q_qd_tau,
     }
-    call = wraps(function)(forms.get(tuple(keys.arrays), of_pair))
-    vars(call)["_torchdynamo_inline"] = traced(function)
-    return call
-
-
-def vector_of(values: Sequence[Any]) -> Any:
-    """The vector of plain numbers; None for other sequences, whose errors are those of the general call."""
-    return np.array(values, np.float64) if PLAIN_NUMBERS.issuperset(map(type, values)) else None
+    in_graph = traced_of_robot(slow)
+    vars(slow)["_torchdynamo_inline"] = in_graph
+    vars(general)["_torchdynamo_inline"] = lambda options, *arguments: in_graph(*arguments, **options)
+    return wraps(function)(forms.get(tuple(keys.arrays), of_pair))
 
 
 class CallCount:

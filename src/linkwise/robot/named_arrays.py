@@ -65,6 +65,8 @@ def row_labels_of(value: Any) -> list[str]:
 
 def refuse_labels(name: str, value: Any, hint: str = "") -> None:
     """Raise an error for an array with named columns or rows, or with a mark."""
+    if type(value) is np.ndarray and value.dtype.names is None:  # the usual case
+        return
     refuse_mark(name, value)
     labels = labels_of(value)
     if labels is None and (rows := row_labels_of(value)):

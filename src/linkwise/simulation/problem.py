@@ -139,7 +139,7 @@ class Problem:
     def size(self) -> int:
         return self.rest + 2 * self.has_energy_balance + (self.sticking is not None)
 
-    @property
+    @cached_property
     def rest(self) -> int:
         """The index in y after q and v."""
         return self.robot.nq + self.robot.n

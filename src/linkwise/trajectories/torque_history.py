@@ -34,6 +34,7 @@ from .loads import Loads
 from .pieces import Polynomials, hermite, spline_rates
 
 Interpolation = Literal["cubic", "held"]
+INTERPOLATIONS = get_args(Interpolation)
 History = tuple[Array, Array] | Loads | str | os.PathLike[str]  # what a user gives, or a table as of pandas
 
 
@@ -89,7 +90,9 @@ def torque_history(robot: Robot, torque: Any, interpolation: Interpolation) -> T
 
     A pair is one where t is (k,) and tau is (k, n) or (k, ..., n). A table has named columns, one of them t.
     """
-    one_of(interpolation, get_args(Interpolation), "interpolation")
+    one_of(interpolation, INTERPOLATIONS, "interpolation")
+    if torque is None or callable(torque):
+        return None
     if isinstance(torque, TorqueHistory):
         return torque
     if isinstance(torque, (str, os.PathLike)):
