@@ -57,7 +57,6 @@ from .drives import (
     check_joint_names,
     check_numbers,
     function_name,
-    has_nodes,
     law_configuration,
     passive_degrees,
     per_joint,
@@ -290,11 +289,18 @@ class DiagonalTracking(Law):
     constructor_name = "diagonal_control"
 
     def __post_init__(self) -> None:
-        if has_nodes(self.kp) or has_nodes(self.kd):
+        """Raise a ValueError for gains without rates; they may be arrays, of many trajectories."""
+        arrays = np.asarray(self.kp), np.asarray(self.kd)
+        if any(array.dtype == object for array in arrays):  # parameters that are being traced
             return
-        least = 2.0 * np.sqrt(self.kp)
-        if np.any(np.asarray(self.kd) < least * (1.0 - ROUNDING)):
-            raise ValueError(f"kd is {self.kd!r} (expected at least 2 √kp = {least.max():g}, so that errors decay)")
+        for name, array in zip(("kp", "kd"), arrays, strict=True):
+            if not (fine := np.isfinite(array) & (array >= 0.0)).all():
+                raise ValueError(f"{name} is {array[~fine][0]} (expected finite numbers from 0 on)")
+        kp, kd = np.broadcast_arrays(*arrays)
+        slow = kd < 2.0 * np.sqrt(kp) * (1.0 - ROUNDING)
+        if slow.any():
+            least = 2.0 * np.sqrt(kp[slow][0])
+            raise ValueError(f"kd is {kd[slow][0]} (expected at least 2 √kp = {least:g}, so that errors decay)")
 
     def _torques(self, robot: Robot, t: Any, q: Any, qd: Any) -> Any:
         model, quasi = self.model or robot, QUASI_COORDINATES[self.coordinates]
