@@ -421,3 +421,11 @@ def test_torques_in_single_precision_are_told():
     with pytest.warns(RuntimeWarning) as caught:
         lw.simulate(arm, [0.1, 0.2, 0.3], duration=0.01, torque=law, samples=2, rtol=1e-4, compiled=False)
     assert any("float32" in str(warning.message) and "'law'" in str(warning.message) for warning in caught)
+
+
+def test_errors_along_a_motion_say_which_times_they_are_of():
+    law = lw.control.diagonal_control(lw.trajectories.cycloid([0, 0, 0], [1, 1, 1], 1.0), kp=4.0, kd=4.0)
+    with raises(ValueError, "t", "(7,)", "(501,)"):
+        law.velocity_error(PLANAR, np.linspace(0.0, 1.0, 7), np.zeros((501, 3)), np.zeros((501, 3)))
+    assert law.velocity_error(PLANAR, np.zeros(0), np.zeros((0, 3)), np.zeros((0, 3))).shape == (0, 3)
+    assert lw.control.computed_torque(law.target, 1, 1)(PLANAR, np.zeros(0), *np.zeros((2, 0, 3))).shape == (0, 3)
