@@ -109,3 +109,13 @@ def test_a_base_that_moved_is_among_the_reasons() -> None:
     (line,) = [line for line in shown.out.splitlines() if line.startswith("The motion of")]
     assert "base" in line
     assert "motion of the base" in shown.err
+
+
+def test_of_coupled_joints_rfdsim_takes_the_method_that_has_them() -> None:
+    assert linkwise("ridim panda --duration 0.05 --samples 6 --csv pa.csv").code == 0
+    shown = linkwise("rfdsim panda pa.csv --samples 3")
+    assert shown.code == 0, shown.err
+    assert ("by composite-udu" in shown.out, "--method composite-udu" in shown.err) == (True, True)
+    assert linkwise("rfdsim panda pa.csv --samples 3 --method composite-udu").err == ""
+    refused = linkwise("rfdsim panda pa.csv --samples 3 --method denoc")
+    assert (refused.code, "composite-udu" in refused.err) == (2, True)

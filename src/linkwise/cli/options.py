@@ -77,8 +77,18 @@ def of_paper(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def of_paper_in_joint_coordinates(given: dict[str, Any]) -> dict[str, Any]:
-    """As `of_paper`; quasi-coordinates have a forward dynamics of their own."""
-    return of_paper(given) if given["coordinates"] == "joint" else given
+    """As `of_paper`; quasi-coordinates have a forward dynamics of their own, and so have coupled joints."""
+    if given["coordinates"] != "joint" or given["method"]:
+        return given
+    from ..api.method_table import methods_of  # late: most commands need none
+    from .screen import warn
+
+    robot, adapted = given["robot"], of_paper(given)
+    supported = methods_of(lw.forward_dynamics).supported_by(robot)
+    if adapted["method"] in supported:
+        return adapted
+    warn(f"{adapted['method']} has no form for the coupled joints of {robot.name}: computed by --method {supported[0]}")
+    return given | {"method": supported[0]}
 
 
 @dataclass(frozen=True, kw_only=True)
