@@ -1,4 +1,4 @@
-"""The rule by which calls on NumPy arrays run compiled.
+"""The rule by which calls on arrays of NumPy and torch run compiled.
 
 A function, with its keywords and dtype, is compiled for a robot at its 64th call, or earlier once its calls add up to
 256 states. For robots of more than 60 links the first call compiles it. Robots of equal numbers share counts and
