@@ -13,6 +13,7 @@ physically consistent bodies) have the columns and the cut-off of Linkwise's fit
 from __future__ import annotations
 
 import argparse
+import itertools
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -170,7 +171,7 @@ def held_out(recording: Recording) -> tuple[dict[str, np.ndarray], list[float], 
     edges = np.linspace(0, len(data["t"]), FOLDS + 1).astype(int)
     squares: dict[str, np.ndarray] = {}
     counts, cutoffs, seconds = 0, [], 0.0
-    for a, b in zip(edges[:-1], edges[1:], strict=True):
+    for a, b in itertools.pairwise(edges):
         training = [
             {key: values[part] for key, values in data.items()}
             for part in (slice(0, a), slice(b, None))
