@@ -35,6 +35,8 @@ $(VENV)/bench: pyproject.toml | $(BIN)/python
 
 demo: $(VENV)/demo
 	$(BIN)/python examples/arm_in_motion.py
+	$(BIN)/linkwise ridim planar3 --duration 1 --csv pictures/ridim.csv
+	$(BIN)/linkwise rfdsim planar3 --torque-history pictures/ridim.csv
 	$(BIN)/python examples/saha_figures.py
 	$(BIN)/python examples/kozlowski.py
 	$(BIN)/python examples/two_links.py

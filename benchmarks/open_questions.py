@@ -105,7 +105,7 @@ def curvatures(plan: Plan) -> tuple[list[str], Figure]:
         cells = [f"{largest:.1e}", f"{np.sum(planes < 1e-12 * max(planes.max(), 1e-300))} of {len(planes)}"]
         cells[1] = f"{len(planes)} of {len(planes)}" if flat == "flat" else cells[1]
         rows.append([robot.name, str(robot.n), flat, *cells, operations])
-    header = ["robot", "n", "metric", "largest R_ijkl", "planes (i, j) that are flat", "operations of `lw.curvature`"]
+    header = ["robot", "n", "metric", "largest R_ijkl", "planes (i, j) that are flat", "+, -, ×, ÷ of `lw.curvature`"]
     figure = Figure(figsize=(10, 3.8), layout="constrained")
     left, right = figure.subplots(1, 2, width_ratios=(1.3, 1.0))
     angles = np.linspace(-np.pi, np.pi, 361)

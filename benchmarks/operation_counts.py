@@ -49,11 +49,11 @@ ours includes divisions and functions (sines, cosines, square roots).
   cosines, not 2n.
 - *Parallel or perpendicular axes*: case 2 of kozlowski1995. Here every alpha is 90°, b = 0, a and the bodies as in the
   general arm. Quarter turns are free.
-- *Closed forms* are polynomials in n from the smallest n ≥ 3 on which they hold, with rational coefficients, through as
-  few n as determine them; they hold exactly on all further n up to {last}.{dagger}
+- *Closed forms* are polynomials in n with rational coefficients, fitted to as few n as determine them, from the
+  smallest n ≥ 3 on; they hold exactly for all further n up to {last}.{dagger}
 - In all methods a rotation stays two factors, about z and about x: 8 M and 4 A for a vector. Links are described in
   frames whose z is their own joint's axis, about a point on it: there the lever to the next joint is (a, 0, b), and the
-  torque is a component. Links near the base know that it is at rest, which makes the constant terms more negative.
+  torque is a component. Links near the base use that the base is at rest, which makes the constant terms more negative.
 - Where print gives a sum and no rows, a difference cannot be split further than is said here.
 
 The same counts are in `tests/golden/operation_counts.json`, so that a change shows its cost.

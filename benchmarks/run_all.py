@@ -18,10 +18,12 @@ from shutil import which
 
 import accuracy
 import batch
+import constrained
 import derivatives
 import equations
 import free_flyers
 import identification
+import inverse_kinematics
 import long_chains
 import one_call
 import precision
@@ -31,6 +33,7 @@ import second_derivatives
 import simulation
 import start_up
 import sweeps
+import task_space
 import threads
 import timing
 from report import Section, claim_lines, markdown
@@ -55,7 +58,7 @@ SECONDS = {
 }
 PACKAGES = (
     *("linkwise", "numpy", "llvmlite", "pin", "mujoco", "casadi", "jax", "jaxlib"),
-    *("example-robot-data", "mpmath"),
+    *("example-robot-data", "ikpy", "mpmath"),
 )
 HEAD = """\
 # Results of the benchmarks
@@ -160,6 +163,9 @@ def main(argv: list[str] | None = None) -> None:
         one_call.measure,
         derivatives.measure,
         second_derivatives.measure,
+        constrained.measure,
+        task_space.measure,
+        inverse_kinematics.measure,
         regressors.measure,
         start_up.measure,
         reading.measure,

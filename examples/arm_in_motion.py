@@ -8,20 +8,22 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import matplotlib as mpl
 import numpy as np
-from matplotlib.figure import Figure
 
 import linkwise as lw
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 PICTURES = Path(__file__).resolve().parent.parent / "pictures"
 SECONDS = 1.6
 START = np.array([-2.4, 0.3, -0.6, 0.0, 0.6, 0.0])
 END = np.array([0.7, -0.9, 2.3, 0.8, -0.5, 1.0])
 SHOWN = 17  # positions of the arm in the picture
-COLOURS = mpl.colormaps["viridis_r"]
 
 
 def motion() -> lw.Recording:
@@ -39,13 +41,16 @@ def joint_positions(recording: lw.Recording) -> np.ndarray:
 
 
 def picture(recording: lw.Recording) -> Figure:
+    from matplotlib import colormaps
+    from matplotlib.figure import Figure
+
     points = joint_positions(recording)
     figure = Figure(figsize=(10, 4.8), layout="constrained")
     left, right = figure.subfigures(1, 2, width_ratios=(1.15, 1.0))
     space = left.add_subplot(projection="3d")
     for k in np.linspace(0, len(points) - 1, SHOWN).astype(int):
         late = k / (len(points) - 1)
-        shade = {"color": COLOURS(0.15 + 0.8 * late), "alpha": 0.4 + 0.6 * late}
+        shade = {"color": colormaps["viridis_r"](0.15 + 0.8 * late), "alpha": 0.4 + 0.6 * late}
         space.plot(
             *points[k].T, "-o", linewidth=1.5 + 2.5 * late, markersize=2 + 3 * late, solid_capstyle="round", **shade
         )
@@ -71,11 +76,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=PICTURES, help="folder for the picture")
     folder = parser.parse_args(arguments).out
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        parser.error(f"--out {folder}: cannot make this folder ({error.strerror})")
     recording = motion()
     error = np.abs(recording.q[-1] - END).max()
-    picture(recording).savefig(folder / "arm_in_motion.png", dpi=110)
     print(f"{recording.robot.name}: {SECONDS} s, {recording.steps} steps, {error:.1e} rad from the goal at the end")
+    if find_spec("matplotlib") is None:
+        print("no picture: it needs matplotlib (pip install matplotlib)")
+        return
+    picture(recording).savefig(folder / "arm_in_motion.png", dpi=110)
     print(f"picture: {folder / 'arm_in_motion.png'}")
 
 

@@ -166,7 +166,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, default=PICTURES, metavar="DIR", help="folder to draw in [%(default)s]")
     out: Path = parser.parse_args(argv).out
     begin = time.perf_counter()
-    out.mkdir(parents=True, exist_ok=True)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        parser.error(f"--out {out}: cannot make this folder ({error.strerror})")
     xi, terms = last_row()
     print_row(xi, terms)
     (out / "kozlowski_fig1.svg").write_text(figure(xi, terms), encoding="utf-8")

@@ -13,16 +13,19 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import MultipleLocator
 from numpy.typing import NDArray
 
 import linkwise as lw
 from linkwise.dynamics import udu
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 Array = NDArray[np.float64]
 PICTURES = Path(__file__).resolve().parent.parent / "pictures"
@@ -125,6 +128,8 @@ def tidy(axes: Axes, ylabel: str, seconds: float) -> None:
 
 def one_axes(title: str, ylabel: str, symbol: str, t: Array, curves: Array) -> Figure:
     """All joints in one picture, with the legend beside it."""
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(9, 4.8), layout="constrained")
     axes = figure.subplots()
     for joint, curve in enumerate(curves.T):
@@ -137,6 +142,8 @@ def one_axes(title: str, ylabel: str, symbol: str, t: Array, curves: Array) -> F
 
 def six_panels(title: str, ylabels: list[str], t: Array, curves: Array, dashed: Array | None = None) -> Figure:
     """One panel, (a) to (f), for each joint; a second curve dashed."""
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(11, 6.5), layout="constrained")
     for joint, axes in enumerate(figure.subplots(2, 3).flat):
         axes.plot(t, curves[:, joint], color=COLOURS[joint], linewidth=1.8)
@@ -154,6 +161,8 @@ def fig5_planar_torques(arm: lw.Robot, t: Array, tau: Array) -> Figure:
 
 
 def fig6_planar_fall(arm: lw.Robot, t: Array, q: Array) -> Figure:
+    from matplotlib.ticker import MultipleLocator
+
     title = f"Fig. 6  Planar arm: {t[-1]:g} s of free fall, let go at rest, straight out along $X$"
     figure = one_axes(title, "angle (deg)", r"\theta", t, in_degrees(arm, q))
     figure.axes[0].yaxis.set_major_locator(MultipleLocator(180))
@@ -258,17 +267,20 @@ def main(argv: Sequence[str] | None = None) -> None:
     def say(step: str) -> None:
         print(f"[{time.perf_counter() - begin:5.1f} s] {step}", flush=True)
 
+    drawn = find_spec("matplotlib") is not None
     work = ((planar(), fig5_planar_torques, fig6_planar_fall), (stanford(), fig8_stanford_torques, fig9_stanford_fall))
     drifts = []
     for example, draw_torques, draw_fall in work:
         arm, seconds = example.arm, example.fall_seconds
         say(f"{arm.name}: torques along the cycloid, 501 states in one call")
         along = torques_along(example, 501)
-        draw_torques(arm, along.t, along.tau).savefig(out / f"{draw_torques.__name__}.png", dpi=100)
+        if drawn:
+            draw_torques(arm, along.t, along.tau).savefig(out / f"{draw_torques.__name__}.png", dpi=100)
         say(f"{arm.name}: free fall of {seconds:g} s, forward dynamics at every step of the integrator")
         t_fall = np.linspace(0, seconds, 1001)
         fallen = fall(arm, example.move(0.0).q, t_fall)
-        draw_fall(arm, t_fall, fallen.q).savefig(out / f"{draw_fall.__name__}.png", dpi=100)
+        if drawn:
+            draw_fall(arm, t_fall, fallen.q).savefig(out / f"{draw_fall.__name__}.png", dpi=100)
         drift, kinetic = np.abs(fallen.imbalance).max(), lw.kinetic_energy(arm, fallen.q, fallen.qd).max()
         steps = f"{fallen.steps} steps of {fallen.integrator}"
         drifts.append(f"  {arm.name:9}{seconds:g} s, {steps}: {drift:.1e} J, kinetic energy up to {kinetic:.1f} J")
@@ -277,7 +289,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     print_return(work[0][0], 2.0)
     print("\nEnergy drift in free fall", *drifts, sep="\n")
     print_counts()
-    say(f"done; the pictures are in {out.resolve()}")
+    needs = "no pictures: these need matplotlib (pip install matplotlib)"
+    say(f"done; the pictures are in {out.resolve()}" if drawn else f"done; {needs}")
 
 
 if __name__ == "__main__":

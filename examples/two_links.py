@@ -57,7 +57,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, default=PICTURES, metavar="DIR", help="folder for the sheet [%(default)s]")
     out: Path = parser.parse_args(argv).out
     begin = time.perf_counter()
-    out.mkdir(parents=True, exist_ok=True)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        parser.error(f"--out {out}: cannot make this folder ({error.strerror})")
     arm = rods()
     sheet = lw.latex(lw.inverse_inertia_matrix, arm, method="elimination")
     print("The inverse of the inertia matrix, Saha (IJRR 1999), (43) to (48)\n")

@@ -45,9 +45,9 @@ def inverse_section() -> list[str]:
         "",
         "In the authors' frames vectors are about mass centres and levers have three components:"
         ' `"newton-euler-centres"` is algorithms 7.4.1 and 7.4.2 line by line, `"denoc-centres"` is RIDIM. The columns'
-        " are what the torques of an arm on a base at rest need. Counted as angeles counts, with a base that moves, a"
-        ' wrench on the tip and no product of constants known, `"newton-euler-centres"` takes exactly the printed rows'
-        f' (next section), and `"denoc-centres"` {ridim}: saha1999jam does not list the rows of its count.',
+        " count the torques of an arm on a base at rest. Counted as in angeles (the base moves, a wrench acts on the"
+        ' tip, and no product of constants is computed in advance), `"newton-euler-centres"` takes exactly the printed'
+        f' rows (next section), and `"denoc-centres"` {ridim}; saha1999jam does not list the rows of its count.',
         "",
         "ᵃ saha1999jam prints 131n + 48 additions, 834 at n = 6; angeles has 131n − 48, 738.",
         "",
@@ -93,21 +93,21 @@ def stages_section() -> list[str]:
     return [
         "## Newton-Euler by stages: angeles Tables 7.1 and 7.2",
         "",
-        "The stages in the order of print: what is new at each, whole vectors returned. *Measured*: those of"
-        " `newton_euler.py`, on a base at rest. Torques need less: no c, of ċ only ω × s and ω × c, and of the first"
-        " link only n_z. *In its frames*: those of `newton_euler_centres.py`, counted as the book counts: the base"
-        " moves, a wrench acts on the tip, and no product of constants is known.",
+        "The stages in the order of print, each with the operations that it adds if complete vectors are returned."
+        " *Measured*: the stages of `newton_euler.py`, on a base at rest. Torques need less: no c, of ċ only ω × s and"
+        " ω × c, and of the first link only n_z. *In its frames*: the stages of `newton_euler_centres.py`, counted as"
+        " in the book: the base moves, a wrench acts on the tip, and no product of constants is computed in advance.",
         "",
         *outward_table(),
         "",
-        "A P joint is measured in an arm R, R, P, R, R, P, ...: what a period takes, less two revolute joints. In"
+        "A P joint is measured in an arm R, R, P, R, R, P, ...: the operations of a period less two revolute joints. In"
         " `newton_euler.py` the constant turn about z of a P joint is multiplied with the twist of the next axis: 8 M"
         " and 5 A for a vector there, instead of 4 and 2.",
         "",
         *inward_table(),
         "",
-        "Print gives 308 M and 250 A at n = 6 (7.42). It turns wrenches by Q of the wrong link. Done right, τ is a"
-        f" component of Q n, which the next step needs; that of the first joint takes {pair(rest)} more. In"
+        "Print gives 308 M and 250 A at n = 6 (7.42). It turns wrenches by Q of the wrong link. With the right Q, τ is"
+        f" a component of Q n, which the next step needs; at the first joint it takes {pair(rest)} in addition. In"
         " `newton_euler.py` e = z in the frame of the link itself.",
         "",
     ]
@@ -147,7 +147,7 @@ def forward_section() -> list[str]:
     return [
         "## Forward dynamics: saha1999jam Table 2 and kozlowski1995 Table 3",
         "",
-        "saha1999jam Table 2 leaves out the bias, as far as can be told from its size. So the methods are measured"
+        "saha1999jam Table 2 seems to leave out the bias, to judge by its size. So the methods are measured"
         " without it: at rest and without gravity, where it folds away.",
         "",
         *unbiased_table(),
@@ -163,7 +163,7 @@ def forward_section() -> list[str]:
         "",
         "ᵈ Print has n³/6; its values at n = 6 and 12 need n³/3.",
         "",
-        "ᵉ Print has 5,967 and 21,537, which this form does not give; which of them is wrong cannot be told.",
+        "ᵉ Print has 5,967 and 21,537, which this form does not give; which of them is wrong is not known.",
         "",
         f'Without gravity `"kalman"` takes {kalman[0]} M and {kalman[1]} A.',
         "",

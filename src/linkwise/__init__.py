@@ -30,6 +30,9 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
     from .api.compiling import compile as compile
     from .api.compiling import ptx_source as ptx_source
     from .api.compiling import wasm as wasm
+    from .api.constrained import constrained_dynamics as constrained_dynamics
+    from .api.constrained import impact as impact
+    from .api.constrained import task_inertia as task_inertia
     from .api.functions import bias_torque as bias_torque
     from .api.functions import forward_dynamics as forward_dynamics
     from .api.functions import gravity_torque as gravity_torque
@@ -38,10 +41,12 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
     from .api.functions import joint_wrenches as joint_wrenches
     from .api.functions import kinetic_energy as kinetic_energy
     from .api.functions import potential_energy as potential_energy
+    from .api.inverse_kinematics import inverse_kinematics as inverse_kinematics
     from .api.kinematics import configuration_rate as configuration_rate
     from .api.kinematics import difference as difference
     from .api.kinematics import integrate as integrate
     from .api.kinematics import jacobian as jacobian
+    from .api.kinematics import jacobian_rate as jacobian_rate
     from .api.kinematics import mass_centres as mass_centres
     from .api.kinematics import normalize as normalize
     from .api.kinematics import poses as poses
@@ -126,11 +131,15 @@ LAZY_IMPORTS = {  # the public names, by the modules that are imported when one 
         "api.budgets.budget": "budget",
         "api.call": "BaseMotion",
         "api.compiling": "compile ptx_source wasm",
+        "api.constrained": "constrained_dynamics impact task_inertia",
         "api.functions": (
             "bias_torque forward_dynamics gravity_torque inertia_matrix inverse_dynamics joint_wrenches "
             "kinetic_energy potential_energy"
         ),
-        "api.kinematics": "configuration_rate difference integrate jacobian mass_centres normalize poses",
+        "api.inverse_kinematics": "inverse_kinematics",
+        "api.kinematics": (
+            "configuration_rate difference integrate jacobian jacobian_rate mass_centres normalize poses"
+        ),
         "api.matrices": "constraint_wrenches coriolis_matrix inverse_inertia_matrix",
         "api.method_table": "methods",
         "api.momentum": (

@@ -92,7 +92,7 @@ class FileError(RobotError):
 
 
 class SingularError(ValueError):
-    """The inertia matrix is singular. The message names the joint that moves without resistance.
+    """The inertia matrix is singular, and the message names the joint that nothing resists; or that of a frame is.
 
     `state` is the index of the state in a batch.
     """
@@ -156,7 +156,7 @@ class CacheWarning(UserWarning):
 
 
 class CompileError(RuntimeError):
-    """LLVM refused a text, which is a bug in Linkwise."""
+    """LLVM refused generated assembly, which is a bug in Linkwise."""
 
 
 class CudaError(RuntimeError):

@@ -1,6 +1,5 @@
 """The matrices, operators and quasi-coordinates of the papers' formulations."""
 
-from .api.functions import udu
 from .api.matrices import (
     complement_matrices,
     denoc_matrices,
@@ -9,6 +8,7 @@ from .api.matrices import (
     mass_factor_rate,
     operator_rates,
     operators,
+    udu,
 )
 from .api.quasi import normalized, unnormalized
 

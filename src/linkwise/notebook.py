@@ -97,7 +97,7 @@ def picture_or_reason(picture: Callable[[], str]) -> str:
 
 def small_picture(robot: Robot, q: np.ndarray) -> str:
     if len(robot.names) > MOST_DRAWN:
-        raise ValueError(f"{len(robot.names)} links are too many for a small one; lw.draw(...) draws them")
+        raise ValueError(f"{len(robot.names)} links are too many for a small picture; lw.draw(...) draws them")
     return robot_svg(robot, q)
 
 

@@ -3,6 +3,9 @@
 from .api.budgets.budget import QuasiBudget
 from .api.budgets.result import Budget
 from .api.compiling import WasmModule
+from .api.constrained import ConstrainedMotion, Impact, TaskInertia
+from .api.contacts import ContactBounds, Support
+from .api.inverse_kinematics import InverseKinematics
 from .comparison import Comparison, Finding
 from .derivatives.derived import Packed
 from .derivatives.equilibria import Equilibrium
@@ -33,6 +36,8 @@ __all__ = [
     "Compiled",
     "CompiledRollout",
     "CompiledSimulation",
+    "ConstrainedMotion",
+    "ContactBounds",
     "Count",
     "CudaKernel",
     "Derivative",
@@ -42,6 +47,8 @@ __all__ = [
     "Explanation",
     "Finding",
     "Identification",
+    "Impact",
+    "InverseKinematics",
     "JacobianVector",
     "JointErrors",
     "LinearModel",
@@ -52,7 +59,9 @@ __all__ = [
     "Program",
     "QuasiBudget",
     "RolloutResult",
+    "Support",
     "Sweep",
+    "TaskInertia",
     "VectorJacobian",
     "WasmModule",
 ]

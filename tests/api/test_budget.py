@@ -59,6 +59,21 @@ def test_terms_add_up_to_the_torques(robot: lw.Robot) -> None:
 
 
 @laws
+def test_the_motion_of_the_base_is_a_term(robot: lw.Robot) -> None:
+    q, qd, qdd, wrench = states(robot, 2)
+    base = lw.BaseMotion(*np.random.default_rng(1).normal(size=(4, 2, 3)))
+    budget = lw.budget(robot, q, qd, qdd, wrench, base=base, friction=FRICTION)
+    still = lw.budget(robot, q, qd, qdd, wrench, friction=FRICTION)
+    assert relative(budget.tau, lw.inverse_dynamics(robot, q, qd, qdd, wrench, base=base, friction=FRICTION)) < 1e-13
+    assert all(np.array_equal(a, b) for a, b in zip(budget[:-1], still[:-1], strict=True))
+    assert not still.base.any()
+    assert within_rounding(budget, budget.tau)
+    for view in budget.views:
+        labels, values = budget.view(view)
+        assert relative(values[..., labels.index("motion of the base")], budget.base) < 1e-15
+
+
+@laws
 def test_shares_are_those_of_their_names(robot: lw.Robot) -> None:
     q, qd, qdd, wrench = states(robot)
     budget = lw.budget(robot, q, qd, qdd, wrench)

@@ -9,6 +9,7 @@ import pytest
 import linkwise as lw
 from effort import rest_slow
 from facts import raises
+from linkwise.cli.commands.equations import symbolic_robot
 from robots import CHAINS, TREES, ids, relative, states
 
 ROBOTS = [lw.load("stanford"), lw.load("planar3"), *(r for r in CHAINS + TREES if r.n in (3, 4, 6))]
@@ -130,13 +131,70 @@ class Tags(HTMLParser):
         self.text += f" {data} "
 
 
+def test_a_sheet_has_each_intermediate_once_and_prints_symbols_as_equations_do() -> None:
+    symbols = [lw.symbols(" ".join(f"{word}{k}" for k in (1, 2, 3))) for word in ("q", "qd", "qdd")]
+    e = lw.explain(symbolic_robot(lw.load("planar3")), *symbols)
+    names = ("L", "m_hat", "D_k", "tau", "N_l", "B")
+    text, latex = e.text(*names), e.latex(*names)
+    for defined, used in (
+        (re.findall(r"with t(\d+) =", text), re.findall(r"\bt(\d+)", text)),
+        (re.findall(r"\\\[ (?:\\begin{aligned} )?t_{(\d+)} =", latex), re.findall(r"t_{(\d+)}", latex)),
+    ):
+        assert defined == [str(k + 1) for k in range(len(defined))]
+        assert set(used) == set(defined)
+    rights = re.findall(r"with t\d+ = (.*)", text)
+    assert len(set(rights)) == len(rights)
+    assert r"\cos\left(q" not in latex
+    assert "qd" not in latex
+    assert all(letter in latex for letter in (r"\ddot{q}_{1}", r"\dot{q}_{2}", "c_{12}", r"\mathbf{B}_{21}"))
+    assert "{2,1}" not in latex
+    assert latex.startswith("% s_i = sin q_i")
+
+
+def test_kozlowskis_count_of_links_is_said_once() -> None:
+    e = lw.explain(lw.load("planar3"), [0, 0, 0])
+    for show in (e.text, e.latex, e.html):
+        assert show("D_k", "P", "U").count("k = 4 - i") == 1
+        assert "tip;" not in show("D", "U")
+    assert Tags(e._repr_html_()).text.count("k = 4 - i") == 1
+
+
+def test_html_has_sources_and_lower_indices() -> None:
+    html = lw.explain(lw.load("planar3"), [0, 0, 0]).html("psi", "Psi")
+    assert "[saha1999jam, (48)]" in html
+    assert "ψ<sub>i</sub> p<sub>i</sub>ᵀ" in html
+
+
+@pytest.mark.parametrize(
+    ("typed", "names"),
+    [
+        ("mass_factor", ["'m'"]), ("alpha_ik", ["'U'"]), ("φ", ["'phi'"]), ("ψ", ["'psi'"]), ("ψ_1", ["'psi'"]),
+        ("ν", ["'nu'", "'ridim_nu'"]), ("M̂", ["'M_hat'"]), ("θ̈", ["'qdd'"]), ("M_hut", ["'M_hat'"]),
+    ],
+)  # fmt: skip
+def test_what_people_type_leads_to_the_name(typed: str, names: list[str]) -> None:
+    e = lw.explain(lw.load("planar3"), [0, 0, 0])
+    for ask in (lambda: e[typed], lambda: e.text(typed)):
+        with pytest.raises((KeyError, ValueError)) as error:
+            ask()
+        meant = str(error.value).partition("did you mean")[2].partition("?")[0]
+        assert all(name in meant for name in names)
+
+
+def test_tensors_are_explained_as_arrays() -> None:
+    torch = pytest.importorskip("torch")
+    q = [0.1, 0.2, 0.3]
+    e = lw.explain(lw.load("planar3"), torch.tensor(q, dtype=torch.float64))
+    assert e.text("m_hat", "U") == lw.explain(lw.load("planar3"), q).text("m_hat", "U")
+
+
 def test_explain_says_what_it_wants() -> None:
     arm = lw.load("planar3")
-    with pytest.raises(ValueError, match="one state"):
+    with raises(ValueError, "state", "(2,)"):
         lw.explain(arm, np.zeros((2, 3)))
     with raises(ValueError, "qdd", "qd"):
         lw.explain(arm, np.zeros(3), qdd=np.zeros(3))
-    with pytest.raises(ValueError, match="did you mean 'M_hat'"):
+    with raises(ValueError, "M_hat"):
         lw.explain(arm, np.zeros(3)).text("M_hut")
     assert "nu" not in lw.explain(arm, np.zeros(3))
 
@@ -152,12 +210,12 @@ def test_every_method_can_be_cited(function: object) -> None:
 
 def test_cite_takes_the_quasi_coordinates_and_lists_what_it_knows() -> None:
     assert lw.cite(lw.formulations.normalized) == lw.cite("normalized")
-    with pytest.raises(ValueError, match="did you mean 'kalman'"):
+    with raises(ValueError, "kalman"):
         lw.cite("kalmann")
 
 
 def test_a_quantity_that_does_not_exist_is_named_with_those_that_do() -> None:
-    with pytest.raises(KeyError, match=r"'M_hut' .*'M_hat'.*N_l") as error:
+    with raises(KeyError, "M_hut", "M_hat", "N_l") as error:
         lw.explain(lw.load("planar3"), [0, 0, 0])["M_hut"]
     assert "need" not in str(error.value)
 
@@ -165,6 +223,6 @@ def test_a_quantity_that_does_not_exist_is_named_with_those_that_do() -> None:
 def test_a_term_of_a_budget_that_is_not_there_is_named_with_those_that_are() -> None:
     joint = lw.budget(lw.load("planar3"), [0, 0, 0], [0, 0, 0], [0, 0, 0])["link1"]
     label, _ = joint.terms[0]
-    with pytest.raises(KeyError, match="'gravitation' is not a term") as error:
+    with raises(KeyError, "gravitation") as error:
         joint["gravitation"]
     assert label in str(error.value)

@@ -7,6 +7,7 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
+from facts import raises
 from linkwise.explanation.definitions import TABLE_1
 from robots import conditioned, ids, relative, states
 
@@ -115,3 +116,14 @@ def of_links(matrix: np.ndarray) -> np.ndarray:
     """Its 6 x 6 blocks on the diagonal."""
     kept = np.kron(np.eye(len(matrix) // 6), np.ones((6, 6)))
     return matrix * kept
+
+
+def test_values_of_links_go_by_the_names_of_rates_too() -> None:
+    robot = lw.chain(3, seed=1, joints="SR")
+    e = lw.explain(robot, lw.neutral(robot))
+    for name, link in zip(robot.v_names, robot.links, strict=True):
+        assert e["psi"][name] is e["psi"][name] or (e["psi"][name] == e["psi"][link.name]).all()
+    first, *_, last = robot.v_names
+    assert (e["B"][last, first] == e["B"][robot.links[-1].name, robot.links[0].name]).all()
+    with raises(KeyError, "wrst", *e["psi"]):
+        e["psi"]["wrst"]

@@ -13,6 +13,7 @@ from types import ModuleType
 import pytest
 
 import linkwise as lw
+from facts import raises
 
 
 def test_every_public_name_exists_and_is_in_the_index_of_the_documentation():
@@ -22,7 +23,7 @@ def test_every_public_name_exists_and_is_in_the_index_of_the_documentation():
         for name in module.__all__:
             assert getattr(module, name) is not None
             assert re.search(rf"`{place}\.{name}\b", index), f"docs/index.md does not name {place}.{name}"
-    with pytest.raises(AttributeError, match="no attribute 'simulat'"):
+    with raises(AttributeError, "simulat"):
         lw.simulat  # noqa: B018
 
 

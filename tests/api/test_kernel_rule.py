@@ -62,7 +62,7 @@ def test_always_and_never() -> None:
             tau = lw.gravity_torque(arm, np.ones(2))
             assert compiled(arm) == 1
         assert relative(lw.gravity_torque(arm, np.ones(2)), tau) < 1e-14
-    with pytest.raises(ValueError, match="mode is 'sometimes'"):
+    with raises(ValueError, "mode", "sometimes"):
         lw.use_kernels("sometimes")
 
 
@@ -148,7 +148,7 @@ def test_wrong_arguments_are_refused_in_the_same_words_when_compiled() -> None:
             said.append((caught.type, str(caught.value)))
         assert said[0] == said[1]
     with lw.use_kernels("always"):
-        with pytest.raises(ValueError, match=r"qd\[1\].* is inf"):
+        with raises(ValueError, "qd[1]", "inf"):
             lw.inverse_dynamics(arm, good, [1, np.inf], good, check=True)
         with pytest.raises(TypeError, match="qdd"):
             lw.inverse_dynamics(arm, good, good)
@@ -260,7 +260,7 @@ def test_a_controller_of_ones_own(dtype: str) -> None:
     assert np.array_equal(made(q[3], qd[3], wanted[3], kp[3], kd[3]), found[3])
     shared = made(q, qd, wanted[0], 2.0, kd[0])
     assert np.array_equal(shared[5], made(q[5], qd[5], wanted[0], np.asarray(2.0, dtype), kd[0]))
-    with pytest.raises(ValueError, match=r"wanted has shape \(21, 4\) \(expected \(\.\.\., 3, 4\)\)"):
+    with raises(ValueError, "wanted", "(21, 4)", "(..., 3, 4)"):
         made(q, qd, q, kp, kd)
     constant = lw.compile(computed_torque, CHAIN, dtype=dtype, wanted=np.ones((3, 4)), kp=2.0, kd=3.0)
     assert [a.name for a in constant.interface.inputs] == ["q", "qd"]
@@ -374,7 +374,7 @@ def test_a_symbolic_robot_says_which_joint_nothing_resists():
     kernel = lw.compile(lw.forward_dynamics, arm)
     still = np.zeros(3)
     assert np.isfinite(kernel(still, still, still, 2.0)).all()
-    with pytest.raises(lw.errors.SingularError, match="link3"):
+    with raises(lw.errors.SingularError, "link3"):
         kernel(still, still, still, 0.0)
 
 

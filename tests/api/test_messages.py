@@ -35,7 +35,7 @@ def of_symbols() -> lw.Robot:
     ids=["simulate", "simulate a law", "compile(simulate)", "sweep", "torque_along"],
 )
 def test_a_robot_of_symbols_is_refused_with_their_names(call, tmp_path):
-    with pytest.raises(ValueError, match=r"robot '3R' has symbols: g, m0, m1, m2 \(expected numbers: lw.bind"):
+    with raises(ValueError, "3R", "symbols", "m0", "m1", "m2", "lw.bind"):
         call(of_symbols(), tmp_path)
 
 
@@ -43,7 +43,7 @@ def test_symbols_of_another_library_are_named_too():
     sympy = pytest.importorskip("sympy")
     rows = [{**PLANAR.rows[0], "mass": sympy.Symbol("M"), "parent": None}]
     arm = lw.Robot.from_dh(rows, convention="standard", name="R")
-    with pytest.raises(ValueError, match="robot 'R' has symbols: M "):
+    with raises(ValueError, "R", "symbols"):
         lw.simulate(arm, [0.0], duration=1.0)
 
 
@@ -94,11 +94,11 @@ def test_an_untraceable_torque_function_is_told_what_to_write_instead(torque, sa
     assert "arrays" not in str(caught.value).split("What can be traced")[0]
 
 
-def test_linear_solves_are_said_not_to_be_traceable():
+def test_eigenvalues_are_said_not_to_be_traceable():
     def law(arm, t, q, qd):
-        return np.linalg.solve(lw.inertia_matrix(arm, q), -qd)
+        return np.linalg.eigvalsh(lw.inertia_matrix(arm, q)) * -qd
 
-    with raises(TypeError, "return np.linalg.solve", "np.linalg"):
+    with raises(TypeError, "return np.linalg.eigvalsh", "np.linalg.solve"):
         lw.simulate(PLANAR, START, duration=0.01, torque=law, compiled=True)
 
 
@@ -148,12 +148,12 @@ def test_functions_without_return_are_said_to_return_none():
     def law(arm, t, q, qd):
         np.sin(q)
 
-    with pytest.raises(ValueError, match=r"'law' returned None .*return"):
+    with raises(ValueError, "law", "None", "`return`"):
         lw.simulate(PLANAR, START, duration=0.01, torque=law)
-    with pytest.raises(ValueError, match=r"law returned None .*return"):
+    with raises(ValueError, "law", "None", "`return`"):
         lw.simulate(PLANAR, START, duration=0.01, torque=lw.control.limited(law, 1.0))
     for compiled in (None, False):
-        with pytest.raises(ValueError, match=r"law'? returned None .*return"):
+        with raises(ValueError, "law", "None", "`return`"):
             lw.simulate(PLANAR, START, duration=0.01, events=law, compiled=compiled)
 
 

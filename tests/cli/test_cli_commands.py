@@ -372,3 +372,21 @@ def test_budgets_are_those_of_the_function() -> None:
         ("budget planar3 --qd 0,0,0", "--qd belongs to a state"),
     ):
         assert words in linkwise(wrong).err
+
+
+def test_joints_for_a_pose_are_those_of_the_function() -> None:
+    target = np.array([[0.0, 1, 0, 0.4], [1, 0, 0, 0.2], [0, 0, -1, 0.5], [0, 0, 0, 1]])  # turned by pi, then by pi/2
+    arm, start = lw.load("ur5e"), np.radians([0, -90, 90, 0, -90, 0])
+    line = "ik ur5e --frame tool0 --xyz 0.4,0.2,0.5"
+    found = json.loads(linkwise(f"{line} --rpy 180,0,90 --degrees --q 0,-90,90,0,-90,0 --json").out)
+    assert np.abs(found["q"] - lw.inverse_kinematics(arm, {"tool0": target}, start).q).max() < 1e-9
+    assert found["reached"] is True
+    far = linkwise("ik ur5e --xyz 2,0,0")
+    assert far.code == 1
+    assert "out of reach" in far.out
+    for wrong, words in (
+        (f"{line},1", "--xyz 0.4,0.2,0.5,1 has 4 numbers"),
+        (f"{line} --rpy 1,2", "--rpy 1,2 has 2 numbers"),
+        ("ik ur5e --frame tool1 --xyz 1,0,0", "did you mean 'tool0'"),
+    ):
+        assert words in linkwise(wrong).err

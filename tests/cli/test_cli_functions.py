@@ -12,9 +12,10 @@ from effort import rest_slow
 from functions import PUBLIC
 from linkwise.cli.commands.export import FUNCTIONS
 
-OTHERS = {  # of the public functions of robots, those without formulas in q, qd, ...
-    "base_parameters", "cite", "compile", "convert_force", "convert_state", "equilibrium", "methods", "neutral",
-    "normalized", "parameters", "ptx_source", "random_configuration", "total_mass", "unnormalized", "wasm",
+OTHERS = {  # of the public functions of robots, those without formulas in q, qd, ..., or of frames that are held
+    "base_parameters", "cite", "compile", "constrained_dynamics", "convert_force", "convert_state", "equilibrium",
+    "impact", "inverse_kinematics", "methods", "neutral", "normalized", "parameters", "ptx_source",
+    "random_configuration", "total_mass", "unnormalized", "wasm",
 }  # fmt: skip
 FREE = ("base_wrench", "floating_dynamics", "generalized_jacobian")
 QUICK = ("forward_dynamics_derivatives",)
@@ -73,6 +74,17 @@ def test_names_with_hyphens_are_the_same() -> None:
     for line in ("count planar3 {0} --json", "equations planar3 {0} --json", "export planar3 c {0}"):
         plain, other = (linkwise(line.format(name)).out for name in ("gravity_torque", "gravity-torque"))
         assert plain == other
+
+
+def test_a_folder_gets_a_file_of_each_function() -> None:
+    for form, ending in (("latex", "tex"), ("python", "py")):
+        assert linkwise(f"export planar3 {form} udu gravity_torque --out code").code == 0
+        assert {path.name for path in Path("code").glob(f"*.{ending}")} == {f"udu.{ending}", f"gravity_torque.{ending}"}
+    assert "udu" not in Path("code/udu.tex").read_text().split("\n", 1)[1]
+    assert "\nU &= " in Path("code/udu.tex").read_text()
+    assert "\nD_{1} &= " in Path("code/udu.tex").read_text()
+    assert linkwise("export planar3 latex udu --out both.tex").code == 0
+    assert Path("both.tex").is_file()
 
 
 def test_several_functions_of_one_export() -> None:

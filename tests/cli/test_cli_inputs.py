@@ -8,6 +8,7 @@ import pytest
 
 import linkwise as lw
 from command_line import linkwise
+from facts import names, raises
 from linkwise.robot.layout import Layout
 from linkwise.trajectories import Trajectory
 
@@ -61,7 +62,7 @@ def test_degrees_of_tables_that_are_in_radians() -> None:
         refused = linkwise(f"torque planar3 {words} --degrees")
         assert (refused.code, refused.out) == (3, "")
         assert "angles are in radians" in refused.err
-    with pytest.raises(TypeError, match="robot="):
+    with raises(TypeError, "robot="):
         lw.trajectories.read_csv("torques.csv", degrees=True)
 
 
@@ -152,7 +153,7 @@ def test_columns_that_are_no_joints_are_refused() -> None:
     assert "motion.csv:1: column 'lnk3', did you mean 'link3'?" in refused.err
     assert "or by the names of the joints: t, link1" in refused.err
     Path("motion.csv").write_text("time,link1,link2,link3,q2\n0,0,0,0,0\n1,1,1,1,1\n")
-    assert "'link3' are of joints by name, but 'q2' by number" in linkwise("torque planar3 motion.csv").err
+    assert names(linkwise("torque planar3 motion.csv").err, "motion.csv:1:", "'link3'", "'q2'")
 
 
 @pytest.mark.parametrize("option", ["--torque", "--q0", "--qd0", "--target"])
@@ -175,6 +176,10 @@ def test_tables_of_states_have_columns_of_joints_alone(line: str) -> None:
     refused = linkwise(f"{line} @table.csv")
     assert (refused.code, refused.out) == (3, "")
     assert "table.csv:1: column 'gripper'" in refused.err
+    word = "tau" if line.endswith("torque") else line.split("--")[-1]
+    Path("table.csv").write_text(f"{word}1,{word}2,{word}3,{word}4\n0,0,0,0\n")  # of another robot
+    refused = linkwise(f"{line} @table.csv")
+    assert (refused.code, f"table.csv:1: column '{word}4' is of no joint" in refused.err) == (3, True), refused.err
     Path("table.csv").write_text("\n0,0.1,0.2,0.3\n")  # a time, or what else?
     refused = linkwise(f"{line} @table.csv")
     assert (refused.code, refused.out) == (3, "")
@@ -237,7 +242,7 @@ def test_ends_of_tables_without_rates() -> None:
         refused = linkwise(line)
         assert refused.code in (2, 3)
         assert "natur" in refused.err
-    assert "expected no --ends beside it" in linkwise("torque planar3 --q 0,0,0 --ends natural").err
+    assert "expected no --ends" in linkwise("torque planar3 --q 0,0,0 --ends natural").err
 
 
 def test_a_file_is_told_by_its_name_and_a_history_by_its_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 import linkwise as lw
 from command_line import linkwise
+from facts import names
 
 INERTIAL = '<inertial><mass value="{0}"/><inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>'
 JOINT = """<joint name="{0}" type="{1}"><parent link="{2}"/><child link="{3}"/><origin xyz="0 0 1"/><axis xyz="{4}"/>
@@ -190,8 +191,8 @@ def test_lengths_are_not_in_degrees() -> None:
         result = linkwise(f"torque crane.urdf {state}")
         assert (result.code, result.out) == (2, "")
         assert "'extend' slides (expected metres, without deg)" in result.err.replace("metres per second", "metres")
-    assert "no angle" in linkwise("simulate crane.urdf --torque 0,1deg,0").err
-    assert "no angle" in linkwise("torque crane.urdf --q 0,0,0 --gravity 0,0,1deg").err
+    assert names(linkwise("simulate crane.urdf --torque 0,1deg,0").err, "--torque", "'luff'", "deg")
+    assert names(linkwise("torque crane.urdf --q 0,0,0 --gravity 0,0,1deg").err, "--gravity", "'1deg'")
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import pytest
 
 import linkwise as lw
 from command_line import linkwise
+from facts import raises
 from linkwise.cli.commands.machine import STEPS
 from linkwise.extras import EXTRAS, import_optional
 from measured import recorded
@@ -136,7 +137,7 @@ def test_a_package_that_lacks_another_is_not_called_missing(tmp_path: Path, monk
     monkeypatch.syspath_prepend(tmp_path)
     for name in [name for name in sys.modules if name.partition(".")[0] == "sympy"]:
         monkeypatch.delitem(sys.modules, name)
-    with pytest.raises(ModuleNotFoundError, match="no_such_module"):
+    with raises(ModuleNotFoundError, "no_such_module"):
         import_optional("sympy")
 
 

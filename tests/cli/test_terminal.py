@@ -15,6 +15,7 @@ import pytest
 
 import linkwise as lw
 from command_line import linkwise
+from facts import raises
 from linkwise.cli import COMMANDS
 from linkwise.errors import printable
 from linkwise.progress import description
@@ -137,7 +138,7 @@ def test_names_are_one_printable_line(ending: str, entry: int, evil: str, tmp_pa
 def test_constructors_refuse_such_names_too():
     rows = PLANAR.rows
     for evil in ("\x1b", "a\nb", "\u202e", 3):
-        with pytest.raises(lw.errors.RobotError, match=r"robot name is .*printable"):
+        with raises(lw.errors.RobotError, "robot name", "printable"):
             lw.Robot.from_dh(rows, convention="standard", name=evil)  # type: ignore[arg-type]
         for key in ("name", "joint_name"):
             with pytest.raises(lw.errors.RobotError, match=f"{key} is .*printable"):

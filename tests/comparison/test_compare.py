@@ -322,11 +322,11 @@ def test_what_cannot_be_compared_is_refused():
         "inertia": np.zeros((3, 3)),
     }  # fmt: skip
     symbolic = lw.Robot.from_dh([rod], convention="standard", name="rod")
-    with pytest.raises(lw.errors.RobotError, match=r"'rod' has symbols.*lw.bind"):
+    with raises(lw.errors.RobotError, "rod", "symbols", "lw.bind"):
         lw.compare(symbolic, ARM)
     with raises(TypeError, "b", "builtins.int"):
         lw.compare(ARM, 3)
-    with pytest.raises(ValueError, match="states is 0"):
+    with raises(ValueError, "states", "0"):
         lw.compare(ARM, ARM, states=0)
 
 

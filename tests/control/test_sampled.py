@@ -81,7 +81,7 @@ def test_a_law_that_cannot_be_traced_is_called_once_a_sample_without_a_warning()
     assert not lw.simulate(
         CART, [1.0], duration=0.1, torque=hold + lw.control.sampled(watched, 0.05), samples=2
     ).compiled
-    with pytest.raises(TypeError, match=r"watched.*cannot be traced"):
+    with raises(TypeError, "watched"):
         lw.simulate(CART, [1.0], duration=0.1, torque=lw.control.sampled(watched, 0.1), compiled=True)
 
 
@@ -221,7 +221,7 @@ def test_the_memory_of_a_sample_is_no_constant(maker: Any) -> None:
     """As one, it would be left out of the inputs without a word."""
     laws = lw.control.sampled(counting, 0.002, state=np.ones(5)), lw.control.sampled(spring, 0.002)
     for law, constant in itertools.product(laws, (np.zeros(5), 0.0, lw.Input(3))):
-        with pytest.raises(ValueError, match=r"state is .* \(expected "):
+        with raises(ValueError, "state", "is"):
             maker(law.step, ARM, state=constant)
 
 
@@ -329,7 +329,7 @@ TAKING_LAWS: list[Any] = [
 @in_turn([(take, law) for take in TAKING_LAWS for law in (of_a_state, disordered, lambda q: -q)])
 def test_a_law_of_other_arguments_is_refused_in_words(taken: Any) -> None:
     take, law = taken
-    with pytest.raises(TypeError, match=r"is a function of \(.*q.*\) \(expected a function of \(robot, t, q, qd\)\)"):
+    with raises(TypeError, "(robot, t, q, qd)"):
         take(law)
 
 

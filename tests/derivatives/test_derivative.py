@@ -7,6 +7,7 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
+from facts import raises
 from linkwise.dynamics import ALL_INVERSE_DYNAMICS, newton_euler, udu
 from linkwise.graph import LEGAL, Graph, Port, Program, evaluate
 from linkwise.graph.derivative import CHOICES, PARTIAL
@@ -116,7 +117,7 @@ def test_a_function_of_ones_own_is_differentiated_too() -> None:
 
 def test_derivative_says_what_it_wants() -> None:
     arm = lw.load("planar3")
-    with pytest.raises(ValueError, match=r"wrt is 'p' .*'q', 'qd', 'qdd'"):
+    with raises(ValueError, "wrt", "p", "q", "qd", "qdd"):
         lw.derivative(lw.inverse_dynamics, arm, "p")
-    with pytest.raises(ValueError, match="mode is 'backward'"):
+    with raises(ValueError, "mode", "backward"):
         lw.derivative(lw.inverse_dynamics, arm, "q", mode="backward")

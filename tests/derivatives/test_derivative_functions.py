@@ -143,11 +143,11 @@ def test_batches_broadcast_and_a_bad_state_is_blank_plain_and_compiled() -> None
             results.append((found, more))
             with raises(ValueError, "q (2, 3)", "qd (2,)", "qdd ()"):
                 also(q, qd[:, 0], qdd[0, 0])
-            with pytest.raises(ValueError, match=r"q has shape \(3,\) \(expected \(\.\.\., 4\)\)"):
+            with raises(ValueError, "q", "(3,)", "(..., 4)"):
                 slope(np.zeros(3))
             with raises(TypeError, "q, qd, qdd", "1"):
                 also(q)
-            with pytest.raises(TypeError, match="expected real numbers"):
+            with raises(TypeError, "q", "real numbers"):
                 slope(["a", "b", "c", "d"])
     for plain, compiled in zip(*results, strict=True):
         assert np.allclose(plain, compiled, rtol=1e-10, atol=1e-10, equal_nan=True)

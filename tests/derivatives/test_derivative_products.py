@@ -120,7 +120,7 @@ def test_symbols_of_the_robot_are_names_too() -> None:
     assert relative(by_mass, heavy - light) < 1e-12  # linear in the mass
     assert by_mass.shape == (3,)
     assert np.array_equal(lw.derivative(lw.gravity_torque, arm, mass)(q, 1.5), by_mass)
-    with pytest.raises(TypeError, match="wrt contains"):
+    with raises(TypeError, "wrt", "symbol"):
         lw.derivative(lw.gravity_torque, arm, ("q", 2 * mass))
     assert relative(by_q, lw.derivative(lw.gravity_torque, lw.bind(arm, mass=1.5), "q")(q)) < 1e-12
     along = lw.jvp(lw.gravity_torque, arm, ("mass", "q"))
@@ -246,13 +246,13 @@ def test_long_programs_are_counted_in_calls(monkeypatch: pytest.MonkeyPatch) -> 
 def test_messages() -> None:
     with raises(ValueError, "wrt", "'qq'", "'q'"):
         lw.derivative(lw.inverse_dynamics, PLANAR, ("q", "qq"))
-    with pytest.raises(ValueError, match="wrt is empty"):
+    with raises(ValueError, "wrt"):
         lw.derivative(lw.inverse_dynamics, PLANAR, ())
-    with pytest.raises(ValueError, match="each name once"):
+    with raises(ValueError, "wrt", "('q', 'q')"):
         lw.jvp(lw.inverse_dynamics, PLANAR, ("q", "q"))
-    with pytest.raises(TypeError, match=r"wrt is 3 \(expected the name"):
+    with raises(TypeError, "wrt", "3"):
         lw.vjp(lw.inverse_dynamics, PLANAR, 3)
-    with pytest.raises(ValueError, match="method is 'newton'"):
+    with raises(ValueError, "method", "newton"):
         lw.derivative(lw.inverse_dynamics, PLANAR, "q", method="newton")
     with pytest.raises(TypeError, match="frction"):
         lw.derivative(lw.inverse_dynamics, PLANAR, "q", frction=True)

@@ -9,7 +9,7 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
-from facts import raises
+from facts import raises, warns
 from joint_kinds import CHAIN, COUPLED
 from joint_kinds import states as jointed_states
 from linkwise.derivatives.linear_models import zero_order_hold
@@ -156,15 +156,13 @@ def test_a_law_as_torque_gives_the_closed_loop(robot: lw.Robot) -> None:
     assert relative(A[:, :n], open_loop.A[:, :n]) < 1e-12
     step = lw.linearize(robot, q[0], qd, law, 0.01)
     assert step.dt == 0.01
-    with pytest.raises(TypeError, match="holds its torque"):
+    with raises(TypeError, "lw.simulate", "law.step(robot, t, q, qd, state)"):
         lw.linearize(robot, q[0], qd, lw.control.sampled(law, 0.001))
 
 
 def test_smoothed_friction_at_rest_is_warned_of() -> None:
     zeros, dry = np.zeros((3, 3)), lw.Friction(viscous=0.1, coulomb=0.5)
-    with pytest.warns(
-        UserWarning, match=r"Coulomb friction of 'link1' is a damper of 500 N m s/rad .* lw\.Friction\(coulomb=0\)"
-    ):
+    with warns(UserWarning, "Coulomb", "link1", "500", "lw.Friction(coulomb=0)"):
         lw.linearize(PLANAR, *zeros, friction=dry)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -205,9 +203,9 @@ def test_without_rates_and_torques_the_robot_is_held_at_rest() -> None:
 def test_what_linearize_refuses() -> None:
     zeros = np.zeros((3, 3))
     for dt in (0.0, -1.0, np.nan, True, "1"):
-        with pytest.raises(ValueError, match="dt is"):
+        with raises(ValueError, "dt"):
             lw.linearize(PLANAR, *zeros, dt)
-    with pytest.raises(ValueError, match="expected finite numbers"):
+    with raises(ValueError, "q[0]", "nan"):
         lw.linearize(PLANAR, [np.nan, 0, 0], *zeros[1:], check=True)
     with raises(TypeError, "dt", "NumPy"):
         lw.linearize(PLANAR, zeros[0].astype(object) + lw.symbols("a"), *zeros[1:], 0.1)
@@ -333,7 +331,7 @@ def test_a_law_that_gives_something_else_is_named(take: Any) -> None:
     def short(arm: lw.Robot, t: Any, q: Any, qd: Any) -> Any:
         return q[:2]
 
-    with pytest.raises(ValueError, match="silent returned None"):
+    with raises(ValueError, "silent", "None"):
         take(silent)
     with raises(ValueError, "short", "(2,)", "3 joints"):
         take(short)
@@ -353,14 +351,14 @@ def test_a_base_that_floats_needs_wrenches() -> None:
 
 
 def test_what_cannot_be_held_is_an_error_that_names_the_joint() -> None:
-    with pytest.raises(lw.errors.EquilibriumError, match=r"'link2' needs .* but is passive \(expected .* moving="):
+    with raises(lw.errors.EquilibriumError, "link2", "moving="):
         lw.equilibrium(PLANAR, [0.1, 0.2, 0.3], passive="link2", moving=())
     q = np.zeros((2, 3))
     tau = lw.gravity_torque(PLANAR, q)
     tau[1, 2] = 1000.0
     with raises(lw.errors.EquilibriumError, "state [1]", "'link3'", "1e+03 N m"):
         lw.equilibrium(PLANAR, q, tau)
-    with pytest.raises(lw.errors.EquilibriumError, match="balance by nan N m"), np.errstate(invalid="ignore"):
+    with raises(lw.errors.EquilibriumError, "nan"), np.errstate(invalid="ignore"):
         lw.equilibrium(PLANAR, q, lambda arm, t, q, qd: np.log(q - 10.0))
     with raises(ValueError, "passive", "tau"):
         lw.equilibrium(PLANAR, q, tau, passive=PLANAR.names[0])
@@ -369,11 +367,11 @@ def test_what_cannot_be_held_is_an_error_that_names_the_joint() -> None:
     upright = lw.chain(1, joints="P")
     with raises(lw.errors.EquilibriumError, "'link1'", "passive", "q", "moving=..."):
         lw.equilibrium(upright, [0.0], passive=upright.names)
-    with pytest.raises(lw.errors.RobotError, match="did you mean"):
+    with raises(lw.errors.RobotError, repr(PLANAR.names[0] + "x"), repr(PLANAR.names[0])):
         lw.equilibrium(PLANAR, q, passive=PLANAR.names[0] + "x")
-    with pytest.raises(ValueError, match="expected finite numbers"):
+    with raises(ValueError, "q[1]", "nan"):
         lw.equilibrium(PLANAR, [0, np.nan, 0])
-    with pytest.raises(ValueError, match="tolerance is 0"):
+    with raises(ValueError, "tolerance", "0"):
         lw.equilibrium(PLANAR, [0, 0, 0], tolerance=0)
 
 

@@ -12,6 +12,7 @@ import pytest
 import linkwise as lw
 from base_regressor import enough_and_no_more, regressor
 from effort import in_turn, rest_slow
+from facts import raises
 from linkwise.graph.passes import Transplant
 from linkwise.symbolic import shared_graph
 from robots import QUICK, SMALL, ids, relative, states
@@ -139,18 +140,18 @@ def test_special_values_may_leave_fewer_base_parameters() -> None:
 
 
 def test_base_parameters_want_a_robot_of_numbers_or_of_our_symbols() -> None:
-    with pytest.raises(TypeError, match="expected a Robot"):
+    with raises(TypeError, "Robot"):
         lw.base_parameters("planar3")
     sympy = pytest.importorskip("sympy", reason="runs where SymPy is installed")
     row = {**lw.load("planar3").rows[0], "mass": sympy.Symbol("m")}
-    with pytest.raises(TypeError, match=r"not a number or a symbol of linkwise\.symbols"):
+    with raises(TypeError, "linkwise.symbols"):
         lw.base_parameters(lw.Robot.from_dh([row], convention="standard"))
 
 
 def test_numbers_too_large_to_regroup_are_refused_with_the_robot():
     row = {"joint": "revolute", "a": 2.0, "b": 2 / 3, "mass": 1.7e308, "com": (-1, 2 / 7, 2 / 9)}
     rows = [{**row, "alpha": 0.3 * k, "inertia": np.diag([1, 1.1, 1.2])} for k in range(1, 5)]
-    with pytest.raises(lw.errors.RobotError, match=r"'huge'.*larger than floating-point numbers"):
+    with raises(lw.errors.RobotError, "huge", "floating"):
         lw.base_parameters(lw.Robot.from_dh(rows, convention="standard", name="huge"))
 
 
@@ -181,7 +182,7 @@ def test_copies_keep_names_and_no_sorting_is_done_in_place() -> None:
         assert np.array_equal(same, own)
         assert np.array_equal(same.grouping, own.grouping)
     for method in (own.sort, lambda: own.partition(2)):
-        with pytest.raises(TypeError, match=r"np\.sort"):
+        with raises(TypeError, "np.sort"):
             method()
     assert own["link3.hx"] == lw.parameters(lw.load("planar3"), base=True)["link3.hx"]
 
@@ -204,7 +205,7 @@ IN_PLACE = {
 def test_numbers_do_not_change_places_among_their_names(how: str) -> None:
     own = lw.parameters(lw.load("planar3"))
     before = np.array(own)
-    with pytest.raises((TypeError, ValueError), match=r"have a name each|read-only"):
+    with pytest.raises((TypeError, ValueError), match=r"np\.(sort|array)\(parameters\)|read-only"):
         IN_PLACE[how](own)
     assert np.array_equal(own, before)
 

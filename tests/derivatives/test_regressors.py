@@ -314,26 +314,26 @@ def test_impossible_bodies_are_refused_or_kept() -> None:
 def test_wrong_parameters() -> None:
     arm = lw.load("planar3")
     pi = lw.parameters(arm)
-    with pytest.raises(lw.errors.RobotError, match=r"shape \(32,\) \(expected the 33 of linkwise.parameters: link1.m"):
+    with raises(lw.errors.RobotError, "(32,)", "33", "linkwise.parameters", "link1.m"):
         arm.with_parameters(pi[:-1])
-    with pytest.raises(lw.errors.RobotError, match=r"parameter 10 is 'arm2\.m'"):
+    with raises(lw.errors.RobotError, "10", "arm2.m"):
         arm.with_parameters(lw.results.Parameters(pi.tolist(), [name.replace("link2", "arm2") for name in pi.names]))
     pi["link1.hx"] = np.nan
-    with pytest.raises(lw.errors.RobotError, match=r"parameter link1\.hx is nan"):
+    with raises(lw.errors.RobotError, "link1.hx", "nan"):
         arm.with_parameters(pi)
-    with pytest.raises(lw.errors.RobotError, match="Stribeck"):
+    with raises(lw.errors.RobotError, 33, 42, "link3.stribeck"):
         arm.with_parameters(pi, friction=lw.Friction(stribeck=1.0))
-    with pytest.raises(TypeError, match="base is 1"):
+    with raises(TypeError, "base", "1"):
         lw.regressor(arm, [0] * 3, [0] * 3, [0] * 3, base=1)
-    with pytest.raises(ValueError, match=r"qd has shape \(2,\)"):
+    with raises(ValueError, "qd", "(2,)"):
         lw.regressor(arm, [0] * 3, [0] * 2, [0] * 3)
-    with pytest.raises(KeyError, match=r"'link9\.m' is not a parameter"):
+    with raises(KeyError, "link9.m"):
         pi["link9.m"]
 
 
 def test_friction_of_one_joint_is_one_number() -> None:
     robot = lw.chain(1, seed=1, joints="U")
-    with pytest.raises(ValueError, match="viscous of joint 'link1'"):
+    with raises(ValueError, "viscous", "link1"):
         lw.parameters(robot, friction=lw.Friction(viscous=[0.1, 0.2]))
 
 

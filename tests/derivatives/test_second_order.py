@@ -53,7 +53,7 @@ def test_packed_results_are_the_same_compiled():
     assert kernel(q).shape == (5, 6)
     assert relative(inertia.unpack(kernel(q)), lw.inertia_matrix(arm, q)) < 1e-14
     assert relative(inertia.plain(arm, q), kernel(q)) < 1e-14
-    with pytest.raises(ValueError, match=r"values has shape \(5, 5\) \(expected \(..., 6\)\)"):
+    with raises(ValueError, "values", "(5, 5)", "(..., 6)"):
         inertia.unpack(kernel(q)[:, 1:])
 
 

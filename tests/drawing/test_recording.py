@@ -276,14 +276,14 @@ def test_what_is_no_recording_is_refused(tmp_path, name, content, facts):
 
 def test_archives_of_other_things_are_refused(tmp_path):
     np.savez(tmp_path / "other.npz", q=np.zeros(3))
-    with pytest.raises(lw.errors.FileError, match="holds no 'about'"):
+    with raises(lw.errors.FileError, "about"):
         lw.load_recording(tmp_path / "other.npz")
     with (tmp_path / "array.npz").open("wb") as file:
         np.save(file, np.zeros(3))
     with raises(lw.errors.FileError, "array.npz", ".npz", "Recording.save"):
         lw.load_recording(tmp_path / "array.npz")
     np.savez(tmp_path / "objects.npz", about=np.array([{}], dtype=object))
-    with pytest.raises(lw.errors.FileError, match="allow_pickle=False"):
+    with raises(lw.errors.FileError, "allow_pickle"):
         lw.load_recording(tmp_path / "objects.npz")
 
 
@@ -298,7 +298,7 @@ def test_unknown_words_of_a_file_are_refused(tmp_path, fall, word, ending):
             lw.load_recording(path)
     two = lw.simulate(PLANAR, np.zeros((2, 3)), duration=0.01, samples=2)
     replace(two, status=np.array(["done", "\x1b[2J"])).save(path)
-    with pytest.raises(lw.errors.FileError, match=r"status is '\\x1b\[2J' \(expected 'done'"):
+    with raises(lw.errors.FileError, "status", "\\x1b[2J", "done"):
         lw.load_recording(path)
 
 
@@ -308,7 +308,7 @@ def test_a_file_of_later_fields_is_refused_by_name(tmp_path, fall):
     about = {files.HEAD: files.VERSION, "sha256": files.digest({**values, **robot}), **robot}
     with (tmp_path / "later.npz").open("wb") as file:
         files.write_npz(file, about, values, Layout.of(fall.robot))
-    with pytest.raises(lw.errors.FileError, match="holds unknown colour"):
+    with raises(lw.errors.FileError, "later.npz", "colour"):
         lw.load_recording(tmp_path / "later.npz")
 
 
@@ -330,7 +330,7 @@ def test_nested_numbers_of_fields_to_come_keep_their_kinds():
     value = [1, ("a", {"at": np.array([[1.5, np.nan]]), "names": np.array(["x", "yy"])}), None, True, -0.0]
     found = files.from_json(json.loads(json.dumps(files.to_json(value, "events"))))
     assert repr(found) == repr(value)
-    with pytest.raises(TypeError, match=r"recording\.events holds a object"):
+    with raises(TypeError, "recording.events"):
         files.to_json((object(),), "events")
 
 
@@ -421,7 +421,7 @@ def test_joints_that_are_not_there_are_refused(fall, joints, said):
 
 
 def test_pictures_in_unknown_formats_are_refused(tmp_path, fall):
-    with pytest.raises(lw.errors.FileError, match=r"fall\.bmp: cannot draw \.bmp \(expected .*png"):
+    with raises(lw.errors.FileError, "fall.bmp", ".bmp", "png"):
         fall.plot(tmp_path / "fall.bmp")
     assert list(tmp_path.iterdir()) == []
 

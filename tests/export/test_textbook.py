@@ -200,12 +200,17 @@ def test_the_sheet_of_the_inverse_is_that_of_the_paper() -> None:
         "I^-1[2,2] = α'12^2/m̂1 + 1/m̂2",
         "I^-1[2,3] = α'12 α'13/m̂1 - α'23/m̂2",
         "I^-1[3,3] = α'13^2/m̂1 + α'23^2/m̂2 + 1/m̂3",
-        "where s1 = sin(q1), c12 = cos(q1 + q2), ...",
+        "where c2 = cos(q2), c23 = cos(q2 + q3), ...;"
+        " Saha, IJRR 1999, has m̂ (33), (46); α (45); α' (39), (47); I^-1 (36), (48)",
     ]
-    for line in (r"\alpha_{12} &= \frac{i_{12} - \hat{m}_{3} \, \alpha_{13} \, \alpha_{23}}{\hat{m}_{2}} \\",
-                 r"\alpha'_{13} &= \alpha_{13} - \alpha_{23} \, \alpha'_{12} \\",
-                 r"I^{-1}_{22} &= \frac{{\alpha'_{12}}^{2}}{\hat{m}_{1}} + \frac{1}{\hat{m}_{2}} \\"):  # fmt: skip
+    for line in (
+        r"\alpha_{12} &= \frac{i_{12} - \hat{m}_{3} \, \alpha_{13} \, \alpha_{23}}{\hat{m}_{2}} \tag{45} \\",
+        r"\alpha'_{13} &= \alpha_{13} - \alpha_{23} \, \alpha'_{12} \tag{47} \\",
+        r"I^{-1}_{22} &= \frac{{\alpha'_{12}}^{2}}{\hat{m}_{1}} + \frac{1}{\hat{m}_{2}} \tag{48} \\",
+    ):
         assert line in sheet
+    numbered = lw.latex(lw.inverse_inertia_matrix, rods(3), method="elimination", environment="align")
+    assert r"\tag" not in numbered  # it numbers equations by itself
     two = unfolded(lw.latex(lw.inverse_inertia_matrix, rods(2), method="elimination").text)
     assert two[3:-1] == [
         "m̂2 = i22",
@@ -333,9 +338,9 @@ def test_one_element_is_that_of_all(function: Any) -> None:
 @pytest.mark.parametrize("element", [(0, 1), (1, 4), (1,), (1, 1, 1), "12", 3])
 def test_elements_that_are_not_there_are_refused(element: Any) -> None:
     for keywords in ({}, {"method": "elimination"}):
-        with pytest.raises(ValueError, match=r"element is .* from 1 to 3, 3"):
+        with raises(ValueError, "element", "is", "1", "3"):
             lw.latex(lw.inverse_inertia_matrix, THREE, element=element, **keywords)
-    with pytest.raises(ValueError, match="2 results"):
+    with raises(ValueError, "2"):
         lw.latex(lw.formulations.udu, THREE, element=(1, 1), method="elimination")
 
 
@@ -449,3 +454,19 @@ def test_nested_sums_equal_the_polynomial(factors: list[Polynomial], rest: Polyn
     polynomial = ring.plus(product, rest)
     nest = Textbook(lambda x: (Ring.kinds[x], x), lambda x: "qd" if x < 8 else "tau", (0,))
     assert expanded(nest.sum(polynomial)) == polynomial
+
+
+@in_turn(("tau", "qdd", "C", "I"))
+def test_symbols_of_a_robot_are_not_called_like_the_terms_of_its_equations(name: str) -> None:
+    symbol = lw.symbols(name)
+    row = {"joint": "revolute", "a": symbol, "b": 0, "alpha": 0, "mass": 1.0, "com": (0, 0, 0)}
+    arm = lw.Robot.from_dh(
+        [{**row, "inertia": np.zeros((3, 3))}], convention="standard", gravity=(0, -1, 0), name="one"
+    )
+    equations = lw.equations_of_motion(arm)
+    law, element, *_ = equations.text.splitlines()
+    assert re.search(rf"\b{name}\b", element)
+    assert not re.search(rf"\b{name}\b", law)
+    assert rf"\mathrm{{{name}}}^{{2}}" in equations
+    with raises(TypeError, "closed", "'yes'"):
+        lw.equations_of_motion(arm, closed="yes")  # type: ignore[arg-type]

@@ -87,7 +87,7 @@ def test_half_by_name_and_half_by_number_is_refused(forms: dict[str, str], tmp_p
     with raises(lw.errors.FileError, file, "'shoulder'", *columns):
         recordings_of(arm, file, **OPTIONS)
     if "qd" in forms:  # torques are of no motion
-        with pytest.raises(lw.errors.FileError, match=r"half\.csv:1: .*by name.*by number"):
+        with raises(lw.errors.FileError, "half.csv", "1"):
             lw.trajectories.read_csv(file, robot=arm)
     lw.save(arm, tmp_path / "arm.toml")
     refused = linkwise(f"torque {tmp_path / 'arm.toml'} --q @{file}")
@@ -117,7 +117,7 @@ def test_names_that_look_like_numbered_columns_are_not_guessed(names: tuple[str,
     for found in readings(arm, file, tmp_path / "arm.toml").values():
         assert isinstance(found, str), found
         assert str(file) in found
-    with pytest.raises(ValueError, match="could be"):
+    with raises(ValueError, "columns="):
         lw.identification.measured_motion(arm, table({"q": "q#", "tau": "tau#"}, names))
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(MOTION["q"], columns=list(names))
@@ -144,7 +144,7 @@ def test_names_that_end_with_their_own_numbers_are_both(tmp_path: Path) -> None:
         assert np.array_equal(recordings_of(arm, columns, **OPTIONS)[0].q, MOTION["q"])
     file = write(tmp_path / "both.csv", table({"q": "{}", "qd": "qd#"}, names, (1, 2, 0)))
     assert np.abs(lw.trajectories.read_csv(file, robot=arm)(T).q - MOTION["q"]).max() < 1e-12
-    with pytest.raises(ValueError, match="by number"):
+    with raises(ValueError, "'link1'", "'link2'", "'link3'"):
         recordings_of(arm_of("link2", "link3", "link1"), columns | {"link1": T, "link2": T, "link3": T}, **OPTIONS)
 
 
@@ -157,7 +157,7 @@ def test_half_of_one_quantity_by_number_is_refused_whatever_the_names(head: list
     assert "all by name, or all by number" in refused.err
     with raises(lw.errors.FileError, "motion.csv:1:", *map(repr, head), "'link1'", "'link2'", "'link3'"):
         lw.trajectories.read_csv(motion, robot=lw.load("planar3"))
-    with pytest.raises(TypeError, match="has names"):
+    with raises(TypeError, "q", *map(repr, head)):
         lw.gravity_torque(lw.load("planar3"), pytest.importorskip("pandas").read_csv(motion)[head])
 
 
@@ -169,5 +169,5 @@ def test_joints_without_columns_are_named(tmp_path: Path) -> None:
         lw.trajectories.read_csv(file, robot=arm)
     rates = {"qd_shoulder": T, "qd_wrist2": T}
     file = write(tmp_path / "rates.csv", {"t": T, **dict.fromkeys(names, T), **rates})
-    with pytest.raises(lw.errors.FileError, match=r"column 'qd2', or 'qd_elbow', is missing"):
+    with raises(lw.errors.FileError, "qd2", "qd_elbow"):
         lw.trajectories.read_csv(file, robot=arm)

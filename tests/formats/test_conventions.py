@@ -239,13 +239,13 @@ def test_conversions_refuse_what_has_no_meaning():
     q, v = lw.neutral(robot), np.zeros(robot.n)
     with raises(ValueError, "target", "'pinochio'", "'pinocchio'"):
         lw.convert_state(robot, q, target="pinochio")
-    with pytest.raises(ValueError, match="source is 'ode'"):
+    with raises(ValueError, "source", "ode"):
         lw.convert_force(robot, q, v, source="ode")
-    with pytest.raises(ValueError, match=r"q, in Pinocchio's coordinates, has shape \(7,\) \(expected \(\.\.\., 8\)\)"):
+    with raises(ValueError, "Pinocchio", "(7,)", "(..., 8)"):
         lw.convert_state(robot, q, source="pinocchio")
-    with pytest.raises(ValueError, match="without v"):
+    with raises(ValueError, "a", "v"):
         lw.convert_state(robot, q, a=v)
-    with pytest.raises(TypeError, match="expected real numbers"):
+    with raises(TypeError, "q", "real numbers"):
         lw.convert_state(robot, q.astype(object) * mpmath.mpf(1), target="drake")
     with raises(lw.errors.RobotError, "joint 'link1'", "screw", "MuJoCo"):
         lw.convert_state(lw.chain(1, joints="H"), [0.0], target="mujoco")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import linkwise as lw
 from effort import examples, rest_slow
-from facts import raises
+from facts import raises, warns
 from joint_kinds import COUPLED, EVERY, TREE
 from linkwise.formats import conversion
 from linkwise.formats.conversion import compose, decompose
@@ -180,7 +180,7 @@ def test_symbols_of_lengths_can_become_frames_alone() -> None:
     with raises(lw.errors.RobotError, "'rods'", "link 'link1'", "a is <a>", "'modified'", "lw.bind"):
         lw.convert(arm, "modified")
     turned = lw.Robot.from_dh([{**rod, "alpha": alpha}], convention="standard", name="turned")
-    with pytest.raises(lw.errors.RobotError, match=r"'turned', link 'link1': alpha is .*lw.bind"):
+    with raises(lw.errors.RobotError, "turned", "link1", "alpha", "lw.bind"):
         lw.convert(turned, "frames")
 
 
@@ -214,14 +214,14 @@ def test_numbers_that_were_replaced_are_noticed() -> None:
 def test_arguments_are_checked() -> None:
     with raises(lw.errors.RobotError, "convention", "'modifed'", "'modified'"):
         lw.convert(lw.load("planar3"), "modifed")
-    with pytest.raises(TypeError, match="expected a Robot"):
+    with raises(TypeError, "Robot"):
         lw.convert("planar3", "modified")  # type: ignore[arg-type]
 
 
 def test_symbols_and_bodies_that_cannot_exist() -> None:
     """`unphysical` is no number: binding symbols and converting leave it."""
     thin = {**BODY, "mass": lw.symbols("m"), "inertia": np.diag([0.01, 0.01, 0.05])}
-    with pytest.warns(UserWarning, match="physically consistent"):
+    with warns(UserWarning, "'link1'", "inertia"):
         arm = lw.Robot.from_frames([{"joint": "revolute", "translation": (0, 0, 1), **thin}], unphysical="warn")
     bound = lw.bind(lw.convert(arm, "modified"), m=2.0)
     assert bound.rows[0]["unphysical"] is True

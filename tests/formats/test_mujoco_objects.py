@@ -17,7 +17,8 @@ mujoco = pytest.importorskip("mujoco", minversion="4.0")
 from mjcf_models import Writer, quietly  # noqa: E402
 
 FLAGS = ("equality", "constraint", "spring", "damper", "frictionloss", "gravity", "limit")
-NUMBERS = ("rotor_inertia", "viscous_friction", "coulomb_friction", "stiffness", "rest", "ratio", "offset", "limits")
+NUMBERS = ("rotor_inertia", "viscous_friction", "quadratic_friction", "coulomb_friction", "stiffness", "rest")
+NUMBERS += ("ratio", "offset", "limits")
 WORDS = ("name", "parent", "joint", "joint_name", "coupled_to")
 
 
@@ -135,7 +136,7 @@ def test_drives_flags_and_equalities_are_as_in_the_file(joint, more):
 def test_forces_of_a_drive_are_those_of_mujoco():
     """Torques with friction and springs against MuJoCo's passive forces."""
     more = '<actuator><motor joint="j2" gear="3" armature=".1" damping=".2"/></actuator>'
-    _, arm, model = written(TWO.format('damping="0.5"', more))
+    _, arm, model = written(TWO.format('damping="0.5 0.7"', more))
     data, rng = mujoco.MjData(model), np.random.default_rng(0)
     data.qpos, data.qvel = rng.normal(size=(2, 3))
     mujoco.mj_forward(model, data)
@@ -153,7 +154,7 @@ PULLED = '<tendon><fixed name="t"><joint joint="j1" coef="1"/></fixed></tendon>'
     ("joint", "more", "facts"),
     [
         ('springyield="2" stiffness="1"', "", ("joint 'j2'", "spring")),
-        ('damping="1 2"', "", ("joint 'j2'", "damping", "powers")),
+        ('damping="1 2 3"', "", ("joint 'j2'", "damping", "powers")),
         ('stiffness="1 2"', "", ("joint 'j2'", "stiffness", "powers")),
         ("", PULLED + '<actuator><motor name="m" tendon="t" armature="1"/></actuator>', ("actuator 'm'", "armature")),
         ("", TIES, ("equality '1'", "joint 'j3'")),

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import linkwise as lw
 from effort import examples
-from facts import raises
+from facts import raises, warns
 from robots import relative
 
 TOOLS = Path(__file__).parents[2] / "tools"
@@ -66,9 +66,7 @@ def test_the_table_is_the_robot_of_the_file(tmp_path: Path) -> None:
     first = subprocess.run([*run], cwd=tmp_path, capture_output=True, text=True)
     assert (first.returncode, first.stdout, first.stderr) == (0, f"inputs.toml: {robot!r}\n", "")
     assert lw.load(tmp_path / "inputs.toml") == robot
-    with pytest.raises(
-        lw.errors.FileError, match=r"cannot read \.m .*python tools/redysim inputs.m inputs.toml"
-    ) as caught:
+    with raises(lw.errors.FileError, "inputs.m", "inputs.toml") as caught:
         lw.load(tmp_path / "inputs.m")
     assert "\n" not in str(caught.value)
     (tmp_path / "inputs.m").write_text("n = x;")
@@ -193,7 +191,7 @@ def test_what_is_wrong_is_named_with_its_line(old: str, new: str, message: str, 
 
 
 def test_a_floating_base_has_no_joint_of_its_own(tmp_path: Path) -> None:
-    with pytest.raises(lw.errors.FileError, match=r":3: a\(1\) is not 0 for link 1, the floating base"):
+    with raises(lw.errors.FileError, "3", "a(1)", "0", "1", "floating"):
         load(tmp_path, SATELLITE.replace("a=[0; 0.5", "a=[1; 0.5"))
     with raises(lw.errors.FileError, ":3:", "bt(3)", "0", "base"):
         load(tmp_path, SATELLITE.replace("bt=[0 1 2]", "bt=[0 1 0]"))
@@ -203,7 +201,7 @@ def test_impossible_bodies_are_read_where_asked_for(tmp_path: Path) -> None:
     text = CRANE.replace("Iczz(4)=1e-3", "Iczz(4)=1e-1")
     with raises(lw.errors.FileError, ":26:", "'link4'", "inertia", "triangle"):
         load(tmp_path, text)
-    with pytest.warns(UserWarning, match="physically consistent"):
+    with warns(UserWarning, "'link4'", "inertia"):
         assert load(tmp_path, text, unphysical="warn").n == 4
 
 

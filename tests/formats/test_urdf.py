@@ -1,6 +1,5 @@
 """URDF files: what is read, what is skipped, and what is refused with its line."""
 
-import re
 import warnings
 from pathlib import Path
 
@@ -8,7 +7,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
-from facts import raises, warns
+from facts import names, raises, warns
 from linkwise.errors import FileError
 
 TWO = """<?xml version="1.0"?>
@@ -110,67 +109,66 @@ def test_massless_last_link_loads_and_its_joint_is_named(load):
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "message"),
+    ("text", "line", "facts"),
     [
         # other readers accept these without a word
-        (changed('value="1.0"', 'value="-1.0"'), 14, "robot 'two', link 'lower': mass is -1.0 (expected a number that"),
-        (changed('value="1.0"', 'value="nan"'), 14, '<mass> of <link name="lower">: value is "nan"'),
-        (changed('value="1.0"', 'value="abc"'), 14, '<mass> of <link name="lower">: value is "abc"'),
-        (changed('izz="0.001"', 'izz="0.1"'), 15, "robot 'two', link 'lower': inertia breaks the triangle inequality:"),
+        (changed('value="1.0"', 'value="-1.0"'), 14, "'two' | 'lower' | mass | -1.0"),
+        (changed('value="1.0"', 'value="nan"'), 14, '<mass> | <link name="lower"> | value | "nan"'),
+        (changed('value="1.0"', 'value="abc"'), 14, '<mass> | <link name="lower"> | value | "abc"'),
+        (changed('izz="0.001"', 'izz="0.1"'), 15, "'two' | 'lower' | inertia | triangle"),
         (added(f"<joint name='loop' type='fixed'>{BACK}</joint>"), 32,
-         '<joint name="loop">: closes the loop base -> upper -> lower -> base, by the joints "shoulder", "elbow",'),
-        (changed('axis xyz="0 1 0"', 'axis xyz="0 0 0"'), 21, '<axis> of <joint name="shoulder">: xyz is "0 0 0"'),
+         '<joint name="loop"> | loop | base -> upper -> lower -> base | "shoulder" | "elbow"'),
+        (changed('axis xyz="0 1 0"', 'axis xyz="0 0 0"'), 21, '<axis> | <joint name="shoulder"> | xyz | "0 0 0"'),
         (changed('child link="lower"', 'child link="lowr"'), 26,
-         '<child> of <joint name="elbow">: link is "lowr", which no link has as its name, did you mean \'lower\'?'),
-        (TWO.replace("<robot", f"{BOMB}<robot"), 2, "has a document type (DTD), which is refused"),
-        (TWO.replace("<robot", '<!DOCTYPE robot SYSTEM "file:///etc/hosts">\n<robot'), 2, "has a document type (DTD)"),
-        ("<sdf/>", 1, "<sdf>: is not the root of a URDF"),
-        ('<robot name="r"/>', 1, '<robot name="r">: has no links'),
-        (changed('<link name="base"/>', "<link/>"), 3, "<link>: name is missing"),
-        (changed('name="elbow"', ""), 24, "<joint>: name is missing"),
-        (changed('name="elbow"', 'name="shoulder"'), 24, '<joint name="shoulder">: line 18 has a joint of that name'),
-        (changed('link name="lower"', 'link name="upper"'), 11, '<link name="upper">: line 4 has a link of that name'),
-        (changed('link name="lower"', 'link name=" "', '<child link="lower"', '<child link=" "'), 11, "robot 'two'"),
-        (changed('<child link="lower"/>', ""), 24, '<joint name="elbow">: has no <child>'),
-        (changed('<child link="lower"/>', "<child/>"), 26, '<child> of <joint name="elbow">: link is missing'),
-        (changed('<child link="lower"/>', '<child link="upper"/>'), 24, '<joint name="elbow">: joins link "upper" to'),
-        (changed(' type="revolute"', ""), 18, '<joint name="shoulder">: type is missing (expected one of revolute'),
-        (changed('"elbow" type="revolute"', '"elbow" type="revolut"'), 24, '<joint name="elbow">: type is "revolut",'),
-        (changed('lower="0" upper', 'lower="3" upper'), 29, "robot 'two', link 'lower': limits is [3.0, 2.5]"),
-        (changed('effort="20"', 'effort="-20"'), 29, "robot 'two', link 'lower': effort_limit is -20.0"),
-        (changed('velocity="4"', 'velocity="inf"'), 29, '<limit> of <joint name="elbow">: velocity is "inf"'),
-        (changed('damping="0.1"', 'damping="-1"'), 30, "robot 'two', link 'lower': viscous_friction is -1.0"),
-        (changed('<mass value="1.0"/>', ""), 12, '<inertial> of <link name="lower">: has no <mass>'),
-        (changed('<mass value="1.0"/>', "<mass/>"), 14, '<mass> of <link name="lower">: value is missing'),
-        (changed('izz="0.001"', ""), 15, '<inertia> of <link name="lower">: izz is missing'),
-        (changed('xyz="0 0 -0.2"', 'xyz="0 -0.2"'), 13, '<origin> of <link name="lower">: xyz is "0 -0.2", 2 numbers'),
-        (changed('xyz="0 0 -0.2"', 'xyz="0 0 -0.2" ryp="0 0 1"'), 13, '<origin> of <link name="lower">: ryp is not'),
-        (changed("inertial>", "inertail>"), 5, '<inertail> of <link name="upper">: is not an element of <link>, did'),
-        (changed("<axis", "<axes"), 21, '<axes> of <joint name="shoulder">: is not an element of <joint>, did you'),
-        (changed('"1.0"/>', '"1.0"/><mass value="1.0"/>'), 14, '<mass> of <link name="lower">: is given twice in'),
-        (changed('ixx="0.013"', 'ixx="-0.013"'), 15, "robot 'two', link 'lower': inertia is not positive semidefinite"),
-        (changed('type="revolute"', 'type="fixed"'), 2, '<robot name="two">: has no joint that moves'),
-        (added('<loop_joint name="x"/>'), 32, '<loop_joint name="x">: closes a kinematic loop, which is not read'),
-        (changed('name="elbow"', 'name="${side}elbow"'), 24, '<joint name="${side}elbow">: name is "${side}elbow",'),
-        (added('<xacro:arm side="left"/>'), 32, "<xacro:arm>: is a macro of xacro (expected plain URDF: run xacro on"),
-        (added('<mimic joint="sholder"/>', "joint"), 31, '<mimic> of <joint name="elbow">: joint is "sholder", which'),
-        (added("<mimic/>", "joint"), 31, '<mimic> of <joint name="elbow">: joint is missing'),
-        (added('<mimic joint="elbow"/>', "joint"), 31, "robot 'two', link 'lower': coupled_to closes a loop"),
+         "<child> | <joint name=\"elbow\"> | link | \"lowr\" | name | 'lower'"),
+        (TWO.replace("<robot", f"{BOMB}<robot"), 2, "DTD"),
+        (TWO.replace("<robot", '<!DOCTYPE robot SYSTEM "file:///etc/hosts">\n<robot'), 2, "DTD"),
+        ("<sdf/>", 1, "<sdf>"),
+        ('<robot name="r"/>', 1, '<robot name="r"> | links'),
+        (changed('<link name="base"/>', "<link/>"), 3, "<link> | name"),
+        (changed('name="elbow"', ""), 24, "<joint> | name"),
+        (changed('name="elbow"', 'name="shoulder"'), 24, '<joint name="shoulder"> | 18 | name'),
+        (changed('link name="lower"', 'link name="upper"'), 11, '<link name="upper"> | 4 | name'),
+        (changed('link name="lower"', 'link name=" "', '<child link="lower"', '<child link=" "'), 11, "'two'"),
+        (changed('<child link="lower"/>', ""), 24, '<joint name="elbow"> | <child>'),
+        (changed('<child link="lower"/>', "<child/>"), 26, '<child> | <joint name="elbow"> | link'),
+        (changed('<child link="lower"/>', '<child link="upper"/>'), 24, '<joint name="elbow"> | "upper"'),
+        (changed(' type="revolute"', ""), 18, '<joint name="shoulder"> | type | revolute'),
+        (changed('"elbow" type="revolute"', '"elbow" type="revolut"'), 24, '<joint name="elbow"> | type | "revolut"'),
+        (changed('lower="0" upper', 'lower="3" upper'), 29, "'two' | 'lower' | limits | [3.0, 2.5]"),
+        (changed('effort="20"', 'effort="-20"'), 29, "'two' | 'lower' | effort_limit | -20.0"),
+        (changed('velocity="4"', 'velocity="inf"'), 29, '<limit> | <joint name="elbow"> | velocity | "inf"'),
+        (changed('damping="0.1"', 'damping="-1"'), 30, "'two' | 'lower' | viscous_friction | -1.0"),
+        (changed('<mass value="1.0"/>', ""), 12, '<inertial> | <link name="lower"> | <mass>'),
+        (changed('<mass value="1.0"/>', "<mass/>"), 14, '<mass> | <link name="lower"> | value'),
+        (changed('izz="0.001"', ""), 15, '<inertia> | <link name="lower"> | izz'),
+        (changed('xyz="0 0 -0.2"', 'xyz="0 -0.2"'), 13, '<origin> | <link name="lower"> | xyz | "0 -0.2" | 2'),
+        (changed('xyz="0 0 -0.2"', 'xyz="0 0 -0.2" ryp="0 0 1"'), 13, '<origin> | <link name="lower"> | ryp'),
+        (changed("inertial>", "inertail>"), 5, '<inertail> | <link name="upper"> | <link>'),
+        (changed("<axis", "<axes"), 21, '<axes> | <joint name="shoulder"> | <joint>'),
+        (changed('"1.0"/>', '"1.0"/><mass value="1.0"/>'), 14, '<mass> | <link name="lower">'),
+        (changed('ixx="0.013"', 'ixx="-0.013"'), 15, "'two' | 'lower' | inertia | semidefinite"),
+        (changed('type="revolute"', 'type="fixed"'), 2, '<robot name="two">'),
+        (added('<loop_joint name="x"/>'), 32, '<loop_joint name="x"> | kinematic | loop'),
+        (changed('name="elbow"', 'name="${side}elbow"'), 24, '<joint name="${side}elbow"> | name | "${side}elbow"'),
+        (added('<xacro:arm side="left"/>'), 32, "<xacro:arm> | macro | xacro"),
+        (added('<mimic joint="sholder"/>', "joint"), 31, '<mimic> | <joint name="elbow"> | joint | "sholder"'),
+        (added("<mimic/>", "joint"), 31, '<mimic> | <joint name="elbow"> | joint'),
+        (added('<mimic joint="elbow"/>', "joint"), 31, "'two' | 'lower' | coupled_to | loop"),
         (added('<joint name="second" type="revolute"><parent link="base"/><child link="lower"/></joint>'), 32,
-         '<joint name="second">: moves link "lower", which <joint name="elbow"> of line 24 moves already, which'
-         " closes the loop base -> upper -> lower -> base"),
+         '<joint name="second"> | "lower" | <joint name="elbow"> | 24 | loop | base -> upper -> lower -> base'),
         (added('<joint name="second" type="revolute"><parent link="lower"/><child link="upper"/></joint>'), 32,
-         '<joint name="second">: moves link "upper", which <joint name="shoulder"> of line 18 moves already, which'
-         " closes the loop upper -> lower -> upper"),
+         '<joint name="second"> | "upper" | <joint name="shoulder"> | 18 | loop | upper -> lower -> upper'),
         (added('<link name="x"/><joint name="second" type="fixed"><parent link="x"/><child link="lower"/></joint>'), 32,
-         '<joint name="second">: moves link "lower", which <joint name="elbow"> of line 24 moves already (expected'),
+         '<joint name="second"> | "lower" | <joint name="elbow"> | 24'),
         (changed('"elbow" type="revolute"', '"elbow" type="planar"', "<dyn", '<mimic joint="shoulder"/><dyn'), 30,
-         '<mimic> of <joint name="elbow">: joint "elbow" is planar (expected revolute, continuous, prismatic;'),
+         '<mimic> | <joint name="elbow"> | "elbow" | planar | revolute'),
     ],
 )  # fmt: skip
-def test_errors_name_the_line_and_the_element(text, line, message, refused):
-    where, what = refused(text)
-    assert (where, what[: len(message)]) == (line, message)
+def test_errors_name_the_line_and_the_element(text, line, facts, refused):
+    where, message = refused(text)
+    assert where == line
+    assert names(message, *facts.split(" | ")), message
 
 
 @pytest.mark.parametrize("name", ["world", "base", "", "a b", "käse", "a/b.c", "shoulder"])
@@ -197,8 +195,8 @@ def test_several_roots_stand_on_the_base(tmp_path):
     assert arm.names == ("upper", "lower", "puck")
     assert arm.joints == "RRF"
     with (
-        pytest.warns(UserWarning, match="3 links"),
-        pytest.raises(FileError, match=r"base names 'pock', .* did you mean 'puck'"),
+        warns(UserWarning, "3"),
+        raises(FileError, "pock", "puck"),
     ):
         lw.load(path, base={"pock": "free"})
 
@@ -233,17 +231,15 @@ def test_what_cannot_change_the_dynamics_is_skipped(load, tmp_path):
     assert load(text) == load(TWO)
     path = tmp_path / "two.urdf"
     path.write_text(added("<sensor/>\n<sensor/><camera/>").replace('damping="0.1"', 'damping="0.1" spring="3"'))
-    with pytest.warns(UserWarning, match="skipped") as caught:
+    skipped = ("<sensor> (lines 32, 33)", "<camera> (line 33)", "spring of <dynamics> (line 30)")
+    with warns(UserWarning, path, *skipped) as caught:
         arm = lw.load(path)
-    assert [str(w.message) for w in caught] == [
-        f"{path}: skipped, as URDF does not define it: <sensor> (lines 32, 33), <camera> (line 33), spring of"
-        " <dynamics> (line 30)"
-    ]
+    assert len(caught) == 1
     assert arm == load(TWO)
     assert load(added("<sensor/>"), ignore=["sensor"]) == arm
     assert load(added("<loop_joint/>"), ignore=["loop_joint"]) == arm
     path.write_text(added("<gazebo><joint name='closing'/></gazebo>"))
-    with pytest.warns(UserWarning, match=r"<joint> in <gazebo> \(line 32\)"):
+    with warns(UserWarning, "32"):
         lw.load(path)
 
 
@@ -275,7 +271,7 @@ def test_bodies_that_cannot_exist_are_used_as_they_are_if_asked(tmp_path):
         arm = lw.load(path, unphysical="warn")
     assert arm.rows[2]["inertia"][2][2] == 0.1
     path.write_text(changed('izz="0.001"', 'izz="0.1"', 'value="1.0"', 'value="-1.0"'))
-    with pytest.raises(FileError, match=r"urdf:14: .* mass is -1\.0"):
+    with raises(FileError, "14", "mass", "-1.0"):
         lw.load(path, unphysical="warn")
 
 
@@ -305,19 +301,19 @@ def test_a_long_chain_loads(load):
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "message"),
+    ("before", "after", "facts"),
     [
-        ('rpy="0 0 0"', 'rpy="0 0 90"', 'rpy is "0 0 90", over two turns (expected radians'),
-        ('damping="0.5"', 'dampening="0.5"', "dampening is not one of its attributes, did you mean 'damping'?"),
-        ('lower="-2.9"', 'min="-2.9"', "min is not one of its attributes, did you mean 'lower'?"),
-        ('<mass value="5.0"/>', "<mass>5.0</mass>", 'has the text "5.0" (expected <mass value="..."/>)'),
+        ('rpy="0 0 0"', 'rpy="0 0 90"', 'rpy | "0 0 90" | radians'),
+        ('damping="0.5"', 'dampening="0.5"', "dampening | 'damping'"),
+        ('lower="-2.9"', 'min="-2.9"', "min | 'lower'"),
+        ('<mass value="5.0"/>', "<mass>5.0</mass>", '"5.0" | <mass value="..."/>'),
     ],
 )
-def test_common_slips_are_refused_with_the_way_out(before, after, message, tmp_path):
+def test_common_slips_are_refused_with_the_way_out(before, after, facts, tmp_path):
     text = (Path(__file__).parents[1] / "data/robots/sample.urdf").read_text()
     path = tmp_path / "slip.urdf"
     path.write_text(text.replace(before, after, 1))
-    with pytest.raises(lw.errors.RobotError, match=re.escape(message)):
+    with raises(lw.errors.RobotError, *facts.split(" | ")):
         lw.load(path)
 
 
@@ -327,5 +323,5 @@ def test_what_is_no_file_is_told_what_to_do(tmp_path):
         lw.load(tmp_path / "arm.xacro")
     with raises(lw.errors.RobotError, "text"):
         lw.load("<robot name='a'>\n</robot>")
-    with pytest.raises(ValueError, match="did you mean 'free'"):
+    with raises(ValueError, "free"):
         lw.load("stanford", base="floating")

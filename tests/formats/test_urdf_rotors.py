@@ -56,7 +56,7 @@ def test_left_out_they_are_named_in_the_file(tmp_path: Path) -> None:
     assert "rotor" not in path.read_text()
     with raises(ValueError, "urdf_rotors", "'dropp'", "'drop'"):
         lw.save(ARM, path, urdf_rotors="dropp")
-    with pytest.raises(ValueError, match=r"urdf_rotors belongs to a \.urdf"):
+    with raises(ValueError, "urdf_rotors", ".urdf"):
         lw.save(ARM, tmp_path / "arm.toml", urdf_rotors="drop")
 
 

@@ -177,6 +177,8 @@ def test_what_has_no_loops_is_refused_with_what_has():
     arm = lw.chain(8)
     with raises(ValueError, "inertia_matrix", "loops", "inverse_dynamics (newton-euler, fewest)"):
         lw.compile(lw.inertia_matrix, arm, form="loops")
+    with pytest.raises(ValueError, match="loops"):  # a wrench on the tip, also where there are six links
+        lw.compile(lw.inverse_dynamics, lw.chain(6), wrench=lw.Input(6), form="loops")
     with raises(ValueError, "inverse_dynamics", "loops"):
         lw.compile(lw.inverse_dynamics, arm, form="loops", method="complement")
     with raises(ValueError, "form", "'loop'", "'loops'"):

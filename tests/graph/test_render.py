@@ -191,7 +191,7 @@ def state(robot: lw.Robot, function: Any, seed: int = 0) -> tuple[list[np.ndarra
 
 
 def agree(found: Any, expected: np.ndarray) -> bool:
-    """To 1e-12, beside what rounding leaves of zeros."""
+    """To 1e-12, apart from what rounding leaves of zeros."""
     difference = np.abs(np.asarray(found, dtype=float).reshape(expected.shape) - expected).max(initial=0.0)
     return bool(difference <= 1e-12 * np.abs(expected).max(initial=0.0) + 1e-16)
 

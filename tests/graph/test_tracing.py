@@ -35,7 +35,10 @@ def agree(function: Callable[..., Any], robot: lw.Robot, *arrays: np.ndarray, **
     return all(same)
 
 
-UNTRACED = ("methods", "convert_force", "convert_state", "equilibrium")  # which iterate, or ask for words
+UNTRACED = (  # which iterate, or ask for words or frames
+    *("methods", "convert_force", "convert_state", "equilibrium", "inverse_kinematics"),
+    *("constrained_dynamics", "impact"),
+)
 TRACED = [f for name, f in PUBLIC.items() if inspect.isfunction(f) and name not in UNTRACED]
 FUNCTIONS = [f for f in TRACED if "q" in inspect.signature(f).parameters]
 CHOICES = [

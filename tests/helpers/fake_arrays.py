@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 from fake_cuda import FakeLibrary
+from linkwise.kernels import bridging
 from linkwise.targets.cuda import arrays
 from linkwise.targets.cuda.driver import device
 
@@ -246,6 +247,7 @@ def fake_arrays(library: FakeLibrary, name: str) -> Iterator[Callable[[np.ndarra
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, name, module())
         patch.setattr(arrays, "_libraries", {})
+        patch.setattr(bridging, "BRIDGES", {})
         patch.setattr(Array, "memory", Memory(library), raising=False)
         patch.setattr(Stream, "current", [0])
         library.streams |= {77, 78, 79}

@@ -58,10 +58,11 @@ def public_functions() -> list[Callable[..., Any]]:
     return found
 
 
-ELSEWHERE = (  # tested in test_momentum, on other robots, in test_configurations and in test_linear_models
+ELSEWHERE = (  # tested in test_momentum, on other robots, in test_constrained, test_inverse_kinematics, ...
     *(lw.base_wrench, lw.floating_dynamics, lw.generalized_jacobian),
+    *(lw.constrained_dynamics, lw.impact),
     *(lw.convert_force, lw.convert_state, lw.random_configuration),
-    lw.equilibrium,
+    *(lw.equilibrium, lw.inverse_kinematics),
 )
 
 

@@ -284,8 +284,8 @@ def test_the_command_line_keeps_what_was_found_until_it_was_interrupted() -> Non
     [
         ("", "--position link1=LOWER:UPPER in rad, or -inf:inf if it turns without end"),
         ("--position -2:2", "--velocity link1=NUMBER in rad/s"),
-        ("--position -2", "'-2' is no limit (expected such as -1.5:1.5)"),
-        ("--velocity 1:2", "'1:2' is no limit (expected such as 1.5)"),
+        ("--position -2", "'-2' is not a limit (expected such as -1.5:1.5)"),
+        ("--velocity 1:2", "'1:2' is not a limit (expected such as 1.5)"),
         ("--velocity 1,2", "--velocity has 2 limits (expected one for all joints, or 3: link1, link2, link3)"),
         ("--velocity joint1=1", "there is no 'joint1'"),
         ("--velocity link1=1,2", "'2' has no name"),

@@ -265,3 +265,13 @@ def test_pictures_and_words(tmp_path: Path) -> None:
     assert np.asarray(fitted().parameters).shape == (len(lw.parameters(ARM, friction=True)),)
     assert np.array_equal(lw.parameters(fitted().robot, friction=True).names, fitted().parameters.names)
     assert np.allclose(lw.parameters(fitted().robot, friction=True), fitted().parameters.values, atol=1e-12)
+
+
+def test_simulations_with_more_than_torques_are_refused() -> None:
+    arm = lw.load("planar3")
+    lift = lw.BaseMotion(acceleration=(0, 1.0, 0))
+    for given, fact in (({"base": lift}, "base"), ({"wrench": [0, 0, 0, 1.0, 0, 0]}, "wrench")):
+        run = lw.simulate(arm, [0, 0, 0], duration=0.3, torque=[0.1, 0.2, 0.3], samples=31, **given)
+        for read in (lw.identify, lw.identification.measured_motion):
+            with raises(ValueError, fact, "data"):
+                read(arm, run)

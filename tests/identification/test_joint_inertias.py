@@ -5,6 +5,7 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
+from facts import raises
 from linkwise.identification.identifiability import inertia_regressor
 from measured import measured, nominal, with_drives
 from robots import relative
@@ -50,6 +51,12 @@ def test_it_takes_one_configuration_and_columns_by_name() -> None:
     D, sigma = lw.identification.joint_inertias(fit, [0.1, 0.2])
     assert D.shape == sigma.shape == (2,)
     assert np.isfinite(sigma).all()
+    with raises(TypeError, "fit", "lw.identify"):
+        lw.identification.joint_inertias(fit.robot, [0.1, 0.2])
+    bad = lw.identification.joint_inertias(fit, [[0.1, 0.2], [0.1, np.nan]])
+    assert np.isfinite(bad.sigma[0]).all()
+    assert (np.isnan(bad.sigma) == np.isnan(bad.D)).all()
+    assert np.isnan(bad.D[1]).any()
     first, second = fit.robot.names
     rows = lw.identification.joint_inertias(fit, pandas.DataFrame({second: [0.2, 0.2], first: [0.1, 0.1]}))
     assert np.allclose(rows.D, D)

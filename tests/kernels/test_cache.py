@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from facts import warns
 from linkwise.kernels import cache
 from linkwise.kernels import cache_file as kernel_file
 
@@ -123,7 +124,7 @@ def test_what_others_may_write_is_refused(kernel: Path, mode: int) -> None:
     kernel.parent.chmod(mode | 0o100)
     refused(kernel.parent, "others may write")
     cache._warned.clear()
-    with pytest.warns(cache.CacheWarning, match=r"not kept.*others may write"):
+    with warns(cache.CacheWarning, kernel.parent, "write"):
         cache.store(OTHER, META, CODE)
     assert cache.size()[0] == 1
 
@@ -159,7 +160,7 @@ def test_a_folder_that_is_a_file(place: Path) -> None:
     place.write_text("mine")
     refused(place, "another kind")
     cache._warned.clear()
-    with pytest.warns(cache.CacheWarning, match="not kept"):
+    with warns(cache.CacheWarning, place):
         cache.store(KEY, META, CODE)
     assert (cache.size(), cache.clear(), place.read_text()) == ((0, 0), 0, "mine")
 
@@ -181,7 +182,7 @@ def test_an_unwritable_folder_is_noted_once(place: Path, monkeypatch: pytest.Mon
 @pytest.mark.skipif(hasattr(os, "geteuid") and os.geteuid() == 0, reason="root writes everywhere")
 def test_a_folder_without_the_right_to_write(kernel: Path) -> None:
     kernel.parent.chmod(0o500)
-    with pytest.warns(cache.CacheWarning, match="not kept"):
+    with warns(cache.CacheWarning, kernel.parent):
         cache.store(OTHER, META, CODE)
     assert cache.load(KEY) == (META, CODE)
 

@@ -19,7 +19,7 @@ WRENCHES = [np.arange(1.0, 7.0), np.arange(42.0).reshape(7, 6)]
 @pytest.mark.parametrize("function", [lw.inverse_dynamics, lw.forward_dynamics])
 @pytest.mark.parametrize("target", [name for name in TARGETS if target_by_name(name).has_loops])
 def test_loops_have_no_constant_wrenches(function: Any, wrench: np.ndarray, target: str) -> None:
-    with pytest.raises(ValueError, match=r"wrench is constant, .*wrench=lw\.Input\(7, \.\.\.\), or form 'straight'"):
+    with raises(ValueError, "wrench", "wrench=lw.Input(7, ...)", "'straight'"):
         lw.compile(function, ARM, form="loops", target=target, wrench=wrench)
     with raises(ValueError, "wrench", "wrench=True", "robot"):
         lw.wasm(function, wrench=wrench)

@@ -89,7 +89,7 @@ def test_a_singular_state_over_its_inputs_is_named_and_leaves_them(batch: tuple[
     given[(0, *(b - 1 for b in batch), 1)] = 0.0
     for call, k in itertools.product((made, made.general), range(3)):
         mine = given.copy()
-        with pytest.raises(lw.errors.SingularError, match="link1"):
+        with raises(lw.errors.SingularError, "link1"):
             call(*mine, out=mine[k])
         assert same(mine, given)
 
@@ -129,10 +129,10 @@ def test_one_of_several_results_over_an_input(batch: tuple[int, ...]) -> None:
         assert same(out[1], expected[1])
     for call in (made, made.general):
         memory = np.zeros((*batch, 5))
-        with pytest.raises(ValueError, match=r"out\[0\] and out\[1\] share memory"):
+        with raises(ValueError, "out[0]", "out[1]"):
             call(q, qd, out=(memory[..., :3], memory[..., 2:]))
         shared = np.zeros((*batch, 3))
-        with pytest.raises(ValueError, match=r"out\[0\] and out\[1\] share memory"):
+        with raises(ValueError, "out[0]", "out[1]"):
             call(q, qd, out=(shared, shared))
         apart = np.zeros((*batch, 2, 3))
         assert call(q, qd, out=(apart[..., 0, :], apart[..., 1, :])) is not None

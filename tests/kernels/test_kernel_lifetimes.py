@@ -50,7 +50,7 @@ def test_calls_keep_no_references_and_no_memory() -> None:
             light(q, spoilt, qdd, out=out)
             light(*np.broadcast_to(spoilt, (3, 10, 3)).copy(), out=several)
             made(q, qd, qdd=qdd)
-            with pytest.raises(ValueError, match="qd has shape"):
+            with raises(ValueError, "qd"):
                 made(q, wrong, qdd)
 
     round_of_calls(500)

@@ -155,7 +155,7 @@ def test_a_stub_compiles_motions(motion: Callable[..., Any], length: dict[str, f
 @pytest.mark.usefixtures("stub")
 def test_names_of_targets_are_listed_where_one_is_wrong() -> None:
     for call in (lw.compile, lambda *_, **o: lw.simulate(ARM, [0, 0, 0], duration=1.0, **o)):
-        with pytest.raises(ValueError, match=r"target is 'gpu'.*'cuda'.*'stub'"):
+        with raises(ValueError, "target", "gpu", "cuda", "stub"):
             call(lw.gravity_torque, ARM, target="gpu")
 
 

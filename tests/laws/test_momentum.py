@@ -394,14 +394,14 @@ def test_wrong_robots_and_arguments_are_named() -> None:
             call(driven)
     robot = satellite("planar3")
     q, qd, _, _ = states(robot, 1)
-    with pytest.raises(ValueError, match=r"qdd_joints has shape \(9,\) \(expected \(..., 3\).*link1, link2, link3"):
+    with raises(ValueError, "qdd_joints", "(9,)", "(..., 3)", "link1", "link2", "link3"):
         lw.floating_dynamics(robot, q, qd, np.zeros(9))
-    with pytest.raises(ValueError, match=r"qdd_joints\[1\], joint 'link2' is nan"):
+    with raises(ValueError, "qdd_joints[1]", "link2", "nan"):
         lw.floating_dynamics(robot, q, qd, [0.0, np.nan, 0.0], check=True)
     with raises(TypeError, "qdd", "qd"):
         lw.centre_of_mass(arm, [0, 0, 0], qdd=[0, 0, 0])
     rod = {"joint": "revolute", "translation": (0, 0, 0), "mass": 0.0, "com": (0, 0, 0), "inertia": np.zeros((3, 3))}
-    with pytest.raises(lw.errors.RobotError, match="'rod' has no mass"):
+    with raises(lw.errors.RobotError, "rod", "mass"):
         lw.centre_of_mass(lw.Robot.from_frames([rod], name="rod"), [0.0])
     for function in (lw.total_mass, lw.centre_of_mass, lw.momentum_matrix, lw.generalized_jacobian):
         with raises(TypeError, "first", "'planar3'", "Robot"):

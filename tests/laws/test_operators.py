@@ -7,6 +7,7 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
+from facts import raises
 from linkwise.dynamics import energy, kinematics, mass_factor, operator_matrices, operator_rates, quasi
 from robots import CHAINS, QUICK, TREES, ids, relative, scalars, states
 
@@ -155,5 +156,5 @@ def test_public_rates_are_those_of_the_plain_functions(robot: lw.Robot) -> None:
     "function", [lw.formulations.operator_rates, lw.formulations.mass_factor_rate, lw.formulations.kinetic_gradient]
 )
 def test_rates_refuse_rotors_by_name(function: Any) -> None:
-    with pytest.raises(lw.errors.RobotError, match=r"'puma560', link 'link1'.*without_rotors"):
+    with raises(lw.errors.RobotError, "puma560", "link1", "without_rotors"):
         function(lw.load("puma560"), np.zeros(6), np.zeros(6))

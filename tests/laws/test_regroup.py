@@ -98,7 +98,7 @@ numbers = st.floats(1e-30, 1e30) | st.floats(-1e30, -1e-30)
 
 
 @given(numbers, numbers, numbers)
-def test_long_decimals_keep_their_digits_beside_floats(a: float, b: float, c: float) -> None:
+def test_long_decimals_keep_their_digits_among_floats(a: float, b: float, c: float) -> None:
     x, y = LongDecimal(Decimal(a)) * b, LongDecimal(Decimal(c)) / 3.0  # neither is a float
     p, q = fraction(x), fraction(y)
     assert abs(p - Fraction(a) * Fraction(b)) <= abs(p) / 10**78

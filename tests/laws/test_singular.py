@@ -70,13 +70,13 @@ def test_what_divides_by_pivots_names_the_massless_link(call: Any) -> None:
 def test_the_singular_state_is_named_and_not_the_bad_one() -> None:
     q = np.zeros((3, 3))
     q[0, 0] = NAN
-    with pytest.raises(lw.errors.SingularError, match=r"in state \[1\]"):
+    with raises(lw.errors.SingularError, "[1]"):
         lw.forward_dynamics(massless_tip(), q, np.zeros(3), np.ones(3))
 
 
 def test_udu_refuses_a_first_joint_that_nothing_resists() -> None:
     row = {**NOTHING, "a": 0.0, "alpha": 0.0, "mass": 1.0, "com": (0, 0, 0)}
-    with pytest.raises(lw.errors.SingularError, match="link1"):
+    with raises(lw.errors.SingularError, "link1"):
         lw.formulations.udu(arm_of(row), [0.0])
 
 

@@ -63,13 +63,15 @@ def test_a_wrench_without_links_acts_on_the_tip(call, robot, batch):
 
 
 @every_wrench
-def test_as_many_tip_wrenches_as_links_are_taken_state_by_state(call):
-    given = arrays(call, ARM, ARM.n)
-    tips = np.random.default_rng(7).normal(size=(ARM.n, 6))
+def test_tip_wrenches_are_taken_state_by_state_and_as_many_as_links_are_refused_with_the_ways_to_say_it(call):
+    given = arrays(call, ARM, ARM.n + 1)
+    tips = np.random.default_rng(7).normal(size=(ARM.n + 1, 6))
     together = call(ARM, *given, tips)
-    for k in range(ARM.n):
+    for k in (0, ARM.n):
         alone = call(ARM, *(a[k] for a in given), tips[k])
         assert all(same_bits(part[k], one) for part, one in zip(together, alone, strict=True))
+    with raises(ValueError, "wrench", "(6, 6)", "batch (6,)", "{'link6': ...}", "(..., 6)", "(6, 6, 6)", "(1, 6, 6)"):
+        call(ARM, *(a[: ARM.n] for a in given), tips[: ARM.n])
 
 
 WRONG_WRENCHES = [
@@ -130,7 +132,7 @@ def test_a_bad_number_in_a_wrench_blanks_its_own_state_and_check_names_it(call):
         assert all(np.isnan(part).all() for part in alone)
 
 
-def test_wrenches_on_every_link_beside_a_batch_say_how_they_are_given() -> None:
+def test_wrenches_on_every_link_with_a_batch_say_how_they_are_given() -> None:
     arm, tree = lw.load("planar3"), lw.load("panda")
     zeros, wrench = np.zeros((5, 3)), np.ones((3, 6))
     with pytest.raises(ValueError, match=re.escape("wrench has shape (3, 6)")) as caught:

@@ -11,6 +11,7 @@ pytest.importorskip("mujoco")
 
 import accuracy
 import batch
+import constrained
 import derivatives
 import equations
 import excitation
@@ -18,6 +19,7 @@ import formulation_times
 import free_flyers
 import gpu
 import identification
+import inverse_kinematics
 import long_chains
 import one_call
 import open_questions
@@ -29,6 +31,7 @@ import second_derivatives
 import simulation
 import start_up
 import sweeps
+import task_space
 import threads
 import timing
 import wasm
@@ -65,6 +68,9 @@ MEASURES = {
     "free_flyers": lambda: free_flyers.measure(states=300, rounds=2, processes=0, peers=PEERS, robots=FREE_FLYERS),
     "derivatives": lambda: derivatives.measure(states=300, rounds=2, processes=0),
     "second_derivatives": lambda: second_derivatives.measure(states=2, rounds=2, robots=["ball_chain"]),
+    "constrained": lambda: constrained.measure(states=30, rounds=2, processes=0),
+    "task_space": lambda: task_space.measure(states=9, rounds=1, mistakes=1),
+    "inverse_kinematics": lambda: inverse_kinematics.measure(poses=40, loops=4, slow=1, rounds=1, arms=("ur5e",)),
     "regressors": lambda: regressors.measure(states=30, rounds=2, processes=0),
     "one_call": lambda: one_call.measure(rounds=2, processes=0, peers=PEERS),
     "threads": lambda: threads.measure(states=300, rounds=2, peers=PEERS),

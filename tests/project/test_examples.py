@@ -86,6 +86,27 @@ def test_two_links_keep_the_laws_of_their_equations(tmp_path: Path, capsys: pyte
     assert max(value for *_, value in laws) < 1e-13
 
 
+@pytest.mark.parametrize("name", ["arm_in_motion", "saha_figures", "kozlowski", "two_links"])
+def test_a_folder_that_cannot_be_made_is_said(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SystemExit):
+        load(FOLDER / f"{name}.py").main(["--out", str(tmp_path / "file" / "below")])
+    assert "below: cannot make this folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["arm_in_motion", pytest.param("saha_figures", marks=pytest.mark.slow)])
+def test_without_matplotlib_the_text_is_there(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for module in [each for each in sys.modules if each.startswith("matplotlib.")]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with lw.use_kernels("auto"):
+        load(FOLDER / f"{name}.py").main(["--out", str(tmp_path)])
+    assert "matplotlib" in capsys.readouterr().out.splitlines()[-1]
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.slow
 def test_the_satellite_turns_with_momentum_zero() -> None:
     example = load(FOLDER / "satellite_reaction.py")
@@ -126,3 +147,38 @@ def test_the_feet_carry_the_standing_robot() -> None:
     assert np.abs(example.holding(arm, q, forces)[:, :6]).max() < 1e-9
     height = lw.poses(arm, q)[:, arm.names.index("hind_left_shank")] @ [0, 0, -example.LEG, 1]
     assert np.abs(height[:, 2]).max() < 1e-12
+
+
+def test_the_feet_stand_still_while_the_weight_is_shifted() -> None:
+    example = load(FOLDER / "weight_shift.py")
+    robot = lw.load("go1")
+    t, q, qd, qdd = example.motion(robot)
+    assert np.abs(example.feet_of(robot, q) - example.feet_of(robot, q[0])).max() < 1e-12
+    step = 2 * (t[1] - t[0])
+    assert np.abs(lw.difference(robot, q[:-2], q[2:]) / step - qd[1:-1]).max() < 0.05 * np.abs(qd).max()
+    assert np.abs((qd[2:] - qd[:-2]) / step - qdd[1:-1]).max() < 0.5 * np.abs(qdd).max()  # which jumps in between
+    support = lw.inverse_dynamics(robot, q, qd, qdd, contacts=example.FEET)
+    assert np.abs(support.missing).max() < 1e-9
+
+
+def test_the_tool_follows_the_circle() -> None:
+    example = load(FOLDER / "panda_circle.py")
+    robot = lw.load("panda")
+    _, poses, solution = example.follow(robot)
+    assert solution.reached.all()
+    assert np.abs(lw.poses(robot, solution.q, frame=example.TOOL) - poses).max() < 1e-9
+
+
+def test_osqp_finds_forces_within_the_pyramids_of_friction() -> None:
+    pytest.importorskip("osqp")
+    example = load(FOLDER / "weight_shift.py")
+    robot = lw.load("go1")
+    _, q, qd, qdd = (x[::10] for x in example.motion(robot))
+    bounds = lw.control.contact_bounds(
+        robot, q, qd, qdd, contacts=example.FEET, coefficient=example.FRICTION, least=1.0
+    )
+    forces = example.within_friction(bounds)
+    assert forces[..., 2].min() > 1.0 - 1e-6
+    assert example.slope(forces).max() < example.FRICTION + 1e-6
+    wrenches = {foot: np.pad(forces[:, k], ((0, 0), (3, 0))) for k, foot in enumerate(example.FEET)}
+    assert np.abs(lw.inverse_dynamics(robot, q, qd, qdd, wrenches)[:, :6]).max() < 1e-6

@@ -1,5 +1,6 @@
 """The pages of the papers: every equation in print has a row, and every row's call gives what the page says."""
 
+import doctest
 import sys
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,16 @@ ROWS = [(paper, row) for paper in PAPERS for row in paper.rows]
 @pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.name)
 def test_every_equation_of_the_text_has_a_row(paper: Paper) -> None:
     assert not paper.missing()
+
+
+@pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.name)
+def test_the_example_at_the_head_of_a_page_runs(paper: Paper, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
+    session = doctest.DocTestParser().get_doctest(paper.start, {}, paper.name, None, None)
+    failed, attempted = doctest.DocTestRunner().run(session)
+    assert (failed, attempted > 4) == (0, True)
+    assert len(list(tmp_path.glob("*.png"))) == 1  # a figure of the paper
 
 
 @pytest.mark.parametrize(("paper", "row"), ROWS, ids=[f"{paper.name} {row.at}" for paper, row in ROWS])

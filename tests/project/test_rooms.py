@@ -22,6 +22,7 @@ SHARED = {path.stem for path in HOUSE.glob("*.py")} - {
 }
 WITHOUT_SHARED = {"spatial", "dynamics", "graph", "tracing", "codegen"}
 MAY_IMPORT_OUTSIDE = {
+    "bridges": {"numpy", "torch"},
     "kernels": {"llvmlite", "numpy"},
     "targets": {"numpy", "wasmtime"},
     "cli": {"matplotlib", "mujoco", "numpy", "pinocchio", "pyarrow", "rich", "sympy", "typer"},

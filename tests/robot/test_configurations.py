@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import linkwise as lw
 from effort import examples
+from facts import raises
 from linkwise.spatial import Placement
 from orientations import apart, bounded, opposite, spins
 from robots import relative
@@ -193,7 +194,7 @@ def test_batches_bad_states_and_messages(function):
             function(TREE, bad[state], *args[1:], check=True)
     with pytest.raises(ValueError, match=rf"expected \(\.\.\., {args[-1].shape[-1]}\)"):
         function(TREE, *args[:-1], args[-1][..., 1:])
-    with pytest.raises(TypeError, match="expected a Robot"):
+    with raises(TypeError, "Robot"):
         function("arm", *args)
 
 
@@ -259,7 +260,7 @@ def test_neutral_does_not_move_anything():
             last = total.then(joint.kind.after)
             seat = joint.kind.joint_frame
             assert relative(np.array(last.matrix(), float), np.array(seat.matrix(), float)) < 1e-15
-    with pytest.raises(TypeError, match="expected a Robot"):
+    with raises(TypeError, "Robot"):
         lw.neutral("puma560")
 
 
@@ -277,7 +278,7 @@ def test_random_configurations_fill_the_limits_and_all_orientations():
     assert np.abs(axes.mean(axis=0)).max() < 0.05  # every direction is as likely as its opposite
     assert np.abs((axes**2).mean(axis=0) - 1.0 / 3.0).max() < 0.03
     for shape in (3.5, "3", (2, -1)):
-        with pytest.raises(TypeError, match=r"shape is .* \(expected a whole number"):
+        with raises(TypeError, "shape"):
             lw.random_configuration(robot, 0, shape)
     assert (lw.random_configuration(robot, 7) == lw.random_configuration(robot, np.random.default_rng(7))).all()
 

@@ -87,7 +87,7 @@ def test_explain_has_the_quantities_of_the_public_functions(robot: lw.Robot) -> 
 def test_explain_and_accuracy_refuse_coupled_joints_by_name() -> None:
     q, qd, _, tau = states(COUPLED)
     joint = COUPLED.links[COUPLED.couplings[0].link].name
-    with pytest.raises(ValueError, match=f"robot {COUPLED.name!r}, joint {joint!r} is coupled: the intermediates"):
+    with raises(ValueError, f"robot {COUPLED.name!r}", f"joint {joint!r}", "coupled"):
         lw.explain(COUPLED, q)
     with raises(ValueError, f"joint {joint!r}", "coupled"):
         lw.accuracy(COUPLED, q, qd, tau)

@@ -8,6 +8,7 @@ import pytest
 import linkwise as lw
 from base_regressor import enough_and_no_more
 from effort import rest_slow
+from facts import raises
 from joint_kinds import CHAIN, EVERY, EVERY_KIND, coupled, states
 from joint_kinds import COUPLED as COUPLED_TREE
 from linkwise.graph.passes import Transplant
@@ -121,5 +122,5 @@ def test_symbols_group_as_numbers_do(letters: str) -> None:
 def test_a_coupled_robot_of_symbols_is_refused_by_name() -> None:
     rows = lw.random_tree(2, seed=1, joints="R").rows
     rows[1] |= {"coupled_to": rows[0]["name"], "ratio": lw.symbols("gear")}
-    with pytest.raises(ValueError, match="'geared' has symbols: gear"):
+    with raises(ValueError, "geared", "symbols"):
         lw.base_parameters(lw.Robot.from_frames(rows, name="geared"))

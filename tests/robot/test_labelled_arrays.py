@@ -54,7 +54,7 @@ def given(arm: lw.Robot, function: Callable[..., Any], batch: tuple[int, ...]) -
 def same(a: Any, b: Any) -> bool:
     if isinstance(a, tuple):
         return all(same(x, y) for x, y in zip(a, b, strict=True))
-    if not isinstance(a, np.ndarray | float):
+    if not isinstance(a, np.ndarray | float) or np.asarray(a).dtype.kind == "U":
         return repr(a) == repr(b)
     return bool(np.allclose(a, b, rtol=1e-9, atol=1e-9, equal_nan=True))  # from a kernel or not
 
@@ -66,6 +66,10 @@ def test_frames_are_matched_by_name(name: str) -> None:
     others = {"source": "pinocchio"} if name in FOREIGN else {}
     if "link" in inspect.signature(function).parameters:
         others["link"] = arm.names[-1]
+    if "fixed" in inspect.signature(function).parameters:
+        others["fixed"] = {arm.names[-1]: "point"}
+    if "targets" in inspect.signature(function).parameters:
+        others["targets"] = {arm.names[-1]: [0.1, 0.2, 0.3]}
     for kind, batch in (("frame", (5,)), ("series", ()), ("structured", (5,))):
         arrays = given(arm, function, batch)
         if name == "equilibrium":
@@ -76,7 +80,7 @@ def test_frames_are_matched_by_name(name: str) -> None:
                 continue
             labelled = {**arrays, key: shuffled(arm, key, value, kind)}
             if name in FOREIGN:  # whose names are not those of this robot
-                with pytest.raises(TypeError, match="to_numpy"):
+                with raises(TypeError, "to_numpy"):
                     function(arm, **labelled, **others)
                 continue
             found = function(arm, **labelled, **others)
@@ -108,9 +112,9 @@ def test_motions() -> None:
     )
     for make in (lw.trajectories.cycloid, lw.trajectories.cubic, lw.trajectories.quintic, lw.trajectories.septic):
         assert np.array_equal(make(*ends, 1.0, robot=ARM)(0.4).q, make(*points[:2], 1.0, robot=ARM)(0.4).q)
-        with pytest.raises(TypeError, match=r"to_numpy\(\).*robot="):
+        with raises(TypeError, "to_numpy()", "robot="):
             make(*ends, 1.0)
-    with pytest.raises(TypeError, match="to_numpy"):
+    with raises(TypeError, "to_numpy"):
         lw.trajectories.spline(t, frame)
     t = np.linspace(0.0, 2.0, 501)
     q = np.sin(np.outer(t, [1, 2, 3, 4, 5, 6]))
@@ -156,10 +160,10 @@ def test_numbers_and_our_own_columns_are_in_order() -> None:
     links = pandas.DataFrame(q[:, ::-1], columns=list(ARM.names)[::-1])
     assert np.array_equal(lw.gravity_torque(ARM, links), expected)
     batch = pandas.DataFrame(np.zeros((2, 6)), columns=["mx", "my", "mz", "fx", "fy", "fz"])
-    with pytest.raises(TypeError, match=r"wrench .*'mx'.*to_numpy\(\)"):
+    with raises(TypeError, "wrench", "mx", "to_numpy()"):
         lw.inverse_dynamics(ARM, q[:2], q[:2], q[:2], batch)
     kernel = lw.compile(lw.gravity_torque, ARM)
-    with pytest.raises(TypeError, match=r"q has .*to_numpy\(\)"):
+    with raises(TypeError, "q", "to_numpy()"):
         kernel(pandas.DataFrame(q, columns=ARM.q_names))
 
 
@@ -178,24 +182,24 @@ def test_names_within_lists_and_of_rows_are_seen() -> None:
             lambda given: lw.rollout(ARM, given, steps=1, dt=1e-3),
             lambda given: lw.sweep(ARM, {"q0": given}, "never", duration=0.01),
         ):
-            with pytest.raises(TypeError, match="has names"):
+            with raises(TypeError, "names", "to_numpy()"):
                 call(given)
     for names in (ARM.q_names, [f"q{k + 1}" for k in range(6)], [f"q_{name}" for name in ARM.q_names]):
-        with pytest.raises(TypeError, match=r"rows named .*q\.T"):
+        with raises(TypeError, "q.T"):
             lw.gravity_torque(ARM, pandas.DataFrame(q, index=list(names)))
     for run in (
         lambda law: lw.simulate(ARM, q[0], duration=0.01, torque=law, samples=2),
         lambda law: lw.rollout(ARM, q[0], torque=law, steps=1, dt=1e-3),
         lambda law: lw.equilibrium(ARM, q[0], law),
     ):
-        with pytest.raises(TypeError, match="has names"):
+        with raises(TypeError, "names", "to_numpy()"):
             run(lambda arm, t, q, qd: rows[0])
     for given in (backwards, rows, fields(*q[0])):
-        with pytest.raises(TypeError, match=r"lw\.per_trajectory has names"):  # which no function would look for there
+        with raises(TypeError, "lw.per_trajectory"):  # which no function would look for there
             lw.per_trajectory(given)
     assert np.array_equal(lw.per_trajectory(pandas.DataFrame(q)).values[0], q[0])  # a row, not a column
     numbers = lw.parameters(ARM)
-    with pytest.raises(TypeError, match="parameters has names"):
+    with raises(TypeError, "parameters"):
         ARM.with_parameters(pandas.Series(np.asarray(numbers), index=list(numbers.names)))
     pyarrow = pytest.importorskip("pyarrow")
     table = pyarrow.table({name: backwards[name] for name in backwards.columns})
@@ -218,11 +222,11 @@ def test_vectors_of_robots_are_without_names() -> None:
         ("'z', 'y', 'x'", lambda: SMALL.with_payload(1.0, com=back)),
         ("'z', 'y', 'x'", lambda: SMALL.with_payload(1.0, inertia=tensor)),
         ("'z', 'y', 'x'", lambda: SMALL.with_free_base(1.0, com=back, inertia=np.eye(3))),
-        ("link2.*'z', 'y', 'x'", lambda: changed(com=back)),
-        ("link2.*'z', 'y', 'x'", lambda: changed(inertia=[back, back, back])),
-        ("link2.*'upper', 'lower'", lambda: changed(limits=pair)),
+        ("'link2' | 'z', 'y', 'x'", lambda: changed(com=back)),
+        ("'link2' | 'z', 'y', 'x'", lambda: changed(inertia=[back, back, back])),
+        ("'link2' | 'upper', 'lower'", lambda: changed(limits=pair)),
     ):
-        with pytest.raises(ValueError, match=rf"{names}.*to_numpy\(\)"):
+        with raises(ValueError, *names.split(" | "), "to_numpy()"):
             make()
     down, ends = collections.namedtuple("Down", "z y x")(-9.81, 0.0, 0.0), collections.namedtuple("Ends", "upper lower")
     for make in (
@@ -237,11 +241,11 @@ def test_vectors_of_robots_are_without_names() -> None:
         with pytest.raises(ValueError, match=r"has names: '(z', 'y', 'x|upper', 'lower)'"):
             make()
     for unordered in ({1.0, 2.0, 3.0}, frozenset({1.0, 2.0, 3.0})):
-        with pytest.raises(ValueError, match=r"com .*expected three numbers"):
+        with raises(ValueError, "com"):
             changed(com=unordered)
     with raises(TypeError, "q", "Down", "array"):
         lw.graph.evaluate(lw.trace(lw.gravity_torque, SMALL), down)
-    with pytest.raises(ValueError, match=r"(?s)mass .*expected a number"):
+    with raises(ValueError, "link2", "mass"):
         changed(mass=pandas.Series([1.0, 2.0]))
     bare = pandas.Series([0.0, 0.1, 0.2])
     assert changed(com=bare).links[1].com == changed(com=(0.0, 0.1, 0.2)).links[1].com
@@ -249,12 +253,12 @@ def test_vectors_of_robots_are_without_names() -> None:
 
 def test_names_that_do_not_fit_are_singled_out() -> None:
     names = list(ARM.q_names)
-    for columns, said in (
-        ([*names[:3], "w1", "w2", "w3"], "; 'w1', 'w2', 'w3' are none of them and 'wrist_1_joint', .* are missing"),
-        (["t", *names], "; 't' is none of them \\("),
-        ([f"q_{name}" for name in names[:5]], "; 'wrist_3_joint' is missing \\("),
+    for columns, facts in (
+        ([*names[:3], "w1", "w2", "w3"], ("'w1', 'w2', 'w3'", *map(repr, names[3:]))),
+        (["t", *names], ("'t'",)),
+        ([f"q_{name}" for name in names[:5]], ("'wrist_3_joint'",)),
     ):
-        with pytest.raises(TypeError, match=said):
+        with raises(TypeError, *facts):
             lw.gravity_torque(ARM, pandas.DataFrame(np.zeros((2, len(columns))), columns=columns))
 
 
@@ -280,7 +284,7 @@ def test_robots_keep_numbers_not_tensors(library: str) -> None:
     if library == "torch":
         plain = xp.tensor(0.75, dtype=xp.float64)
         refused(plain.clone().requires_grad_())
-        with pytest.raises(TypeError, match=r"^q requires a gradient"):
+        with raises(TypeError, "q", "gradient"):
             lw.draw(arm, xp.zeros(3, requires_grad=True))
     else:
         plain = xp.numpy.asarray(0.75)
@@ -380,7 +384,7 @@ def test_rows_by_joint_are_refused_where_nobody_knows_the_joints() -> None:
         "program": lambda table: lw.graph.evaluate(lw.trace(lw.gravity_torque, SMALL), table),
     }
     for call in calls.values():
-        with pytest.raises(TypeError, match=r"rows named 'link3'|names are not looked at"):
+        with raises(TypeError, "names"):
             call(table)
     times = pandas.DataFrame(q, index=pandas.to_timedelta([0.0, 0.1, 0.2], unit="s"))
     assert np.array_equal(calls["kernel"](times), calls["kernel"](q))
@@ -395,10 +399,10 @@ def test_rows_of_wrenches_are_links(library: str) -> None:
         {"wrench": pandas.DataFrame(wrench, index=list(SMALL.names))},
         {"wrench": wrench, "point": pandas.DataFrame(wrench[:, :3], index=list(SMALL.names))},
     ):
-        with pytest.raises(TypeError, match=r"rows named 'link1'.*each link") as told:
+        with raises(TypeError, "link1") as told:
             lw.inverse_dynamics(SMALL, q, q, q, **given)
         assert ".T" not in str(told.value)
-    with pytest.raises(TypeError, match="wrench has names: 'mx'"):
+    with raises(TypeError, "wrench", "mx"):
         lw.inverse_dynamics(SMALL, q, q, q, wrench=pandas.DataFrame(wrench, columns=["mx", *"abcde"]))
     with raises(TypeError, "wrench", "lw.per_trajectory", "parameters="):
         lw.inverse_dynamics(SMALL, q, q, q, wrench=lw.per_trajectory(wrench))
@@ -410,9 +414,9 @@ def test_programs_and_motions_refuse_names() -> None:
         lw.graph.evaluate(lw.trace(lw.gravity_torque, SMALL), q)
     for given in (q, collections.namedtuple("State", "link3 link1 link2")(0.3, 0.1, 0.2)):
         swing = lambda t: (given, np.zeros(3), np.zeros(3))  # noqa: E731, B023
-        with pytest.raises(TypeError, match=r"q of held .* has names"):
+        with raises(TypeError, "q of held", "link3"):
             lw.control.held(swing, 2.0)(1.0)
-        with pytest.raises(TypeError, match=r"q of the trajectory .* has names"):
+        with raises(TypeError, "q of the trajectory", "link3"):
             lw.control.computed_torque(swing, 1.0, 1.0)(SMALL, 0.0, np.zeros(3), np.zeros(3))
 
 
@@ -423,7 +427,7 @@ def test_grids_refuse_names_as_draws_do(name: str) -> None:
         lambda: lw.sweeps.grid(**{name: given}),
         lambda: lw.sweeps.monte_carlo(2, 1, **{name: (given, given)}),
     ):
-        with pytest.raises(TypeError, match="has names: 'link3'"):
+        with raises(TypeError, "link3"):
             make()
 
 

@@ -49,7 +49,7 @@ def test_what_rounding_left_of_a_zero_is_zero_in_any_units(inertia: Any, unit: t
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("inertia", BAD.values(), ids=BAD)
 def test_impossible_inertias_are_refused_in_any_units(inertia: Any, unit: tuple[float, float]):
-    with pytest.raises(lw.errors.RobotError, match=r"link 'link1': inertia (is not|breaks)"):
+    with raises(lw.errors.RobotError, "link 'link1'", "inertia"):
         rod(inertia, unit=unit)
 
 
@@ -68,9 +68,9 @@ def test_a_negative_mass_is_refused_unless_rounding_left_it(unit: tuple[float, f
     arm = lw.Robot.from_dh([first, {**first, "mass": -1.4e-20 * kg}], convention="standard")
     assert arm.links[1].mass == 0.0
     for mass in (-1e-9, -2.0):
-        with pytest.raises(lw.errors.RobotError, match="link 'link2': mass is -"):
+        with raises(lw.errors.RobotError, "link2", "mass"):
             lw.Robot.from_dh([first, {**first, "mass": mass * kg}], convention="standard")
-    with pytest.raises(lw.errors.RobotError, match="link 'link1': mass is -"):
+    with raises(lw.errors.RobotError, "link1", "mass"):
         lw.Robot.from_dh([{**first, "mass": -1.4e-20 * kg}], convention="standard")
 
 

@@ -1,4 +1,4 @@
-"""What is kept of robots: values beside them, entries on them, and what robots that stand for others know."""
+"""What is kept of robots: values outside of them, entries on them, and what robots that stand for others know."""
 
 import copy
 import gc

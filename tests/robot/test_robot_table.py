@@ -207,7 +207,7 @@ def test_the_convention_is_one_of_two(convention):
 def test_the_convention_is_always_said_and_the_name_is_text():
     with pytest.raises(TypeError, match="convention"):
         lw.Robot.from_dh([TURNING])
-    with pytest.raises(lw.errors.RobotError, match="name is 5"):
+    with raises(lw.errors.RobotError, "name", "5"):
         dh(TURNING, name=5)
 
 

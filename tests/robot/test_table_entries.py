@@ -1,4 +1,4 @@
-"""Entries of a table beside geometry and bodies: names of joints, anchors, ratings, springs, impossible bodies."""
+"""Entries of a table other than geometry and bodies: names of joints, anchors, ratings, springs, impossible bodies."""
 
 import math
 
@@ -70,7 +70,7 @@ def test_joints_may_have_names_of_their_own(tmp_path):
     assert arm.names == ("upper", "lower")
     assert arm.joint_names == arm.q_names == arm.v_names == ("shoulder", "lower")
     assert arm.q_slice("shoulder") == arm.q_slice("upper") == slice(0, 1)
-    with pytest.raises(ValueError, match="'shoulder'"):
+    with raises(ValueError, "shoulder"):
         lw.inverse_dynamics(arm, [math.nan, 0], [0, 0], [0, 0], check=True)
     lw.save(arm, tmp_path / "pair.toml")
     assert lw.load(tmp_path / "pair.toml") == arm
@@ -81,7 +81,7 @@ def test_joints_may_have_names_of_their_own(tmp_path):
 def test_no_two_joints_have_one_name():
     with raises(lw.errors.RobotError, "link 'lower'", "joint_name", "'lower'", "link 'upper'"):
         two(joint_name="lower")
-    with pytest.raises(lw.errors.RobotError, match="joint_name is '' "):
+    with raises(lw.errors.RobotError, "joint_name"):
         two(joint_name="")
     ball = {"joint": "ball", "joint_name": "lower", "translation": (0, 0, 0), **BODY}
     with raises(lw.errors.RobotError, "row 2:", "'lower.qw'", "joint 'lower'"):
@@ -96,7 +96,7 @@ def test_limits_of_velocity_and_effort_are_kept(tmp_path):
     assert lw.load(tmp_path / "pair.toml").rows == arm.rows
     assert "effort limit" in lw.describe(arm)
     assert "effort limit" not in lw.describe(two())
-    with pytest.raises(lw.errors.RobotError, match="velocity_limit is -1"):
+    with raises(lw.errors.RobotError, "velocity_limit", "-1.0"):
         two(velocity_limit=-1)
     base = lw.load("humanoid").free_joints[0]
     assert lw.load("humanoid").effort_limits[base.v] == (math.inf,) * 6
@@ -149,7 +149,7 @@ def test_bodies_that_cannot_exist_are_refused_or_taken_as_they_are(tmp_path):
             lw.Robot.from_frames([{**rows[0], **bad}], unphysical="warn")
     with raises(ValueError, "unphysical", "'wran'", "'warn'"):
         lw.Robot.from_frames(rows, unphysical="wran")
-    with pytest.raises(lw.errors.RobotError, match="unphysical is 1 "):
+    with raises(lw.errors.RobotError, "unphysical", "1"):
         two(unphysical=1)
 
 
@@ -167,9 +167,9 @@ def test_options_of_load(tmp_path):
     assert lw.load(path).n == 1
     assert lw.load(path, mimic="independent").n == 2
     for wrong in ({"base": "fre"}, {"mimic": "couple"}, {"unphysical": "no"}):
-        with pytest.raises(ValueError, match="expected one of"):
+        with raises(ValueError, *wrong, *wrong.values()):
             lw.load(path, **wrong)
-    with pytest.raises(TypeError, match="expected a list"):
+    with raises(TypeError, "ignore", "['equality']"):
         lw.load(path, ignore="equality")
 
 
@@ -237,7 +237,7 @@ def test_friction_of_coupled_joints_in_batches_where_some_joint_has_none(tmp_pat
 
 
 def test_triangle_inequalities_that_hardly_fail_show_by_how_much():
-    with pytest.raises(lw.errors.RobotError, match=r"1, 1 and 2 kg m2, since 1 \+ 1 < 2 by 1e-07"):
+    with raises(lw.errors.RobotError, "1, 1 and 2 kg m2", "1e-07"):
         two(inertia=np.diag([1.0, 1.0, 2.0000001]))
 
 

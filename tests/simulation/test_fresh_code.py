@@ -144,11 +144,11 @@ def test_a_compiled_simulation_is_frozen_and_says_so():
     controller.gain, level[0] = 2.0, 0.25
     assert lw.simulate(ARM, START, [0] * 3, 0.3, torque=controller, events=events, samples=5) == before
     assert frozen(START, [0] * 3, 0.3, samples=3).q.shape == (3, 3)
-    with pytest.raises(TypeError, match="'torque' is frozen"):
+    with raises(TypeError, "torque"):
         frozen(START, [0] * 3, 0.3, torque=controller)
     with pytest.raises(TypeError, match="gravity"):
         lw.compile(lw.simulate, ARM, gravity=0)
-    with pytest.raises(TypeError, match="cannot be traced"):
+    with raises(TypeError, "test_fresh_code.py"):
         lw.compile(lw.simulate, ARM, torque=lambda arm, t, q, qd: q * max(q[0], 0.0))
     with pytest.raises(ZeroDivisionError):
         lw.compile(lw.simulate, ARM, torque=lambda arm, t, q, qd: q * (1 / len(level[1:])))
@@ -207,7 +207,7 @@ UNTRACEABLE = {  # torque functions that run on numbers alone, and what the warn
     "modulo": (lambda arm, t, q, qd: q % 1.0, "%"),
     "table": (lambda arm, t, q, qd: q * TABLE[int(10 * t)], r"int\(\)"),
     "index": (lambda arm, t, q, qd: q * TABLE[np.round(t).astype(int)], "np.rint|round"),
-    "solve": (lambda arm, t, q, qd: -np.linalg.solve(np.eye(3), q), "solve"),
+    "roots": (lambda arm, t, q, qd: -np.linalg.eigvalsh(np.outer(q, q)), "eigvalsh"),
     "infinite": (lambda arm, t, q, qd: q / np.inf + min(np.inf, 0.1), "not finite"),
     "store": (stored, "become a float"),
     "torch": (torch_sine, "torch"),
@@ -215,7 +215,7 @@ UNTRACEABLE = {  # torque functions that run on numbers alone, and what the warn
 
 
 @pytest.mark.parametrize(
-    "name", rest_slow(list(UNTRACEABLE), ["cbrt", "item", "clip", "if", "math", "table", "solve", "store", "torch"])
+    "name", rest_slow(list(UNTRACEABLE), ["cbrt", "item", "clip", "if", "math", "table", "roots", "store", "torch"])
 )
 def test_what_cannot_be_traced_runs_in_python_with_one_warning_that_names_it(name):
     torque, named = UNTRACEABLE[name]

@@ -5,6 +5,7 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
+from facts import raises, warns
 from linkwise.api import method_table
 from linkwise.kernels.dispatch import MAX_STRAIGHT_LINKS
 from linkwise.robot import model
@@ -64,7 +65,7 @@ def test_a_long_simulation_can_be_frozen():
     assert (run.compiled, meant.compiled) == (True, False)
     assert relative(run.q, meant.q) < 1e-12
     assert relative(run.tau, -3.0 * run.q) < 1e-12
-    with pytest.raises(ValueError, match=r"gave shape \(2,\)"):
+    with raises(ValueError, "(2,)"):
         lw.compile(lw.simulate, arm, torque=lambda arm, t, q, qd: q[:2])(q, duration=1e-3)
 
 
@@ -80,7 +81,7 @@ def test_a_right_hand_side_that_is_too_long_takes_loops_too(monkeypatch, integra
     assert long.compiled
     assert relative(short.q, long.q) < 1e-9
     assert relative(short.tau, long.tau) < 1e-9
-    with pytest.warns(RuntimeWarning, match="more than 10 operations"):
+    with warns(RuntimeWarning, "10", "operations"):
         lw.simulate(ARM, [0] * 3, duration=1e-3, samples=2, rtol=1e-3, coordinates="normalized")
     backend.compile_solver.cache_clear()
 
@@ -106,7 +107,7 @@ def test_poses_look_each_frame_up_once(monkeypatch):
     arm = lw.chain(20, seed=3)
     lw.poses(arm, np.zeros(20))
     assert len(made) <= 20
-    with pytest.raises(lw.errors.RobotError, match="frame is 'tool'"):
+    with raises(lw.errors.RobotError, "frame", "tool"):
         lw.poses(arm, np.zeros(20), frames=["tool"])
 
 
@@ -144,9 +145,9 @@ def test_rates_may_be_left_out_and_a_duration_may_not():
     assert still == lw.simulate(ARM, [0.1] * 3, [0] * 3, 0.1, samples=3)
     many = lw.simulate(ARM, [[0.1] * 3] * 2, duration=0.1, samples=3)
     assert np.array_equal(many.q[1], still.q)
-    with pytest.raises(TypeError, match=r"duration is missing .expected seconds"):
+    with raises(TypeError, "duration", "seconds"):
         lw.simulate(ARM, [0.1] * 3)
-    with pytest.raises(TypeError, match=r"duration is missing.*the third argument, 2.0, is qd0"):
+    with raises(TypeError, "duration", "2.0", "qd0"):
         lw.simulate(ARM, [0.1] * 3, 2.0)
-    with pytest.raises(TypeError, match="expected a Robot"):
+    with raises(TypeError, "Robot"):
         lw.simulate("planar3", [0.1] * 3, duration=1.0)

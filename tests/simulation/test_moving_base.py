@@ -1,5 +1,6 @@
 """Simulations on a base that moves as prescribed."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -104,6 +105,35 @@ def test_a_base_that_starts_to_move_is_a_break() -> None:
     assert run.rejected < 20
 
 
+@pytest.mark.parametrize("ending", ["npz", "csv", "parquet"])
+@pytest.mark.parametrize("base", [STEADY, swaying], ids=["steady", "swaying"])
+def test_a_file_has_the_motion_of_the_base(base: Any, ending: str, tmp_path: Path) -> None:
+    run = lw.simulate(ARM, np.stack([START, -START]), duration=0.1, base=base, samples=4)
+    run.save(tmp_path / f"run.{ending}")
+    again = lw.load_recording(tmp_path / f"run.{ending}")
+    assert again == run
+    assert again != lw.simulate(ARM, np.stack([START, -START]), duration=0.1, samples=4)
+    assert relative(again.joint_wrenches(), run.joint_wrenches()) == 0.0
+    assert again.base == run.base
+    assert relative(run.base.acceleration[2], (base if base is STEADY else base(run.t[2])).acceleration) < 1e-15
+
+
+def test_recordings_that_differ_by_the_base_differ() -> None:
+    """At one sample, where all else is equal; the velocity, which no torque depends on, counts too."""
+    rest, moved = (lw.simulate(ARM, START, duration=0.1, base=base, samples=[0.0]) for base in (None, STEADY))
+    sailing = lw.simulate(ARM, START, duration=0.1, base=lw.BaseMotion(velocity=(1, 0, 0)), samples=[0.0])
+    assert rest.base is None
+    assert (rest == moved, sailing == moved) == (False, False)
+    assert sailing.base.velocity.tolist() == [[1.0, 0.0, 0.0]]
+
+
+def test_the_budget_of_a_recording_has_the_motion_of_the_base() -> None:
+    run = lw.simulate(ARM, START, duration=0.2, base=swaying, torque=[0.1, 0.2, 0.3], samples=5, rtol=1e-10)
+    budget = lw.budget(ARM, run.q, run.qd, run.qdd, base=run.base, t=run.t)
+    assert np.abs(budget.tau - run.tau).max() < 1e-9
+    assert np.abs(lw.budget(ARM, run.q, run.qd, run.qdd, t=run.t).tau - run.tau).max() > 1.0
+
+
 def test_a_motion_that_cannot_be_traced_runs_in_python() -> None:
     def starting(t: float) -> lw.BaseMotion:
         return lw.BaseMotion(acceleration=(0, 0, 1.0) if t > 5.0 else (0, 0, 0))
@@ -111,6 +141,48 @@ def test_a_motion_that_cannot_be_traced_runs_in_python() -> None:
     with pytest.warns(RuntimeWarning, match="starting"):
         run = lw.simulate(ARM, START, duration=0.05, base=starting, samples=2)
     assert relative(run.q, lw.simulate(ARM, START, duration=0.05, samples=2).q) < 1e-9
+    assert run.base.acceleration.tolist() == [[0.0, 0.0, 0.0]] * 2
+
+
+SPIN = [0.0, 0.0, 2.0]
+MISMATCHES: list[tuple[Any, tuple[str, ...]]] = [
+    (lambda t: lw.BaseMotion(velocity=[5.0 * np.sin(9.0 * t), 0, 0]), ("acceleration", "velocity", "0.0, 0.0, 0.0")),
+    (lambda t: lw.BaseMotion([0, 0, np.sin(3.0 * t)]), ("angular_acceleration", "angular_velocity")),
+    (lambda t: lw.BaseMotion(angular_acceleration=SPIN), ("angular_acceleration is [0.0, 0.0, 2.0]",)),
+    (lw.BaseMotion(angular_acceleration=SPIN), ("angular_acceleration is [0.0, 0.0, 2.0]", "'base'")),
+    (lw.BaseMotion(SPIN, velocity=[1.0, 0, 0]), ("changes by [0.0, 2.0, 0.0]",)),  # ω × v
+]
+
+
+def starting_at(start: float, t: Any) -> lw.BaseMotion:
+    gone = np.where(t < start, 0.0, 2.0 * (t - start))
+    return lw.BaseMotion(velocity=[gone, 0, 0], acceleration=[np.where(t < start, 0.0, 2.0), 0, 0])
+
+
+MATCHES: list[Any] = [
+    swaying,
+    STEADY,
+    lw.BaseMotion(SPIN),
+    lw.BaseMotion(SPIN, [1.0, 0, 0], acceleration=[0, 2.0, 0]),
+    lambda t: starting_at(0.3, t),
+]
+
+
+def test_velocities_that_change_otherwise_than_the_accelerations_are_warned_of() -> None:
+    def simulate(base: Any) -> None:
+        lw.simulate(ARM, START, duration=0.9, base=base, samples=2)
+
+    def roll(base: Any) -> None:
+        lw.rollout(ARM, START, steps=9, dt=0.1, base=base)
+
+    for run, mismatches, matches in ((simulate, MISMATCHES, MATCHES), (roll, MISMATCHES[:1], MATCHES[:1])):
+        for base, facts in mismatches:
+            with pytest.warns(UserWarning, match="the motion of the base") as warned:
+                run(base)
+            assert len(warned) == 1
+            assert all(fact in str(warned[0].message) for fact in facts)
+        for base in matches:
+            run(base)  # a warning would be an error
 
 
 def test_motions_of_the_base_that_are_none_are_refused() -> None:
@@ -119,6 +191,9 @@ def test_motions_of_the_base_that_are_none_are_refused() -> None:
         (lambda t: (0, 0, t), TypeError, "BaseMotion"),
         (lw.BaseMotion(acceleration=np.zeros((2, 3))), ValueError, r"acceleration.*\(2, 3\)"),
         (lw.BaseMotion(angular_velocity=(0, np.nan, 0)), ValueError, "finite"),
+        (lw.BaseMotion(velocity=(0, np.nan, 0)), ValueError, "finite"),
+        (lw.BaseMotion(velocity="abc"), ValueError, "velocity"),
+        (lw.BaseMotion(velocity=(1, 2)), ValueError, r"velocity.*\(2,\)"),
     ):
         for run in (
             lambda base: lw.simulate(ARM, START, duration=0.1, base=base),

@@ -72,7 +72,7 @@ def test_wrenches_of_the_wrong_shape() -> None:
     with raises(ValueError, "wrench", "(3, 5)", "(..., 6)", "(..., 3, 6)"):
         lw.rollout(PLANAR, np.zeros((3, 3)), steps=1, dt=0.1, wrench=np.zeros((3, 5)))
     arm = lw.load("go1")
-    with pytest.raises(ValueError, match=r"expected \(13, 6\) for every link"):
+    with raises(ValueError, "(13, 6)"):
         lw.rollout(arm, lw.neutral(arm), steps=1, dt=0.1, wrench=np.zeros(6))
 
 
@@ -100,11 +100,11 @@ def test_results_go_into_those_of_an_earlier_rollout(place: str) -> None:
     assert np.array_equal(again.q.copy_to_host(), ends.q)
     with raises(ValueError, "out.q_end", "memory", "input"):
         lw.rollout(PLANAR, q, qd, **options, torque=out.q_end, out=out)
-    with pytest.raises(ValueError, match=r"out\.q_end has shape \(9, 3\) .*expected \(5, 3\)"):
+    with raises(ValueError, "out.q_end", "(9, 3)", "(5, 3)"):
         lw.rollout(PLANAR, q[:5], qd[:5], **options, out=out)
     with raises(ValueError, "out", "q0", "NumPy", "GPU"):
         lw.rollout(PLANAR, q, qd, **options, out=out, target="cuda")
-    with pytest.raises(TypeError, match="out is 3"):
+    with raises(TypeError, "out", "3"):
         lw.rollout(PLANAR, q, qd, **options, out=3)  # type: ignore[arg-type]
 
 

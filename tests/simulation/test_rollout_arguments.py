@@ -115,11 +115,11 @@ def test_an_array_is_for_all_trajectories_unless_it_is_marked(run: Callable[...,
 def test_marks_that_do_not_fit_are_refused() -> None:
     law = lambda arm, t, q, qd, k: -k * q  # noqa: E731
     for run in (rolled, simulated):
-        with pytest.raises(ValueError, match=r"'k' has shape \(2,\).*\(3,\)"):
+        with raises(ValueError, "k", "(2,)", "(3,)"):
             run(np.zeros((3, 3)), torque=law, parameters={"k": lw.per_trajectory([1.0, 2.0])})
         with raises(ValueError, "'k'", "lw.per_trajectory", "q0", "qd0"):
             run(np.zeros(3), torque=law, parameters={"k": lw.per_trajectory([1.0, 2.0, 3.0])})
-        with pytest.raises((TypeError, ValueError), match=r"lw\.per_trajectory"):  # a gain for each, without the mark
+        with raises((TypeError, ValueError), "lw.per_trajectory"):  # a gain for each, without the mark
             run(np.zeros((4, 3)), torque=law, parameters={"k": [1.0, 2.0, 3.0, 4.0]})
     for function in (lw.rollout, lw.simulate):
         with raises(ValueError, "'k'", "lw.per_trajectory", "lw.Input"):
@@ -128,7 +128,7 @@ def test_marks_that_do_not_fit_are_refused() -> None:
         lw.wasm(lw.simulate, PLANAR, torque=law, parameters={"k": lw.per_trajectory([1.0, 2.0])})
     family = pendulum(lw.symbols("m"))
     for call in (partial(lw.rollout, family, **START), partial(lw.wasm, lw.simulate, family)):
-        with pytest.raises(ValueError, match=r"'m' has shape \(1,\)"):
+        with raises(ValueError, "m", "(1,)"):
             call(q0=[0.3], parameters={"m": [1.0]})
 
 
@@ -142,9 +142,9 @@ def test_compiled_simulations_take_parameters_by_their_shape() -> None:
     for given in (gains[0], lw.per_trajectory(gains)):
         expected = lw.simulate(PLANAR, q0, duration=0.05, torque=law, parameters={"K": given, "kd": 0.1}, **options)
         assert np.array_equal(run(q0, duration=0.05, parameters={"K": given}).q, expected.q)
-    with pytest.raises(ValueError, match="'K'"):
+    with raises(ValueError, "K"):
         run(q0, duration=0.05)
-    with pytest.raises(ValueError, match=r"'K' has shape \(3, 3, 3\) .*per_trajectory of \(3, 3, 3\)"):
+    with raises(ValueError, "K", "(3, 3, 3)", "per_trajectory"):
         run(q0, duration=0.05, parameters={"K": gains})
 
 
@@ -267,7 +267,7 @@ def test_tensors_with_gradients() -> None:
         lambda: lw.compile(lw.gravity_torque, PLANAR)(WithGradients()),
         lambda: lw.rollout(PLANAR, np.zeros((2, 3)), torque=WithGradients(), **START),
     ):
-        with pytest.raises(TypeError, match=r"requires a gradient.*expected x\.detach\(\)"):
+        with raises(TypeError, "gradient", "x.detach()"):
             run()
 
 
@@ -279,7 +279,7 @@ class OnGpu:
 
 
 def test_arrays_on_a_gpu_without_a_target() -> None:
-    with pytest.raises(TypeError, match=r"q0 is .*for target='cuda'"):
+    with raises(TypeError, "q0", "target='cuda'"):
         lw.rollout(PLANAR, OnGpu(), **START)
 
 
@@ -289,15 +289,17 @@ def test_widths_are_told_by_the_first_and_last_joints() -> None:
 
 
 def test_wrenches_beside_a_batch_of_torques_are_those_of_simulate() -> None:
-    """(3, 6) beside three torques of an arm of three links are wrenches on the tip, one for each trajectory."""
+    """(4, 6) beside four torques are wrenches on the tip, one for each trajectory."""
     rng = np.random.default_rng(8)
-    tau, wrench = 0.1 * rng.normal(size=(3, 3)), 0.1 * rng.normal(size=(3, 6))
+    tau, wrench = 0.1 * rng.normal(size=(4, 3)), 0.1 * rng.normal(size=(4, 6))
     q0 = rng.normal(size=3)
     assert np.allclose(rolled(q0, torque=tau, wrench=wrench), simulated(q0, torque=tau, wrench=wrench), atol=1e-12)
     table = np.repeat(tau[:, None], 6, axis=1)
     assert np.array_equal(rolled(q0, table=table, wrench=wrench), rolled(q0, torque=tau, wrench=wrench))
+    with raises(ValueError, "wrench", "(3, 6)", "{'link3': ...}", "(3, 3, 6)"):
+        rolled(q0, torque=tau[:3], wrench=wrench[:3])
     family = pendulum(lw.symbols("m"))
-    with pytest.raises(ValueError, match=r"'m' has shape \(2,\).*\(2, 2\)"):
+    with raises(ValueError, "m", "(2,)", "(2, 2)"):
         lw.rollout(family, np.zeros((2, 2, 1)), parameters={"m": lw.per_trajectory([1.0, 2.0])}, **START)
 
 
@@ -306,5 +308,5 @@ def test_parameters_that_kept_their_defaults_are_not_given_later() -> None:
     for function in (lw.rollout, lw.simulate):
         run = lw.compile(function, PLANAR, torque=law, parameters={"kp": lw.Input()})
         rest: dict[str, Any] = START if function is lw.rollout else {"duration": 0.01}
-        with pytest.raises(ValueError, match=r"'kd' has its default"):
+        with raises(ValueError, "kd"):
             run(np.zeros(3), parameters={"kp": 1.0, "kd": 1.0}, **rest)

@@ -26,9 +26,7 @@ ZEROS = np.zeros((4, 3))
 def test_masses_that_no_body_has_are_refused(target: str, place: str) -> None:
     loaded = PLANAR.with_payload(lw.symbols("load"))
     run = lw.compile(lw.rollout, loaded, **START, target=target)
-    with pytest.raises(
-        ValueError, match=r"parameters: mass of link 'payload' is -50.0 for trajectory \[1\] \(expected"
-    ):
+    with raises(ValueError, "mass", "payload", "-50.0", "[1]"):
         run(np.zeros((2, 3)), parameters={"load": lw.per_trajectory([1.0, -50.0])})
     with raises(ValueError, "parameters:", "mass", "link 'payload'", "-1.0"):
         run(np.zeros(3), parameters={"load": -1.0})
@@ -150,7 +148,7 @@ def test_numbers_of_laws_within_limits_and_sums() -> None:
         assert np.allclose(one.qd[:, -1], found, rtol=0, atol=1e-7)
     limits = lw.rollout(PLANAR, q[0], **START, torque=lw.control.limited(springs, 0.5), parameters={"most": 0.1}).qd_end
     assert np.allclose(limits, lw.rollout(PLANAR, q[0], **START, torque=lw.control.limited(springs, 0.1)).qd_end)
-    with pytest.raises(ValueError, match=r"'rest' is neither .*\(expected most\)"):
+    with raises(ValueError, "rest"):
         lw.rollout(PLANAR, q, **START, torque=lw.control.limited(springs + springs, 1.0), parameters={"rest": 0.1})
 
 
@@ -187,7 +185,7 @@ def test_torch_in_a_torque_function() -> None:
         lambda arm, t, q, qd: torch.eye(3) @ q,
         lambda arm, t, q, qd: torch.sin(t) * q,
     ):
-        with pytest.raises(TypeError, match=r"cannot be traced .*torch.*: write np\.clip .*parameters"):
+        with raises(TypeError, "torch", "np.clip", "parameters"):
             lw.rollout(PLANAR, ZEROS, **START, torque=law)
 
 
@@ -247,7 +245,7 @@ def test_numbers_of_two_bytes_are_refused_everywhere(place: str) -> None:
 def test_gradients_are_where_they_are(place: str) -> None:
     torch = pytest.importorskip("torch")
     q = torch.zeros(3, requires_grad=True)
-    with pytest.raises(TypeError, match=r"x\.detach\(\).*lw\.inverse_dynamics.* gradients"):
+    with raises(TypeError, "x.detach()", "lw.inverse_dynamics", "gradients"):
         lw.compile(lw.gravity_torque, PLANAR)(q)
     q0 = DeviceArray(device(0), (3,), "float64").copy_from(np.zeros(3))
     with raises(TypeError, "torque", "torch.Tensor", "CPU", "GPU", "x.cuda()", "x.numpy()"):
@@ -290,7 +288,7 @@ def test_a_wrong_shape_is_told_once_with_the_shapes_of_the_parameters() -> None:
     def in_python(arm: lw.Robot, t: float, q: np.ndarray, qd: np.ndarray, kp: np.ndarray) -> np.ndarray:
         return (kp @ q)[:2] if float(q[0]) < 9.0 else q
 
-    with pytest.raises(ValueError, match=r"gave shape \(2,\)") as error:
+    with raises(ValueError, "(2,)") as error:
         lw.simulate(PLANAR, np.zeros((2, 3)), duration=0.1, torque=in_python, parameters={"kp": np.eye(3)})
     assert str(error.value).count("kp (3, 3)") == 1
 
@@ -304,5 +302,5 @@ def test_a_compiled_motion_says_what_a_run_is_given(motion: Any) -> None:
 
 def test_a_duration_is_steps_times_dt() -> None:
     for options in ({"duration": 1.0}, {}):
-        with pytest.raises(TypeError, match=r"steps.*duration / dt"):
+        with raises(TypeError, "steps", "duration / dt"):
             lw.rollout(PLANAR, np.zeros(3), dt=0.01, **options)  # type: ignore[arg-type]

@@ -396,7 +396,7 @@ def test_an_interrupted_run_shows_no_change_of_modes(monkeypatch):
 
 @pytest.mark.parametrize("keywords", [{"coordinates": "normalized"}, {"method": "kalman"}])
 def test_what_knows_of_no_sticking_is_refused(keywords):
-    with pytest.raises(ValueError, match="friction is exact"):
+    with raises(ValueError, "friction", "exact"):
         lw.simulate(PLANAR, [0] * 3, [0] * 3, 1.0, friction=lw.Friction(0.0, 1.0, smooth=0.0), **keywords)
     run = lw.simulate(PLANAR, [0] * 3, [0] * 3, 0.1, friction=lw.Friction(0.1, 0.0, smooth=0.0), **keywords)
     assert run.status == "done"  # no friction that could stick

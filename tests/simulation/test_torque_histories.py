@@ -98,9 +98,54 @@ def test_stops_and_exact_friction_go_with_histories() -> None:
 T = np.linspace(0.0, 1.0, 5)
 
 
-def test_modules_refuse_histories() -> None:
-    with raises(ValueError, "torque", "history"):
-        lw.wasm(lw.simulate, PLANAR, torque=(T, np.zeros((5, 3))), integrator="rk4", dt=0.01)
+def test_modules_sweeps_and_compiled_rollouts_refuse_histories(tmp_path: Path) -> None:
+    pair = (T, np.zeros((5, 3)))
+    for torque in (pair, lw.simulate(PLANAR, START, torque=pair, samples=5)):
+        with raises(ValueError, "torque", "history"):
+            lw.wasm(lw.simulate, PLANAR, torque=torque, integrator="rk4", dt=0.01)
+        with raises(ValueError, "torque", "history", "sweeps"):
+            lw.sweep(PLANAR, {"q0": np.zeros((2, 3))}, tmp_path / "sweep", 1.0, torque=torque)
+    with raises(TypeError, "histories", "each run") as caught:
+        lw.compile(lw.rollout, PLANAR, torque=pair, interpolation="held")
+    assert "array(" not in str(caught.value)
+
+
+def test_a_history_ends_where_it_ends_but_for_rounding() -> None:
+    """0.1 + 0.2 is not 0.3; and no piece is as short as a rounding error."""
+    for end, duration in ((0.3, 0.1 + 0.2), (0.9999999999, 1.0)):
+        torque = np.linspace(0.0, end, 4), np.ones((4, 3))
+        for interpolation in ("cubic", "held"):
+            run = lw.simulate(PLANAR, START, None, duration, torque, interpolation=interpolation, samples=5)
+            assert (run.status, float(run.reached)) == ("done", duration)
+            assert relative(run.tau, np.ones((5, 3))) < 1e-12
+    with raises(ValueError, "0.3001", "0.3"):
+        lw.simulate(PLANAR, START, None, 0.3001, (np.linspace(0.0, 0.3, 4), np.ones((4, 3))))
+
+
+@pytest.mark.parametrize("interpolation", ["cubic", "held"])
+def test_no_trajectory_under_a_history(interpolation: Any) -> None:
+    run = lw.simulate(PLANAR, np.zeros((0, 3)), torque=(T, np.zeros((5, 3))), interpolation=interpolation, samples=4)
+    assert run.q.shape == (0, 4, 3)
+
+
+def test_tables_and_recordings_are_histories() -> None:
+    pandas = pytest.importorskip("pandas")
+    tau = np.random.default_rng(4).normal(size=(5, 3))
+    options: dict[str, Any] = {"samples": 3, "rtol": 1e-10}
+    expected = lw.simulate(PLANAR, START, torque=(T, tau), **options).q
+    frame = pandas.DataFrame({"t": T, "tau_link2": tau[:, 1], "tau_link1": tau[:, 0], "tau_link3": tau[:, 2]})
+    for table in (frame, frame.to_records(index=False), frame.rename(columns={"t": "time"})):
+        assert np.array_equal(lw.simulate(PLANAR, START, torque=table, **options).q, expected)
+    with raises(ValueError, "torque", "tau3"):
+        lw.simulate(PLANAR, START, torque=pandas.DataFrame({"t": T, "tau1": T, "tau2": T}))
+    one = lw.simulate(PLANAR, START, torque=(T, tau), samples=T)
+    many = lw.simulate(PLANAR, np.zeros((2, 3)), torque=(T, np.stack([tau, tau], axis=1)), samples=T)
+    assert relative(lw.simulate(PLANAR, START, torque=one, **options).q, expected) < 1e-6
+    assert relative(lw.simulate(PLANAR, np.zeros((2, 3)), torque=many, **options).q[1], expected) < 1e-6
+    for torque in ({"t": T, "tau": tau}, [T, tau], [T.tolist(), tau.tolist()]):
+        for duration in (None, 0.5):
+            with raises(TypeError, "torque", "tuple", "(t, tau)"):
+                lw.simulate(PLANAR, START, None, duration, torque)
 
 
 @pytest.mark.parametrize(
@@ -163,14 +208,22 @@ def test_rollouts_refuse_histories_that_are_no_tables(options: dict[str, Any], f
     [
         ("t,tau1,tau2\n0,1,2\n1,1,2\n", ("tau3",)),
         ("t,q1,q2,q3\n0,1,2,3\n1,1,2,3\n", ("tau1",)),
-        ("t,tau1,tau2,tau3\n0,1,2,3\n", ("1 rows", "two")),
+        ("t,tau1,tau2,tau3\n0,1,2,3\n", ("tau.csv:2", "1 rows", "two")),
+        ("", ("tau.csv:1", "tau1", "two")),
         ("t,tau1,tau2,tau3,tau1\n0,1,2,3,4\n1,1,2,3,4\n", ("tau1", "twice")),
+        ("t,tau1,tau2,tau3,tau4\n0,1,2,3,4\n1,1,2,3,4\n", ("tau.csv:1", "4", "tau4", "planar3")),
+        ("t,tau_link1,tau_link2,tau_link3,tau_link4\n0,1,2,3,4\n1,1,2,3,4\n", ("tau_link4", "planar3")),
+        ("t,q1,q2,q3,q4,tau1,tau2,tau3\n0,1,2,3,4,5,6,7\n1,1,2,3,4,5,6,7\n", ("q4", "planar3")),
+        ("t,tau1,tau2,tau3,foo\n0,1,2,3,4\n1,1,2,3,4\n", ("tau.csv:1", "foo", "tau1")),
+        ("t,tau1,tau2,tau3\n1,1,2,3\n2,1,2,3\n", ("tau.csv:2", "'t'", "1", "0")),
+        ("t,tau1,tau2,tau3\n0,1,2,3\n1,1,2,3\n0.5,1,2,3\n", ("tau.csv:4", "0.5", "increasing")),
+        ("trajectory,t,tau1,tau2,tau3\n0,0,1,2,3\n1,1,1,2,3\n", ("tau.csv:3", "trajectory")),
     ],
 )
 def test_files_of_torques_that_are_wrong_are_named(text: str, facts: tuple[str, ...], tmp_path: Path) -> None:
     file = tmp_path / "tau.csv"
     file.write_text(text)
-    with raises(FileError, "tau.csv", *facts):
+    with raises(FileError, "tau.csv:", *facts):
         lw.simulate(PLANAR, START, torque=file)
 
 
@@ -183,6 +236,18 @@ def test_columns_of_torques_are_matched_by_name() -> None:
     assert np.array_equal(lw.simulate(PLANAR, START, torque=(pandas.Series(T), frame[names])).q, expected)
     with pytest.raises(TypeError):
         lw.simulate(PLANAR, START, torque=(T, frame.set_axis(list("abc"), axis=1)))
+
+
+def test_links_may_have_names_of_quantities(tmp_path: Path) -> None:
+    """A link called nu1 is a joint in a header, not the quasi-velocity of the first."""
+    names = ("nu1", "xi3", "fx2")
+    rows = [dict(row, name=name, parent=p) for row, name, p in zip(PLANAR.rows, names, (None, *names), strict=False)]
+    robot = lw.Robot.from_dh(rows, convention=PLANAR.convention)
+    (tmp_path / "tau.csv").write_text("t,fx2,nu1,xi3\n0,3,1,2\n1,3,1,2\n")
+    run = lw.simulate(robot, START, torque=tmp_path / "tau.csv", samples=2)
+    assert np.array_equal(run.tau, [[1, 2, 3], [1, 2, 3]])
+    (tmp_path / "q.csv").write_text("t,fx2,nu1,xi3\n0,3,1,2\n1,3,1,2\n")
+    assert np.array_equal(lw.trajectories.read_csv(tmp_path / "q.csv", robot=robot)(0.5).q, [1, 2, 3])
 
 
 @pytest.mark.parametrize(
@@ -218,3 +283,7 @@ def test_the_torques_of_a_run_that_ends_early_are_those_of_its_times(tmp_path: P
 def test_loads_are_those_of_the_robot() -> None:
     with raises(ValueError, "planar3", "gantry"):
         lw.simulate(lw.load("gantry"), START, torque=lw.torque_along(PLANAR, motion_of(PLANAR, 1.0)))
+    loads = lw.torque_along(PLANAR, motion_of(PLANAR, 1.0), 11)
+    with pytest.warns(UserWarning, match=r"planar3.*chain"):
+        lw.simulate(lw.chain(3), START, None, 0.1, loads)
+    lw.simulate(PLANAR.with_payload(0.1), START, None, 0.1, loads)

@@ -7,7 +7,7 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
-from facts import raises
+from facts import raises, warns
 from short_sweeps import PLANAR, REST, SEVEN, low, short
 
 GLOBAL = {"gain": 1.0, "limit": 0.5, "mass": 0.4}
@@ -116,7 +116,7 @@ def test_a_vary_that_failed_at_a_row_may_be_mended(tmp_path):
 
     numbered = {**SEVEN, "number": lw.per_trajectory(np.arange(7))}
     again = partial(short, numbered, tmp_path / "new", chunk=4, vary=fragile)
-    with pytest.warns(lw.errors.SweepWarning, match="1 failed"):
+    with warns(lw.errors.SweepWarning, "1 failed"):
         again()
     broken.unlink()
     assert again().done == [0, 1]

@@ -17,7 +17,7 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
-from facts import names, raises
+from facts import names, raises, warns
 from linkwise.sweeps import folder as sweep_files
 from short_sweeps import KINDS, PLANAR, SEVEN, STARTS, every_kind, files_of, quick, same, short, unix
 
@@ -105,7 +105,7 @@ def test_a_failing_chunk_takes_no_other_with_it_and_is_tried_again(tmp_path):
     broken.touch()
     samples = {**STARTS, "number": lw.per_trajectory(np.arange(23))}
     again = partial(lw.sweep, PLANAR, samples, tmp_path / "sweep", 0.2, chunk=5, vary=fragile, samples=4)
-    with pytest.warns(lw.errors.SweepWarning, match="4 done, 1 failed, 0 missing"):
+    with warns(lw.errors.SweepWarning, "4 done", "1 failed", "0 missing"):
         made = again()
     assert made.done == [0, 1, 3, 4]
     assert list(made.failed) == [2]
@@ -156,11 +156,11 @@ def test_another_version_may_read_and_not_go_on(tmp_path, monkeypatch):
     from linkwise.sweeps import plan as sweep_plan
 
     monkeypatch.setattr(sweep_plan, "__version__", "99")
-    with pytest.raises(ValueError, match=r"linkwise was .*, is '99'"):
+    with raises(ValueError, "99"):
         quick(folder=tmp_path)
     opened = lw.sweeps.open_sweep(tmp_path)
     assert len(opened.read()["status"]) == 23
-    with pytest.raises(ValueError, match="begun by Linkwise"):
+    with raises(ValueError, "Linkwise", "99"):
         opened.resume()
 
 
@@ -234,13 +234,13 @@ def test_the_plan_and_the_samples_are_verified_too(tmp_path):
     plan.write_text(json.dumps({**json.loads(plan.read_text()), "chunk": 4}))
     with raises(ValueError, "_sweep.json", "plan"):
         lw.sweeps.open_sweep(tmp_path)
-    with pytest.raises(FileNotFoundError, match="holds no sweep"):
+    with raises(FileNotFoundError, tmp_path / "nowhere"):
         lw.sweeps.open_sweep(tmp_path / "nowhere")
 
 
 def test_a_folder_with_other_things_is_left_alone(tmp_path):
     (tmp_path / "thesis.tex").write_text("mine")
-    with pytest.raises(ValueError, match=r"holds 'thesis\.tex' and no sweep"):
+    with raises(ValueError, "thesis.tex"):
         quick(folder=tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
@@ -423,7 +423,7 @@ def test_a_sweep_whose_folder_holds_another_one_leaves_it_alone(tmp_path):
     second = short({"q0": SEVEN["q0"] + 0.1}, folder)
     before = files_of(folder)
     for use in (first.resume, first.read):
-        with pytest.raises(ValueError, match=r"falls.*another sweep"):
+        with raises(ValueError, "falls"):
             use()
     assert files_of(folder) == before
     same(lw.sweeps.open_sweep(folder).read(), second.read())

@@ -13,6 +13,7 @@ import pytest
 
 import linkwise as lw
 from effort import in_turn, rest_slow
+from facts import raises
 from gpu_states import given, on_gpu
 from joint_kinds import ARM as FLYING
 from linkwise.graph import Graph, Node, Port, Program
@@ -212,9 +213,9 @@ def test_nothing_is_left_to_fuse_for_the_driver() -> None:
 def test_the_text_is_for_the_architecture_that_was_asked_for() -> None:
     arm = lw.load("gantry")
     assert ".target sm_90" in lw.ptx_source(lw.gravity_torque, arm, architecture="sm_90")
-    with pytest.raises(ValueError, match="architecture is 'sm_30'"):
+    with raises(ValueError, "architecture", "sm_30"):
         lw.ptx_source(lw.gravity_torque, arm, architecture="sm_30")
-    with pytest.raises(ValueError, match="dtype is 'float16'"):
+    with raises(ValueError, "dtype", "float16"):
         lw.ptx_source(lw.gravity_torque, arm, dtype="float16")
 
 

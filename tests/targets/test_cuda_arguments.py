@@ -42,7 +42,7 @@ def test_results_may_lie_between_one_another_but_not_share_memory(library: FakeL
     flat = np.zeros(40 * 20)
     whole = Foreign(flat)
     spread = np.lib.stride_tricks.as_strided(flat, (40, 3, 3), (160, 24, 8))
-    with pytest.raises(ValueError, match="share memory"):
+    with raises(ValueError, "out"):
         udu(q, out=(part(whole, spread, flat), part(whole, flat[600:720].reshape(40, 3), flat)))
     repeated = part(whole, np.broadcast_to(flat[:3], (40, 3)), flat)
     with raises(ValueError, "out", "memory"):
@@ -62,7 +62,7 @@ def test_out_may_be_a_list(library: FakeLibrary) -> None:
 def test_masks_are_refused(library: FakeLibrary) -> None:
     arrays = foreign(*STATES)
     arrays[1].about["mask"] = arrays[0]
-    with pytest.raises(TypeError, match=r"qd, a fake_cuda\.Foreign, has a mask"):
+    with raises(TypeError, "fake_cuda.Foreign", "mask"):
         kernel()(*arrays)
 
 
@@ -187,7 +187,7 @@ def test_classes_derived_from_tensor(torch: Any) -> None:
     found = kernel()(mine.float().as_subclass(Mine), *others)
     assert type(found) is torch.Tensor
     assert np.array_equal(found.numpy(), expected(STATES[0].astype(np.float32), *STATES[1:]))
-    with pytest.raises(TypeError, match="Mine, requires a gradient"):
+    with raises(TypeError, "Mine", "gradient"):
         kernel()(mine, others[0].requires_grad_().as_subclass(Mine), others[1])
 
 
@@ -239,7 +239,7 @@ def test_tensors_that_are_differentiated_or_mapped(torch: Any) -> None:
     forward = torch.autograd.forward_ad
     with forward.dual_level():
         dual = forward.make_dual(q, qd)
-        with pytest.raises(TypeError, match=r"q, a torch\.Tensor, has a tangent"):
+        with raises(TypeError, "torch.Tensor", "tangent"):
             run(dual, qd, qdd)
         assert np.array_equal(run(forward.unpack_dual(dual).primal, qd, qdd).numpy(), expected(*STATES))
     for transformed in (
@@ -259,11 +259,11 @@ def test_tensors_on_a_gpu() -> None:
     run, (q, qd, qdd) = kernel(), (torch.tensor(x, device="cuda") for x in STATES)
     assert np.array_equal(run(torch._neg_view(q.clone()), qd, qdd).cpu().numpy(), expected(-STATES[0], *STATES[1:]))
     forward = torch.autograd.forward_ad
-    with forward.dual_level(), pytest.raises(TypeError, match="has a tangent"):
+    with forward.dual_level(), raises(TypeError, "tangent"):
         run(forward.make_dual(q, qd), qd, qdd)
     with raises(TypeError, "memory"):
         torch.vmap(lambda x: run(x, qd[0], qdd[0]))(q)
-    with pytest.raises(TypeError, match="is of layout"):
+    with raises(TypeError, "layout"):
         run(q.to_sparse(), qd, qdd)
     weight, out = torch.ones_like(q, requires_grad=True), torch.zeros_like(q)
     total = (weight * out).sum()

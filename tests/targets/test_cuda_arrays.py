@@ -72,7 +72,7 @@ def test_the_stream_is_that_of_the_arrays_or_the_one_asked_for(library: FakeLibr
     kernel()(*foreign(*STATES), stream=Stream())
     kernel()(*foreign(*STATES))
     assert [stream for *_, stream in library.launches] == [77, 78, 78, 0]
-    with pytest.raises(TypeError, match="stream is 'fast'"):
+    with raises(TypeError, "stream", "fast"):
         kernel()(*foreign(*STATES), stream="fast")
 
 
@@ -132,7 +132,7 @@ def test_arrays_that_are_not_as_they_should_be(library: FakeLibrary) -> None:
     with raises(ValueError, "out", "written"):
         kernel()(*arrays, out=out)
     arrays[1].about["typestr"] = ">f8"
-    with pytest.raises(TypeError, match="qd has dtype >f8"):
+    with raises(TypeError, "qd", ">f8"):
         kernel()(*arrays)
 
 
@@ -227,9 +227,9 @@ def test_what_the_driver_refuses_is_said(library: FakeLibrary, monkeypatch: pyte
 
 def test_very_long_programs_without_loops_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("linkwise.targets.cuda.target.MAX_OPERATIONS", 50)
-    with pytest.raises(ValueError, match=r"62 operations .*at most 50"):
+    with raises(ValueError, "62", "operations", "50"):
         lw.compile(lw.inverse_dynamics, ARM, target="cuda")
-    with pytest.raises(ValueError, match="target is 'gpu'"):
+    with raises(ValueError, "target", "gpu"):
         lw.compile(lw.inverse_dynamics, ARM, target="gpu")
 
 
@@ -253,12 +253,12 @@ def test_singular_states_are_errors_where_that_is_asked_for(
     grid = [np.tile(x, (100, 1)).reshape(10, 30, 2) for x in (q, qd, tau)]
     with monkeypatch.context() as patch:  # blocks of 7 states
         patch.setattr(checking, "BLOCK", 7 * 64)
-        with pytest.raises(lw.errors.SingularError, match=r"in state \[0, 1\]"):
+        with raises(lw.errors.SingularError, "[0, 1]"):
             there(*foreign(*grid), check=True)
         grid[0][..., 1], grid[0][7, 5, 1] = 0.5, 0.0
         grid[0][3, 3, 0] = np.nan
         library.copied.clear()
-        with pytest.raises(lw.errors.SingularError, match=r"in state \[7, 5\]"):
+        with raises(lw.errors.SingularError, "[7, 5]"):
             there(*foreign(*grid), check=True)
         assert sum(library.copied) < 8 * 64 + 3 * 300  # one block, and marks
     q[1], qd[1, 0] = 0.5, 1e200  # squares overflow
@@ -337,7 +337,7 @@ def test_torch_tensors() -> None:
         assert np.array_equal(run(*arrays[:2], spare, out=spare).cpu().numpy(), wanted)
         with torch.cuda.stream(torch.cuda.Stream()):
             assert np.array_equal(run(*(1.0 * x for x in arrays)).cpu().numpy(), run(*arrays).cpu().numpy())
-    with pytest.raises(TypeError, match="requires a gradient"):
+    with raises(TypeError, "gradient"):
         kernel()(*(torch.tensor(x, device="cuda", requires_grad=True) for x in STATES))
 
 
@@ -369,7 +369,7 @@ def test_jax_arrays() -> None:
     assert isinstance(found, jax.Array)
     assert np.array_equal(np.asarray(found), wanted)
     assert np.array_equal(np.asarray(jax.numpy.sin(found) * 0.0 + found), wanted)
-    with pytest.raises(TypeError, match="is being traced"):
+    with raises(TypeError, "traced", "JAX"):
         jax.jit(lambda *x: kernel(dtype="float32")(*x))(*arrays)
 
 

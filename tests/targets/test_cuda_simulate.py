@@ -90,7 +90,7 @@ def test_what_has_no_form_for_gpus_is_refused(place: str) -> None:
         lw.simulate(PLANAR, q, duration=0.1, integrator="radau", target="cuda")
     with raises(ValueError, "compiled", "'cuda'", "'cpu'"):
         lw.simulate(PLANAR, q, duration=0.1, compiled=False, target="cuda")
-    with pytest.raises(TypeError, match="cannot be traced"):
+    with raises(TypeError, "test_cuda_simulate.py"):
         lw.simulate(PLANAR, q, duration=0.1, torque=lambda arm, t, q, qd: [float(q[0])] * 3, target="cuda")
-    with pytest.raises(ValueError, match="target is 'gpu'"):
+    with raises(ValueError, "target", "gpu"):
         lw.simulate(TEXTBOOK[0], q, duration=0.1, target="gpu")

@@ -322,7 +322,7 @@ def test_rounds_and_loops_in_a_graph_of_torch_are_refused(torch: Any) -> None:
         run(x, x, x)
         torch.cuda.synchronize()
         graph = torch.cuda.CUDAGraph()
-        with pytest.raises(CudaError, match="cannot be captured"), torch.cuda.graph(graph):
+        with raises(CudaError, "captured"), torch.cuda.graph(graph):
             run(x, x, x)
         torch.rand(3, device="cuda")
     graph, out = torch.cuda.CUDAGraph(), torch.zeros_like(q)

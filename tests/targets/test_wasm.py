@@ -14,6 +14,7 @@ import pytest
 
 import linkwise as lw
 from effort import THOROUGH, in_turn, rest_slow
+from facts import raises
 from joint_kinds import TREE
 from linkwise.kernels import llvm
 from linkwise.kernels.interface import Argument, Interface, Links
@@ -188,7 +189,9 @@ def test_numbers_of_a_record_may_be_changed_in_place() -> None:
 @pytest.mark.slow
 def test_methods_and_friction_of_modules_for_any_robot() -> None:
     arm = DRIVEN[3]
-    rows = [{**row, "viscous_friction": 0.3, "coulomb_friction": 0.7} for row in arm.rows]
+    friction = {"viscous_friction": 0.3, "coulomb_friction": 0.7, "coulomb_offset": 0.2, "quadratic_friction": 0.4}
+    friction |= {"stribeck_friction": 0.9, "stribeck_rate": 0.5, "load_friction": 0.1}
+    rows = [{**row, **friction} for row in arm.rows]
     rough = lw.Robot.from_frames(rows, gravity=arm.gravity)
     q, qd, tau = np.random.default_rng(0).normal(size=(3, 1, arm.n))
     for method in ("fewest", "denoc", "kalman", "articulated", "articulated-regrouped"):
@@ -314,7 +317,7 @@ def test_modules_say_where_everything_is() -> None:
 
 
 def test_records_have_a_column_for_every_number() -> None:
-    assert len(COLUMNS) == 47 + len(joint_numbers())
+    assert len(COLUMNS) == 52 + len(joint_numbers())
     kinds = {type(link.joint) for robot in (*ROBOTS, TREE) for link in robot.links}
     assert kinds == set(link_joints())
     table = link_table(SCREW)
@@ -343,13 +346,13 @@ def test_what_is_missing_is_said() -> None:
         (lambda: lw.wasm(lw.inertia_matrix, arm, form="loops"), "has no form with loops"),
         (lambda: lw.wasm(ID, SCREW, form="loops", wrench=lw.Input(2, 6)), "loops take no wrenches"),
         (lambda: record_of(coupled), "has coupled joints.*lw.wasm"),
-        (lambda: lw.results.WasmModule(b"\0asm\1\0\0\0").interface, r"no module of lw\.wasm"),
-        (lambda: lw.results.WasmModule(b"text").interface, r"no module of lw\.wasm"),
+        (lambda: lw.results.WasmModule(b"\0asm\1\0\0\0").interface, r"module .*lw\.wasm"),
+        (lambda: lw.results.WasmModule(b"text").interface, r"module .*lw\.wasm"),
         (lambda: lw.wasm(ID, arm).robot(arm), "takes no robot as data"),
     ):
         with pytest.raises(ValueError, match=message):
             call()
-    with pytest.raises(TypeError, match="expected a Robot"):
+    with raises(TypeError, "Robot"):
         record_of("fr3")  # type: ignore[arg-type]
     with pytest.raises(ModuleError, match="memcpy"):
         check_imports(b"\1\3env\6memcpy\0\1")

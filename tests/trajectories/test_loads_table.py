@@ -1,12 +1,12 @@
 """Bearing loads along a trajectory, one default frame for loads, and motions read back from every table we write."""
 
-import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import linkwise as lw
+from facts import raises
 
 STANFORD = lw.load("stanford")
 TREE = lw.random_tree(5, seed=3)
@@ -104,18 +104,16 @@ def test_what_cannot_be_a_motion_is_said_with_file_and_line(tmp_path: Path) -> N
     many.save(path)
     lines = path.read_text().splitlines()
     second = next(k for k, line in enumerate(lines, 1) if line.startswith("1,0.0,"))
-    with pytest.raises(
-        lw.errors.FileError, match=rf"many\.csv:{second}: trajectory 1 begins \(expected a table of one\)"
-    ):
+    with raises(lw.errors.FileError, f"many.csv:{second}:", "trajectory 1"):
         lw.trajectories.read_csv(path)
     stopped = lw.Event(lambda arm, t, q, qd: t - 0.05, "late", stop=True)
     lw.simulate(STANFORD, [0, 1, 0.1, 0, 0.3, 0], np.zeros(6), 0.1, samples=3, events=stopped).save(path)
     last = len(path.read_text().splitlines())
-    with pytest.raises(lw.errors.FileError, match=rf"many\.csv:{last}: column 'q1' is 'nan'"):
+    with raises(lw.errors.FileError, f"many.csv:{last}:", "'q1'", "'nan'"):
         lw.trajectories.read_csv(path)
     path.write_text('# a comment, "of\nt,q1,speed\n0,1,2\n1,2,3\n')
-    with pytest.raises(lw.errors.FileError, match=re.escape("many.csv:2: column 'speed'")):
+    with raises(lw.errors.FileError, "many.csv:2:", "'speed'"):
         lw.trajectories.read_csv(path)
     path.write_text("# a comment\n\nt,q1\n0,1\n")
-    with pytest.raises(lw.errors.FileError, match=r"many\.csv:4: .* 1 row"):
+    with raises(lw.errors.FileError, "many.csv:4:", "1", "two rows"):
         lw.trajectories.read_csv(path)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from facts import raises
 from linkwise.identification.reading import recordings_of
 
 ODD = [
@@ -36,7 +37,7 @@ def test_recordings_in_tables(name: str, tmp_path: Path) -> None:
         run = lw.simulate(arm, lw.neutral(arm), 0.1 * np.ones(arm.n), duration=0.1, samples=30)
         file = tmp_path / f"run{k}.csv"
         if k and "#" in name:
-            with pytest.raises(lw.errors.FileError, match=r"run1\.csv: .*#.*expected"):
+            with raises(lw.errors.FileError, "run1.csv", "#"):
                 run.save(file)
             assert not file.exists()
             continue

@@ -98,11 +98,11 @@ def test_a_fourier_series_repeats_itself_and_has_the_coefficients_it_was_made_of
 
 
 def test_fourier_series_that_make_no_sense() -> None:
-    with pytest.raises(ValueError, match=r"cosines has shape \(2, 2\) \(expected \(3, 2\)"):
+    with raises(ValueError, "cosines", "(2, 2)", "(3, 2)"):
         lw.trajectories.fourier([0, 0], np.zeros((3, 2)), np.zeros((2, 2)), 1.0)
-    with pytest.raises(ValueError, match="offset has 2 numbers, robot 'planar3' has 3 joints"):
+    with raises(ValueError, "offset", "2", "planar3", "3"):
         lw.trajectories.fourier([0, 0], np.zeros((3, 2)), np.zeros((3, 2)), 1.0, robot=lw.load("planar3"))
-    with pytest.raises(ValueError, match="robot 'satellite' has quaternions"):
+    with raises(ValueError, "satellite", "quaternions"):
         lw.trajectories.fourier([0, 0], np.zeros((3, 2)), np.zeros((3, 2)), 1.0, robot=lw.load("satellite"))
 
 
@@ -229,7 +229,7 @@ def test_times_outside_are_held_and_those_that_are_none_refused() -> None:
     for t, message in ((np.nan, "t is nan"), (np.inf, "t is inf")):
         with pytest.raises(ValueError, match=message):
             move(t)
-    with pytest.raises(TypeError, match="t has dtype"):
+    with raises(TypeError, "t", "dtype"):
         move("now")
 
 
@@ -251,7 +251,7 @@ def test_joined_trajectories_follow_each_other() -> None:
         out.then(lw.trajectories.cycloid([1, 3], [0, 0], 1.0))
     with raises(ValueError, "1 joint", "2 joints"):
         out.then(lw.trajectories.cycloid([1], [0], 1.0))
-    with pytest.raises(TypeError, match="what follows is 3"):
+    with raises(TypeError, "3", "Trajectory"):
         out.then(3)  # type: ignore[arg-type]
 
 
@@ -268,63 +268,66 @@ def test_a_trajectory_is_frozen() -> None:
 
 
 WRONG: dict[str, tuple[Callable[[], object], str]] = {
-    "lengths": (lambda: lw.trajectories.cycloid([0, 0], [1], 1.0), "start has 2 and end has 1 number "),
-    "no numbers": (lambda: lw.trajectories.cubic([], [], 1.0), r"start has shape \(0,\)"),
-    "text": (lambda: lw.trajectories.cycloid("here", [1], 1.0), "start is 'here'"),
-    "not finite": (lambda: lw.trajectories.quintic([0, np.nan], [1, 1], 1.0), r"start\[1\] is nan"),
-    "too many axes": (lambda: lw.trajectories.cycloid([[0]], [[1]], 1.0), r"start has shape \(1, 1\)"),
-    "no duration": (lambda: lw.trajectories.cycloid([0], [1], 0.0), "duration is 0"),
-    "negative duration": (lambda: lw.trajectories.septic([0], [1], -1.0), "duration is -1"),
-    "endless": (lambda: lw.trajectories.cubic([0], [1], np.inf), "duration is inf"),
-    "no number": (lambda: lw.trajectories.cubic([0], [1], "1 s"), "duration is '1 s'"),
-    "rates": (lambda: lw.trajectories.cubic([0] * 3, [1] * 3, 1.0, [1, 2]), "start_rate has 2 numbers"),
-    "jerks": (lambda: lw.trajectories.septic([0], [1], 1.0, end_jerk=[1, 2]), "end_jerk has 2 numbers"),
-    "nothing": (lambda: lw.trajectories.trapezoid([0], [1]), "under-determined by nothing"),
-    "duration alone": (lambda: lw.trajectories.trapezoid([0], [1], duration=1), "under-determined by duration"),
-    "all three": (lambda: lw.trajectories.trapezoid([0], [1], duration=1, speed=1, acceleration=1), "over-determined"),
-    "too slow": (lambda: lw.trajectories.trapezoid([0], [4], duration=3, speed=1), "does not arrive .* above 4 s"),
+    "lengths": (lambda: lw.trajectories.cycloid([0, 0], [1], 1.0), "start | 2 | end | 1"),
+    "no numbers": (lambda: lw.trajectories.cubic([], [], 1.0), "start | (0,)"),
+    "text": (lambda: lw.trajectories.cycloid("here", [1], 1.0), "start | 'here'"),
+    "not finite": (lambda: lw.trajectories.quintic([0, np.nan], [1, 1], 1.0), "start[1] | nan"),
+    "too many axes": (lambda: lw.trajectories.cycloid([[0]], [[1]], 1.0), "start | (1, 1)"),
+    "no duration": (lambda: lw.trajectories.cycloid([0], [1], 0.0), "duration | 0"),
+    "negative duration": (lambda: lw.trajectories.septic([0], [1], -1.0), "duration | -1"),
+    "endless": (lambda: lw.trajectories.cubic([0], [1], np.inf), "duration | inf"),
+    "no number": (lambda: lw.trajectories.cubic([0], [1], "1 s"), "duration | '1 s'"),
+    "rates": (lambda: lw.trajectories.cubic([0] * 3, [1] * 3, 1.0, [1, 2]), "start_rate | 2"),
+    "jerks": (lambda: lw.trajectories.septic([0], [1], 1.0, end_jerk=[1, 2]), "end_jerk | 2"),
+    "nothing": (lambda: lw.trajectories.trapezoid([0], [1]), "trapezoid | duration, speed and acceleration"),
+    "duration alone": (lambda: lw.trajectories.trapezoid([0], [1], duration=1), "trapezoid | duration | speed"),
+    "all three": (
+        lambda: lw.trajectories.trapezoid([0], [1], duration=1, speed=1, acceleration=1),
+        "trapezoid | two of",
+    ),
+    "too slow": (lambda: lw.trajectories.trapezoid([0], [4], duration=3, speed=1), "3 s | 4 s"),
     "too fast": (
         lambda: lw.trajectories.trapezoid([0], [4], duration=9, speed=1),
-        "more than such a motion can use .* at most 8 s",
+        "9 s | 8 s",
     ),
-    "too lazy": (lambda: lw.trajectories.trapezoid([0], [4], duration=3, acceleration=1), "at least 4 s"),
+    "too lazy": (lambda: lw.trajectories.trapezoid([0], [4], duration=3, acceleration=1), "3 s | 4 s"),
     "backwards": (
         lambda: lw.trajectories.trapezoid([0, 0], [1, -1], speed=[1, -1], acceleration=1),
-        "speed of joint 2 is -1",
+        "speed | joint 2 | -1",
     ),
-    "no way": (lambda: lw.trajectories.trapezoid([1], [1], speed=1, acceleration=1), "start and end are the same"),
-    "times back": (lambda: lw.trajectories.spline([0, 2, 1], [[0], [1], [2]]), r"times\[2\] is 1, after 2"),
-    "times twice": (lambda: lw.trajectories.spline([0, 1, 1], [[0], [1], [2]]), r"times\[2\] is 1, after 1"),
-    "late": (lambda: lw.trajectories.spline([1, 2], [[0], [1]]), r"times\[0\] is 1 \(expected 0"),
-    "one point": (lambda: lw.trajectories.spline([0], [[0]]), "at least two points"),
-    "rows": (lambda: lw.trajectories.spline([0, 1], [[0]]), "times has 2 numbers and points has 1 rows"),
-    "ragged": (lambda: lw.trajectories.spline([0, 1], [[0], [1, 2]]), "points is .* a row for each time"),
-    "points": (lambda: lw.trajectories.spline([0, 1], [[0, 1], [1, np.inf]]), r"points\[1, 1\] is inf"),
-    "ends": (lambda: lw.trajectories.spline([0, 1], [0, 1], ends="clampd"), "ends is 'clampd', did you mean 'clamped'"),
+    "no way": (lambda: lw.trajectories.trapezoid([1], [1], speed=1, acceleration=1), "start | end | duration=..."),
+    "times back": (lambda: lw.trajectories.spline([0, 2, 1], [[0], [1], [2]]), "times[2] | 1 | 2"),
+    "times twice": (lambda: lw.trajectories.spline([0, 1, 1], [[0], [1], [2]]), "times[2] | 1"),
+    "late": (lambda: lw.trajectories.spline([1, 2], [[0], [1]]), "times[0] | 1 | 0"),
+    "one point": (lambda: lw.trajectories.spline([0], [[0]]), "times | 1"),
+    "rows": (lambda: lw.trajectories.spline([0, 1], [[0]]), "times | 2 | points | 1"),
+    "ragged": (lambda: lw.trajectories.spline([0, 1], [[0], [1, 2]]), "points"),
+    "points": (lambda: lw.trajectories.spline([0, 1], [[0, 1], [1, np.inf]]), "points[1, 1] | inf"),
+    "ends": (lambda: lw.trajectories.spline([0, 1], [0, 1], ends="clampd"), "ends | 'clampd' | 'clamped'"),
     "open": (
         lambda: lw.trajectories.spline([0, 1, 2], [[0, 0], [1, 1], [0, 2]], ends="periodic"),
-        "joint 2 starts at 0 and ends",
+        "joint 2 | 0 | 2",
     ),
-    "short": (lambda: lw.trajectories.spline([0, 1], [[0], [0]], ends="periodic"), "at least three"),
+    "short": (lambda: lw.trajectories.spline([0, 1], [[0], [0]], ends="periodic"), "points | 2 | periodic"),
     "samples": (
         lambda: lw.torque_along(lw.load("gantry"), lw.trajectories.cycloid([0] * 3, [1] * 3, 1), 1),
-        "samples is 1",
+        "samples | 1",
     ),
     "joints": (
         lambda: lw.torque_along(lw.load("gantry"), lw.trajectories.cycloid([0], [1], 1)),
-        "the trajectory has 1 joint, robot 'gantry' has 3: .*, ",
+        "1 joint | 'gantry' | 3",
     ),
-    "robot": (lambda: lw.torque_along("gantry", lw.trajectories.cycloid([0], [1], 1)), "did you mean linkwise.load"),
-    "no trajectory": (lambda: lw.torque_along(lw.load("gantry"), np.zeros(3)), "expected a Trajectory"),
+    "robot": (lambda: lw.torque_along("gantry", lw.trajectories.cycloid([0], [1], 1)), "linkwise.load"),
+    "no trajectory": (lambda: lw.torque_along(lw.load("gantry"), np.zeros(3)), "Trajectory"),
     "axes": (
         lambda: lw.torque_along(lw.load("gantry"), lw.trajectories.cycloid([0] * 3, [1] * 3, 1), axes="x"),
-        "axes is 'x'",
+        "axes | 'x'",
     ),
 }
 
 
 @pytest.mark.parametrize("case", WRONG)
 def test_what_is_wrong_is_said(case: str) -> None:
-    make, message = WRONG[case]
-    with pytest.raises((ValueError, TypeError), match=message):
+    make, facts = WRONG[case]
+    with raises((ValueError, TypeError), *facts.split(" | ")):
         make()

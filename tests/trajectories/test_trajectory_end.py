@@ -12,6 +12,7 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
+from facts import raises
 from integrators import FIXED, fixed_steps
 from linkwise.graph import Graph, Port, Program, check, count, evaluate, rules
 from linkwise.graph.derivative import derivative as differentiate
@@ -137,7 +138,7 @@ def test_the_derivative_of_a_held_trajectory_is_zero_outside() -> None:
 def test_a_table_of_many_rows_is_not_traced_and_says_why(tmp_path: Path) -> None:
     lw.trajectories.cycloid(TABLE[0], TABLE[1], 2.0).to_csv(tmp_path / "move.csv", samples=200)
     move = lw.trajectories.read_csv(tmp_path / "move.csv")
-    with pytest.raises(TypeError, match=r"199 formulas.*at most 64"):
+    with raises(TypeError, "199", "formulas", "64"):
         program(move)
 
 

@@ -94,15 +94,15 @@ def test_a_joint_that_is_named_twice_is_named_as_in_the_table(tmp_path: Path) ->
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
-    with pytest.raises(lw.errors.FileError, match=r"none\.csv: cannot be read"):
+    with raises(lw.errors.FileError, "none.csv"):
         lw.trajectories.read_csv(tmp_path / "none.csv")
-    with pytest.raises(lw.errors.FileError, match="cannot be read"):
+    with raises(lw.errors.FileError, tmp_path):
         lw.trajectories.read_csv(tmp_path)
     (tmp_path / "bytes.csv").write_bytes(b"\xff\xfe\x00t")
-    with pytest.raises(lw.errors.FileError, match="is not text"):
+    with raises(lw.errors.FileError, "bytes.csv:1:", "UTF-8"):
         lw.trajectories.read_csv(tmp_path / "bytes.csv")
     (tmp_path / "open.csv").write_text("t,q1\n0,0\n1,1\n2,3\n")
-    with pytest.raises(lw.errors.FileError, match=r"open\.csv: joint 1 starts at 0 and ends at 3"):
+    with raises(lw.errors.FileError, "open.csv", "1", "0", "3"):
         lw.trajectories.read_csv(tmp_path / "open.csv", ends="periodic")
     (tmp_path / "mark.csv").write_text("\ufefft,q1\r\n0,0\r\n1,1\r\n", encoding="utf-8")  # as spreadsheets write
     assert lw.trajectories.read_csv(tmp_path / "mark.csv")(1.0).q == 1.0

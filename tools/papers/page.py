@@ -18,31 +18,51 @@ HEAD = ("in print", "what it says", "call", "measured")
 
 def page(paper: Paper) -> str:
     lines = [f"# {paper.title}", ""]
-    lines += ["*This page is written by `make papers` from " + f"[{paper.name}.toml]({paper.name}.toml).*"]
-    lines += ["*Errata are those of a machine-read copy: a lost tilde or a wrong letter may be that of the copy.*", ""]
+    lines += ["*This page is written by `make papers` from " + f"[{paper.name}.toml]({paper.name}.toml).*", ""]
     lines += [*paper.about.strip().splitlines(), ""]
-    if paper.setup:
-        names = ["```python", *preamble(paper), "```"]
-        if len(names) > LONG:
-            names = ["<details><summary>Show them</summary>", "", *names, "", "</details>"]
-        lines += ["The rows below use these names:", "", *names, ""]
-    if paper.robots[1:]:
-        others = ", ".join(f"`{robot}`" for robot in paper.robots[1:])
-        lines += [f"Bounds below hold for {others} too.", ""]
-    pictures: list[str] = []  # below the table of their section
+    lines += ["To begin with:", "", "```python", *paper.start.strip().splitlines(), "", "```", ""]
+    lines += [*guide(paper), ""]
+    if missing := [row for row in paper.rows if row.open]:
+        lines += ["Not reproduced:", "", *(f"- {row.at}: {plain(row.open)}" for row in missing), ""]
+    names = ["```python", *preamble(paper), "```"]
+    if len(names) > LONG:
+        names = ["<details><summary>The names that calls and checks use</summary>", "", *names, "", "</details>"]
+    lines += [*names, ""]
+    for section in sections(paper):
+        lines += [f"## {section[0].section}", "", table(HEAD), "| --- | --- | --- | --- |"]
+        lines += [table((row.at, meaning(row), calls(row), measured(paper, row))) for row in section]
+        for row in section:
+            if row.picture:
+                lines += ["", f"![{row.at}: {plain(row.text)}](../pictures/{row.picture})"]
+        checks = [f"- {row.at}: {check}" for row in section for check in checks_of(row)]
+        if checks:
+            lines += ["", "<details><summary>Checks of this section</summary>", "", *checks, "", "</details>"]
+        lines += [""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def guide(paper: Paper) -> list[str]:
+    """How the tables are read."""
+    others = ", ".join(f"`{robot}`" for robot in paper.robots[1:])
+    text = [
+        "Each row has the call that gives a thing in print, and what was measured. *Agrees to 1e-12* is the largest"
+        " relative residual against a formula written from the text; it stands below the table, where `result` is the"
+        " value of the call.",
+    ]
+    if others:
+        text.append(f"The residuals are those of `{paper.robots[0]}`; they are as small for {others}.")
+    copied = "An erratum *perhaps of the copy* is a lost letter, dot, star or line: the machine-read copy that was used"
+    text.append(f"{copied} may have lost it, not print. The others are wrong in their sense.")
+    return text
+
+
+def sections(paper: Paper) -> list[list[Row]]:
+    """The rows of each section; the first row of a section has its heading."""
+    groups: list[list[Row]] = []
     for row in paper.rows:
-        if row.section:
-            lines += ([*pictures, ""] if pictures or lines[-1] else []) + [
-                f"## {row.section}",
-                "",
-                table(HEAD),
-                "| --- | --- | --- | --- |",
-            ]
-            pictures = []
-        lines.append(table((row.at, meaning(row), calls(row), measured(paper, row))))
-        if row.picture:
-            pictures += ["", f"![{row.at}: {plain(row.text)}](../pictures/{row.picture})"]
-    return "\n".join([*lines, *pictures]).rstrip() + "\n"
+        groups += [[]] if row.section else []
+        groups[-1].append(row)
+    return groups
 
 
 def preamble(paper: Paper) -> Iterator[str]:
@@ -60,7 +80,8 @@ def table(cells: tuple[str, ...]) -> str:
 
 
 def meaning(row: Row) -> str:
-    return plain(row.text) + (f" **Erratum:** {plain(row.erratum)}" if row.erratum else "")
+    head = "Erratum, perhaps of the copy:" if row.copy else "Erratum:"
+    return plain(row.text) + (f" **{head}** {plain(row.erratum)}" if row.erratum else "")
 
 
 def plain(text: str) -> str:
@@ -77,15 +98,37 @@ def measured(paper: Paper, row: Row) -> str:
     if row.shows:
         parts.append(f"here {numbers_text(paper.value(row, row.shows))}")
     if row.residual:
-        parts.append(f"`{row.residual}` is below {row.bound:.0e}")
+        parts.append(f"agrees to {row.bound:.0e}")
     if row.wrong:
         parts.append(f"as printed it is off by {paper.error_in_print(row):.2g}")
     if row.printed is not None:
-        by = f"`{row.computed}`" if row.computed else "computed"
-        parts.append(f"printed {numbers_text(row.printed)}, {by} {numbers_text(rounded(paper, row))}")
+        parts += compared(row, rounded(paper, row))
     if row.holds:
-        parts.append(f"`{row.holds}` holds")
-    return "; ".join(parts)
+        parts.append("holds")
+    return "; ".join(parts) or "nothing to measure"
+
+
+def compared(row: Row, computed: Any) -> Iterator[str]:
+    """Printed numbers beside the computed ones, each with its name where they have names."""
+    if not row.order:
+        yield f"printed {numbers_text(row.printed)}, computed {numbers_text(computed)}"
+        return
+    each = len(row.printed) // len(row.order)
+    for k, name in enumerate(row.order):
+        pair = [numbers_text(values[each * k : each * k + each]) for values in (row.printed, computed)]
+        yield f"{name} {pair[0]}" + (f" (computed {pair[1]})" if pair[0] != pair[1] else "")
+    yield "printed and computed numbers are the same where one is given"
+
+
+def checks_of(row: Row) -> Iterator[str]:
+    """The expressions behind the words of `measured`."""
+    for expression, end in ((row.residual, f" is below {row.bound:.0e}"), (row.holds, " holds")):
+        if expression:
+            yield f"`{' '.join(expression.split())}`{end}"
+    if row.computed:
+        yield f"computed: `{' '.join(row.computed.split())}`"
+    if row.wrong:
+        yield f"as printed: `{' '.join(row.wrong.split())}`"
 
 
 def rounded(paper: Paper, row: Row) -> Any:

@@ -14,10 +14,15 @@ of all `equations` of its text, a list of `robots`, `setup` (Python that every r
     right     the numbers that belong in place of the printed ones, with which the computed ones are compared
     holds     an expression that is true: what the paper says of its figures and numbers
     erratum   what is wrong in print
+    copy      true where the error may be that of the machine-read copy: a letter, a dot, a star or a line that is lost
     wrong     an expression like a residual, of the formula as printed; the page prints it, and it is not small
     picture   a file of docs/pictures, with the paper's own sentence about it in `text`
     shows     an expression beside the call, whose value the page prints
+    order     the names of the printed numbers, where they are many
+    open      what of the row is not reproduced, and why; the page lists these at its head
     see       a page or an example that shows it, beside a call or in place of one
+
+`start` is the example at the head of the page, as a session of Python.
 
 Links stand base first. The quick tests take the first robot, the slow ones all of them.
 """
@@ -53,14 +58,19 @@ class Row:
     right: Any = None
     holds: str = ""
     erratum: str = ""
+    copy: bool = False
     wrong: str = ""
     picture: str = ""
     shows: str = ""
+    order: tuple[str, ...] = ()
+    open: str = ""
     see: str = ""
 
     def __post_init__(self) -> None:
         if not (self.call or self.see or self.picture):
             raise ValueError(f"{self.at}: a row has a call, a picture or a page to see")
+        if self.copy and not self.erratum:
+            raise ValueError(f"{self.at}: `copy` is about an erratum")
         if (self.printed is None and self.computed) or (self.printed is not None and not (self.computed or self.call)):
             raise ValueError(f"{self.at}: printed numbers and the computed ones beside them belong together")
 
@@ -73,6 +83,7 @@ class Paper:
     about: str
     equations: str
     rows: tuple[Row, ...]
+    start: str = ""
     setup: str = ""
     robots: tuple[str, ...] = field(default=('lw.load("stanford")',))
 

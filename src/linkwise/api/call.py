@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from functools import partial, wraps
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
@@ -22,9 +22,11 @@ import numpy as np
 
 from ..dynamics.newton_euler import LinkMotion
 from ..equality import ComparesArrays
-from ..kernels import dispatch
+from ..kernels import bridging, dispatch
 from ..robot import Friction, Robot, require_robot
 from ..spatial import Placement, Vector
+from ..tracing import Input
+from ..tracing.tracing import Inputs
 from .method_table import algorithm, for_generated_code
 from .singular import explain_division_by_zero, refuse_singular
 from .states import Array, States
@@ -53,6 +55,7 @@ class Call(NamedTuple):
     options: dict[str, Any] | None = None  # besides the arrays; None: never compiled
     divides: bool = False  # by inertias: a singular state is an error that names the joint
     pack: Callable[[list[Array]], Any] = tuple  # of several results
+    pack_unchecked: Callable[[list[Array]], Any] = tuple  # of the fast path, which does not check
 
     def plain(self) -> Array:
         """The result by the algorithm itself, without warnings about infinities and NaN on the way."""
@@ -75,55 +78,55 @@ class Call(NamedTuple):
         """The return value of the public function: an array, or several arrays packed."""
         return self.pack(arrays) if isinstance(self.shape, list) else arrays[0]
 
-    def request(self) -> dispatch.Request | None:
+    def request(self, dtype: str, target: str | None = None) -> dispatch.Request | None:
         """The kernel that this call needs, or None if it cannot be compiled."""
         states = self.states
-        if self.options is None or not states.numeric or states.robot.non_floats or dispatch.current_mode() == "never":
+        if self.options is None or states.robot.non_floats or dispatch.current_mode() == "never":
             return None
-        dtype = np.result_type(*states.arrays.values()).name
         if dtype not in dispatch.DTYPES:
             return None
         options = {name: value for name, value in self.options.items() if value is not None}
         keywords, loop_method = for_generated_code(self.function, options)
-        return dispatch.Request(self.function, (*keywords.items(), *states.loads.items()), dtype, loop_method)
-
-    def has_default_options(self) -> bool:
-        """Whether the call has no options and no wrench, as the fast path requires."""
-        return not any((self.options or {}).values()) and not self.states.load_shapes
+        return dispatch.Request(self.function, (*keywords.items(), *states.loads.items()), dtype, loop_method, target)
 
 
-def result(call: Call) -> Array:
-    """The result of a call: from a kernel, if there is one or if compiling pays, otherwise in plain Python."""
-    request, states = call.request(), call.states
+def result(call: Call, enter: Callable[..., None] | None = None) -> Array:
+    """The result of a call: from a kernel, if there is one or if compiling pays, otherwise in plain Python.
+
+    `enter` gives later calls like this one a fast path into a float64 kernel, and what packs its results.
+    """
+    states = call.states
+    if states.xp is not np and states.xp.__name__ in bridging.BRIDGES:
+        return bridging.bridge(states.xp.__name__).result(call, enter)
+    request = call.request(np.result_type(*states.arrays.values()).name) if states.numeric else None
     if request is None:
         return call.plain()
     kernel = dispatch.kernel_for(states.robot, request, math.prod(states.batch))
     if kernel is None:
         return call.plain()
-    name, slow = call.function.__name__, getattr(call.function, "slow", None)
-    if (
-        slow is not None
-        and name not in states.robot.entries
-        and call.has_default_options()
-        and request.dtype == "float64"
-    ):
-        states.robot.entries[name] = kernel.entry(partial(slow, states.robot))
+    if enter is not None and request.dtype == "float64":
+        enter(kernel, call.pack_unchecked)
     out = [np.empty((*states.batch, *shape), request.dtype) for shape in call.shapes]
-    non_finite = kernel.run(states.batch, [states.rows(*argument) for argument in kernel.interface.inputs], out)
+    rows = [states.rows(BASE_INPUTS.get(name, name), shape) for name, shape in kernel.interface.inputs]
+    non_finite = kernel.run(states.batch, rows, out)
     if non_finite and call.divides:
-        return call.pack_results([refuse_singular(states, array[()]) for array in out])
+        return call.pack_results([refuse_singular(states, array) for array in out])
     return call.pack_results([array[()] for array in out])
 
 
 def public_function(
-    call: Callable[P, Call], function: Callable[..., Any] | None = None, *, fast: bool = False
+    call: Callable[P, Call], function: Callable[..., Any] | None = None, *, inputs: Sequence[str] = ()
 ) -> Callable[P, Array]:
-    """The public function with the name, signature and docstring of `function`; `call` makes its `Call`."""
+    """The public function with the name, signature and docstring of `function`; `call` makes its `Call`.
+
+    `inputs` are its optional arguments that are arrays.
+    """
     function = function or call
+    keys = dispatch.EntryKeys(function, inputs)
 
     @wraps(function)
     def public_function(*arguments: P.args, **keywords: P.kwargs) -> Array:
-        return result(call(*arguments, **keywords))
+        return result(call(*arguments, **keywords), partial(keys.add_entry, public_function, arguments, keywords))
 
     @wraps(function)
     def plain(*arguments: P.args, **keywords: P.kwargs) -> Array:
@@ -134,16 +137,16 @@ def public_function(
     vars(public_function)["__signature__"] = (
         signature.replace(return_annotation="Array") if function is call else signature
     )
-    return dispatch.with_fast_path(public_function) if fast else public_function
+    return public_function if keys.names[0] == "self" else dispatch.with_fast_path(public_function, keys)
 
 
 @dataclass(eq=False)
 class PublicFunction:
     """The declaration of a public function, a decorator of its signature and docstring.
 
-    Parameters without a default are the robot, then arrays. `wrench` and `point` are loads, `method` is looked up in
-    the table, `friction` becomes a law, `check` refuses numbers that are not finite. Others are options; the body of
-    the function, if it has one, checks them.
+    Parameters without a default are the robot, then arrays. `wrench`, `point` and `axes` (`wrench_axes` where the
+    result has axes) are loads, `method` is found in the table, `friction` becomes a law, `check` refuses numbers
+    that are not finite. Others are options; the body of the function, if it has one, checks them.
 
     `compute(states)` returns the result in nested lists of scalars. Further parameters of `compute` are passed by
     name: the `algorithm`, the `law` of friction, the moving `base`, any option; for methods first `self`.
@@ -154,13 +157,15 @@ class PublicFunction:
     _: KW_ONLY
     divides: bool = False  # by inertias: a singular state is an error that names the joint
     compiled: bool = True  # whether calls may run compiled
-    takes_base_motion: bool = False  # in `base`; nothing is compiled where the base moves
+    takes_base_motion: bool = False  # as `base`
     check_robot: Callable[[Robot], object] | None = None  # raises an error for unsupported robots
     normalize_options: Callable[..., dict[str, Any]] | None = (
         None  # checks robot and options, and returns the options in the form for kernels
     )
-    fast: bool = False  # with a fast path into machine code, for functions of a robot and arrays
-    pack: Callable[[list[Array]], Any] = tuple  # of several results
+    pack: Callable[..., Any] = tuple  # of several results; further parameters by name: the states, the check, options
+    optional_arrays: Mapping[str, Callable[..., tuple[int, ...]]] = field(
+        default_factory=dict
+    )  # options that are arrays: their shapes, from robot and options
     published: str | None = None  # key of its source for `lw.cite`, if it has no choice of methods
     result_names: tuple[str, ...] = ()  # in generated files
     multiplied: Callable[..., Any] | None = None  # of a regressor: the parameters, by robot, friction and base
@@ -171,17 +176,26 @@ class PublicFunction:
             tuple(parameters),
             set(inspect.signature(self.compute).parameters) - {"states"},
         )
+        plain = self.pack is tuple or hasattr(self.pack, "__self__")  # takes the results alone, such as `Result._make`
+        self.pack_parameters = [] if plain else list(inspect.signature(self.pack).parameters)[1:]
         self.defaults = {name: p.default for name, p in parameters.items() if p.default is not p.empty}
         self.robot, *self.arrays = [name for name in parameters if name != "self" and name not in self.defaults]
-        loads = ("wrench", "point") if "wrench" in parameters else ()  # a point alone is an option
+        self.wrench_axes = "wrench_axes" if "wrench_axes" in parameters else "axes"
+        loads = ("wrench", "point", self.wrench_axes) if "wrench" in parameters else ()  # a point alone is an option
         self.options = [name for name in self.defaults if name not in (*loads, "check")]
-        self.signature_function, self.function = function, public_function(self.call, function, fast=self.fast)
+        base = ("base",) if self.takes_base_motion else ()
+        self.signature_function, self.function = (
+            function,
+            public_function(self.call, function, inputs=(*base, *loads[:2], *self.optional_arrays)),
+        )
         attributes = ("published", "result_names", "multiplied")
         vars(self.function).update({name: getattr(self, name) for name in attributes if getattr(self, name)})
         return self.function
 
     def call(self, *arguments: Any, **keywords: Any) -> Call:
-        self.signature_function(*arguments, **keywords)  # Python refuses arguments that do not fit the signature
+        other = self.signature_function(*arguments, **keywords)  # Python refuses arguments that do not fit
+        if isinstance(other, Call):  # that of another function, which has these options
+            return other
         values = {**self.defaults, **dict(zip(self.names, arguments, strict=False)), **keywords}
         robot = values[self.robot]
         if self.check_robot is not None:
@@ -190,6 +204,8 @@ class PublicFunction:
         function = getattr(values["self"], self.signature_function.__name__) if "self" in values else self.function
         options = {name: values[name] for name in self.options}
         base = options.pop("base") if self.takes_base_motion else None
+        if isinstance(base, Inputs):  # of a kernel that is traced
+            values["base"] = base = BaseMotion(**base)
         if "method" in options:
             values["algorithm"] = algorithm(function, options["method"], robot)
         if "friction" in options:
@@ -199,15 +215,26 @@ class PublicFunction:
             options = self.normalize_options(robot, **options)
             values.update(options)
         arrays = {name: values[name] for name in self.arrays}
-        wrench, point = (values["wrench"], values["point"]) if "wrench" in values else (None, None)
-        states = States(robot, arrays, wrench, values["check"], base_arrays(base), point)
+        loads = ("wrench", "point", self.wrench_axes) if "wrench" in values else ()
+        wrench, point, axes = [values.get(name, "base") for name in loads] or [None, None, "base"]
+        shapes = {name: shape(robot, **options) for name, shape in self.optional_arrays.items()}
+        more = {name: (options[name], shape) for name, shape in shapes.items() if options[name] is not None}
+        options |= {name: Input(*shape) for name, (_, shape) in more.items()}
+        states = States(robot, arrays, wrench, values["check"], base_arrays(base) | more, point, axes)
         compute = partial(self.compute, states=states, **{name: values[name] for name in self.compute_parameters})
         shape = self.shape(robot, **options) if callable(self.shape) else self.shape
-        shapes = (
+        of_results = (
             [concrete_shape(each, robot) for each in shape] if isinstance(shape, list) else concrete_shape(shape, robot)
         )
-        compiled_options = options if self.compiled and base is None else None
-        return Call(function, states, compute, shapes, compiled_options, self.divides, self.pack)
+        if base is not None:
+            options["base"] = Inputs({name: Input(3) for name in base.components})
+        compiled_options = options if self.compiled else None
+        pack = unchecked = self.pack
+        if self.pack_parameters:
+            values["states"] = None
+            unchecked = partial(self.pack, **{name: values[name] for name in self.pack_parameters})
+            pack = partial(unchecked, states=states) if "states" in self.pack_parameters else unchecked
+        return Call(function, states, compute, of_results, compiled_options, self.divides, pack, unchecked)
 
 
 def concrete_shape(shape: Shape, robot: Robot) -> tuple[int, ...]:
@@ -215,13 +242,15 @@ def concrete_shape(shape: Shape, robot: Robot) -> tuple[int, ...]:
 
 
 STILL = (0.0, 0.0, 0.0)
+COMPONENTS = ("angular_velocity", "velocity", "angular_acceleration", "acceleration")
+BASE_INPUTS = {f"base_{name}": f"base.{name}" for name in COMPONENTS}  # of kernels: the arrays of a call
 
 
 @dataclass(frozen=True, eq=False)
-class BaseMotion(ComparesArrays):
-    """Prescribed motion of the base: of its frame and its frame's origin, in its own axes.
+class BaseMotion(ComparesArrays, dispatch.Components):
+    """Prescribed motion of the base frame and of its origin, with components along the axes of the base.
 
-    Gravity stays `robot.gravity` along these axes; where they tilt by R, add g - Rᵀ g to the acceleration.
+    Gravity stays `robot.gravity` along these axes; if they tilt by the rotation R, add g - Rᵀ g to the acceleration.
 
     Parameters
     ----------
@@ -243,9 +272,14 @@ class BaseMotion(ComparesArrays):
     angular_acceleration: Array = STILL
     acceleration: Array = STILL
 
+    @property
+    def components(self) -> dict[str, Array]:
+        """The components that are given, by name."""
+        return {name: value for name in COMPONENTS if (value := getattr(self, name)) is not STILL}
+
     def arrays(self) -> dict[str, tuple[Any, tuple[int, ...]]]:
         """The components by name, each with its shape for one state."""
-        return {f"base.{name}": (getattr(self, name), (3,)) for name in self.__dataclass_fields__}
+        return {f"base.{name}": (getattr(self, name), (3,)) for name in COMPONENTS}
 
 
 def base_arrays(base: BaseMotion | None) -> dict[str, tuple[Any, tuple[int, ...]]]:

@@ -33,7 +33,7 @@ def compile(  # noqa: A001
     passes: Iterable[str] = (),
     **keywords: Any,
 ) -> Any:
-    """Compile a function, one of Linkwise's or your own over them, for this robot.
+    """Compile a function for this robot: one of Linkwise's, or your own, written with them.
 
     Parameters without a default become inputs of one number per joint; the time `t` is one number.
 
@@ -53,8 +53,8 @@ def compile(  # noqa: A001
     passes : iterable of str
         Passes over the graph.
     **keywords
-        Arguments of the function; `lw.Input(...)` makes an input of another shape. Without `method` the one with
-        the fewest operations is taken (`.method` of the kernel).
+        Arguments of the function; `lw.Input(...)` makes an input of another shape. Without `method`, the one with
+        the fewest operations is compiled; `.method` of the kernel names it.
 
     Returns
     -------
@@ -154,7 +154,7 @@ def ptx_source(
 
         .entry kernel(.u64 count, .u64 input, ..., .u64 output, ...)
 
-    Inputs and outputs are addresses in the GPU's memory of `count` rows each, one after another; no output may
+    Inputs and outputs are addresses in the GPU's memory, each of `count` contiguous rows; no output may
     share memory with an input. Each thread computes one state: a launch needs `count` threads in all, in blocks of
     `.maxntid` threads.
 
@@ -163,7 +163,7 @@ def ptx_source(
     function, robot, dtype, passes, **keywords
         As for `lw.compile`.
     architecture : str
-        The oldest architecture that the text is for.
+        The oldest architecture on which the PTX runs.
 
     Returns
     -------
@@ -219,7 +219,7 @@ LOAD_SHAPES = {"wrench": (6,), "point": (3,)}  # inputs on every link, on reques
 class WasmModule(bytes):
     """A WebAssembly module of `lw.wasm`: the bytes of its file.
 
-    One that was read from a file is `lw.results.WasmModule(path.read_bytes())`.
+    `lw.results.WasmModule(path.read_bytes())` reads one from a file.
     """
 
     @property
@@ -233,7 +233,7 @@ class WasmModule(bytes):
         return wasm_target().interface_of(self)
 
     def robot(self, robot: Robot) -> bytes:
-        """The robot as data for this module, one of `lw.wasm(function)`. Put it at a multiple of 16 bytes.
+        """The robot as data for this module, which `lw.wasm(function)` made. Its address must be a multiple of 16.
 
         It begins with 32-bit numbers: n, nq, and the places of gravity, the tree and the table of the links' numbers;
         `interface["record"]` names them. Numbers may be changed in place.
@@ -242,11 +242,13 @@ class WasmModule(bytes):
         --------
         >>> import linkwise as lw
         >>> len(lw.wasm(lw.gravity_torque).robot(lw.load("planar3")))
-        1344
+        1472
         """
         interface = self.interface
         if "record" not in interface:
-            raise ValueError("this module takes no robot as data (expected one of lw.wasm(function), without a robot)")
+            raise ValueError(
+                "this module takes no robot as data (expected a module made by lw.wasm(function), without a robot)"
+            )
         return wasm_target().robot_as_data(robot, interface["dtype"])
 
 
@@ -276,9 +278,9 @@ def wasm(
         advance(simulation, end)      integrate to the time `end`, and return 1; other codes say why it ended before
 
     `module.interface["simulation"]` is its place in memory. It begins at q0 (by default neutral) with the rates qd0.
-    Where t is at `end` or beyond, nothing happens. Between calls t, q, qd and the parameters may be read and
+    If t is at `end` or beyond, nothing happens. Between calls t, q, qd and the parameters may be read and
     changed: constant torques (`torque=` an array), wrenches, numbers of a torque function, and symbols of the robot
-    with their values in `parameters`. There are no events, sampled laws, jumps in time and exact friction.
+    with their values in `parameters`. Events, sampled laws, torques that jump in time and exact friction are refused.
 
     Parameters
     ----------

@@ -7,21 +7,19 @@ state that contains one has NaN as its result, and other states are not affected
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Literal, get_args
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
-import numpy as np
-
-from ..dynamics import CONTRACTIONS, composite, elimination, energy, fewest, kinematics, newton_euler
+from ..dynamics import CONTRACTIONS, energy, fewest, kinematics, newton_euler
+from ..dynamics import udu as factors
 from ..errors import one_of
+from ..graph.matrices import remember
 from ..kernels.lock import LOCK
 from ..robot import Friction, Robot
 from ..spatial import Scalars, Vector, Wrench, add, sub
 from .call import BaseMotion, PublicFunction, base_motion, moving_base
-from .states import Array, States
-
-ComponentAxes = Literal["base", "frame"]  # components along the axes of the base, or of a frame itself
-AXES = get_args(ComponentAxes)
+from .method_table import method_name
+from .states import AXES, Array, ComponentAxes, States
 
 
 def inverse_dynamics_torques(
@@ -29,21 +27,28 @@ def inverse_dynamics_torques(
 ) -> list[Any]:
     moving = moving_base(states, base)
     tau = joint_torques(states, algorithm(states.links, *states.motion(), external_wrenches(states), **moving))
-    return tau if law is None else sums(tau, law.torques(states.robot, states.scalars("qd")))
+    return tau if law is None else sums(tau, law.torques(states.robot, states.scalars("qd"), load=tau))
 
 
-@PublicFunction(("n",), inverse_dynamics_torques, takes_base_motion=True, fast=True, result_names=("tau",))
+@PublicFunction(
+    ("n",),
+    inverse_dynamics_torques,
+    takes_base_motion=True,
+    result_names=("tau", "wrenches", "missing"),  # the last two of contacts
+)
 def inverse_dynamics(
     robot: Robot,
     q: Array,
     qd: Array,
     qdd: Array,
-    wrench: Array | None = None,
+    wrench: Array | Mapping[str, Array] | None = None,
     *,
     point: Array | None = None,
+    axes: ComponentAxes = "base",
     method: str | None = None,
     base: BaseMotion | None = None,
     friction: bool | Friction = False,
+    contacts: Iterable[str] | Mapping[str, Literal["point", "pose"]] | None = None,
     check: bool = False,
 ) -> Array:
     """Joint torques (revolute, N·m) and forces (prismatic, N) that give the accelerations qdd.
@@ -59,25 +64,33 @@ def inverse_dynamics(
         Angles in rad, displacements in m; quaternions (w, x, y, z) of ball and free joints.
     qd, qdd : array_like, (..., n)
         Joint rates and accelerations.
-    wrench : array_like, (..., 6) or (..., m, 6), optional
-        External moment, then force, in the base frame at the centre of mass: on the tip link, or on each of the
-        m = len(robot.names) links. The number of axes decides: beside a batch, wrenches on every link need its
-        axes too, such as (1, m, 6); (m, 6) are then m wrenches on the tip.
+    wrench : mapping from str to array_like, or array_like, optional
+        External moment, then force. A mapping has (..., 6) for each frame by name, `{"tool0": ...}`, acting at the
+        frame's origin. An array acts at mass centres, with components in the base frame: (..., 6) on the tip link,
+        or (..., m, 6) on each of the m = len(robot.names) links.
     point : array_like, (..., 3) or (..., m, 3), optional
-        Where the wrench acts instead, in the table frame of the link (that of `lw.poses`).
+        Where an array of wrenches acts instead, in the table frame of the link (that of `lw.poses`).
+    axes : {"base", "frame"}
+        Axes of the components of wrenches by frame: those of the base, or of each frame.
     method : str, optional
         One of `lw.methods(lw.inverse_dynamics)`.
     base : BaseMotion, optional
         Prescribed motion of the base; gravity stays `robot.gravity` along the base's axes.
     friction : bool or Friction
         True adds joint friction with the robot's own coefficients.
+    contacts : sequence of str or mapping of str to {"point", "pose"}, optional
+        Frames or links of a robot with a free joint on its base that touch the ground: points, or flat feet, which
+        transmit moments too. The result is then a named tuple: tau with zeros at the free joint, and the least forces
+        of the ground that make it possible.
     check : bool
         Refuse numbers that are not finite. Otherwise a state with one has NaN as its result.
 
     Returns
     -------
     Array, (..., n)
-        Of the caller's kind: NumPy, torch or JAX.
+        Of the caller's kind: NumPy, torch or JAX. With `contacts` a `Support`: tau (..., n); `wrenches`, a mapping by
+        frame of what the ground exerts, (..., 6), moment about the frame's origin, then force, in base axes; `missing`
+        (..., 6), what of the torques of the free joint no forces of the contacts can replace.
 
     Examples
     --------
@@ -86,12 +99,21 @@ def inverse_dynamics(
     >>> lw.inverse_dynamics(arm, q=[0, 0, 0], qd=[0, 0, 0], qdd=[0, 0, 0])
     array([4.34583, 1.54998, 0.32373])
     """
+    if contacts is None:
+        return None
+    if base is not None:
+        raise TypeError(f"contacts={contacts!r} and base={base!r} are both given (expected one of them)")
+    with LOCK:  # imported late: without contacts it is not needed
+        from .contacts import supported
+    options = {"point": point, "axes": axes, "friction": friction, "contacts": contacts, "check": check}
+    name = method_name(inverse_dynamics, method, robot)
+    return supported.call(robot, q, qd, qdd, wrench, algorithm_name=name, **options)
 
 
 def accelerations(states: States, algorithm: Any, law: Friction | None, base: BaseMotion | None) -> list[Any]:
     torques = states.scalars("tau")
     if law is not None:
-        torques = differences(torques, law.torques(states.robot, states.scalars("qd")))
+        torques = differences(torques, law.torques(states.robot, states.scalars("qd"), applied=torques))
     if algorithm not in CONTRACTIONS:
         return joint_accelerations(states, algorithm, torques, external_wrenches(states), base)
     with LOCK:  # imported late: other methods do not need it
@@ -100,15 +122,16 @@ def accelerations(states: States, algorithm: Any, law: Friction | None, base: Ba
     return joint_accelerations(states, vectorize_links(states, algorithm), torques, external, base)
 
 
-@PublicFunction(("n",), accelerations, divides=True, takes_base_motion=True, fast=True, result_names=("qdd",))
+@PublicFunction(("n",), accelerations, divides=True, takes_base_motion=True, result_names=("qdd",))
 def forward_dynamics(
     robot: Robot,
     q: Array,
     qd: Array,
     tau: Array,
-    wrench: Array | None = None,
+    wrench: Array | Mapping[str, Array] | None = None,
     *,
     point: Array | None = None,
+    axes: ComponentAxes = "base",
     method: str | None = None,
     base: BaseMotion | None = None,
     friction: bool | Friction = False,
@@ -124,7 +147,7 @@ def forward_dynamics(
     q : array_like, (..., nq)
     qd, tau : array_like, (..., n)
         Joint rates; torques in N·m, forces in N.
-    wrench, point, base, friction, check
+    wrench, point, axes, base, friction, check
         As for `lw.inverse_dynamics`.
     method : str, optional
         One of `lw.methods(lw.forward_dynamics)`. "fewest" is the one with the fewest operations on this robot;
@@ -149,10 +172,14 @@ def forward_dynamics(
 
 
 def inertia(states: States, algorithm: Any) -> Any:
-    return states.coordinates.matrix(algorithm(states.links, states.positions()))
+    q = states.positions()
+    matrix = states.coordinates.matrix(algorithm(states.links, q))
+    if not states.batch:  # where it is traced, solving with it takes what forward dynamics takes
+        remember(matrix, None if states.robot.couplings else lambda: factors.solver(states.links.regrouped(), q))
+    return matrix
 
 
-@PublicFunction(("n", "n"), inertia, divides=True, fast=True, result_names=("inertia",))
+@PublicFunction(("n", "n"), inertia, divides=True, result_names=("inertia",))
 def inertia_matrix(robot: Robot, q: Array, *, method: str | None = None, check: bool = False) -> Array:
     """The generalized inertia matrix I(q), symmetric and positive definite.
 
@@ -177,45 +204,6 @@ def inertia_matrix(robot: Robot, q: Array, *, method: str | None = None, check: 
     """
 
 
-def udu_factors(states: States, algorithm: Any) -> tuple[Any, list[Any]]:
-    robot, q = states.robot, states.positions()
-    if robot.couplings:
-        matrix = states.coordinates.matrix(composite.inertia_matrix(states.links, q))
-        upper, diagonal = elimination.udu_of(matrix)
-    else:
-        upper, diagonal = algorithm(robot, q)
-    return upper, [np.where(x == 0.0, np.nan, x) for x in diagonal] if states.numeric else diagonal  # 0: singular
-
-
-@PublicFunction([("n", "n"), ("n",)], udu_factors, divides=True, compiled=False, result_names=("U", "D"))
-def udu(robot: Robot, q: Array, *, method: str | None = None, check: bool = False) -> tuple[Array, Array]:  # type: ignore[empty-body]
-    """The factors of I = U D Uᵀ.
-
-    Parameters
-    ----------
-    robot : Robot
-    q : array_like, (..., nq)
-    method : str, optional
-        "denoc" (default), the recursion of the articulated bodies, or "elimination" of the elements of I.
-    check : bool
-        Refuse numbers that are not finite.
-
-    Returns
-    -------
-    U : Array, (..., n, n)
-        Unit upper triangular.
-    D : Array, (..., n)
-        Diagonal of D, all positive.
-
-    Examples
-    --------
-    >>> import linkwise as lw
-    >>> U, D = lw.formulations.udu(lw.load("planar3"), [0.1, 0.2, 0.3])
-    >>> U.shape, D.shape
-    ((3, 3), (3,))
-    """
-
-
 def bias_torques(states: States, algorithm: Any, base: BaseMotion | None) -> Any:
     still = states.coordinates.accelerations(states.scalars("qd"), [0.0] * states.robot.n)
     motion = states.positions(), states.rates(), still
@@ -224,14 +212,15 @@ def bias_torques(states: States, algorithm: Any, base: BaseMotion | None) -> Any
     )
 
 
-@PublicFunction(("n",), bias_torques, takes_base_motion=True, fast=True, result_names=("tau",))
+@PublicFunction(("n",), bias_torques, takes_base_motion=True, result_names=("tau",))
 def bias_torque(
     robot: Robot,
     q: Array,
     qd: Array,
-    wrench: Array | None = None,
+    wrench: Array | Mapping[str, Array] | None = None,
     *,
     point: Array | None = None,
+    axes: ComponentAxes = "base",
     method: str | None = None,
     base: BaseMotion | None = None,
     check: bool = False,
@@ -243,7 +232,7 @@ def bias_torque(
     robot : Robot
     q : array_like, (..., nq)
     qd : array_like, (..., n)
-    wrench, point, method, base, check
+    wrench, point, axes, method, base, check
         As for `lw.inverse_dynamics`.
 
     Returns
@@ -258,7 +247,7 @@ def gravity_torques(states: States, algorithm: Any) -> Any:
     return states.coordinates.torques(algorithm(states.links, states.positions(), still, still, nothing))
 
 
-@PublicFunction(("n",), gravity_torques, fast=True, result_names=("tau",))
+@PublicFunction(("n",), gravity_torques, result_names=("tau",))
 def gravity_torque(robot: Robot, q: Array, *, method: str | None = None, check: bool = False) -> Array:
     """The torques that hold the robot still against gravity, g(q).
 
@@ -278,7 +267,6 @@ def gravity_torque(robot: Robot, q: Array, *, method: str | None = None, check: 
 @PublicFunction(
     (),
     lambda states: energy.kinetic_energy(states.links, states.positions(), states.rates()),
-    fast=True,
     result_names=("energy",),
 )
 def kinetic_energy(robot: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
@@ -298,9 +286,7 @@ def kinetic_energy(robot: Robot, q: Array, qd: Array, *, check: bool = False) ->
     """
 
 
-@PublicFunction(
-    (), lambda states: energy.potential_energy(states.links, states.positions()), fast=True, result_names=("energy",)
-)
+@PublicFunction((), lambda states: energy.potential_energy(states.links, states.positions()), result_names=("energy",))
 def potential_energy(robot: Robot, q: Array, *, check: bool = False) -> Array:
     """Potential energy of gravity in J, zero for masses at the origin of the base frame.
 
@@ -334,10 +320,11 @@ def joint_wrenches(
     q: Array,
     qd: Array,
     qdd: Array,
-    wrench: Array | None = None,
+    wrench: Array | Mapping[str, Array] | None = None,
     *,
     point: Array | None = None,
     axes: ComponentAxes = "base",
+    wrench_axes: ComponentAxes = "base",
     base: BaseMotion | None = None,
     check: bool = False,
 ) -> Array:
@@ -350,10 +337,12 @@ def joint_wrenches(
     qd, qdd : array_like, (..., n)
     wrench, point, base, check
         As for `lw.inverse_dynamics`.
+    wrench_axes : {"base", "frame"}
+        As `axes` of `lw.inverse_dynamics`.
     axes : {"base", "frame"}
-        Components along the axes of the base, or along those of the joint frame, whose z is the joint's axis if
-        it has one. There the third number of a revolute joint and the sixth of a prismatic one is the torque or
-        force of the drive, less what its rotor's inertia takes.
+        Components of the result along the axes of the base, or along those of the joint frame, whose z is the joint's
+        axis if it has one. There the third number of a revolute joint and the sixth of a prismatic one is the torque
+        or force of the drive, less what its rotor's inertia takes.
 
     Returns
     -------
@@ -368,22 +357,47 @@ def external_wrenches(
     states: States, in_link_frames: Callable[..., list[Wrench]] = kinematics.in_link_frames
 ) -> list[Wrench]:
     """The external wrench on each link, at its mass centre, in its own frame."""
-    pairs = zip(states.links.links, external_loads(states, in_link_frames), strict=True)
-    return [w if at is None else w.acting_at(at - link.com) for link, (w, at) in pairs]
+    links = states.links.links
+    totals = [Wrench.zero()] * len(links)
+    for link, w, at in external_loads(states, in_link_frames):
+        totals[link] = totals[link] + (w if at is None else w.acting_at(at - links[link].com))
+    return totals
+
+
+class ExternalLoad(NamedTuple):
+    """A wrench on a link and the point where it acts, both in the link's own frame."""
+
+    link: int
+    wrench: Wrench
+    at: Vector | None  # None: the mass centre
 
 
 def external_loads(
     states: States, in_link_frames: Callable[..., list[Wrench]] = kinematics.in_link_frames
-) -> list[tuple[Wrench, Vector | None]]:
-    """The external wrench on each link and its point (None: the mass centre), both in the link's own frame."""
-    components, robot = states.wrenches(), states.links
-    if components is None:
-        return [(Wrench.zero(), None)] * robot.n
-    in_base_frame = [Wrench(Vector(*six[:3]), Vector(*six[3:])) for six in components]
-    wrenches = in_link_frames(robot, states.positions(), in_base_frame)
-    points = zip(robot.links, states.points(), strict=True)
-    places = [None if at is None else link.frame.point(Vector(*at)) for link, at in points]
-    return list(zip(wrenches, places, strict=True))
+) -> list[ExternalLoad]:
+    """The external wrenches on the links, of which a link may have several."""
+    robot, rows = states.links, states.wrenches()
+    links = [link for link, _ in rows]
+    wrenches = [Wrench(Vector(*six[:3]), Vector(*six[3:])) for _, six in rows]
+    places: list[Vector | None] = [None] * len(rows)
+    if states.at is not None:
+        seats = [states.robot.seat(states.robot.frame(name))[1] for name in states.at.names]
+        places = [seat.translation for seat in seats]
+        if states.at.axes == "frame":
+            turns = [seat.axes for seat in seats]
+            turned = [Wrench(R @ w.moment, R @ w.force) for R, w in zip(turns, wrenches, strict=True)]
+            return list(map(ExternalLoad, links, turned, places))
+    elif points := states.points():
+        places = [robot.links[link].frame.point(Vector(*at)) for link, at in zip(links, points, strict=True)]
+    waiting = dict(enumerate(links))
+    while waiting:  # at most one wrench of each link at a time
+        row_of = {link: row for row, link in reversed(waiting.items())}
+        in_base = [wrenches[row_of[k]] if k in row_of else Wrench.zero() for k in range(len(robot.links))]
+        turned = in_link_frames(robot, states.positions(), in_base)
+        for link, row in row_of.items():
+            wrenches[row] = turned[link]
+            del waiting[row]
+    return list(map(ExternalLoad, links, wrenches, places))
 
 
 def joint_torques(states: States, tau: Scalars) -> list[Any]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
-from ..dynamics import constraints, coriolis, denoc, elimination, fewest, kinematics, operator_matrices
+import numpy as np
+
+from ..dynamics import composite, constraints, coriolis, denoc, elimination, fewest, kinematics, operator_matrices
 from ..dynamics import mass_factor as factor
 from ..dynamics import operator_rates as table
 from ..errors import one_of
@@ -14,7 +17,7 @@ from ..spatial import Placement, Wrench, cross, dot
 from .call import BaseMotion, PublicFunction, base_motion
 from .functions import external_wrenches, refuse_coupled
 from .quasi import recentred_coriolis, recentred_factor_rate, recentred_gradient
-from .states import Array, States
+from .states import Array, ComponentAxes, States
 
 
 def refuse_rotors_and_couplings(robot: Robot, what: str) -> None:
@@ -29,7 +32,7 @@ def coriolis_elements(states: States) -> list[list[Any]]:
     return states.coordinates.matrix(recentred_coriolis(states.links, q, rates, C))
 
 
-@PublicFunction(("n", "n"), coriolis_elements, fast=True, published="coriolis")
+@PublicFunction(("n", "n"), coriolis_elements, published="coriolis")
 def coriolis_matrix(robot: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
     """The matrix C(q, qd) of Saha's equation (29); C qd are the Coriolis and centrifugal torques.
 
@@ -49,6 +52,45 @@ def coriolis_matrix(robot: Robot, q: Array, qd: Array, *, check: bool = False) -
     """
 
 
+def udu_factors(states: States, algorithm: Any) -> tuple[Any, list[Any]]:
+    robot, q = states.robot, states.positions()
+    if robot.couplings:
+        matrix = states.coordinates.matrix(composite.inertia_matrix(states.links, q))
+        upper, diagonal = elimination.udu_of(matrix)
+    else:
+        upper, diagonal = algorithm(robot, q)
+    return upper, [np.where(x == 0.0, np.nan, x) for x in diagonal] if states.numeric else diagonal  # 0: singular
+
+
+@PublicFunction([("n", "n"), ("n",)], udu_factors, divides=True, compiled=False, result_names=("U", "D"))
+def udu(robot: Robot, q: Array, *, method: str | None = None, check: bool = False) -> tuple[Array, Array]:  # type: ignore[empty-body]
+    """The factors of I = U D Uᵀ.
+
+    Parameters
+    ----------
+    robot : Robot
+    q : array_like, (..., nq)
+    method : str, optional
+        "denoc" (default), the recursion of the articulated bodies, or "elimination" of the elements of I.
+    check : bool
+        Refuse numbers that are not finite.
+
+    Returns
+    -------
+    U : Array, (..., n, n)
+        Unit upper triangular.
+    D : Array, (..., n)
+        Diagonal of D, all positive.
+
+    Examples
+    --------
+    >>> import linkwise as lw
+    >>> U, D = lw.formulations.udu(lw.load("planar3"), [0.1, 0.2, 0.3])
+    >>> U.shape, D.shape
+    ((3, 3), (3,))
+    """
+
+
 def inverse_inertia(states: States, algorithm: Any) -> Any:
     links, q = states.links, states.positions()
     if not states.robot.couplings:
@@ -56,7 +98,7 @@ def inverse_inertia(states: States, algorithm: Any) -> Any:
     return elimination.inverse_of(states.coordinates.matrix(fewest.composite_matrix(links, q)))
 
 
-@PublicFunction(("n", "n"), inverse_inertia, divides=True, fast=True)
+@PublicFunction(("n", "n"), inverse_inertia, divides=True)
 def inverse_inertia_matrix(robot: Robot, q: Array, *, method: str | None = None, check: bool = False) -> Array:
     """The inverse of the inertia matrix, element by element by Saha's recursions.
 
@@ -66,7 +108,7 @@ def inverse_inertia_matrix(robot: Robot, q: Array, *, method: str | None = None,
     q : array_like, (..., nq)
     method : str, optional
         "inverse-inertia" (default) is a recursion over the links; "elimination" works on the elements of I, and is the
-        default where joints are coupled; "fewest" is the one of fewer operations.
+        default where joints are coupled; "fewest" is the one with fewer operations.
     check : bool
         Refuse numbers that are not finite.
 
@@ -109,6 +151,7 @@ def denoc_matrices(robot: Robot, q: Array, *, check: bool = False) -> tuple[Arra
     compiled=False,
     check_robot=partial(refuse_coupled, what="the constraint matrices"),
     published="constraints",
+    result_names=("K", "T"),
 )
 def complement_matrices(robot: Robot, q: Array, *, check: bool = False) -> tuple[Array, Array]:  # type: ignore[empty-body]
     """Angeles' constraint matrix K, of rank 5n, and its complement T: K T = 0.
@@ -142,9 +185,10 @@ def constraint_wrenches(
     q: Array,
     qd: Array,
     qdd: Array,
-    wrench: Array | None = None,
+    wrench: Array | Mapping[str, Array] | None = None,
     *,
     point: Array | None = None,
+    axes: ComponentAxes = "base",
     base: BaseMotion | None = None,
     check: bool = False,
 ) -> Array:
@@ -159,7 +203,7 @@ def constraint_wrenches(
     robot : Robot
     q : array_like, (..., nq)
     qd, qdd : array_like, (..., n)
-    wrench, point, base, check
+    wrench, point, axes, base, check
         As for `lw.inverse_dynamics`.
 
     Returns

@@ -128,7 +128,7 @@ def algorithm(function: Function, method: str | None, robot: Robot | None = None
 
 
 def method_name(function: Function, method: str | None, robot: Robot | None = None) -> str:
-    """The name of the method: without one the default; of "fewest" the method that it selects for this robot."""
+    """The name of the method: the default if none is given; for "fewest", the method that it selects for this robot."""
     offered, requested = methods_of(function), method
     if method is None:
         generated = FEWEST_PREFERRED.get() and "fewest" in offered.algorithms

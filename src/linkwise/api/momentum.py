@@ -5,26 +5,28 @@ Bodies fixed to the ground are left out, and so are the rotors of the drives, wh
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, Literal
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, NamedTuple
 
 from ..dynamics import fewest, free_flying, kinematics
 from ..dynamics import momentum as centroidal
-from ..errors import RobotError
+from ..errors import RobotError, one_of
 from ..robot import Friction, Robot, require_robot
 from ..robot.coordinates import MovingJoint
-from ..spatial import Scalar, add
+from ..spatial import Rotation, Scalar, Vector, Wrench, add
 from .call import PublicFunction
 from .functions import external_wrenches, joint_torques
-from .kinematics import check_link_and_point, point_of_link
-from .states import Array, States
+from .kinematics import check_place, frame_pose, place_on_link
+from .states import AXES, Array, ComponentAxes, States
 
 
 def check_mass(robot: Robot) -> None:
     """Raise an error for a robot that has no mass centre."""
     mass = centroidal.total_mass(robot)
     if type(mass) is float and mass == 0.0:
-        raise RobotError(f"robot {robot.name!r} has no mass (expected some, for a centre of mass)")
+        raise RobotError(
+            f"robot {robot.name!r} has no mass (expected a link with mass: otherwise there is no centre of mass)"
+        )
 
 
 def total_mass(robot: Robot) -> Scalar:
@@ -59,7 +61,7 @@ def centre_of_mass(
     robot : Robot
     q : array_like, (..., nq)
     qd, qdd : array_like, (..., n), optional
-        Rates for the velocity, accelerations for the acceleration too.
+        Rates, for the velocity too; accelerations, for the acceleration too.
     check : bool
         Refuse numbers that are not finite.
 
@@ -113,15 +115,56 @@ def centre_motion(robot: Robot, q: Array, qd: Array, qdd: Array, *, check: bool 
     """Position, velocity and acceleration of the mass centre: (..., 3, 3)."""
 
 
+def check_momentum_frame(robot: Robot, frame: str | None, axes: str) -> dict[str, Any]:
+    one_of(axes, AXES, "axes")
+    if frame is None and axes != "base":
+        raise ValueError(f"axes is {axes!r} without a frame (expected frame=... whose axes these are)")
+    return {"frame": None if frame is None else robot.frame(frame).name, "axes": axes}
+
+
+class PlaceOfMomentum(NamedTuple):
+    """The coordinates of the links, the point about which momenta are and the axes of their components."""
+
+    positions: list[Any]
+    about: Vector | None  # None: the mass centre
+    axes: Rotation | None  # None: those of the base
+
+    @staticmethod
+    def of(states: States, frame: str | None, axes: str) -> PlaceOfMomentum:
+        if frame is None:
+            return PlaceOfMomentum(positions_for_momentum(states), None, None)
+        fixed = states.robot.frame(frame).on_base
+        positions = states.positions() if fixed else positions_for_momentum(states)
+        pose = frame_pose(states.robot, kinematics.poses(states.links, positions), frame)
+        return PlaceOfMomentum(positions, pose.translation, None if axes == "base" else pose.axes)
+
+    def components(self, momentum: Wrench) -> list[Any]:
+        R = self.axes
+        return list(momentum if R is None else Wrench(R.T @ momentum.moment, R.T @ momentum.force))
+
+
+def momentum_at_place(states: States, frame: str | None, axes: str) -> list[Any]:
+    place = PlaceOfMomentum.of(states, frame, axes)
+    return place.components(centroidal.momentum(states.links, place.positions, states.rates(), place.about))
+
+
 @PublicFunction(
     (6,),
-    lambda states: list(centroidal.momentum(states.links, positions_for_momentum(states), states.rates())),
+    momentum_at_place,
     check_robot=check_mass,
-    fast=True,
+    normalize_options=check_momentum_frame,
     published="centroidal-momentum",
 )
-def momentum(robot: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
-    """Angular momentum about the mass centre of all links, then linear momentum, in the base frame.
+def momentum(
+    robot: Robot,
+    q: Array,
+    qd: Array,
+    *,
+    frame: str | None = None,
+    axes: ComponentAxes = "base",
+    check: bool = False,
+) -> Array:
+    """Angular momentum of all links about their mass centre or the origin of a frame, then linear momentum.
 
     The rotors of the drives are not included.
 
@@ -130,6 +173,10 @@ def momentum(robot: Robot, q: Array, qd: Array, *, check: bool = False) -> Array
     robot : Robot
     q : array_like, (..., nq)
     qd : array_like, (..., n)
+    frame : str, optional
+        Name of a link, a joint or a frame of the file; by default the angular momentum is about the mass centre.
+    axes : {"base", "frame"}
+        Components along the axes of the base, or of the frame.
     check : bool
         Refuse numbers that are not finite.
 
@@ -146,19 +193,30 @@ def momentum(robot: Robot, q: Array, qd: Array, *, check: bool = False) -> Array
     """
 
 
-def matrix(states: States) -> list[list[Any]]:
-    rows = centroidal.momentum_matrix(states.links, positions_for_momentum(states))
-    return [states.coordinates.torques(row) for row in rows]  # A G
+def matrix(states: States, frame: str | None, axes: str) -> list[list[Any]]:
+    place = PlaceOfMomentum.of(states, frame, axes)
+    columns = map(place.components, centroidal.momentum_matrix(states.links, place.positions, place.about))
+    return [states.coordinates.torques(row) for row in zip(*columns, strict=True)]  # A G
 
 
-@PublicFunction((6, "n"), matrix, check_robot=check_mass, fast=True, published="centroidal-momentum")
-def momentum_matrix(robot: Robot, q: Array, *, check: bool = False) -> Array:
+@PublicFunction(
+    (6, "n"),
+    matrix,
+    check_robot=check_mass,
+    normalize_options=check_momentum_frame,
+    published="centroidal-momentum",
+)
+def momentum_matrix(
+    robot: Robot, q: Array, *, frame: str | None = None, axes: ComponentAxes = "base", check: bool = False
+) -> Array:
     """The centroidal momentum matrix A of Orin, Goswami and Lee: `lw.momentum` is A qd.
 
     Parameters
     ----------
     robot : Robot
     q : array_like, (..., nq)
+    frame, axes
+        As for `lw.momentum`.
     check : bool
         Refuse numbers that are not finite.
 
@@ -180,7 +238,7 @@ def bias(states: States) -> list[Any]:
     return list(centroidal.momentum_rate(states.links, positions_for_momentum(states), states.rates(), still))
 
 
-@PublicFunction((6,), bias, check_robot=check_mass, fast=True, published="centroidal-momentum")
+@PublicFunction((6,), bias, check_robot=check_mass, published="centroidal-momentum")
 def momentum_bias(robot: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
     """The rate of the momentum at zero acceleration, Ȧ qd.
 
@@ -260,9 +318,10 @@ def base_wrench(
     q: Array,
     qd: Array,
     qdd: Array,
-    wrench: Array | None = None,
+    wrench: Array | Mapping[str, Array] | None = None,
     *,
     point: Array | None = None,
+    axes: ComponentAxes = "base",
     check: bool = False,
 ) -> Array:
     """The wrench that the ground or thrusters must give to the base link of a floating robot for this motion.
@@ -276,7 +335,7 @@ def base_wrench(
         With exactly one free joint on its base.
     q : array_like, (..., nq)
     qd, qdd : array_like, (..., n)
-    wrench, point, check
+    wrench, point, axes, check
         As for `lw.inverse_dynamics`.
 
     Returns
@@ -302,11 +361,14 @@ def floating_motion(states: States, law: Friction | None) -> tuple[list[Any], li
         qdd[k] = acceleration
     q, external = positions_at_origin(states), external_wrenches(states)
     tau = fewest.inverse_dynamics(links, q, states.rates(), states.coordinates.accelerations(rates, qdd), external)
-    friction = [0.0] * robot.n if law is None else law.torques(robot, rates)
+    nothing = [0.0] * robot.n
+    friction = nothing if law is None else law.torques(robot, rates, applied=nothing)  # the base has no drive
     for link, k in enumerate(range(base.v.start, base.v.stop), base.first):
         tau[link] = add(tau[link], friction[k])
     accelerations, torques = free_flying.released(links, q, base.first, base.link, tau)
     joint_torque = joint_torques(states, torques)
+    if law is not None:
+        friction = law.torques(robot, rates, load=joint_torque)
     return accelerations, [add(joint_torque[k], friction[k]) for k in joints]
 
 
@@ -316,9 +378,10 @@ def floating_dynamics(  # type: ignore[empty-body]
     q: Array,
     qd: Array,
     qdd_joints: Array,
-    wrench: Array | None = None,
+    wrench: Array | Mapping[str, Array] | None = None,
     *,
     point: Array | None = None,
+    axes: ComponentAxes = "base",
     friction: bool | Friction = False,
     check: bool = False,
 ) -> tuple[Array, Array]:
@@ -334,7 +397,7 @@ def floating_dynamics(  # type: ignore[empty-body]
     qd : array_like, (..., n)
     qdd_joints : array_like, (..., n - 6)
         Accelerations of all joints except the free joint, in order.
-    wrench, point, friction, check
+    wrench, point, axes, friction, check
         As for `lw.inverse_dynamics`.
 
     Returns
@@ -354,10 +417,17 @@ def floating_dynamics(  # type: ignore[empty-body]
     """
 
 
-def generalized_jacobian_rows(states: States, link: str, point: Any) -> list[list[Any]]:
-    robot = states.robot
-    base, (body, at) = free_base(robot), point_of_link(robot, link, point)
-    rows = free_flying.generalized_jacobian(states.links, positions_at_origin(states), base.link, body.index, at)
+def check_moving_place(
+    robot: Robot, frame: str | None, link: str | int | None, point: str | Iterable[float]
+) -> dict[str, Any]:
+    place = check_place(robot, frame, "base", link, point)
+    return {name: place[name] for name in ("frame", "link", "point")}
+
+
+def generalized_jacobian_rows(states: States, frame: str | None, link: str | None, point: Any) -> list[list[Any]]:
+    robot, base = states.robot, free_base(states.robot)
+    index, at, _ = place_on_link(robot, frame, "base", link, point)
+    rows = free_flying.generalized_jacobian(states.links, positions_at_origin(states), base.link, index, at)
     joints = driven_indices(robot, base)
     return [[row[k] for k in joints] for row in map(states.coordinates.torques, rows)]  # J* G
 
@@ -367,18 +437,19 @@ def generalized_jacobian_rows(states: States, link: str, point: Any) -> list[lis
     generalized_jacobian_rows,
     divides=True,
     check_robot=free_base,
-    normalize_options=check_link_and_point,
+    normalize_options=check_moving_place,
     published="generalized-jacobian",
 )
 def generalized_jacobian(
     robot: Robot,
     q: Array,
     *,
+    frame: str | None = None,
     link: str | int | None = None,
     point: Literal["frame", "com"] | Iterable[float] = "frame",
     check: bool = False,
 ) -> Array:
-    """From joint rates to the twist of a link of a free-flying robot without momentum.
+    """From joint rates to the twist of a frame or a link of a free-flying robot without momentum.
 
     Umetani and Yoshida's J* = J_m - J_b I_bb⁻¹ I_bm, with b for the base and m for the other joints, in order.
 
@@ -387,7 +458,7 @@ def generalized_jacobian(
     robot : Robot
         With exactly one free joint on its base.
     q : array_like, (..., nq)
-    link, point, check
+    frame, link, point, check
         As for `lw.jacobian`.
 
     Returns

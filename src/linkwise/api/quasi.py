@@ -19,7 +19,7 @@ m = U D^½, S_yx = -S_xy = ω_z √(D_x / D_y); and for ξ = D^-½ ν
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -32,7 +32,7 @@ from ..spatial import Scalar, Scalars, add, dot_product, mul, power, sqrt, sub
 from ..spatial.dense import Dense
 from .call import BaseMotion, PublicFunction, base_motion
 from .functions import differences, external_wrenches, refuse_coupled, sums
-from .states import Array, States
+from .states import Array, ComponentAxes, States
 
 if TYPE_CHECKING:
     from .budgets.budget import QuasiBudget
@@ -215,9 +215,10 @@ class QuasiCoordinates:
         robot: Robot,
         q: Array,
         velocity: Array,
-        wrench: Array | None = None,
+        wrench: Array | Mapping[str, Array] | None = None,
         *,
         point: Array | None = None,
+        axes: ComponentAxes = "base",
         gravity: bool = True,
         method: Literal["recursive", "component"] = "recursive",
         check: bool = False,
@@ -230,7 +231,7 @@ class QuasiCoordinates:
         q : array_like, (..., nq)
         velocity : array_like, (..., n)
             Quasi-velocities.
-        wrench, point, check
+        wrench, point, axes, check
             As for `lw.inverse_dynamics`.
         gravity : bool
             Include gravity.
@@ -249,9 +250,10 @@ class QuasiCoordinates:
         q: Array,
         velocity: Array,
         tau: Array,
-        wrench: Array | None = None,
+        wrench: Array | Mapping[str, Array] | None = None,
         *,
         point: Array | None = None,
+        axes: ComponentAxes = "base",
         base: BaseMotion | None = None,
         check: bool = False,
     ) -> Array:
@@ -262,9 +264,10 @@ class QuasiCoordinates:
         robot: Robot,
         q: Array,
         velocity: Array,
-        wrench: Array | None = None,
+        wrench: Array | Mapping[str, Array] | None = None,
         *,
         point: Array | None = None,
+        axes: ComponentAxes = "base",
         t: Array | None = None,
         check: bool = False,
     ) -> QuasiBudget:
@@ -275,7 +278,7 @@ class QuasiCoordinates:
         robot : Robot
         q : array_like, (..., nq)
         velocity : array_like, (..., n)
-        wrench, point, check
+        wrench, point, axes, check
             As for `lw.inverse_dynamics`.
         t : array_like, (samples,), optional
             Times of the states along a trajectory, for tables and plots.
@@ -287,7 +290,7 @@ class QuasiCoordinates:
         """
         from .budgets.budget import QuasiBudget
 
-        parts: Any = self._terms(robot, q, velocity, wrench, point, check)
+        parts: Any = self._terms(robot, q, velocity, wrench, point, axes, check)
         return QuasiBudget(*parts, robot=robot, kind=self._kind.name, t=t)
 
     @QuasiFunction([("n", "n", "n"), ("n", "n"), ("n",), *[("n", "links")] * 3], quasi_terms)
@@ -296,8 +299,9 @@ class QuasiCoordinates:
         robot: Robot,
         q: Array,
         velocity: Array,
-        wrench: Array | None = None,
+        wrench: Array | Mapping[str, Array] | None = None,
         point: Array | None = None,
+        axes: ComponentAxes = "base",
         check: bool = False,
     ) -> Array:
         """The arrays of a `QuasiBudget`."""

@@ -51,6 +51,12 @@ SOURCES: dict[str, list[tuple[str, str]]] = {
     ],
     "budget": [("kozlowski1995", "sections 3 and 5, eqs. (38), (39), (48), (49)")],
     "coriolis": [("saha1999jam", "eqs. (25)-(29)")],
+    "constrained-dynamics": [
+        ("gauss1829", "the principle of least constraint"),
+        ("lilly1993", "the inertia of the task"),
+        ("khatib1987", "operational space"),
+        ("jain1995", "velocities in which distance is kinetic energy"),
+    ],
     "constraints": [("angeles", "eqs. (7.50)-(7.55)")],
     "curvature": [("kozlowski1995", "section 1: the condition"), ("spong1992", "quasi-velocities that are integrable")],
     "mass-factor": [("kozlowski1995", "eqs. (26)-(32)")],

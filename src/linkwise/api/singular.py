@@ -1,8 +1,9 @@
 """States in which a joint moves without resistance, detected and named.
 
-A state is singular if at its configuration q the articulated inertia of some joint is negligible beside the composite
-inertia of its subtree with all joints frozen. This is tested only where a finite state has a non-finite result. Such a
-result may also be an overflow, which is no error. The rule is the same for one state and a batch, plain and compiled.
+A state is singular if at its configuration q the articulated inertia of some joint is negligible relative to the
+composite inertia of its subtree with all joints locked. This is tested only where a finite state has a non-finite
+result. Such a result may also be an overflow, which is not an error. The rule is the same for one state and a batch,
+plain and compiled.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ from ..robot import Robot, inward
 from ..robot.configurations import neutral
 from ..robot.symbols import bind, symbols_of
 from ..spatial import RigidInertia, add, power
-from ..tracing.tracing import Prepared
+from ..tracing.tracing import Prepared, with_values
 from .states import Array, States
 
 if TYPE_CHECKING:
     from ..kernels.kernel import Compiled
 
-NEGLIGIBLE = 1e-14  # articulated inertias this small beside the composite inertia are rounding errors
+NEGLIGIBLE = 1e-14  # articulated inertias this small relative to the composite inertia are rounding errors
 BLOCK = 4096  # states at a time, to need little memory
 MAX_EXPLAINED_STATES = 8  # calls of a user's function for non-finite results, besides the first singular state
 
@@ -145,12 +146,13 @@ def explain_states(
     for index in map(tuple, states_to_explain(function, robot, rows, non_finite).tolist()):
         state = {name: row[index] for name, row in rows.items()}
         symbols = {name: float(state.pop(name)) for name in symbols_of(robot)}
-        options = {name: value for name, value in keywords.items() if name not in state}
         try:
             with np.errstate(all="ignore"):
-                plain(bind(robot, **symbols) if symbols else robot, **state, **options)
+                plain(bind(robot, **symbols) if symbols else robot, **with_values(keywords, state))
         except SingularError as error:
             raise error.in_state(index) from None
+        except np.linalg.LinAlgError:
+            continue  # a user's np.linalg.solve: the result stays NaN
 
 
 def states_to_explain(

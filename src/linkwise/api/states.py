@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import reduce
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
+from ..errors import one_of
+from ..kernels.dispatch import MAX_STRAIGHT_LINKS
 from ..kernels.interface import EXPECTED as EXPECTED
 from ..kernels.interface import broadcast, numpy_array
-from ..robot import Robot, require_robot
+from ..robot import Robot, WrenchFrames, require_robot
 from ..robot.coordinates import CONFIGURATIONS
 from ..robot.layout import reorder_columns, zero_quaternion_message
 from ..robot.named_arrays import is_tracer, refuse_labels
 from ..tracing import Input
 from ..tracing.tracing import array_of_objects
+from .wrenches import OnTip, wrench_frames, wrench_on_tip
 
 Array = Any
+ComponentAxes = Literal["base", "frame"]  # components along the axes of the base, or of a frame itself
+AXES = get_args(ComponentAxes)
 NUMBER_TYPES = (
     int,
     float,
@@ -105,22 +110,20 @@ def is_scalar_object(x: object) -> bool:
     return all(hasattr(x, op) for op in ("__add__", "__sub__", "__mul__")) and not isinstance(x, (bool, complex))
 
 
-def shared_wrench_hint(batch: tuple[int, ...], links: int) -> str:
-    """The shape of wrenches on every link that are the same in all states of a batch, for error messages."""
-    return f"; {(*(1 for _ in batch), links, 6)} where they are the same in all states" if batch else ""
-
-
-def check_tip_wrenches(shape: tuple[int, ...], batch: tuple[int, ...], links: int) -> None:
-    """Raise an error for wrenches on the tip that do not fit the batch; they were probably meant for every link."""
-    if shape[-2:] != (links, 6):
-        return
-    try:
-        np.broadcast_shapes(shape[:-1], batch)
-    except ValueError:
-        raise ValueError(
-            f"wrench has shape {shape}, which beside the batch {batch} means the tip in each state (expected"
-            f" {(*batch, 6)}; on every link {(*batch, links, 6)}{shared_wrench_hint(batch, links)})"
-        ) from None
+def stack_wrenches(values: Mapping[str, Any], convert: Callable[[str, Any], Any]) -> Array:
+    """The wrenches at frames as one array (..., frames, 6)."""
+    arrays = [convert(f"wrench[{name!r}]", value) for name, value in values.items()]
+    for name, array in zip(values, arrays, strict=True):
+        if tuple(array.shape[-1:]) != (6,):
+            raise ValueError(
+                f"wrench[{name!r}] has shape {tuple(array.shape)} (expected (..., 6): moment, then force, at the"
+                " frame's origin)"
+            )
+    xp = library_of(arrays)
+    if xp is not np:
+        arrays = promote_dtypes(xp, arrays)
+    shape = broadcast({f"wrench[{name!r}]": tuple(a.shape) for name, a in zip(values, arrays, strict=True)})
+    return xp.stack([a if tuple(a.shape) == shape else xp.broadcast_to(a, shape) for a in arrays], -2)
 
 
 class States:
@@ -134,16 +137,33 @@ class States:
         check: bool = False,
         others: Mapping[str, tuple[Any, tuple[int, ...]]] | None = None,
         point: Any = None,
+        axes: str = "base",
     ) -> None:
         require_robot(robot)
         self.robot, self.links, self.coordinates = robot, robot.uncoupled, robot.coordinates
         self.tip: int | None = None  # the link on which a single external wrench acts
+        self.at: WrenchFrames | None = None  # the frames at which wrenches act
+        self.on_tip = False  # whether an array of wrenches is known to be on the tip
+        one_of(axes, AXES, "axes")
+        if isinstance(wrench, Mapping):
+            self.at = wrench_frames(robot, wrench, point, axes)
+            wrench = dict(wrench) or None
+        elif isinstance(point, WrenchFrames):
+            self.at, point = point, None
+        elif isinstance(point, OnTip):
+            self.on_tip, point = True, point.point
+        elif axes != "base":
+            raise ValueError(f"axes is {axes!r} without wrenches by frame (expected wrench={{frame: (..., 6)}})")
         self.trailing: dict[str, int] = {}  # how many axes of each array belong to one state
+        self.of_joints = frozenset(arrays)  # those with numbers of joints
         coordinates = {name: (reorder_columns(robot, name, x), (robot.size_of(name),)) for name, x in arrays.items()}
         arguments = {**coordinates, **(others or {})}
-        values = [value for value, _ in arguments.values()]
-        self.xp = library_of([*values, wrench])
-        first = None if self.xp is np else reference_array(self.xp, [*values, wrench])
+        given = [value for value, _ in arguments.values()]
+        given += wrench.values() if isinstance(wrench, dict) else [wrench]
+        self.xp = library_of(given)
+        first = None if self.xp is np else reference_array(self.xp, given)
+        if isinstance(wrench, dict):
+            wrench = stack_wrenches(wrench, lambda name, value: as_array(self.xp, value, name, first))
         self.arrays: dict[str, Array] = {}
         for name, (value, shape) in arguments.items():
             array = as_array(self.xp, value, name, first)
@@ -156,6 +176,9 @@ class States:
                     f"{name} has shape {tuple(array.shape)} (expected {self._expected_shape(name, shape)})"
                 )
         self.batch = self._batch_shape()
+        spread = robot.n > MAX_STRAIGHT_LINKS and wrench is not None and self._fits_every_link(wrench)
+        if spread:
+            wrench, point = self._on_every_link(wrench)
         for name, value, per_link in (
             ("wrench", wrench, self._with_link_axis),
             ("point", point, self._point_with_link_axis),
@@ -164,6 +187,7 @@ class States:
                 self.arrays[name] = per_link(as_array(self.xp, value, name, first))
                 self.trailing[name] = 2
                 self.batch = self._batch_shape()
+        self.at = None if spread else self.at
         self._promote()
         if check:
             self._check_finite()
@@ -185,7 +209,7 @@ class States:
         self.arrays = dict(zip(self.arrays, promoted, strict=True))
 
     def _expected_shape(self, name: str, shape: tuple[int, ...]) -> str:
-        if shape != (self.robot.size_of(name),) or not name.isidentifier():
+        if name not in self.of_joints:
             return "(..., " + ", ".join(map(str, shape)) + ")"
         what = "joint" if self.robot.nq == len(self.robot.names) else "coordinate" if name in CONFIGURATIONS else "rate"
         labels = abbreviate(self.robot.labels_of(name))
@@ -195,30 +219,26 @@ class States:
         return broadcast({k: tuple(a.shape[: len(a.shape) - self.trailing[k]]) for k, a in self.arrays.items()})
 
     def _with_link_axis(self, wrench: Array) -> Array:
-        """An external wrench with an axis for links: (..., 6) acts on the tip, (..., m, 6) on every link of m.
-
-        The number of axes decides: (m, 6) beside a batch of one axis is a wrench on the tip for each state.
-        """
-        n, dims = len(self.robot.names), len(self.batch)
-        shape = tuple(wrench.shape)
-        if shape[-1:] == (6,) and len(shape) <= dims + 1:
-            if len(self.robot.leaves) > 1:
-                tips = ", ".join(repr(self.robot.links[i].name) for i in self.robot.leaves)
-                raise ValueError(
-                    f"wrench has shape {shape}, which means the tip, but robot {self.robot.name!r} has several: {tips}"
-                    f" (expected a wrench on every link: (..., {n}, 6){shared_wrench_hint(self.batch, n)})"
-                )
-            check_tip_wrenches(shape, self.batch, n)
-            self.tip = self.robot.leaves[0]
-            return wrench[..., None, :]
-        if shape[-2:] == (n, 6) and len(shape) == dims + 2:
+        """An external wrench with an axis for links, or for frames: see `wrench_on_tip`."""
+        if not (self.on_tip or (self.at is None and wrench_on_tip(self.robot, tuple(wrench.shape), self.batch))):
             return wrench
-        batch = "".join(f"{b}, " for b in self.batch)
-        tip = f"({batch}6)" if self.batch else "(6,)"
-        raise ValueError(
-            f"wrench has shape {shape} (expected {tip} for the tip or ({batch}{n}, 6) for every link: moment, then"
-            f" force, in the base frame, at the centre of mass{shared_wrench_hint(self.batch, n)})"
-        )
+        self.tip = self.robot.leaves[0]
+        return wrench[..., None, :]
+
+    def _fits_every_link(self, wrench: Array) -> bool:
+        """Whether wrenches by frame can be wrenches on every link with their points, which loops over links take."""
+        if self.at is None or self.at.axes != "base" or self.robot.non_floats or self.xp is not np:
+            return False
+        links = [self.robot.frame(name).link for name in self.at.names]
+        return len(set(links)) == len(links) and wrench.dtype.kind == "f"
+
+    def _on_every_link(self, wrench: Array) -> tuple[Array, Array]:
+        frames = [self.robot.frame(name) for name in ([] if self.at is None else self.at.names)]
+        dtype = np.result_type(wrench, *(array for array in self.arrays.values() if array.dtype.kind == "f"))
+        count, links = len(self.robot.names), [frame.link for frame in frames]
+        wrenches, points = np.zeros((*wrench.shape[:-2], count, 6), dtype), np.zeros((count, 3), dtype)
+        wrenches[..., links, :], points[links] = wrench, [frame.point for frame in frames]
+        return wrenches, points
 
     def _point_with_link_axis(self, point: Array) -> Array:
         """The points of the wrenches, with an axis for links: (..., 3) on the tip, (..., m, 3) on every link."""
@@ -229,8 +249,8 @@ class States:
         if shape[-len(expected) :] != expected or len(shape) > len(self.batch) + len(expected):
             links = "on every link" if self.tip is None else "on the tip"
             raise ValueError(
-                f"point has shape {shape} (expected {expected}, or with the batch {self.batch} in front: where the"
-                f" wrench {links} acts, in the link's table frame)"
+                f"point has shape {shape} (expected {expected}, or with the batch {self.batch} in front: the point"
+                f" where the wrench {links} acts, in the link's table frame)"
             )
         return point if self.tip is None else point[..., None, :]
 
@@ -242,8 +262,13 @@ class States:
 
     @property
     def loads(self) -> dict[str, Any]:
-        """Wrench and point, if they are given, as inputs for tracing."""
-        return {name: Input(*shape) for name, shape in self.load_shapes}
+        """Wrench and point, if they are given, as inputs for tracing; in place of a point the frames."""
+        return {**{name: Input(*shape) for name, shape in self.load_shapes}, **self.frames}
+
+    @property
+    def frames(self) -> dict[str, Any]:
+        """The frames at which wrenches act, as the argument `point` of functions."""
+        return {} if self.at is None or "wrench" not in self.arrays else {"point": self.at}
 
     def argument(self, name: str) -> Array:
         """The argument with the axes of the call: a wrench on the tip, and its point, have no axis for links."""
@@ -274,8 +299,9 @@ class States:
             if self.xp.count_nonzero(mask) < math.prod(mask.shape):  # faster than `all`
                 bad = self.xp.argwhere(~mask)
                 index = tuple(int(i) for i in bad[0])
-                per_joint = self.trailing[name] == 1 and name.isidentifier() and name not in ("wrench", "point")
-                where = f", joint {self.robot.labels_of(name)[index[-1]]!r}" if per_joint else ""
+                where = f", joint {self.robot.labels_of(name)[index[-1]]!r}" if name in self.of_joints else ""
+                if name == "wrench" and self.at is not None:
+                    where = f", at frame {self.at.names[index[-2]]!r}"
                 more = f", and {len(bad) - 1} more" if len(bad) > 1 else ""
                 raise ValueError(f"{name}{list(index)}{where} is {array[index].item()}{more} (expected finite numbers)")
             for start in self._quaternions(name):
@@ -305,24 +331,24 @@ class States:
         """Coordinates, rates and accelerations of the links: those of q, qd and qdd."""
         return self.positions(), self.rates(), self.accelerations()
 
-    def wrenches(self) -> list[list[Any]] | None:
-        """Six components for each link (constant zeros where no wrench acts), or None without an external wrench."""
-        if "wrench" not in self.arrays:
-            return None
-        return [[0.0] * 6 if six is None else six for six in self._link_components("wrench", 6)]
+    def wrenches(self) -> list[tuple[int, list[Any]]]:
+        """The link and the six components of each wrench."""
+        return self._rows("wrench", 6)
 
-    def points(self) -> list[list[Any] | None]:
-        """Three components for each link on which a wrench acts at a point; None for the others."""
-        return self._link_components("point", 3)
+    def points(self) -> list[list[Any]]:
+        """The points of the wrenches, three components of each; empty without points."""
+        return [components for _, components in self._rows("point", 3)]
 
-    def _link_components(self, name: str, count: int) -> list[list[Any] | None]:
-        """The components of wrench or point for each link on which it acts; None for the others."""
-        components: list[list[Any] | None] = [None] * len(self.robot.links)
-        if name in self.arrays:
+    def _rows(self, name: str, count: int) -> list[tuple[int, list[Any]]]:
+        """The link and the components of each row of wrench or point."""
+        if name not in self.arrays:
+            return []
+        if self.at is not None:
+            links = [self.robot.seat(self.robot.frame(frame))[0] for frame in self.at.names]
+        else:
             links = [joint.link for joint in self.robot.moving] if self.tip is None else [self.tip]
-            for row, link in enumerate(links):
-                components[link] = [component(self.arrays[name], row, k) for k in range(count)]
-        return components
+        array = self.arrays[name]
+        return [(link, [component(array, row, k) for k in range(count)]) for row, link in enumerate(links)]
 
     def join(self, values: Any, shape: tuple[int, ...]) -> Array:
         """Nested lists of scalars as an array (*batch, *shape), NaN for each state with a number that is not finite."""

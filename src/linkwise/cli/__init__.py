@@ -20,6 +20,7 @@ SECTIONS = {  # of the help: commands, each a function of its name
     "Motion": {
         "torque": "torques of the drives along a trajectory, or at a state",
         "budget": "where the torques come from, term by term",
+        "ik": "the joints for a pose or a position of a frame",
         "loads": "what the bearings of each joint carry along a trajectory",
         "simulate": "the motion in time: falls, controllers, friction",
         "ridim": "Saha's recursive inverse dynamics: torque by the DeNOC matrices",
@@ -45,6 +46,7 @@ COMMANDS = {name: about for section in SECTIONS.values() for name, about in sect
 MODULES = {  # in `commands/`
     "robots": ("robots", "describe", "draw", "compare", "convert"),
     "loads": ("torque", "ridim", "loads"),
+    "kinematics": ("ik",),
     "budget": ("budget",),
     "simulate": ("simulate", "rfdsim", "sweep"),
     "identify": ("excite", "identify"),

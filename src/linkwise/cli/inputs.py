@@ -14,7 +14,15 @@ import numpy as np
 import linkwise as lw
 
 from ..errors import FileError, near_miss
-from ..robot.layout import Layout, angle_mask, canonical_names, coordinate_indices, is_canonical, refuse_degrees
+from ..robot.layout import (
+    Layout,
+    angle_mask,
+    canonical_names,
+    coordinate_indices,
+    is_canonical,
+    quantity_of,
+    refuse_degrees,
+)
 from ..tables import comments_of, is_number, read_table, read_text, refuse_separator
 from .screen import warn
 
@@ -58,7 +66,7 @@ def parse_numbers(text: str, what: str) -> list[float]:
     values = [parse_number(part, what) for part in split_numbers(text)]
     for part, typed in zip(split_numbers(text), values, strict=True):
         if typed.unit:
-            raise ValueError(f"{what}: {part!r} is no angle here (expected a number without {typed.unit})")
+            raise ValueError(f"{what}: {part!r} is an angle (expected a number without {typed.unit})")
     return [typed.value for typed in values]
 
 
@@ -155,9 +163,9 @@ class Quantity(NamedTuple):
         turns = angle_mask(self.robot, self.word)[k]
         if typed.unit and (self.word == "tau" or not turns):
             lengths = [s.q if self.word == "q" else s.v for link, s in self.robot.driving if not link.joint.angular]
-            what, wanted = "is no angle", "a number"
+            what, wanted = "is not an angle", "a number"
             if self.word == "tau":
-                what = "is a torque or force, no angle"
+                what = "is a torque or force, not an angle"
             elif k in lengths:
                 what, wanted = "slides", EXPECTED[self.word]
             raise ValueError(f"{self.option}: {self.names[k]!r} {what} (expected {wanted}, without {typed.unit})")
@@ -204,10 +212,15 @@ class Quantity(NamedTuple):
         for k, name in enumerate(names):
             if not is_canonical(name):
                 close = near_miss(name, (*wanted, *self.places))
-                raise FileError(f"{where}: column {name!r} is of no joint{close} (expected {expected})")
+                raise FileError(f"{where}: column {name!r} belongs to no joint{close} (expected {expected})")
             if name in names[:k]:
                 also = "" if head[k] == name else f", as {head[k]!r} too"
                 raise FileError(f"{where}: column {head[names.index(name)]!r} occurs twice{also}")
+        for name, given in zip(names, head, strict=True):
+            if quantity_of(name) == self.word and name not in wanted:
+                raise FileError(
+                    f"{where}: column {given!r} is of no joint of robot {self.robot.name!r} (expected {expected})"
+                )
         if set(wanted) <= set(names):
             return [names.index(name) for name in wanted]
         raise FileError(f"{where}: the columns are {', '.join(head)} (expected {expected})")
@@ -263,13 +276,22 @@ def parse_noise(robot: lw.Robot, text: str | None) -> list[float] | None:
     return [torques.value(k, values[k % len(values)]) for k in range(robot.n)]
 
 
-def parse_wrench(text: str | None) -> list[float] | None:
-    """A wrench on the tip: moment, then force."""
+def parse_wrench(robot: lw.Robot, text: str | None) -> list[float] | dict[str, list[float]] | None:
+    """A wrench on the tip, or by the name of a frame at its origin: moment, then force."""
     if text is None:
         return None
-    values = parse_numbers(text, "--wrench")
+    numbers, at, frame = text.partition("@")
+    values = parse_numbers(numbers, "--wrench")
     if len(values) != len(WRENCH):
         raise ValueError(f"--wrench has {len(values)} numbers (expected 6: {', '.join(WRENCH)}, in N m and N)")
+    if at:
+        return {frame: values}
+    if len(robot.leaves) > 1:
+        tips = [robot.links[k].name for k in robot.leaves]
+        raise ValueError(
+            f"--wrench {text}: robot {robot.name!r} has several tips: {shorten_list(tips)} (expected a link or frame,"
+            f" as in --wrench {text}@{tips[0]}, at whose origin it acts)"
+        )
     return values
 
 
@@ -290,7 +312,7 @@ def quantity_limits(of: Quantity, text: str) -> Any:
     def limit(text: str, joint: int) -> Any:
         ends = text.split(":")
         if len(ends) != (2 if of.word == "q" else 1):
-            raise ValueError(f"{option}: {text!r} is no limit (expected such as {example})")
+            raise ValueError(f"{option}: {text!r} is not a limit (expected such as {example})")
         values = [
             of.value(joint, Typed(ENDLESS[x], True) if x in ENDLESS else parse_number(x, option, of.examples))
             for x in ends

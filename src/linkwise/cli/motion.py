@@ -156,7 +156,7 @@ class MotionOptions:
                 raise ValueError(f"{name} belongs to a state (expected --q too)")
             return False
         for name in [*self.trajectory_options, *(["--plot"] if plot is not None else [])]:
-            raise ValueError(f"--q is a state (expected no {name} beside it)")
+            raise ValueError(f"--q gives a state, not a trajectory (expected no {name})")
         return True
 
     def resolve(self, robot: lw.Robot) -> tuple[lw.trajectories.Trajectory, str]:
@@ -165,15 +165,15 @@ class MotionOptions:
         if name and name not in TRAJECTORIES and (Path(name).suffix or Path(name).exists()):
             if (self.start, self.end, self.duration) != (None, None, None):
                 wrong = "(expected no --from, --to or --duration)"
-                raise ValueError(f"{name} says where the motion starts and ends {wrong}")
+                raise ValueError(f"the file {name} contains its start, end and duration {wrong}")
             read = lw.trajectories.read_csv(name, robot=robot, degrees=degrees, ends=cast(Any, self.ends))
             return (
                 read,
                 f"along {name}, {interpolation_text(read, name)}{angle_unit_text(robot, degrees)}, {read.duration:g} s",
             )
         if self.ends is not None:
-            expected = "(expected such a file)"
-            raise ValueError(f"--ends {self.ends} says how a .csv file without rates begins and ends {expected}")
+            expected = "(expected the file)"
+            raise ValueError(f"--ends {self.ends} is for a motion read from a .csv file {expected}")
         if name is not None:
             one_of(name, TRAJECTORIES, "the trajectory (a .csv file, or one by name)")
         q0, q1 = parse_states(robot, {"--from": ("q", self.start), "--to": ("q", self.end)}, degrees)
@@ -263,7 +263,7 @@ class StateTorques:
         where: MotionOptions,
         friction: bool = False,
         method: str | None = None,
-        wrench: list[float] | None = None,
+        wrench: list[float] | dict[str, list[float]] | None = None,
     ) -> None:
         typed = parse_states(robot, {f"--{word}": (word, getattr(where, word)) for word in WORDS}, where.degrees)
         self.robot = robot

@@ -35,7 +35,7 @@ def complete_tables(incomplete: str) -> list[str]:
 
 LIBRARY_OR_FILE = f"A robot of the library by name (see: linkwise robots), or a file: {', '.join(READERS)}"
 ROTORS = "How to write rotor inertias to a .urdf: refuse (default), drop, or transmission (few programs read it)."
-BASE = "Whether the base is fixed or free; default: as in the file."
+BASE = "How the robot stands: fixed or free; default: as in the file. A base that moves as prescribed: base= in Python."
 MIMIC = "Joints that the file couples: coupled (default), or independent."
 UNPHYSICAL = "Inertias that are not physically consistent: refuse (default), or warn and use them."
 IGNORE = "Skip this part of the file; an error says which name to give. Can be repeated; default: none."
@@ -53,8 +53,8 @@ Qdd = Annotated[str | None, opt("STATE", "Accelerations, given as for --q; defau
 Wrench = Annotated[
     str | None,
     opt(
-        "MX,MY,MZ,FX,FY,FZ",
-        "Wrench on the tip: moment, force, in base axes, at its centre of mass; default: none.",
+        "MX,...,FZ[@FRAME]",
+        "Moment, force in base axes on the tip at its centre of mass, or at the origin of FRAME; default: none.",
     ),
 ]
 Coordinates = Annotated[

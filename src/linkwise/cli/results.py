@@ -126,7 +126,7 @@ def write_file(save: Callable[[Path], Any], path: str, ending: str) -> None:
         with file_errors_as_failures():
             save(Path(path))
     except KeyboardInterrupt:
-        raise KeyboardInterrupt(f"interrupted while {path} was made, which is not written") from None
+        raise KeyboardInterrupt(f"interrupted before {path} was written") from None
     note_written(path)
 
 

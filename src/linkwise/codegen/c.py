@@ -337,7 +337,7 @@ def operand_texts(function: CFunction, operands: Iterable[Node]) -> str:
 
 
 COMPARES = {"select": "{0} >= 0", "where_lt": "{0} < {1}", "where_le": "{0} <= {1}", "where_eq": "{0} == {1}"}
-HOLDS = {"select": ">", "where_lt": "<", "where_le": "<", "where_eq": "=="}  # the side on which it does
+HOLDS = {"select": ">", "where_lt": "<", "where_le": "<", "where_eq": "=="}  # the side on which the condition is true
 
 
 def condition_text(function: CFunction, node: Node) -> str:

@@ -5,8 +5,6 @@ Compare two tables of one convention entry by entry, and read tables in the othe
 If two tables have the same rows, a typing error is one entry: "d of 'link3': 0.3 in a, 0.316 in b". The search of
 `alignment` would report its several effects instead: a displaced joint and another mass centre.
 
-Differences between the bodies of two aligned robots, each with its correction.
-
 Bodies are compared in the frames of a's table. Common mistakes are recognised: products of inertia with the opposite
 sign, a tensor about the joint instead of the mass centre, the body of a fixed link left out. A cause is reported only
 if the residual is small relative to the difference itself, not only relative to the numbers that differ.

@@ -133,7 +133,7 @@ def zeros_from_axes(unit: Unit, of_a: Line, of_b: Line, size: float) -> Iterator
 
 
 def zeros_from_feet(a: Skeleton, b: Skeleton, k: int, M: Array) -> Iterator[tuple[float, float]]:
-    """For a slide that carries a revolute joint about the same axis: by what that joint carries."""
+    """As `zeros_from_axes`, for a slide that carries a revolute joint about the same axis: by the axes beyond that."""
     for of_a, of_b, _ in feet_of(a, b, [child for child in a.children(k) if a.units[child].form == "turn"]):
         yield 1.0, float((inverse(M) @ [*of_a, 1.0])[2] - of_b[2])
 

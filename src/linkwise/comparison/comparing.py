@@ -268,7 +268,9 @@ def verdict_text(result: Comparison, tolerance: float) -> str:
     if result.same:
         digits = f"to {torque:.0e}" if torque else "to the last bit"
         differ = [f.kind for f in result.findings]
-        excluded = [name for name, which in (("friction", FRICTION), ("springs", SPRINGS)) if set(which) & set(differ)]
+        excluded = [
+            name for name, which in (("friction", FRICTION.values()), ("springs", SPRINGS)) if set(which) & set(differ)
+        ]
         exception = f", {' and '.join(excluded)} aside" if excluded else ""
         return f"The same dynamics{exception}: torques agree {digits}{coordinates}."
     effective = [f for f in result.findings if f.share is not None]

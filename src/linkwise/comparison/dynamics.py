@@ -135,7 +135,7 @@ class StateMap:
         return States(q, v, acc)
 
     def torques(self, states: States, tau: Array) -> Array:
-        """Map torques to shared coordinates of independent joints."""
+        """Inertia matrix, gravity, Coriolis and joint torques at each state, in shared coordinates."""
         shared = np.zeros((*tau.shape[:-1], self.shared.n))
         for k, unit in enumerate(self.units):
             joint_tau = joint_torques(unit, self.joints[k], states.q[..., self.shared.q[k]], tau[..., unit.v])
@@ -292,7 +292,7 @@ class Quantities:
 
 
 def quantities(robot: Robot, to: StateMap, states: States) -> Quantities:
-    """Map torques to shared coordinates of independent joints."""
+    """Inertia matrix, gravity, Coriolis and joint torques at each state, in shared coordinates."""
     whole, count, zeros = robot.uncoupled, states.q.shape[:-1], [0.0] * len(robot.links)
     positions = whole.coordinates.positions(columns(to.states(states).q))
     tau = torques(robot, to, states)

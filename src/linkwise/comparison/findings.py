@@ -20,8 +20,17 @@ MOST = 12  # findings with an effect in the report
 FEW = 3  # findings of one kind without effect
 LEFT = 1e-8  # a relative difference above this is more than rounding
 STRUCTURE = ("missing joint", "coupling", "parent")
-FRICTION, SPRINGS = ("viscous friction", "Coulomb friction"), ("stiffness", "rest")
-ASIDE = (*FRICTION, *SPRINGS)  # not part of the compared torques
+FRICTION = {  # kinds of findings, by the numbers of joints
+    "viscous_friction": "viscous friction",
+    "coulomb_friction": "Coulomb friction",
+    "coulomb_offset": "Coulomb offset",
+    "quadratic_friction": "quadratic friction",
+    "stribeck_friction": "Stribeck friction",
+    "stribeck_rate": "Stribeck rate",
+    "load_friction": "load friction",
+}
+SPRINGS = ("stiffness", "rest")
+ASIDE = (*FRICTION.values(), *SPRINGS)  # not part of the compared torques
 
 
 @dataclass(frozen=True)
@@ -37,9 +46,9 @@ class Finding:
     message : str
     value_a, value_b : Any
     share : float or None
-        The part of the difference in torque that disappeared when this was corrected: parents first,
-        then coordinates, places and bodies, of these the most effective first. None if it has no
-        effect on torques, and for friction and springs, which the compared torques leave out.
+        The part of the difference in torque that disappeared when this was corrected. Parents are
+        corrected first, then coordinates, then places and bodies by the size of their effect. None if
+        it has no effect on torques, and for friction and springs, which are not in the compared torques.
     """
 
     kind: str

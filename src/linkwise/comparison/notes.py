@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ..robot import Robot
-from ..robot.tables import RATINGS
+from ..robot import Joint, Robot
+from ..robot.tables import RATINGS, STRIBECK
 from .dynamics import coordinate_unit
 from .explaining import Pair
-from .findings import Finding, compare_values, in_both, number, placement_text, quote_names
+from .findings import FRICTION, Finding, compare_values, in_both, number, placement_text, quote_names
 from .skeleton import EYE, Array, Skeleton, inverse, pose_difference
 
 SAME = 1e-9  # radians, and relative to the robot's size or the number
@@ -59,8 +59,8 @@ def parent_findings(a: Robot, b: Robot) -> tuple[tuple[Finding, ...], tuple[Find
 def shared_parent(name: str, robot: Robot, parents: Mapping[str, str], shared: Set[str], other: str = "") -> str:
     """The nearest ancestor row that both tables have; "" is the base.
 
-    `other` is the parent in the other robot. It is returned if it is on the body of a skipped row, as for links whose
-    name differs from that of their joint.
+    `other` is the parent in the other robot. If it is part of the same body as a skipped row, it is the result: a row
+    may have the name of a joint in one table and that of its link in the other.
     """
     parent = parents[name]
     while parent not in shared:
@@ -138,8 +138,8 @@ def tool_finding(name_a: str, name_b: str, offset: Array, size: float, owner: st
 
 def drive_findings(pair: Pair) -> Iterator[Finding]:
     for k, (one, other) in enumerate(zip(pair.a.units, pair.b.units, strict=True)):
-        for key, what in (("viscous_friction", "viscous friction"), ("coulomb_friction", "Coulomb friction")):
-            yield from entry_finding(one.name, what, getattr(one.joint, key), getattr(other.joint, key))
+        for key, what in FRICTION.items():
+            yield from entry_finding(one.name, what, friction_entry(one.joint, key), friction_entry(other.joint, key))
         joint, limits_a, limits_b = pair.alignment.joints[k], one.joint.limits, other.joint.limits
         if limits_b is not None:
             lower, upper = sorted(joint.sign * (x - joint.zero) for x in limits_b)
@@ -154,6 +154,13 @@ def drive_findings(pair: Pair) -> Iterator[Finding]:
             text = f"limits of {one.name!r}: {in_both([limits_text(limits_a), limits_text(limits_b)], off)}, in q of a"
             yield Finding("limits", one.name, text, limits_a, limits_b)
     yield from rating_findings(pair)
+
+
+def friction_entry(joint: Joint, key: str) -> float | None:
+    """A number of friction; None of Stribeck's law where it is that of Coulomb."""
+    if key in STRIBECK and joint.stribeck_friction == joint.coulomb_friction:
+        return None
+    return float(getattr(joint, key))
 
 
 def rating_findings(pair: Pair) -> Iterator[Finding]:

@@ -43,8 +43,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ..api.functions import bias_torque, gravity_torque, inertia_matrix, inverse_dynamics, kinetic_energy, udu
-from ..api.matrices import mass_factor
+from ..api.functions import bias_torque, gravity_torque, inertia_matrix, inverse_dynamics, kinetic_energy
+from ..api.matrices import mass_factor, udu
 from ..api.quasi import normalized, unnormalized
 from ..errors import is_real, one_of
 from ..robot import Friction, Robot
@@ -57,6 +57,7 @@ from .drives import (
     check_joint_names,
     check_numbers,
     function_name,
+    has_nodes,
     law_configuration,
     passive_degrees,
     per_joint,
@@ -69,7 +70,7 @@ if TYPE_CHECKING:
 Trajectory = Callable[[Any], tuple[Any, Any, Any]]  # t -> q, qd, qdd
 QuasiName = Literal["normalized", "unnormalized"]
 QUASI_COORDINATES = {"normalized": normalized, "unnormalized": unnormalized}
-ROUNDING = 1e-12  # of kd beside 2 √kp
+ROUNDING = 1e-12  # of kd, relative to 2 √kp
 
 
 @dataclass(frozen=True, repr=False)
@@ -96,7 +97,10 @@ class PDGravity(Law):
     def lyapunov(self, robot: Robot, q: Any, qd: Any) -> Any:
         """V, which never increases if every joint is driven: (...)."""
         if self.passive:
-            raise ValueError(f"{self!r} has no Lyapunov function: gravity moves the passive joints (expected none)")
+            raise ValueError(
+                f"{self!r} has no Lyapunov function: gravity moves the passive joints (expected a robot without"
+                " gravity)"
+            )
         spring = 0.5 * (per_joint(self, "kp", robot) * self.error(robot, q).vector ** 2).sum(-1)
         return kinetic_energy(robot, q, qd) + spring
 
@@ -209,7 +213,11 @@ def computed_torque(
 
 
 def desired_motion(law: Any, robot: Robot, t: Any, field: str = "reference") -> tuple[Any, Any, Any]:
-    """q, qd and qdd of a law's reference at t."""
+    """q, qd and qdd of a law's reference at t, one time or an array of them, one after the other."""
+    if np.ndim(t):
+        every = [desired_motion(law, robot, time, field) for time in np.ravel(t)]
+        q, qd, qdd = (np.reshape(parts, (*np.shape(t), -1)) for parts in zip(*every, strict=True))
+        return q, qd, qdd
     reference = getattr(law, field)
     if not callable(reference):
         return law_configuration(law, field, robot), np.zeros(robot.n), np.zeros(robot.n)
@@ -281,6 +289,13 @@ class DiagonalTracking(Law):
     coordinates: QuasiName = "normalized"
     constructor_name = "diagonal_control"
 
+    def __post_init__(self) -> None:
+        if has_nodes(self.kp) or has_nodes(self.kd):
+            return
+        least = 2.0 * np.sqrt(self.kp)
+        if np.any(np.asarray(self.kd) < least * (1.0 - ROUNDING)):
+            raise ValueError(f"kd is {self.kd!r} (expected at least 2 √kp = {least.max():g}, so that errors decay)")
+
     def _torques(self, robot: Robot, t: Any, q: Any, qd: Any) -> Any:
         model, quasi = self.model or robot, QUASI_COORDINATES[self.coordinates]
         error, acceleration = self.rate_error(robot, t, q, qd)
@@ -302,9 +317,10 @@ class DiagonalTracking(Law):
         return QUASI_COORDINATES[self.coordinates].velocity(self.model or robot, q, error)
 
     def rates(self, robot: Robot) -> tuple[Any, Any]:
-        """a and b, the roots of x² - kd x + kp, a <= b: (n,) each, in 1/s."""
+        """a and b, the roots of x² - kd x + kp, a <= b: (n,) each, in 1/s; NaN where they are not real."""
         kp, kd = (np.stack([*per_joint(self, name, robot)]) for name in ("kp", "kd"))  # also where they are nodes
-        root = np.sqrt(np.maximum(kd * kd - 4.0 * kp, 0.0))
+        square = kd * kd - 4.0 * kp
+        root = np.sqrt(np.where(square < -4.0 * ROUNDING * kd * kd, square, np.maximum(square, 0.0)))
         return 0.5 * (kd - root), 0.5 * (kd + root)
 
 
@@ -337,8 +353,8 @@ def diagonal_control(
         "unnormalized": the same laws in ξ = Uᵀ q̇, I = U D Uᵀ. Along a motion σ = Uᵀ (ė + a e) then falls. To a
         target this matters only with `coriolis`.
     coriolis : bool, optional
-        Of a target: compensate C(q, ν) too. With kp = 0, each ν_i then decays by itself. Of a motion it is
-        compensated in any case.
+        For a target: compensate C(q, ν) too. With kp = 0, each ν_i then decays by itself. For a motion it is
+        always compensated.
     model : Robot, optional
         The controller's model, if it differs from the simulated robot.
 
@@ -369,12 +385,10 @@ def diagonal_control(
     if not callable(target):
         return DiagonalControl(check_numbers("target", target), *gains(kp, kd), coriolis, model, coordinates)
     if coriolis:
-        raise ValueError("coriolis is True, and target is a motion, of which they are compensated (expected False)")
-    stiffness, damping = gains(kp, kd)
-    least = 2.0 * np.sqrt(stiffness)
-    if np.any(np.asarray(damping) < least * (1.0 - ROUNDING)):
-        raise ValueError(f"kd is {kd!r} (expected at least 2 √kp = {least.max():g}, so that errors decay)")
-    return DiagonalTracking(target, stiffness, damping, model, coordinates)
+        raise ValueError(
+            "coriolis is True, and target is a motion, along which C is always compensated (expected False)"
+        )
+    return DiagonalTracking(target, *gains(kp, kd), model, coordinates)
 
 
 @dataclass(frozen=True)
@@ -445,7 +459,7 @@ def complete_accelerations(
     """`command` with the accelerations of the passive joints: I_pp q̈_p = - I_pa q̈_a - h_p."""
     inertia, bias = inertia_matrix(robot, q), bias_torque(robot, q, qd)
     if friction is not None:
-        bias = bias + friction.torque(robot, qd)
+        bias = bias + friction.torque(robot, qd, applied=np.zeros(robot.n))  # passive joints have no drive
     parts = [command[..., i] for i in range(robot.n)]
     driven = [i for i in range(robot.n) if i not in passive]
     right = [-bias[..., i] - sum(inertia[..., i, j] * parts[j] for j in driven) for i in passive]
@@ -461,4 +475,8 @@ def zero_passive(tau: Any, passive: tuple[int, ...]) -> Any:
 
 
 def gains(kp: Any, kd: Any) -> tuple[JointNumbers, JointNumbers]:
-    return check_numbers("kp", kp, least=0.0), check_numbers("kd", kd, least=0.0)
+    stiffness, damping = check_numbers("kp", kp, least=0.0), check_numbers("kd", kd, least=0.0)
+    sizes = np.size(stiffness), np.size(damping)
+    if 1 not in sizes and sizes[0] != sizes[1]:
+        raise ValueError(f"kp has {sizes[0]} numbers and kd has {sizes[1]} (expected one each, or one for each joint)")
+    return stiffness, damping

@@ -73,11 +73,7 @@ class PositionError:
         parts = components(array)
         for _, v in self.quaternions:
             e, f = (Vector(*(x[..., v + i] for i in range(3))) for x in (self.vector, array))
-            square = dot(e, e)
-            cosine, sinc = cos_and_sinc(mul(0.25, square))
-            k = (1.0 - cosine / sinc) / (square + TINY)
-            product = cross(e, f)
-            parts[v : v + 3] = f + product * half + cross(e, product) * k
+            parts[v : v + 3] = along_error(e, f, half)
         return stack_last_axis(parts)
 
     def reference_in_body_axes(self, qd: Any, rate: Any, acceleration: Any) -> tuple[Any, Any]:
@@ -93,6 +89,16 @@ class PositionError:
             rates[v : v + 3] = rotated
             accelerations[v : v + 3] = R @ Vector.of(accelerations[v : v + 3]) - cross(spin, rotated)
         return stack_last_axis(rates), stack_last_axis(accelerations)
+
+
+def along_error(e: Vector, f: Vector, half: float) -> Vector:
+    """(1 + half [e×] + k [e×]²) f"""
+    square = dot(e, e)
+    cosine, sinc = cos_and_sinc(mul(0.25, square))
+    k = (1.0 - cosine / sinc) / (square + TINY)
+    product = cross(e, f)
+    result: Vector = f + product * half + cross(e, product) * k
+    return result
 
 
 def components(array: Any) -> list[Any]:
@@ -228,7 +234,9 @@ def springs(stiffness: ArrayLike | Robot, rest: ArrayLike = 0.0, damping: ArrayL
     """
     if isinstance(stiffness, Robot):
         if np.ndim(rest) or rest != 0.0:
-            raise ValueError(f"rest is {rest!r}, and the springs are those of a robot's table (expected none)")
+            raise ValueError(
+                f"rest is {rest!r}, but springs of a robot's table have rest positions there (expected no rest)"
+            )
         stiffness, rest = table_springs(stiffness)
     k, d = check_numbers("stiffness", stiffness, least=0.0), check_numbers("damping", damping, least=0.0)
     return Springs(k, check_numbers("rest", rest), d)
@@ -418,7 +426,8 @@ def passive_degrees(law: Any, robot: Robot) -> tuple[int, ...]:
     passive = {i for name in law.passive for i in range(robot.n)[robot.v_slice(name)]}
     if len(passive) == robot.n:
         raise ValueError(
-            f"{law.constructor_name}: passive are all joints of robot {robot.name!r} (expected one with a drive)"
+            f"{law.constructor_name}: passive names all joints of robot {robot.name!r} (expected at least one with a"
+            " drive)"
         )
     return tuple(sorted(passive))
 

@@ -50,9 +50,9 @@ class Sampled(Law):
 
     def __call__(self, robot: Robot, t: Any, q: Any, qd: Any) -> Any:
         raise TypeError(
-            f"{self!r} holds its torque from one sample to the next, so it is no function of the state: give it to"
-            " lw.simulate itself or in a sum (limits go inside: lw.control.sampled(lw.control.limited(law, most),"
-            " dt)); one sample is law.step(robot, t, q, qd, state)"
+            f"{self!r} holds its torque from one sample to the next, so it is not a function of the state: pass it to"
+            " lw.simulate, alone or in a sum (limits go inside: lw.control.sampled(lw.control.limited(law, most),"
+            " dt)); law.step(robot, t, q, qd, state) computes one sample"
         )
 
     def initial_state(self, robot: Robot) -> np.ndarray:
@@ -85,8 +85,8 @@ class Sampled(Law):
         tau, following = evaluate_law(lambda *_: returned[0], robot, t, q, qd), np.asarray(returned[1])
         if following.shape != np.shape(state):
             raise ValueError(
-                f"{function_name(self.law)} gave a state of shape {following.shape} (expected {np.shape(state)}, as at"
-                " first)"
+                f"{function_name(self.law)} gave a state of shape {following.shape} (expected {np.shape(state)}, the"
+                " shape of the first)"
             )
         return tau, following
 
@@ -124,7 +124,7 @@ def sampled(law: TorqueFunction | Step, dt: float, state: ArrayLike | None = Non
     dt : float
         Sampling period in s.
     state : array_like, optional
-        Initial memory of the law. A single number is one for each degree of freedom.
+        Initial memory of the law. A single number holds for every degree of freedom.
 
     Returns
     -------

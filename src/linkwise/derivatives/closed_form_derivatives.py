@@ -14,17 +14,17 @@ import numpy as np
 from ..api.call import PublicFunction
 from ..api.functions import differences, external_loads, external_wrenches, forward_dynamics, sums
 from ..api.momentum import positions_at_origin
-from ..api.states import Array, States
+from ..api.states import Array, ComponentAxes, States
 from ..dynamics import composite, fewest, forward_derivatives, inverse_derivatives, second_derivatives
 from ..dynamics.curvature import riemann_symbols
 from ..dynamics.subtrees import Load
 from ..graph import Port, Program
 from ..kernels.sources import qualified_name
 from ..robot import PerRobot, Robot
-from ..spatial import Scalars, Vector, Wrench, mul
+from ..spatial import Scalars, mul
 from ..spatial.dense import UDU, apply
-from ..tracing import Input, trace
-from ..tracing.tracing import function_name
+from ..tracing import trace
+from ..tracing.tracing import are_inputs, function_name
 from .derived import Packed
 
 if TYPE_CHECKING:
@@ -35,15 +35,16 @@ def torque_derivatives(states: States) -> Any:
     return inverse_derivatives.inverse_dynamics_derivatives(states.robot, *states.motion(), link_loads(states))
 
 
-@PublicFunction([("n", "n")] * 2, lambda states: torque_derivatives(states)[:2], fast=True, published="derivatives")
+@PublicFunction([("n", "n")] * 2, lambda states: torque_derivatives(states)[:2], published="derivatives")
 def inverse_dynamics_derivatives(  # type: ignore[empty-body]
     robot: Robot,
     q: Array,
     qd: Array,
     qdd: Array,
-    wrench: Array | None = None,
+    wrench: Array | Mapping[str, Array] | None = None,
     *,
     point: Array | None = None,
+    axes: ComponentAxes = "base",
     check: bool = False,
 ) -> tuple[Array, Array]:
     """∂τ/∂q and ∂τ/∂qd of inverse dynamics, in closed form.
@@ -56,9 +57,9 @@ def inverse_dynamics_derivatives(  # type: ignore[empty-body]
     robot : Robot
     q : array_like, (..., nq)
     qd, qdd : array_like, (..., n)
-    wrench, point, check
-        As for `lw.inverse_dynamics`. The wrench keeps its components in the base frame; its point moves with the
-        link.
+    wrench, point, axes, check
+        As for `lw.inverse_dynamics`. The wrench keeps its components, in the base frame or in those of frames; its
+        point moves with the link.
 
     Returns
     -------
@@ -82,15 +83,16 @@ def acceleration_derivatives(states: States) -> Any:
     )
 
 
-@PublicFunction([("n", "n")] * 3, acceleration_derivatives, divides=True, fast=True, published="derivatives")
+@PublicFunction([("n", "n")] * 3, acceleration_derivatives, divides=True, published="derivatives")
 def forward_dynamics_derivatives(  # type: ignore[empty-body]
     robot: Robot,
     q: Array,
     qd: Array,
     tau: Array,
-    wrench: Array | None = None,
+    wrench: Array | Mapping[str, Array] | None = None,
     *,
     point: Array | None = None,
+    axes: ComponentAxes = "base",
     check: bool = False,
 ) -> tuple[Array, Array, Array]:
     """∂q̈/∂q, ∂q̈/∂qd and ∂q̈/∂τ of forward dynamics, in closed form.
@@ -100,7 +102,7 @@ def forward_dynamics_derivatives(  # type: ignore[empty-body]
     robot : Robot
     q : array_like, (..., nq)
     qd, tau : array_like, (..., n)
-    wrench, point, check
+    wrench, point, axes, check
         As for `lw.inverse_dynamics_derivatives`.
 
     Returns
@@ -143,8 +145,8 @@ def inverse_dynamics_second_derivatives(  # type: ignore[empty-body]
     Returns
     -------
     q_q, q_qd, qd_qd, inertia_by_q : Array, (..., n, n, n)
-        [i, j, k] is torque i by coordinates j and k (q_qd: by q_j and qd_k), of inertia_by_q element i, j by q_k.
-        By q along the velocities; within a ball joint along velocity j first, then along k, as in `lw.derivative`.
+        [i, j, k] is torque i by coordinates j and k (q_qd: by q_j and qd_k); in inertia_by_q, element i, j by q_k.
+        Derivatives by q are along the velocities; within a ball joint along j first, then along k.
 
     Examples
     --------
@@ -244,8 +246,12 @@ def second_derivatives_by_products(robot: Robot, q: Array, qd: Array, tau: Array
 
 
 def link_loads(states: States) -> list[Load]:
-    loads = zip(states.links.links, external_loads(states), strict=True)
-    return [Load(wrench, link.com if point is None else point) for link, (wrench, point) in loads]
+    """The sum of the external wrenches on each link; those along the axes of a frame turn with the link."""
+    links = states.links.links
+    totals, turns = [Load.zero()] * len(links), states.at is not None and states.at.axes == "frame"
+    for link, wrench, at in external_loads(states):
+        totals[link] = totals[link] + Load.at(wrench, links[link].com if at is None else at, turns)
+    return totals
 
 
 def motion_under_torques(states: States) -> tuple[Scalars, Scalars, Scalars]:
@@ -255,7 +261,7 @@ def motion_under_torques(states: States) -> tuple[Scalars, Scalars, Scalars]:
     """
     robot, coordinates = states.robot, states.coordinates
     q, rates, v = states.positions(), states.rates(), states.scalars("qd")
-    still, nothing = [0.0] * len(robot.links), [Load(Wrench.zero(), Vector.zero())] * len(robot.links)
+    still, nothing = [0.0] * len(robot.links), [Load.zero()] * len(robot.links)
     _, by_qd, inertia = inverse_derivatives.inverse_dynamics_derivatives(robot, q, rates, still, nothing)
     static = fewest.inverse_dynamics(states.links, q, still, still, external_wrenches(states))
     half = [mul(0.5, x) for x in v]
@@ -277,8 +283,9 @@ def inverse_dynamics_all_derivatives(
     q: Array,
     qd: Array,
     qdd: Array,
-    wrench: Array | None = None,
+    wrench: Array | Mapping[str, Array] | None = None,
     point: Array | None = None,
+    axes: ComponentAxes = "base",
     check: bool = False,
 ) -> Array:
     """∂τ/∂q, ∂τ/∂qd and ∂τ/∂qdd, which share their composite bodies."""
@@ -288,7 +295,7 @@ CLOSED_FORMS = {  # by the names of the functions
     "inverse_dynamics": ClosedForm(inverse_dynamics_all_derivatives, ("q", "qd", "qdd")),
     "forward_dynamics": ClosedForm(forward_dynamics_derivatives, ("q", "qd", "tau")),
 }
-LOADS = ("wrench", "point")  # options of the closed forms, as inputs
+LOADS = ("wrench", "point")  # options of the closed forms, as inputs; wrenches by frame have axes
 
 
 def has_closed_form(function: Callable[..., Any], wrt: Sequence[str], keywords: Mapping[str, Any]) -> bool:
@@ -296,7 +303,8 @@ def has_closed_form(function: Callable[..., Any], wrt: Sequence[str], keywords: 
     form = CLOSED_FORMS.get(function_name(function))
     if form is None or qualified_name(function) is None or not set(wrt) <= set(form.by):
         return False
-    return all(name in LOADS and isinstance(value, Input) for name, value in keywords.items())
+    loads = {name: value for name, value in keywords.items() if name != "axes"}
+    return all(name in LOADS and are_inputs(value) for name, value in loads.items())
 
 
 def closed_form(
@@ -318,7 +326,7 @@ def closed_form(
 
 
 def check_rotors(robot: Robot) -> None:
-    """Raise an error for the one kind of robot whose metric is not that of particles with rotors beside them."""
+    """Raise an error for a ball joint with a rotor: its metric is not the sum of those of particles and of rotors."""
     if robot.rotors_in_balls:
         raise ValueError(
             f"robot {robot.name!r} has a ball joint with rotor inertia (expected rotors on joints of one degree of"

@@ -19,7 +19,7 @@ from ..errors import one_of
 from ..graph import Count, Port, Program, count, evaluate
 from ..graph.derivative import TangentMap
 from ..graph.passes import pack_results as packed_program
-from ..kernels import dispatch
+from ..kernels import bridging, dispatch
 from ..kernels.interface import batch_of
 from ..kernels.lock import LOCK
 from ..kernels.sources import qualified_name
@@ -32,6 +32,7 @@ from ..tracing.tracing import (
     Prepared,
     call_arguments,
     check_function_and_robot,
+    declared_inputs,
     function_name,
     prefer_fewest,
     quaternions,
@@ -161,8 +162,8 @@ class DerivedFunction(Prepared):
         """The arrays that the function takes, then the symbols of the robot."""
         if isinstance(self.function, DerivedFunction):
             return self.function.of(self.robot).inputs
-        arguments = call_arguments(self.function, self.robot, self.keywords).items()
-        ports = [Port(name, x.shape, quaternions(self.robot, name, x)) for name, x in arguments if isinstance(x, Input)]
+        inputs = declared_inputs(call_arguments(self.function, self.robot, self.keywords)).items()
+        ports = [Port(name, x.shape, quaternions(self.robot, name, x)) for name, x in inputs]
         return (*ports, *(Port(name, ()) for name in self.symbols))
 
     @cached_property
@@ -215,10 +216,12 @@ class DerivedFunction(Prepared):
                 return function(*arguments[1:], **named)
             arguments = arguments[1:]
         arrays = self._arrays(arguments, named)
-        kernel = self.kernel(arrays) if library_of(arrays) is np else None
-        if kernel is not None:
-            return kernel.general(*arrays)
-        return self._evaluate(arrays)
+        xp = library_of(arrays)
+        if xp is not np:
+            has_bridge = xp.__name__ in bridging.BRIDGES
+            return bridging.bridge(xp.__name__).derived_result(self, arrays) if has_bridge else self._evaluate(arrays)
+        kernel = self.kernel(arrays)
+        return self._evaluate(arrays) if kernel is None else kernel.general(*arrays)
 
     def plain(self, robot: Robot, *arrays: Any, **named: Any) -> Any:
         """Evaluate by the interpreter, below the dispatch."""
@@ -343,7 +346,7 @@ def check_options(function: Callable[..., Any], robot: Robot, keywords: Mapping[
     """Raise at once the error that the function would raise for its options when it is traced."""
     if isinstance(function, Prepared):
         if keywords:
-            raise TypeError(f"{function.__name__} takes no keywords here (it was given {', '.join(keywords)})")
+            raise TypeError(f"{function.__name__} has its options already (expected no {', '.join(keywords)})")
         return
     try:
         inspect.signature(function).bind(robot, **call_arguments(function, robot, keywords))
@@ -393,7 +396,7 @@ class Packed(DerivedFunction):
         return self.function, self.keywords
 
     def remarks(self, result: str) -> list[str]:
-        """The elements of the function's result, by the numbers of their values."""
+        """Which of the values each element of the function's result is, as text."""
         name = function_name(self.function)
         lines = [f"Elements of {name}, by their numbers in {result}; - for what is always zero:"]
         for array in self._program_and_places[1]:

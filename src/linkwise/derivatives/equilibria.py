@@ -12,18 +12,18 @@ loads on its joint (`torque_scales`). So the solution does not depend on the siz
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..api.functions import bias_torque, gravity_torque
 from ..api.kinematics import difference, integrate
-from ..api.states import Array, States
+from ..api.states import Array, ComponentAxes, States
 from ..api.torque_functions import check_arguments, evaluate_torques, host_array
 from ..equality import ComparesArrays
 from ..errors import EquilibriumError
-from ..robot import PerRobot, Robot
+from ..robot import PerRobot, Robot, WrenchFrames
 from ..robot.scales import coordinate_scales, torque_scales
 from ..tracing import Input
 from .graph_derivatives import Derivative, derivative
@@ -31,7 +31,7 @@ from .graph_derivatives import Derivative, derivative
 TorqueFunction = Callable[..., Any]
 Solution = tuple[np.ndarray, np.ndarray, np.ndarray]  # configurations, residuals, mask of the states that failed
 ITERATIONS = 100
-MIN_DAMPING, MAX_DAMPING = 1e-12, 1e6  # of λ, beside the largest diagonal element of J Jᵀ
+MIN_DAMPING, MAX_DAMPING = 1e-12, 1e6  # of λ, relative to the largest diagonal element of J Jᵀ
 MAX_STEP = 0.5  # rad, or of the robot's size: short steps usually end near the start
 FAR_FROM_START, STARTS = 1.0, 16  # rad, or of the robot's size: farther solutions are compared with other starts
 RANDOM_STEP, RANDOM_STEPS = (
@@ -79,8 +79,9 @@ def equilibrium(
     *,
     passive: str | Sequence[str] | None = None,
     moving: str | Sequence[str] | None = None,
-    wrench: Array | None = None,
+    wrench: Array | Mapping[str, Array] | None = None,
     point: Array | None = None,
+    axes: ComponentAxes = "base",
     tolerance: float = 1e-10,
 ) -> Equilibrium:
     """The equilibrium at q, or near it.
@@ -100,12 +101,12 @@ def equilibrium(
     passive : str or sequence of str, optional
         Joints without drives; by default the free joints of a base.
     moving : str or sequence of str, optional
-        Joints that may be moved instead of the passive ones. `robot.names` moves all as little as possible, in rad
-        and in lengths of the robot's size together.
-    wrench, point : array_like, optional
+        Joints that may be moved instead of the passive ones. With `robot.names` all move, as little as
+        possible in total: angles in rad, displacements relative to the robot's size.
+    wrench, point, axes : optional
         As for `lw.inverse_dynamics`.
     tolerance : float
-        Largest residual, beside the sum of the magnitudes of all loads on a joint: each weight and wrench times its
+        Largest residual relative to the sum of the magnitudes of all loads on a joint: each weight and wrench times its
         distance, the given torque, and its change in 1 rad or the robot's size.
 
     Returns
@@ -133,7 +134,7 @@ def equilibrium(
         check_arguments(law)
     arrays = {"q": q} if tau is None or law else {"q": q, "tau": tau}
     arrays = {name: host_array(name, array) for name, array in arrays.items()}
-    states = States(robot, arrays, wrench, True, point=point)
+    states = States(robot, arrays, wrench, True, point=point, axes=axes)
     if not states.numeric or robot.non_floats:
         raise TypeError(
             "equilibrium takes NumPy arrays and a robot of numbers (expected numbers; lw.bind replaces symbols)"
@@ -142,15 +143,18 @@ def equilibrium(
         raise ValueError(f"tolerance is {tolerance!r} (expected more than 0)")
     if tau is not None and (passive is not None or moving is not None):
         name = "moving" if passive is None else "passive"
-        raise ValueError(f"{name} is given beside tau (expected one: tau has a number for every joint, 0 if passive)")
+        raise ValueError(
+            f"{name} and tau are both given (expected one: tau has a number for every joint, 0 if passive)"
+        )
     free = [joint.name for joint in robot.free_joints]
     equations = coordinates_of(robot, free if passive is None else passive) if tau is None else np.arange(robot.n)
     unknowns = equations if moving is None else coordinates_of(robot, moving)
     inputs_and_shapes = [("q", (robot.nq,)), *([("tau", (robot.n,))] if "tau" in arrays else []), *states.load_shapes]
     start_arrays = [states.rows(name, shape).astype(float).reshape(-1, *shape) for name, shape in inputs_and_shapes]
-    inputs = tuple(inputs_and_shapes[1:])
-    balance = cached_residual_function(robot, None, inputs) if law is None else residual_function(robot, law, inputs)
-    problem = Problem(robot, balance, [name for name, _ in inputs_and_shapes[1:]], equations, unknowns, tolerance)
+    inputs, names = tuple(inputs_and_shapes[1:]), [name for name, _ in inputs_and_shapes[1:]]
+    make_balance = cached_residual_function if law is None else residual_function
+    balance = make_balance(robot, law, inputs, states.at)
+    problem = Problem(robot, balance, names, states.frames, equations, unknowns, tolerance)
     solution, torque, failed = solve_nearest(problem, start_arrays)
     if failed.any():
         raise equilibrium_error(robot, int(np.flatnonzero(failed)[0]), torque, equations, states.batch, tau is not None)
@@ -172,11 +176,12 @@ def coordinates_of(robot: Robot, names: str | Sequence[str]) -> np.ndarray:
 
 
 def residual_function(
-    robot: Robot, law: TorqueFunction | None, inputs: tuple[tuple[str, tuple[int, ...]], ...]
+    robot: Robot, law: TorqueFunction | None, inputs: tuple[tuple[str, tuple[int, ...]], ...], at: WrenchFrames | None
 ) -> Derivative:
     """g(q) less the given torques, and its derivative by q."""
 
     def unbalanced_torque(robot: Robot, q: Any, tau: Any = 0.0, **loads: Any) -> Any:
+        loads |= {"point": at} if at is not None and loads else {}
         torque = bias_torque(robot, q, np.zeros(robot.n), **loads) if loads else gravity_torque(robot, q)
         applied = tau if law is None else evaluate_torques(law, robot, 0.0, q, np.zeros(robot.n))
         return torque - applied
@@ -196,11 +201,12 @@ class Problem:
         robot: Robot,
         balance: Derivative,
         names: list[str],  # of the inputs besides q
+        frames: Mapping[str, Any],  # where wrenches act, if they are given by frame
         equations: np.ndarray,
         unknowns: np.ndarray,
         tolerance: float,
     ) -> None:
-        self.robot, self.balance, self.names = robot, balance, names
+        self.robot, self.balance, self.names, self.frames = robot, balance, names, frames
         self.equations, self.unknowns, self.tolerance = equations, unknowns, tolerance
         self.sizes = coordinate_scales(robot)
 
@@ -210,7 +216,11 @@ class Problem:
         slope = slope * self.sizes
         loads = dict(zip(self.names, rest, strict=True))
         applied = np.abs(loads.pop("tau", 0.0))
-        return residual, slope, torque_scales(self.robot, q, **loads) + applied + np.abs(slope).sum(axis=-1)
+        return (
+            residual,
+            slope,
+            torque_scales(self.robot, q, **loads, **self.frames) + applied + np.abs(slope).sum(axis=-1),
+        )
 
     def unconverged(self, residual: np.ndarray, scale: np.ndarray) -> np.ndarray:
         """The states whose residual exceeds the tolerance or is NaN."""

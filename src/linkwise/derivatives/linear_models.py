@@ -21,7 +21,7 @@ the digits of small elements.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from math import factorial
 from typing import Any, NamedTuple
 
@@ -29,7 +29,7 @@ import numpy as np
 
 from ..api.call import PublicFunction
 from ..api.functions import differences, inverse_dynamics
-from ..api.states import Array, States, component
+from ..api.states import Array, ComponentAxes, States, component
 from ..api.torque_functions import check_arguments, evaluate_torques
 from ..equality import ComparesArrays
 from ..errors import is_real
@@ -40,7 +40,7 @@ from ..spatial import Scalar, mul, sub
 from .closed_form_derivatives import forward_dynamics_derivatives
 from .graph_derivatives import derivative
 
-NO_FORCE = 1e-9  # beside the magnitudes of all loads on a joint: rounding
+NO_FORCE = 1e-9  # relative to the magnitudes of all loads on a joint: rounding
 
 
 class StateAndInputMatrix(NamedTuple):
@@ -70,8 +70,9 @@ def linearize(
     tau: Array | Callable[..., Any] | None = None,
     dt: float | None = None,
     *,
-    wrench: Array | None = None,
+    wrench: Array | Mapping[str, Array] | None = None,
     point: Array | None = None,
+    axes: ComponentAxes = "base",
     friction: bool | Friction = False,
     check: bool = False,
 ) -> LinearModel:
@@ -92,7 +93,7 @@ def linearize(
         that of the closed loop.
     dt : float, optional
         Step in s with constant torques; exact for the continuous A and B.
-    wrench, point, friction, check
+    wrench, point, axes, friction, check
         As for `lw.forward_dynamics`. Smoothed Coulomb friction c at rest is a damper of c / smooth, hundreds of
         N·m·s/rad, valid for tiny rates alone; for control design use the viscous part, `lw.Friction(coulomb=0)`.
         `lw.Friction(smooth=0)` adds only its viscous part.
@@ -115,16 +116,18 @@ def linearize(
     if qd is None:
         qd = zero_rates(q, robot)
     if tau is None:
-        tau = steady_torques(robot, q, qd, wrench, point, friction)
+        tau = steady_torques(robot, q, qd, friction, wrench=wrench, point=point, axes=axes)
     if callable(tau):
         check_arguments(tau)
-        loads = {"wrench": wrench, "point": point, "friction": friction, "check": check}
+        loads = {"wrench": wrench, "point": point, "axes": axes, "friction": friction, "check": check}
         model = closed_loop(robot, q, qd, tau, **loads)
     elif wrench is None and point is None and friction is False and not check:  # the fast path
         model = LinearModel(*linear_model(robot, q, qd, tau))
     else:
         warn_about_friction_at_rest(robot, qd, Friction.of(friction))
-        model = LinearModel(*linear_model(robot, q, qd, tau, wrench, point=point, friction=friction, check=check))
+        model = LinearModel(
+            *linear_model(robot, q, qd, tau, wrench, point=point, axes=axes, friction=friction, check=check)
+        )
     return model if step is None else discretize(*model, step)
 
 
@@ -138,17 +141,15 @@ def zero_rates(q: Array, robot: Robot) -> np.ndarray:
     )
 
 
-def steady_torques(
-    robot: Robot, q: Array, qd: Array, wrench: Array | None, point: Array | None, friction: bool | Friction
-) -> Array:
+def steady_torques(robot: Robot, q: Array, qd: Array, friction: bool | Friction, **loads: Any) -> Array:
     """The torques at which no velocity changes."""
-    tau = inverse_dynamics(robot, q, qd, zero_rates(q, robot), wrench, point=point, friction=friction)
+    tau = inverse_dynamics(robot, q, qd, zero_rates(q, robot), friction=friction, **loads)
     free = [i for joint in robot.free_joints for i in range(*joint.v.indices(robot.n))]
     if free and isinstance(tau, np.ndarray) and tau.dtype.kind == "f":
-        states = States(robot, {"q": q, "qd": qd}, wrench, point=point)
+        states = States(robot, {"q": q, "qd": qd}, **loads)
         shapes = [("q", (robot.nq,)), ("qd", (robot.n,)), *states.load_shapes]
         rows = {name: states.rows(name, shape).reshape(-1, *shape) for name, shape in shapes}
-        allowed = max(NO_FORCE, 64.0 * float(np.finfo(tau.dtype).eps)) * torque_scales(robot, **rows)
+        allowed = max(NO_FORCE, 64.0 * float(np.finfo(tau.dtype).eps)) * torque_scales(robot, **rows, **states.frames)
         needed = np.abs(tau).reshape(-1, robot.n)
         needed = np.where(needed > allowed, needed, 0.0).max(axis=0, initial=0.0)
         worst = max(free, key=lambda i: needed[i])
@@ -205,12 +206,16 @@ def check_dt(dt: object) -> float | None:
 
 def matrices(states: States, law: Friction | None) -> tuple[list[list[Scalar]], list[list[Scalar]]]:
     robot, n, rates = states.robot, states.robot.n, states.scalars("qd")
-    torques = states.scalars("tau") if law is None else differences(states.scalars("tau"), law.torques(robot, rates))
-    loads = {name: states.argument(name) for name, _ in states.load_shapes}
+    torques = states.scalars("tau")
+    if law is not None:
+        torques = differences(torques, law.torques(robot, rates, applied=torques))
+    loads = {**{name: states.argument(name) for name, _ in states.load_shapes}, **states.frames}
     slopes = plain_slopes(robot, states.argument("q"), states.argument("qd"), states.join(torques, (n,)), **loads)
     by_q, by_qd, by_tau = ([[component(x, i, j) for j in range(n)] for i in range(n)] for x in slopes)
     if law is not None:
-        drag = law.slopes(robot, rates)
+        shares = law.shares(robot, rates, torques)  # of a torque at the drive what reaches the load
+        by_tau = [[mul(b, share) for b, share in zip(row, shares, strict=True)] for row in by_tau]
+        drag = law.slopes(robot, rates, torques)
         pairs = zip(by_qd, by_tau, strict=True)
         by_qd = [[sub(x, mul(b, d)) for x, b, d in zip(row, inverse, drag, strict=True)] for row, inverse in pairs]
     one = [[float(i == j) for j in range(n)] for i in range(n)]
@@ -219,15 +224,16 @@ def matrices(states: States, law: Friction | None) -> tuple[list[list[Scalar]], 
     return above + below, [[0.0] * n for _ in range(n)] + by_tau
 
 
-@PublicFunction([("2n", "2n"), ("2n", "n")], matrices, divides=True, fast=True)
+@PublicFunction([("2n", "2n"), ("2n", "n")], matrices, divides=True)
 def linear_model(
     robot: Robot,
     q: Array,
     qd: Array,
     tau: Array,
-    wrench: Array | None = None,
+    wrench: Array | Mapping[str, Array] | None = None,
     *,
     point: Array | None = None,
+    axes: ComponentAxes = "base",
     friction: bool | Friction = False,
     check: bool = False,
 ) -> Array:
@@ -251,7 +257,7 @@ def ball_coupling(robot: Robot, rates: list[Any]) -> list[list[Scalar]]:
 def discretize(A: Array, B: Array, dt: float) -> LinearModel:
     """The model of one step dt with constant torques."""
     if not isinstance(A, np.ndarray) or A.dtype.kind != "f":
-        raise TypeError("with dt, linearize takes NumPy arrays of numbers (without, also torch, JAX and symbols)")
+        raise TypeError("with dt, linearize takes NumPy arrays of numbers (without dt also torch, JAX and symbols)")
     return LinearModel(*zero_order_hold(A, B, dt), dt)
 
 

@@ -206,7 +206,9 @@ def durations(seconds: Floats, fps: float, pause: float) -> list[int]:
 def encoder() -> str:
     program = shutil.which("ffmpeg")
     if program is None:
-        raise FileError("MP4 needs the program ffmpeg, which is not on the path (expected it, or a .gif or .html file)")
+        raise FileError(
+            "MP4 needs the program ffmpeg, which is not on the path (expected ffmpeg, or a .gif or .html file)"
+        )
     return program
 
 

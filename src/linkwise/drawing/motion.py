@@ -1,9 +1,7 @@
 """Motions as pictures: configurations of a trajectory at the times of frames, the framing, and a page with its
 player.
 
-Configurations of a trajectory at the times of frames, and the framing of the picture.
-
-The picture shows the whole motion unless the robot would be tiny in it. A robot that travels more than FAR times its
+The picture shows the entire motion unless the robot would be tiny in it. A robot that travels more than FAR times its
 reach is followed, and parts that move farther than that from it, such as a free slide, leave the picture.
 
 Moving pictures as a page: the scene, the poses and a player in one HTML file that needs no network.

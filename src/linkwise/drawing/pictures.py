@@ -94,7 +94,7 @@ def draw(
 
 def check_array(q: Any) -> Floats:
     if isinstance(q, (str, os.PathLike)):
-        raise TypeError(f"q is {os.fspath(q)!r} (expected numbers; the name of a picture comes after them: path=...)")
+        raise TypeError(f"q is {os.fspath(q)!r} (expected numbers; the file of a picture is path=...)")
     refuse_gradients("q", q)
     try:
         array = np.asarray(q)

@@ -63,7 +63,7 @@ ALL_INVERSE_INERTIA_MATRICES: Methods = {
     "elimination": elimination.inverse_inertia_matrix,
 }
 
-# What a method can besides, where it can:
+# Further capabilities of some methods:
 ANY_COUPLING = (fewest.composite_udu, elimination.udu, elimination.inverse_inertia_matrix)  # by the matrix I alone
 ANY_LENGTH = (  # in loops over the links, which are compiled for long robots
     newton_euler.inverse_dynamics,

@@ -59,7 +59,7 @@ class Whole(NamedTuple):
 
 
 def joints_in_base_frame(robot: Robot, q: Scalars, qd: Scalars, qdd: Scalars, loads: Sequence[Load]) -> list[Joint]:
-    """One for each axis; arguments as those of `inverse_derivatives`."""
+    """One for each axis; the arguments are those of `inverse_derivatives`."""
     _, velocities, subtrees, along = subtree_dynamics(robot, q, qd, qdd, loads)
     tree, poses = robot.uncoupled, kinematics.poses(robot.uncoupled, q)
     twice: list[Vector] = []  # 2v

@@ -38,7 +38,7 @@ from .kinematics import in_link_frames
 from .operators import link_poses
 from .udu import Articulated
 
-Terms = dict[tuple[int, ...], Scalar]  # by indices of links, first that of the torque; what is not there is zero
+Terms = dict[tuple[int, ...], Scalar]  # keys: indices of links, that of the torque first; missing terms are zero
 
 
 class Shares(NamedTuple):

@@ -30,7 +30,7 @@ def complement(robot: Robot, q: Scalars) -> Columns:
 
 
 def complement_rate(robot: Robot, q: Scalars, qd: Scalars, columns: Columns) -> Columns:
-    """Ṫ_ij, seen from link i, whose joint moves it against what comes from the base."""
+    """Ṫ_ij in the axes of link i, whose joint moves it relative to its parent."""
 
     def step(link: Link, above: dict[int, Twist], q: Scalar, qd: Scalar, own: dict[int, Twist]) -> dict[int, Twist]:
         pose, moved = link.pose(q), link.joint.axis * qd
@@ -41,7 +41,7 @@ def complement_rate(robot: Robot, q: Scalars, qd: Scalars, columns: Columns) -> 
 
 
 def carried_by_base(robot: Robot, q: Scalars, qd: Scalars, base: LinkMotion | None) -> list[tuple[Twist, Twist]]:
-    """What the motion of the base adds to t and ṫ: a column more, whose joint moves as the base does."""
+    """What the motion of the base adds to t and ṫ: one more column, for a joint that moves as the base does."""
 
     def step(link: Link, above: tuple[Twist, Twist], q: Scalar, qd: Scalar) -> tuple[Twist, Twist]:
         pose, (twist, rate) = link.pose(q), above

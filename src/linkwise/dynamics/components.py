@@ -18,7 +18,7 @@ from .udu import Articulated
 
 
 def articulated_columns(robot: Robot, bodies: Sequence[Articulated]) -> list[dict[int, Twist]]:
-    """Ψ*_im H*_i at each link m, for every i between it and the base: what (49) makes V_m of."""
+    """Ψ*_im H*_i at each link m, for every i between it and the base; V_m is made of them by (49)."""
 
     def step(link: Link, above: dict[int, Twist], body: Articulated) -> dict[int, Twist]:
         here: dict[int, Twist] = {}

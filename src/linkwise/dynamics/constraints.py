@@ -99,7 +99,7 @@ def constraint_wrenches(
 
 
 def drive_wrenches(robot: Robot, q: Scalars, joints: Sequence[JointConstraint], tau: Scalars) -> list[Wrench]:
-    """w^A: what the drives exert on each link, those of its children the reaction; at the mass centres."""
+    """w^A: the wrench of the drives on each link, with the reactions of its children's drives; at the mass centres."""
     active = [Wrench.zero()] * robot.n
     for link, joint, tau_i, pose in zip(robot.links, joints, tau, poses(robot, q), strict=True):
         drive, i = link.joint.drive(tau_i), link.index
@@ -114,7 +114,7 @@ def drive_wrenches(robot: Robot, q: Scalars, joints: Sequence[JointConstraint], 
 def link_wrenches(
     robot: Robot, q: Scalars, qd: Scalars, qdd: Scalars, external: Sequence[Wrench], base: LinkMotion | None = None
 ) -> list[Wrench]:
-    """What each link needs for itself alone, at its mass centre, in the base frame."""
+    """The wrench that the motion of each link itself requires, at its mass centre, in the base frame."""
     frames = poses(robot, q)
     wrenches = []
     for link, motion, w, pose in zip(robot.links, link_motions(robot, q, qd, qdd, base), external, frames, strict=True):

@@ -22,7 +22,7 @@ UNITS = tuple(Vector.of(row) for row in Rotation.identity().rows)
 
 
 class Composite:
-    """M̃_i, and Z_i by its columns: what it makes of unit angular velocities; linear velocities it ignores."""
+    """M̃_i, and the columns of Z_i for unit angular velocities; those for linear velocities are zero."""
 
     def __init__(self, inertia: RigidInertia, columns: Sequence[Wrench]) -> None:
         self.inertia, self.columns = inertia, columns

@@ -1,7 +1,7 @@
 """The curvature of the inertia metric: Riemann symbols of the first kind by Gauss's equation, for trees.
 
 The particles of all links, x √dm, lie in a flat space whose metric is the kinetic energy. The configurations are a
-surface in it, with tangents x_i = ∂x/∂q_i and metric I. A surface is as curved as its second derivatives stand out:
+surface in it, with tangents x_i = ∂x/∂q_i and metric I. The normal parts of its second derivatives are its curvature:
 
     R_ijkl = ⟨x_ik, x_jl⟩ - ⟨x_il, x_jk⟩ - Γ_ik · I⁻¹ Γ_jl + Γ_il · I⁻¹ Γ_jk          (1)   Gauss's equation
     Γ_ik,p = ⟨x_ik, x_p⟩ = ½ (∂I_kp/∂q_i + ∂I_ip/∂q_k - ∂I_ik/∂q_p)                   (2)   Christoffel, first kind

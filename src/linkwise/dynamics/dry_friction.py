@@ -11,6 +11,8 @@ modes. The equations are smooth as long as modes last, which is until
 
     m_i q̇_i < 0      of joints that slide        |h_i| > s_i      of joints that stick, s being the level at rest   (3)
 
+Where friction is stronger in one direction, h_i is counted from the middle of what holds, its `offset`.
+
 How soon a mode may end is the rate of a number that is integrated along; steps do not leap over what it shows:
 
     q̇ q̈ / (q̇² + ε²), the rate of ½ log(q̇² + ε²)     of joints that slide                                   (4)
@@ -27,7 +29,7 @@ from ..spatial.dense import Dense, cholesky_solve
 
 TINY = 1e-200  # a joint at rest does not yet move against its mode
 MARGIN = 1e-12  # relative to the torques that act: their rounding errors never break a joint loose
-NEAR = 1e-8  # ε, of the level of friction, or in rad/s or m/s: the least that is told from 0 within a step
+NEAR = 1e-8  # ε, of the level of friction, or in rad/s or m/s: the least that a step distinguishes from 0
 
 
 class Held(NamedTuple):
@@ -46,6 +48,7 @@ def forward_dynamics(
     mode: Scalars,
     joints: Sequence[int],
     level: Sequence[float],
+    offset: Sequence[float],
 ) -> Held:
     n = len(inertia)
     push = [sub(x, y) for x, y in zip(applied, bias, strict=True)]
@@ -59,7 +62,7 @@ def forward_dynamics(
     hold, slack = [], []
     for i in joints:
         moved = dot_product(inertia[i], qdd)
-        hold.append(sub(push[i], moved))  # (2)
+        hold.append(sub(sub(push[i], moved), offset[i]))  # (2)
         scale = level[i] + absolute(applied[i]) + absolute(bias[i]) + absolute(moved)
         slack.append(level[i] - absolute(hold[-1]) + MARGIN * scale)
     return Held(qdd, hold, slack)

@@ -15,7 +15,7 @@ from .regressor import Bodies
 
 
 class Raised(NamedTuple):
-    """A link that moves in the field of gravity, seen from itself."""
+    """The twist of a link and gravity, in the axes of the link, and the potential at its origin."""
 
     twist: Twist
     gravity: Vector

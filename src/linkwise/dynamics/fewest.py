@@ -88,7 +88,7 @@ def move(link: Link, parent: TensorMotion, q: Scalar, qd: Scalar, qdd: Scalar) -
 
 
 def own_wrench(link: Link, motion: TensorMotion) -> Wrench:
-    """What the link needs for itself alone."""
+    """The wrench that the motion of the link itself requires."""
     m, h, a = link.body.mass, link.body.moment, motion.acceleration
     force = motion.tensor @ h + a * m  # (2)
     return Wrench(axial(motion.tensor, link.body.pseudo(), motion.omega) + cross(h, a), force)  # (3)

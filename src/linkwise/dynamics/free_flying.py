@@ -5,7 +5,7 @@ body when the other joints are locked: mass m, mass centre C, inertia tensor J a
 the momentum (l_j, p_j) about C, a column of the momentum matrix of `momentum`. So the inertia matrix of b's six
 coordinates, a 6 × 6 matrix, is solved by the 3 × 3 matrix J:
 
-    Ω_j = -J⁻¹ l_j      V_j = -p_j / m                         (1)   the locked body's answer: no momentum in all
+    Ω_j = -J⁻¹ l_j      V_j = -p_j / m                         (1)   motion of the locked body: total momentum zero
     J*_j = J_j + [Ω_j ; V_j + Ω_j × (P - C)]                    (2)   generalized Jacobian of a point P
 
     J α = -n_C      m a = -f                                    (3)   (n_C, f): wrench on b for no acceleration of b
@@ -52,7 +52,7 @@ def locked(robot: Robot, q: Scalars, base: int) -> Locked:
 
 
 def answer(body: Locked, wrench: Wrench) -> Twist:
-    """How the locked body moves at its mass centre, so that this is balanced: (1), (3)."""
+    """The motion of the locked body at its mass centre that balances a momentum or a wrench: (1), (3)."""
     return Twist(-(body.inverse_tensor @ wrench.moment), -(wrench.force * body.inverse_mass))
 
 
@@ -77,7 +77,7 @@ def base_axes(robot: Robot, frames: Sequence[Placement], first: int, base: int) 
 
 
 def base_wrench(robot: Robot, frames: Sequence[Placement], first: int, base: int, tau: Scalars) -> Wrench:
-    """What link b gets by the torques of its six axes: moment about its origin and force, in the ground's axes."""
+    """The wrench on link b from the torques of its axes: moment about its origin and force, in the ground's axes."""
     wrench = Wrench.zero()
     for axis, torque in zip(base_axes(robot, frames, first, base), tau[first : base + 1], strict=True):
         wrench = wrench + Wrench(axis.angular * torque, axis.linear * torque)

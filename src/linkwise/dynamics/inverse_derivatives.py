@@ -89,7 +89,7 @@ def read(
 
 
 def between(s: Along, v: int, column: Column) -> Iterable[Entry]:
-    """Of an axis and a velocity of joints that it carries."""
+    """The entries of an axis and of a velocity of the joints that it carries."""
     t, g, k = s.axis.twist, column.momentum, column.turning
     inertia = power(t, g)  # (5)
     yield Entry(s.axis.v, v, power(t, column.by_q), power(t, column.by_qd), inertia)

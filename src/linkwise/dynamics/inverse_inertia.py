@@ -6,7 +6,7 @@
     U⁻¹   = 1 - Σ α'_k λ_kᵀ                     (38)   unit upper triangular, off the diagonal -α'_ij
     I⁻¹   = U⁻ᵀ D⁻¹ U⁻¹                         (36)
 
-Print has +α' in (38) and (40) beside a minus in (39), interchanges i and j in B̂ of (41), and lacks the squares in
+Print has +α' in (38) and (40) but a minus in (39), interchanges i and j in B̂ of (41), and lacks the squares in
 (48). Column j of I⁻¹ is the acceleration under a unit torque at joint j: D⁻¹ times column j of U⁻¹, then U⁻ᵀ by the
 recursion (36), (37) of [Saha JAM]; O(n) for a column, O(n²) for all. Link i: in its own frame about O_i.
 """

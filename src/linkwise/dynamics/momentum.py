@@ -71,9 +71,9 @@ def at_centre(wrench: Wrench, centre: Vector) -> Wrench:
     return wrench.acting_at(-centre)  # (4)
 
 
-def momentum(robot: Robot, q: Scalars, qd: Scalars) -> Wrench:
-    """(l, p)"""
-    return at_centre(at_base(robot, q, qd), centre_of_mass(robot, q))
+def momentum(robot: Robot, q: Scalars, qd: Scalars, about: Vector | None = None) -> Wrench:
+    """(l, p); l about another point than C if one is given, in the base frame."""
+    return at_centre(at_base(robot, q, qd), centre_of_mass(robot, q) if about is None else about)
 
 
 def moving_wrench(robot: Robot, q: Scalars, qd: Scalars, qdd: Scalars) -> Wrench:
@@ -104,12 +104,11 @@ def unit_momentum(link: Link, composite: RigidInertia, frame: Placement, centre:
     return turned.acting_at(frame.translation - centre)  # (5)
 
 
-def momentum_matrix(robot: Robot, q: Scalars) -> list[list[Scalar]]:
-    """A, 6 × n."""
-    centre, frames = centre_of_mass(robot, q), kinematics.poses(robot, q)
+def momentum_matrix(robot: Robot, q: Scalars, about: Vector | None = None) -> list[Wrench]:
+    """The columns of A, or of the matrix of the momentum about another point."""
+    centre, frames = centre_of_mass(robot, q) if about is None else about, kinematics.poses(robot, q)
     links = zip(robot.links, composites(robot, q), frames, strict=True)
-    columns = [list(unit_momentum(link, composite, frame, centre)) for link, composite, frame in links]
-    return [list(row) for row in zip(*columns, strict=True)]
+    return [unit_momentum(link, composite, frame, centre) for link, composite, frame in links]
 
 
 def centre_velocity(robot: Robot, q: Scalars, qd: Scalars) -> Vector:

@@ -53,7 +53,7 @@ def centre_acceleration(link: Link, motion: LinkMotion) -> Vector:
 
 
 def own_wrench(link: Link, motion: LinkMotion, external: Wrench) -> Wrench:
-    """What the link needs for itself alone, at its mass centre."""
+    """The wrench that the motion of the link itself requires, at its mass centre."""
     I, w, wd = link.inertia, motion.angular_velocity, motion.angular_acceleration
     force = centre_acceleration(link, motion) * link.mass
     return Wrench(I @ wd + cross(w, I @ w), force) - external
@@ -124,6 +124,6 @@ def inverse_dynamics(
 def driving_torques(
     robot: Robot, q: Scalars, qd: Scalars, tau: Scalars, external: Sequence[Wrench], base: LinkMotion | None = None
 ) -> list[Scalar]:
-    """φ = τ - bias: what is left of the torques to accelerate with."""
+    """φ = τ - bias: the part of the torques that accelerates the joints."""
     bias = inverse_dynamics(robot, q, qd, [0.0] * robot.n, external, base)
     return [sub(tau_i, bias_i) for tau_i, bias_i in zip(tau, bias, strict=True)]

@@ -3,7 +3,7 @@
     E_Φ, E_Ψ have the blocks (β, i) φ_i, ψ_i, β being the parent of i      Φ = (1 - E_Φ)⁻¹      Ψ = (1 - E_Ψ)⁻¹
     H, M, P, D, G, τ̄ are block diagonal      K = E_Φ G
 
-What they are good for is in `operators`, how they change in `operator_rates`. Components in the links' own frames.
+Their use is described in `operators`, their rates in `operator_rates`. Components in the links' own frames.
 """
 
 from collections.abc import Callable, Iterable, Sequence

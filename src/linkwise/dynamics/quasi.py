@@ -34,7 +34,7 @@ class Unnormalized:
     name = "unnormalized"
 
     def scale(self, body: Articulated) -> Scalar:
-        """What ξ is multiplied by to give the quasi-velocity."""
+        """The factor from ξ to the quasi-velocity."""
         return 1.0
 
     def inverse_scale(self, body: Articulated) -> Scalar:
@@ -45,11 +45,11 @@ class Unnormalized:
         return forces
 
     def rate(self, body: Articulated, force: Scalar, coriolis: Scalar) -> Scalar:
-        """What D ξ̇ + C = κ says of the rate."""
+        """The rate, from D ξ̇ + C = κ."""
         return mul(sub(force, coriolis), body.inverse_pivot)  # (44)
 
     def xi_rate(self, link: Link, body: Articulated, rate: InertiaRates, xi: Scalar, acceleration: Scalar) -> Scalar:
-        """ξ̇ of the rate of the quasi-velocity."""
+        """ξ̇ from the rate of the quasi-velocity."""
         return acceleration
 
     def velocity(self, robot: Robot, q: Scalars, qd: Scalars) -> list[Scalar]:

@@ -27,7 +27,7 @@ def released(link: Link, body: Articulated) -> ArticulatedInertia:
 
 
 def reduced_inertias(robot: Robot, bodies: Sequence[Articulated], k: int) -> list[ArticulatedInertia]:
-    """M̂_ik of the links i up to k, for the links from k on M̂_ii."""
+    """M̂_ik for the links i before k, and M̂_ii for the links from k on."""
 
     def step(
         link: Link, children: ArticulatedInertia, body: Articulated

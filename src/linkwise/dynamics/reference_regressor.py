@@ -1,6 +1,6 @@
 """Torques as linear functions of the bodies where the robot moves at one velocity and follows another.
 
-Adaptive control (Slotine and Li, On the adaptive control of robot manipulators, 1987) has reference rates beside those
+Adaptive control (Slotine and Li, On the adaptive control of robot manipulators, 1987) has reference rates besides those
 of the robot: a material point p, whose reference velocity is v_r + ω_r × p, needs the rate of that, a_r + U_r p, in
 place of its acceleration:
 

@@ -39,7 +39,7 @@ Bodies = Sequence[Sequence[RigidInertia]]  # for each link those whose columns a
 
 
 class Field(NamedTuple):
-    """What the points p of a link need for each unit of mass, a + U p: their accelerations, or those of a reference."""
+    """The force per unit of mass at the points p of a link, a + U p: their acceleration, or that of a reference."""
 
     acceleration: Vector  # a, at the origin
     tensor: Matrix  # U
@@ -103,7 +103,7 @@ def turned(J: Symmetric, field: Field) -> Vector:
 
 
 def torques_of_bodies(robot: Robot, q: Scalars, qd: Scalars, qdd: Scalars, bodies: Bodies) -> list[list[list[Scalar]]]:
-    """For each link and each of its bodies the torques of all links that the body needs alone."""
+    """For each link and each of its bodies, the torques of all links that the motion of this body requires."""
     base = base_motion(robot)
     field = Field(base.acceleration, base.tensor, base.omega_dot, Symmetric.zero())
     return torques_of_fields(robot, outward(robot, reach, Reached(base, field, ()), q, qd, qdd), bodies)

@@ -1,4 +1,4 @@
-"""What a small motion of one joint meets: the subtrees of the links, and the axes that it carries along.
+"""What a small motion of one joint affects: the subtrees of the links, and the axes that it carries along.
 
 With ω, U, a as in `fewest` and s the axis of a joint, as a twist at the origin O_j of its link, the motion of j's
 parent seen from O_j carries s along:
@@ -57,14 +57,27 @@ NOTHING = Subtree(RigidInertia.zero(), TurningMap.zero(), TurningMap.zero(), Wre
 
 
 class Load(NamedTuple):
-    """An external wrench on a link, and the point where it acts, in the link's frame."""
+    """What acts on a link from outside, about the link's origin, in the link's frame."""
 
     wrench: Wrench
-    point: Vector
+    unturned: TurningMap  # X of those wrenches that do not turn with the link
+
+    @staticmethod
+    def zero() -> Load:
+        return Load(Wrench.zero(), TurningMap.zero())
+
+    @staticmethod
+    def at(wrench: Wrench, point: Vector, turns: bool) -> Load:
+        """A wrench that acts at this point, and turns with the link or keeps its axes."""
+        unturned = TurningMap.zero() if turns else TurningMap.of_wrench(wrench).acting_at(point)
+        return Load(wrench.acting_at(point), unturned)
+
+    def __add__(self, other: Load) -> Load:  # type: ignore[override]
+        return Load(self.wrench + other.wrench, self.unturned + other.unturned)
 
 
 class Along(NamedTuple):
-    """An axis, and how it is carried along."""
+    """An axis, and its rates as the links before it carry it along."""
 
     axis: Axis
     rate: Twist  # ṡ, from the parent
@@ -73,10 +86,9 @@ class Along(NamedTuple):
 
 
 def gather(link: Link, carried: Subtree, motion: TensorMotion, twice_u: Vector, load: Load) -> tuple[Subtree, Subtree]:
-    second, w, outside = link.body.pseudo(), motion.omega, load.wrench.acting_at(load.point)
+    second, w = link.body.pseudo(), motion.omega
     coriolis = TurningMap(cross_matrix(-w) @ (second + second), cross(w, link.body.moment * 2.0))  # (3)
-    unturned = TurningMap.of_wrench(load.wrench).acting_at(load.point)
-    own = Subtree(link.body, coriolis, unturned, fewest.own_wrench(link, motion) - outside)
+    own = Subtree(link.body, coriolis, load.unturned, fewest.own_wrench(link, motion) - load.wrench)
     whole, pose = own + carried, motion.pose
     inertia, moved = whole.inertia.to_parent(pose), whole.coriolis.to_parent(pose)
     shifted = TurningMap(double_cross(inertia.moment, twice_u), twice_u * inertia.mass)  # (4)
@@ -112,7 +124,7 @@ def turning_before(robot: Robot, axes: Sequence[Axis], motions: Sequence[TensorM
 
 
 class Dynamics(NamedTuple):
-    """All of it, for each link."""
+    """The motions, subtrees and axes of all links."""
 
     motions: list[TensorMotion]
     velocities: list[Vector]  # 2u, in the parent's frame

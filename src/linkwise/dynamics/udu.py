@@ -20,7 +20,8 @@ Printed (35) has τ̂_{i-1} for τ̂_{i+1}, and (49) M̂ for M̃. Everything of 
 about the mass centre as printed: the small inertias of a wrist are then not differences of large numbers.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from ..robot import Link, Robot, inward, outward, toward_base
@@ -103,6 +104,11 @@ def solve(robot: Robot, bodies: Sequence[Articulated], phi: Scalars) -> list[Sca
     """θ̈ of I θ̈ = φ."""
     tau_hat = inward(robot, eliminate, Wrench.zero(), bodies, phi)
     return [qdd for _, qdd in outward(robot, accelerate, (Twist.zero(), 0.0), bodies, tau_hat)]
+
+
+def solver(robot: Robot, q: Scalars) -> Callable[[Scalars], list[Scalar]]:
+    """The function that gives θ̈ of I θ̈ = φ for any φ, from one set of articulated bodies."""
+    return partial(solve, robot, articulated_bodies(robot, q))
 
 
 def forward_dynamics(

@@ -19,12 +19,13 @@ from ..api.compiling import compile as compiled_kernel
 from ..api.compiling import too_long_to_compile
 from ..api.functions import forward_dynamics, inertia_matrix, refuse_coupled
 from ..api.method_table import methods
-from ..api.states import REAL, Array, States
+from ..api.states import REAL, Array, ComponentAxes, States
+from ..api.wrenches import OnTip
 from ..equality import ComparesArrays
 from ..errors import RobotError, SingularError, is_integer, one_of
 from ..extras import import_optional
 from ..printing import align_columns
-from ..robot import Robot
+from ..robot import Robot, WrenchFrames
 
 PLAIN_ACCELERATIONS: Any = vars(forward_dynamics)["plain"]
 PLAIN_INERTIA: Any = vars(inertia_matrix)["plain"]
@@ -32,6 +33,7 @@ REFERENCE_METHODS = ("articulated", "walker-orin-3")  # the exact answer, and th
 SPARE = 10  # digits in which the two may differ
 LEAST_DIGITS, MOST_DIGITS = 30, 800
 UNROLLED = "walker-orin-4"  # 3 n products with I: compiled only on request
+NO_FRAMES: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,8 +129,9 @@ def accuracy(
     *,
     methods: Iterable[str] | None = None,
     digits: int = 50,
-    wrench: Array | None = None,
+    wrench: Array | Mapping[str, Array] | None = None,
     point: Array | None = None,
+    axes: ComponentAxes = "base",
     compiled: bool = False,
 ) -> Accuracy:
     """The error of every method of forward dynamics against exact accelerations.
@@ -147,7 +150,7 @@ def accuracy(
         By default all of `lw.methods(lw.forward_dynamics)`.
     digits : int
         Digits of the exact accelerations, at least 30; the reference methods agree to all but ten of them.
-    wrench, point
+    wrench, point, axes
         As for `lw.forward_dynamics`.
     compiled : bool
         Measure compiled kernels instead of plain Python; methods with long code must then be named.
@@ -166,18 +169,18 @@ def accuracy(
     mpmath = many_digits()
     if not is_integer(digits) or digits < LEAST_DIGITS:
         raise ValueError(f"digits is {digits!r} (expected a whole number, at least {LEAST_DIGITS})")
-    states = check_states(robot, q, qd, tau, wrench, point)
+    states = check_states(robot, q, qd, tau, wrench=wrench, point=point, axes=axes)
     arrays = broadcast_arrays(states)
     dtype: Any = arrays["q"].dtype.name
     selected, left_out = select_methods(robot, methods, compiled, dtype, states.loads)
     condition = np.asarray(np.linalg.cond(np.asarray(PLAIN_INERTIA(robot, arrays["q"]), dtype=float)))
-    exact, context, agreement = exact_accelerations(mpmath, robot, arrays, int(digits))
+    exact, context, agreement = exact_accelerations(mpmath, robot, arrays, int(digits), states.frames)
     results = []
     for name in selected:
         if compiled:
             run: Any = compiled_kernel(forward_dynamics, robot, dtype=dtype, method=name, **states.loads)
         else:
-            run = partial(plain_accelerations, robot, name)
+            run = partial(plain_accelerations, robot, name, states.at)
         result = finite_or_nan(run, arrays)
         results.append(method_errors(context, name, result, exact, condition))
     results.sort(key=lambda result: (result.worst, result.median))
@@ -200,7 +203,7 @@ def many_digits() -> Any:
     return import_optional("mpmath")
 
 
-def check_states(robot: Robot, q: Array, qd: Array, tau: Array, wrench: Array | None, point: Array | None) -> States:
+def check_states(robot: Robot, q: Array, qd: Array, tau: Array, **loads: Any) -> States:
     """The checked states: finite plain numbers, of a robot of plain numbers."""
     if isinstance(robot, Robot) and robot.non_floats:
         kind = (
@@ -209,7 +212,7 @@ def check_states(robot: Robot, q: Array, qd: Array, tau: Array, wrench: Array | 
             else f"{type(robot.non_floats[0]).__name__} numbers"
         )
         raise RobotError(f"robot {robot.name!r}: accuracy is measured on a robot of floats, and this one holds {kind}")
-    states = States(robot, {"q": q, "qd": qd, "tau": tau}, wrench, check=True, point=point)
+    states = States(robot, {"q": q, "qd": qd, "tau": tau}, check=True, **loads)
     refuse_coupled(robot, "the methods that are compared")
     if not states.numeric or any(array.dtype.name not in REAL for array in states.arrays.values()):
         raise TypeError("accuracy is measured on NumPy arrays or lists of plain numbers, float64 or float32")
@@ -253,9 +256,13 @@ def select_methods(
     return short, [name for name in names if name not in short]
 
 
-def plain_accelerations(robot: Robot, method: str, *arrays: Array) -> Any:
+def plain_accelerations(robot: Robot, method: str, at: WrenchFrames | None, *arrays: Array) -> Any:
     """The method, by its algorithm."""
-    q, qd, tau, wrench, point = (*arrays, None, None)[:5]
+    q, qd, tau, *loads = arrays
+    wrench = loads[0] if loads else None
+    point: Any = loads[1] if len(loads) > 1 else at
+    if wrench is not None and wrench.ndim == q.ndim:
+        point = OnTip(point)
     return PLAIN_ACCELERATIONS(robot, q, qd, tau, wrench, point=point, method=method)
 
 
@@ -272,14 +279,14 @@ def finite_or_nan(run: Callable[..., np.ndarray], arrays: Mapping[str, np.ndarra
 
 
 def exact_accelerations(
-    mpmath: Any, robot: Robot, arrays: Mapping[str, np.ndarray], requested: int
+    mpmath: Any, robot: Robot, arrays: Mapping[str, np.ndarray], requested: int, frames: Mapping[str, Any] = NO_FRAMES
 ) -> tuple[np.ndarray, Any, float]:
     """Accelerations in many-digit numbers, their context, and the agreement of the two reference methods."""
     digits = requested
     while True:
         context = mpmath.MPContext()
         context.dps = digits
-        exact, other = (many_digit_result(context, robot, arrays, name) for name in REFERENCE_METHODS)
+        exact, other = (many_digit_result(context, robot, arrays, name, frames) for name in REFERENCE_METHODS)
         tiny = context.mpf(10) ** -digits
         agreement = max(
             max_norm(exact[k] - other[k]) / max(max_norm(exact[k]), tiny) for k in np.ndindex(arrays["q"].shape[:-1])
@@ -294,13 +301,15 @@ def exact_accelerations(
         digits *= 2
 
 
-def many_digit_result(context: Any, robot: Robot, arrays: Mapping[str, np.ndarray], method: str) -> np.ndarray:
+def many_digit_result(
+    context: Any, robot: Robot, arrays: Mapping[str, np.ndarray], method: str, frames: Mapping[str, Any] = NO_FRAMES
+) -> np.ndarray:
     exact = robot.cast(context.mpf)
     batch = arrays["q"].shape[:-1]
     result = np.empty((*batch, robot.n), dtype=object)
     for k in np.ndindex(batch):
         state: dict[str, Any] = {name: exact_numbers(context, array[k]) for name, array in arrays.items()}
-        result[k] = forward_dynamics(exact, **state, method=method)
+        result[k] = forward_dynamics(exact, **state, **frames, method=method)
     return result
 
 

@@ -11,7 +11,7 @@ from ..robot import Robot
 from ..robot.friction import Friction
 from ..spatial import Scalars, Vector, Wrench, add, sub
 from ..spatial.dense import plus, product
-from .ball_frames import angular_accelerations, carriers
+from .ball_frames import angular_accelerations
 from .definitions import Values, six, vectors
 
 
@@ -27,7 +27,7 @@ def configuration(robot: Robot, q: Scalars) -> dict[str, Values]:
 
 
 def rates(robot: Robot, q: Scalars, qd: Scalars) -> dict[str, Values]:
-    t, terms = denoc_rates.centre_twists(robot, q, qd), denoc_rates.convective_terms(robot, q, qd, carriers(robot))
+    t, terms = denoc_rates.centre_twists(robot, q, qd), denoc_rates.convective_terms(robot, q, qd, robot.carriers)
     N_l, N_d = denoc.matrices(robot, q)
     turning = product(N_l, block_diagonal(terms.Omega), N_d)
     resisting = [sub(0.0, x) for x in Friction().torques(robot, qd)]

@@ -19,14 +19,6 @@ Bodies = Sequence[Articulated]
 Motions = Sequence[QuasiMotion]
 
 
-def carriers(robot: Robot) -> list[int]:
-    """The links with which the frames turn: themselves, or the body of the ball joint."""
-    links = list(range(robot.n))
-    for x in robot.balls:
-        links[x] = links[x + 1] = x + 2
-    return links
-
-
 def turns(robot: Robot, bodies: Bodies, qd: Scalars) -> list[Twist]:
     """The motion of each frame against that of its parent: H* θ̇, but all of a ball joint's with its first link."""
     twists = [link.joint.axis * x for link, x in zip(robot.links, qd, strict=True)]

@@ -4,12 +4,15 @@ and the move from a link's frame to the frames of Saha and Angeles.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NamedTuple
+from unicodedata import normalize
 
 from ..dynamics.denoc_rates import centres
 from ..dynamics.kinematics import poses
 from ..dynamics.operator_matrices import of_twists
+from ..errors import near_miss
 from ..robot import Robot
 from ..spatial import Placement, Scalars, Twist, Vector, Wrench
 from ..spatial.dense import Dense
@@ -158,7 +161,7 @@ ANGELES_QUANTITIES = {
                     stacked("W", W)),
     "T_dot": Definition("Ṫ", dotted(T), f"rate of T: ṫ = T θ̈ + Ṫ θ̇; {CENTRES}", ANGELES, "(7.56)", "qd",
                         stacked("Ṫ", dotted(T), 6, 1)),
-    "w_D": Definition("w^D", r"\mathbf{w}^D", f"friction of the joints, as lw.Friction() has it; {CENTRES}",
+    "w_D": Definition("w^D", r"\mathbf{w}^D", f"friction of the joints, as lw.Friction(load=0) has it; {CENTRES}",
                       ANGELES, "(7.48)", "qd"),
     "omega_dot": Definition("ω̇_i", r"\dot{\boldsymbol{\omega}}", "angular acceleration; base frame",
                             ANGELES, "(7.26b), (7.31)", "qdd"),
@@ -299,6 +302,31 @@ KOZLOWSKI_QUANTITIES = {
 }  # fmt: skip
 
 DEFINITIONS = {**SAHA_QUANTITIES, **ANGELES_QUANTITIES, **KOZLOWSKI_QUANTITIES}
+CALLED = {  # otherwise than by name or symbol
+    "mass_factor": "m", "mass_factor_rate": "m_dot", "inertia_matrix": "I", "mass_matrix": "I",
+    "inverse_inertia_matrix": "I_inverse", "coriolis_matrix": "C", "udu": "U", "forward_dynamics": "qdd",
+    "inverse_dynamics": "tau", "torque": "tau", "normalized": "nu", "unnormalized": "xi", "acceleration": "qdd",
+    "alpha_ik": "U", "alpha_ij": "U", "α_ik": "U", "α_ij": "U",
+}  # fmt: skip
+
+
+def hint(word: str) -> str:
+    """', did you mean ...?' for what people type: other names, symbols with and without their indices, "φ" or "ψ_i"."""
+    plain = without_indices(word)
+    called = CALLED.get(word.lower())
+    names = [called] if called else [name for name, x in DEFINITIONS.items() if without_indices(x.symbol) == plain]
+    if not names:
+        return near_miss(word, DEFINITIONS)
+    shown = " or ".join(f"{name!r} ({DEFINITIONS[name].symbol}, {DEFINITIONS[name].source})" for name in names)
+    more = f", whose elements are {word}" if called == "U" and word != "udu" else ""
+    return f", did you mean {shown}{more}?"
+
+
+def without_indices(symbol: str) -> str:
+    """The letter: ψ of ψ_i, D of D(k)."""
+    return re.sub(r"_[a-zA-Z\d]{1,2}$|\(k\)$", "", normalize("NFC", symbol))
+
+
 NEEDED = {"": "q", "qd": "qd=", "qdd": "qd= and qdd=", "tau": "tau= (and qd=)"}
 
 

@@ -1,12 +1,9 @@
-"""`explain`: the intermediates of one state by name, as numbers, text, LaTeX and HTML. Stacked matrices are shown by
-their blocks: where they are, and then each one.
-"""
+"""`explain`: the intermediates of one state by name, as numbers, text, LaTeX and HTML."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from html import escape
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -14,205 +11,37 @@ from ..api.functions import refuse_coupled
 from ..api.quasi import check_quasi_robot
 from ..api.singular import explain_division_by_zero
 from ..api.states import Array, States
+from ..api.torque_functions import host_array
 from ..equality import ComparesArrays
 from ..errors import near_miss
-from ..printing import Description, align_columns, display_width, notebook_html
+from ..printing import Description, align_columns, notebook_html
 from ..robot import Robot
 from ..robot.named_arrays import refuse_gradients
-from ..robot.symbols import is_expression
-from ..symbolic.equations import Expressions, as_sympy
-from ..symbolic.latex.format import check_digits, decimal
-from .definitions import DEFINITIONS, NEEDED, Blocks
+from ..robot.symbols import is_expression, mass_symbols
+from ..symbolic.equations import as_sympy
+from ..symbolic.latex.format import check_digits
+from .definitions import DEFINITIONS, NEEDED, hint
+from .identities import is_sympy, with_identities
 from .quantities import Quantity, Rounded, quantities, rounded_robot
-
-Texts = Mapping[int, str]  # of nodes, by index
-NO_EXPRESSIONS: Texts = {}
-NOISE = 1e-13  # relative to the largest coefficient of a closed form: terms below are rounding errors
-MAX_WIDTH = 120  # characters of a row; a matrix with longer ones is shown element by element
-MOST_FOLDED = 60  # values of a quantity that unfold in HTML
-LONG = 9  # links beyond which indices are separated by commas
+from .sheets import Sheet, Symbols
 
 
-class Part(NamedTuple):
-    """One value of a quantity, with its label, or the pattern of a stacked matrix: texts in rows."""
+class OfLinks(dict[Any, Any]):
+    """Values by links: by their names, or by those of their joints' rates ("wrist.wz") where these differ."""
 
-    label: str
-    latex: str  # left side of the equation
-    value: Any
-    pattern: tuple[list[list[str]], list[list[str]]] | None = None  # as text and as LaTeX
+    def __init__(self, values: Mapping[Any, Any], robot: Robot) -> None:
+        super().__init__(values)
+        self.robot = robot
 
-
-def parts_of(quantity: Quantity, robot: Robot) -> Iterator[Part]:
-    """The values of a quantity with their labels."""
-    blocks = quantity.definition.blocks
-    for key, value in quantity.values.items():
-        if blocks is not None:
-            yield from block_parts(quantity, blocks, value)
-            continue
-        label = ", ".join(robot.links[i].name for i in key)
-        index = ",".join(str(i + 1) for i in key)
-        yield Part(label, f"{quantity.latex}_{{{index}}}" if index else quantity.latex, value)
-
-
-def block_parts(quantity: Quantity, blocks: Blocks, matrix: list[list[Any]]) -> Iterator[Part]:
-    """The pattern of a stacked matrix, and each block that is neither zero nor an identity."""
-    rows, columns = len(matrix) // blocks.rows, len(matrix[0]) // blocks.columns
-    cells = {
-        (i, j): [
-            row[blocks.columns * j : blocks.columns * (j + 1)]
-            for row in matrix[blocks.rows * i : blocks.rows * (i + 1)]
-        ]
-        for i in range(rows)
-        for j in range(columns)
-    }
-    kept = {key: block for key, block in cells.items() if not is_constant(block, 0.0)}
-    diagonal = all(i == j for i, j in kept)
-    text, latex, named = [], [], []
-    for i in range(rows):
-        text.append(["0"] * columns)
-        latex.append([r"\mathbf{O}"] * columns)
-        for j in range(columns):
-            if (i, j) not in kept:
-                continue
-            if i == j and is_constant(cells[i, j], 1.0):
-                text[i][j], latex[i][j] = "1", r"\mathbf{1}"
-                continue
-            index = str(i + 1) if diagonal else f"{i + 1}{',' if max(rows, columns) > LONG else ''}{j + 1}"
-            text[i][j], latex[i][j] = f"{blocks.symbol}_{index}", f"{blocks.latex}_{{{index}}}"
-            named.append(Part(text[i][j], latex[i][j], in_shape(cells[i, j])))
-    yield Part("", quantity.latex, None, (text, latex))
-    yield from named
-
-
-def is_constant(block: list[list[Any]], diagonal: float) -> bool:
-    """Whether the block is `diagonal` times the identity, as constants."""
-    return all(
-        isinstance(x, float) and x == (diagonal if i == j or not diagonal else 0.0)
-        for i, row in enumerate(block)
-        for j, x in enumerate(row)
-    )
-
-
-def in_shape(block: list[list[Any]]) -> Any:
-    """A number, a vector or a matrix."""
-    if len(block[0]) == 1:
-        column = [row[0] for row in block]
-        return column if len(column) > 1 else column[0]
-    return block[0] if len(block) == 1 else block
-
-
-def nodes_of(quantity: Quantity) -> list[Any]:
-    """The expressions among the numbers of a quantity, each once."""
-    nodes: dict[int, Any] = {}
-
-    def visit(x: Any) -> None:
-        if isinstance(x, list):
-            for part in x:
-                visit(part)
-        elif is_expression(x):
-            nodes[x.index] = x
-
-    for value in quantity.values.values():
-        visit(value)
-    return list(nodes.values())
-
-
-def expression_texts(quantity: Quantity, digits: int) -> tuple[list[tuple[str, str]], Texts]:
-    """The common subexpressions, by name, and the text of each expression."""
-    nodes = nodes_of(quantity)
-    if not nodes:
-        return [], NO_EXPRESSIONS
-    shared, texts = Expressions(nodes, digits, NOISE).texts()
-    return shared, {node.index: text for node, text in zip(nodes, texts, strict=True)}
-
-
-def as_text(quantity: Quantity, robot: Robot, digits: int) -> str:
-    head = f"{quantity.symbol}   {quantity.meaning}   [{quantity.source}, {quantity.equation}]"
-    return "\n".join([head, *value_lines(quantity, robot, digits)])
-
-
-def value_lines(quantity: Quantity, robot: Robot, digits: int, most: int | None = None) -> list[str]:
-    """The values as lines of text, the first `most` of them, and the shared subexpressions."""
-    shared, write = expression_texts(quantity, digits)
-    parts, lines = list(parts_of(quantity, robot)), []
-    for part in parts[:most]:
-        rows = format_rows(part.value, digits, write) if part.pattern is None else align_columns(part.pattern[0])
-        lead = f"  {part.label}: " if part.label else "  "
-        lines += [lead + rows[0], *(" " * display_width(lead) + row for row in rows[1:])]
-    if most is not None and len(parts) > most:
-        lines.append(f"  and {len(parts) - most} more")
-    return lines + [f"  with {name} = {text}" for name, text in shared]
-
-
-def as_latex(quantity: Quantity, robot: Robot, digits: int) -> str:
-    nodes = nodes_of(quantity)
-    shared, cells = Expressions(nodes, digits, NOISE).latex() if nodes else ([], [])
-    write = {node.index: cell for node, cell in zip(nodes, cells, strict=True)}
-    lines = list(shared)
-    source = rf" \quad\text{{{quantity.equation} of {quantity.source}}}"
-    for part in parts_of(quantity, robot):
-        right = latex_array(part.pattern[1]) if part.pattern else latex_value(part.value, digits, write)
-        lines.append(rf"\[ {part.latex} = {right}{source} \]")
-        source = "" if part.pattern else source  # once for a stacked matrix and its blocks
-    return "\n".join(lines)
-
-
-def as_html(quantity: Quantity, robot: Robot, digits: int) -> str:
-    """A summary that unfolds to the values, as many as a page can bear."""
-    head = f"<b>{escape(quantity.symbol)}</b> <code>{escape(quantity.name)}</code> {escape(quantity.meaning)}"
-    values = escape("\n".join(value_lines(quantity, robot, digits, MOST_FOLDED)))
-    summary = f"<summary>{head} <small>{escape(quantity.equation)}</small></summary>"
-    return f'<details>{summary}<pre style="overflow-x:auto">{values}</pre></details>'
-
-
-def format_scalar(x: Any, digits: int, texts: Texts = NO_EXPRESSIONS) -> str:
-    if is_expression(x):
-        return texts[x.index]
-    return f"{float(x) + 0.0:.{digits}g}" if isinstance(x, (float, int, np.floating)) else str(x)
-
-
-def format_rows(value: Any, digits: int, texts: Texts = NO_EXPRESSIONS) -> list[str]:
-    """A scalar, vector or matrix as aligned rows of text; where rows are too wide, its elements that are not zero."""
-    if not isinstance(value, list):
-        return [format_scalar(value, digits, texts)]
-    rows = value if isinstance(value[0], list) else [value]
-    cells = [[format_scalar(x, digits, texts) for x in row] for row in rows]
-    widths = [max(len(row[k]) for row in cells) for k in range(len(cells[0]))]
-    if texts and sum(widths) > MAX_WIDTH:
-        matrix = isinstance(value[0], list)
-        elements = [
-            (f"{i + 1},{j + 1}" if matrix else f"{j + 1}", x) for i, row in enumerate(cells) for j, x in enumerate(row)
-        ]
-        return [f"[{index}] = {x}" for index, x in elements if x != "0"]
-    return align_columns(cells, right=range(len(widths)))
-
-
-def latex_value(value: Any, digits: int, texts: Texts) -> str:
-    if not isinstance(value, list):
-        return latex_scalar(value, digits, texts)
-    rows = value if isinstance(value[0], list) else [[x] for x in value]
-    return latex_array([[latex_scalar(x, digits, texts) for x in row] for row in rows])
-
-
-def latex_array(rows: list[list[str]]) -> str:
-    body = r" \\ ".join(" & ".join(row) for row in rows)
-    return rf"\left[\begin{{array}}{{{'c' * len(rows[0])}}} {body} \end{{array}}\right]"
-
-
-def latex_scalar(x: Any, digits: int, texts: Texts) -> str:
-    if is_expression(x):
-        return texts[x.index]
-    if is_sympy(x):
-        import sympy
-
-        return str(sympy.latex(x))
-    if not isinstance(x, (float, int, np.floating)):
-        return rf"\mathtt{{{x}}}"
-    return decimal(float(x) + 0.0, digits)
-
-
-def is_sympy(x: Any) -> bool:
-    return type(x).__module__.startswith("sympy")
+    def __missing__(self, key: Any) -> Any:
+        names = dict(zip(self.robot.v_names, (link.name for link in self.robot.links), strict=True))
+        other = tuple(names.get(x, x) for x in key) if isinstance(key, tuple) else names.get(key, key)
+        if other in self:
+            return self[other]
+        known = [name if isinstance(name, str) else ", ".join(name) for name in self]
+        word = ", ".join(map(str, key)) if isinstance(key, tuple) else str(key)
+        text = f"{word!r} has no value{near_miss(word, known)} (expected one of {', '.join(map(repr, known))})"
+        raise KeyError(Description(text))
 
 
 class Explanation(ComparesArrays, Mapping[str, Any]):
@@ -223,8 +52,8 @@ class Explanation(ComparesArrays, Mapping[str, Any]):
     selected ones.
     """
 
-    def __init__(self, robot: Robot, quantities: Iterable[Quantity]) -> None:
-        self.robot = robot
+    def __init__(self, robot: Robot, quantities: Iterable[Quantity], symbols: Symbols | None = None) -> None:
+        self.robot, self.symbols = robot, symbols or Symbols()
         self.quantities = {quantity.name: quantity for quantity in quantities}
 
     def __getitem__(self, name: str) -> Any:
@@ -234,9 +63,10 @@ class Explanation(ComparesArrays, Mapping[str, Any]):
         if () in values:
             return as_array(values[()])
         names = [link.name for link in self.robot.links]
-        return {
+        by_link = {
             (names[key[0]] if len(key) == 1 else tuple(names[i] for i in key)): as_array(v) for key, v in values.items()
         }
+        return OfLinks(by_link, self.robot)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.quantities)
@@ -264,8 +94,7 @@ class Explanation(ComparesArrays, Mapping[str, Any]):
     def _absence(self, name: str) -> str:
         """Why there is no such quantity: what it needs, or that there is none of this name."""
         if name not in DEFINITIONS:
-            known = ", ".join(self.quantities)
-            return f"{name!r} is no quantity{near_miss(name, DEFINITIONS)} (expected one of {known})"
+            return f"{name!r} is no quantity{hint(name)} (expected one of {', '.join(self.quantities)})"
         definition, robot = DEFINITIONS[name], self.robot
         if not definition.rotors and any(link.joint.has_rotor for link in robot.links):
             return f"{name!r} of robot {robot.name!r} needs links without rotor inertia: robot.without_rotors()"
@@ -280,23 +109,24 @@ class Explanation(ComparesArrays, Mapping[str, Any]):
         return [self.quantities[name] for name in names or self.quantities]
 
     def text(self, *names: str, digits: int = 5) -> str:
-        """As readable text; without names, everything."""
-        check_digits(digits)
-        return "\n\n".join(as_text(quantity, self.robot, digits) for quantity in self._select(names))
+        """As readable text; without names, everything. Intermediates of expressions are numbered through."""
+        return self._sheet(digits).text(self._select(names))
 
     def latex(self, *names: str, digits: int = 5) -> str:
         """As LaTeX, display equations with their sources; needs amsmath.
 
-        With symbols, common subexpressions come first, each with a name. A stacked matrix is an equation of its blocks,
-        which follow.
+        With symbols, common subexpressions come first, each with a name of its own. A stacked matrix is an equation of
+        its blocks, which follow.
         """
-        check_digits(digits)
-        return "\n".join(as_latex(quantity, self.robot, digits) for quantity in self._select(names))
+        return self._sheet(digits).latex(self._select(names))
 
     def html(self, *names: str, digits: int = 5) -> str:
         """As HTML that folds: one heading for each quantity, which opens to its values."""
+        return self._sheet(digits).html(self._select(names))
+
+    def _sheet(self, digits: int) -> Sheet:
         check_digits(digits)
-        return "".join(as_html(quantity, self.robot, digits) for quantity in self._select(names))
+        return Sheet(self.robot, self.symbols, digits)
 
 
 def explain(
@@ -312,14 +142,15 @@ def explain(
 
     A joint of several degrees of freedom is several links, those without a body named after it ("base.vx"); a ball
     joint is three, about the body's x, y and z, whose frames turn with the body. Rates are those along the motion, of
-    such joints too. c_nu has the elements (48); for c_xi print refers to them too, and means them times D^½ on both
+    such joints too. c_nu has the elements (48); for c_xi the paper refers to them too, but means them times D^½ on both
     sides.
 
     A number below 32 standard deviations of its rounding error is shown as 0, and so is what is zero for every state.
-    The error is estimated along with the number, roundings taken as independent and as large as they can be, those of
-    the state and the robot too. As a rule such a number has no correct digit. A few have some, for the state as it is
-    stored: differences of much larger terms, or multiples of such. States and robots of symbols fold
-    zeros by algebra where they are written; their numbers below 1e-13 of the largest of a closed form are left out.
+    The error is estimated with the number, from independent roundings of the largest possible size, those of
+    the state and the robot included. Such a number usually has no correct digit. A few have some, for the state as it
+    is stored: differences of much larger terms, or multiples of these. With symbols, expressions that are zero at three
+    random points, to about 14 digits each, are 0, and expressions that are equal there are all written as the shortest
+    of them, M̂ of a tip as M (identity testing). Numbers below 1e-13 of the largest of a closed form are left out.
 
     Parameters
     ----------
@@ -367,7 +198,7 @@ def explain(
             raise ValueError(f"{name} is given without qd (expected both, or neither)")
     for name, value in arrays.items():
         refuse_gradients(name, value)
-    states = States(robot, arrays)
+    states = States(robot, {name: host_array(name, value) for name, value in arrays.items()})
     if states.batch:
         expected = f"q ({robot.nq},)" if robot.nq != robot.n else f"arrays of shape ({robot.n},)"
         raise ValueError(f"explain takes one state (expected {expected}, not a batch {states.batch})")
@@ -376,7 +207,9 @@ def explain(
         check_quasi_robot(robot)
     with np.errstate(all="ignore"), explain_division_by_zero(states):
         computed, values = scalars_of(robot, states)
-        return Explanation(robot, quantities(computed, **values))
+        return Explanation(
+            robot, with_identities(computed, values, quantities(computed, **values)), symbols_of(robot, values)
+        )
 
 
 def scalars_of(robot: Robot, states: States) -> tuple[Robot, dict[str, list[Any]]]:
@@ -389,6 +222,17 @@ def scalars_of(robot: Robot, states: States) -> tuple[Robot, dict[str, list[Any]
         robot = robot.mapped(lambda x: as_sympy(x) if is_expression(x) else x)
         return robot, {name: [as_sympy(x) if is_expression(x) else x for x in array] for name, array in values.items()}
     return robot, values
+
+
+def symbols_of(robot: Robot, state: Mapping[str, list[Any]]) -> Symbols:
+    """The symbols of masses and, by name, those that are the numbers of the state."""
+    places = {
+        x.payload[0]: (array, k)
+        for array, values in state.items()
+        for k, x in enumerate(values)
+        if is_expression(x) and x.op == "input"
+    }
+    return Symbols(frozenset(mass_symbols(robot)), places)
 
 
 def as_array(value: Any) -> Any:

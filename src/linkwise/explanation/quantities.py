@@ -11,7 +11,7 @@ as large as it can be (first order, Henrici 1962):
     f(x)     f'(x)² var x + (u f(x))²                u = 2⁻⁵³
 
 What is below `CERTAIN` standard deviations is zero. As a rule it has no correct digit, not even its sign; where the
-roundings happen to be small it has some, as 4e-16 beside 1.75 had two. Coordinates, rates and
+roundings happen to be small it has some, as 4e-16 had two in a sum with 1.75. Coordinates, rates and
 the robot's numbers are taken as rounded themselves, so that the cosine of π/2 is zero. In independent errors an
 orthogonal matrix does not make errors grow, so long chains are no reason for zeros.
 """

@@ -15,7 +15,7 @@ from ..dynamics.reduction import reduced_inertias, reduced_matrix
 from ..robot import Robot, inward, outward, toward_base
 from ..spatial import ArticulatedInertia, RigidInertia, Scalar, Scalars, Twist, Wrench, cross, mul, sub
 from ..spatial.dense import Dense, identity, minus, plus, product, transposed, zeros
-from .ball_frames import angular_accelerations, carriers
+from .ball_frames import angular_accelerations
 from .definitions import Seats, Values, per_link, six, vectors
 
 
@@ -121,7 +121,7 @@ def articulated_transforms(robot: Robot, B: denoc_rates.Blocks, Psi: Sequence[De
 
 
 def rates(robot: Robot, q: Scalars, qd: Scalars) -> dict[str, Values]:
-    terms = denoc_rates.convective_terms(robot, q, qd, carriers(robot))
+    terms = denoc_rates.convective_terms(robot, q, qd, robot.carriers)
     t = denoc_rates.centre_twists(robot, q, qd)
     _, N_d = denoc.matrices(robot, q)
     Omega = block_diagonal(terms.Omega)

@@ -22,7 +22,7 @@ from ..robot.description import format_coupling, indices
 from ..robot.symbols import symbols_of
 from ..symbolic import collected_text
 from ..tracing import trace
-from ..tracing.tracing import USUAL, Prepared, function_name, prefer_fewest, traceable
+from ..tracing.tracing import USUAL, Prepared, function_name, input_name, prefer_fewest, traceable
 from ..version import __version__
 from .self_test_states import make_self_test
 
@@ -59,7 +59,7 @@ def header_lines(c: CFunction, function: Callable[..., Any], robot: Robot, keywo
     inner, chosen = prepared.equations if prepared else (function, keywords)
     options = ", ".join(f"{key}={value!r}" for key, value in chosen.items() if isinstance(value, (str, int, float)))
     inputs = [
-        port_line(c.type, name, port, input_meaning(port, inner, {*symbols}, {*chosen}))
+        port_line(c.type, name, port, input_meaning(port, inner, {*symbols}, chosen))
         for name, port in zip(c.inputs, c.program.inputs, strict=True)
     ]
     meanings = [port.name if prepared and prepared.maker else "" for port in c.program.outputs]
@@ -127,10 +127,15 @@ def joint_lines(robot: Robot) -> list[str]:
     return lines
 
 
-def input_meaning(port: Port, function: Callable[..., Any], symbols: set[str], given: set[str]) -> str:
+def input_meaning(port: Port, function: Callable[..., Any], symbols: set[str], given: Mapping[str, Any]) -> str:
     """The meaning of an input; for one of a user's function whose shape was not given, the shape that was taken."""
     if port.name in symbols:
         return "a symbol of the robot"
+    wrenches = given["wrench"] if isinstance(given.get("wrench"), Mapping) else {}
+    for frame in wrenches:
+        if port.name == input_name("wrench", frame):
+            of = "the base" if given.get("wrench_axes", given.get("axes", "base")) == "base" else "the frame"
+            return f"external wrench, moment (N m) then force (N), at the origin of {frame}, along the axes of {of}"
     if port.name in (*given, *USUAL) or not port.shape or is_part_of_linkwise(function):
         return configuration(port)
     return f"{port.size} numbers, one for each joint; {port.name}=lw.Input(3, 3) declares another shape"

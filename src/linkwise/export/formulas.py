@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from textwrap import wrap
 from typing import Any, Literal
 
-from ..api.functions import udu
-from ..api.matrices import inverse_inertia_matrix
+from ..api.matrices import inverse_inertia_matrix, udu
 from ..codegen.python import python_text
 from ..graph import Port, Program
 from ..printing import Equations
@@ -22,7 +22,7 @@ from ..symbolic.sympy_expressions import normal_expressions, sympy_expressions
 from ..tracing import trace
 from ..tracing.tracing import check_function_and_robot, traceable
 from .c_files import parameters_of
-from .motion_equations import elimination_sheet, meaning_lines, names_of
+from .motion_equations import check_closed, elimination_sheet, meaning_lines, names_of
 
 WIDTH = 110  # of comments
 ENVIRONMENTS = ("align*", "align", None)
@@ -84,7 +84,7 @@ def latex(
     function : callable
     robot : Robot
     name : str or sequence of str, optional
-        Left-hand side of each output, a word or LaTeX.
+        Left-hand side of each output, a word or LaTeX; by default the function's, or U, D, ... of several.
     elements : bool, optional
         True: an equation for each element, I_{12}; False: arrays. By default vectors by element, matrices as arrays.
     digits : int
@@ -123,13 +123,12 @@ def latex(
     title = (
         f"{getattr(function, '__name__', 'function')} of the robot {''.join(c for c in robot.name if c.isprintable())}"
     )
-    if not (closed is None or isinstance(closed, bool)):
-        raise TypeError(f"closed is {closed!r} (expected True, False, or None for whichever is small)")
+    check_closed(closed)
     check_digits(digits)
     if environment not in ENVIRONMENTS:
         known = ", ".join(map(repr, ENVIRONMENTS))
         raise ValueError(f"environment is {environment!r} (expected one of: {known})")
-    program = trace(function, robot, **keywords)
+    program = with_result_names(trace(function, robot, **keywords), function)
     place = None if element is None else place_of(element, program)
     steps = keywords.get("method") == "elimination" and function in (inverse_inertia_matrix, udu)
     if steps and name is None and elements is not False and not closed:  # otherwise as any function
@@ -168,13 +167,22 @@ def equations_of(
     )
 
 
+def with_result_names(program: Program, function: Callable[..., Any]) -> Program:
+    """The program, its several outputs called as the function declares them: U and D."""
+    names: Sequence[str] = getattr(function, "result_names", ())
+    if not 1 < len(program.outputs) == len(names):
+        return program
+    ports = [Port(name, port.shape) for name, port in zip(names, program.outputs, strict=True)]
+    return replace(program, outputs=tuple(ports))
+
+
 def place_of(element: tuple[int, ...], program: Program) -> tuple[int, ...]:
     """The index of an element that is counted from 1, checked."""
     shapes = [port.shape for port in program.outputs]
     asked = tuple(element) if isinstance(element, Sequence) else (element,)
     if len(shapes) != 1 or not shapes[0]:
         count = "one number" if len(shapes) == 1 else f"{len(shapes)} results"
-        raise ValueError(f"element is {element!r}, and the function has {count} (expected no element)")
+        raise ValueError(f"element is {element!r}, but the function returns {count} (expected no element)")
     if len(asked) != len(shapes[0]) or not all(
         isinstance(k, int) and 0 < k <= size for k, size in zip(asked, shapes[0], strict=False)
     ):

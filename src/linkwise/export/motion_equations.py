@@ -181,7 +181,7 @@ def elimination_sheet(
     digits: int,
     environment: str | None,
 ) -> Equations:
-    """The elements of I, then m̂ and α, of the `factors`, and but for these α' and I⁻¹ or an element; no zeros."""
+    """The elements of I, then m̂ and α; without `factors` also α' and I⁻¹, or one element of that; no zeros."""
     program, steps = elimination_steps(robot, not factors, element)
     elements = [name for name in steps.values if name.startswith("i ")]
     ports = [Port(name, ()) for name in elements]
@@ -194,16 +194,26 @@ def elimination_sheet(
         PlainNames(first, [steps.plain[name][0] for name in elements], plain, abbreviate=True),
     )
     written = write(first, digits, names, first=mass_symbols(robot), limit=LIMIT)
+    used: dict[str, None] = {}  # letters, in order
     for name, value in steps.values.items():
         if name not in elements:
-            step = step_equation(steps, name, value, digits)
-            written.latex.extend(step.latex)
+            step, letter = step_equation(steps, name, value, digits), name.split()[0]
             written.plain.extend(step.plain)
+            if is_number(value) and value == 0.0:
+                written.latex.extend(step.latex)
+                continue
+            tag = rf" \tag{{{PRINTED[letter][-1]}}}" if environment != "align" else ""  # which numbers by itself
+            written.latex.extend((left, [*lines[:-1], lines[-1] + tag]) for left, lines in step.latex)
+            used[letter] = None
     remarks = [*meaning_lines(robot, components), MEANING_OF_STEPS]
+    numbers = "; ".join(f"{LETTERS[x][1]} ({'), ('.join(map(str, PRINTED[x]))})" for x in used)
     return Equations(
         latex_text(written.latex, names.latex, title, remarks, environment),
-        add_meaning(plain_text(written.plain), names.plain),
+        add_meaning(plain_text(written.plain), names.plain, f"Saha, IJRR 1999, has {numbers}" if used else ""),
     )
+
+
+PRINTED = {"m_hat": (33, 46), "alpha": (45,), "alpha'": (39, 47), "inverse": (36, 48)}  # equations, last of three links
 
 
 MEANING_OF_STEPS = (
@@ -220,6 +230,11 @@ def step_equation(steps: Steps, name: str, value: Any, digits: int) -> Written:
     names = TwoNames(LatexNames(program, steps.latex[name], latex), PlainNames(program, steps.plain[name], plain))
     pivots = [other for other in steps.values if other.startswith("m_hat ")]
     return write(program, digits, names, closed=True, first=pivots)
+
+
+def check_closed(closed: object) -> None:
+    if not (closed is None or isinstance(closed, bool)):
+        raise TypeError(f"closed is {closed!r} (expected True, False, or None for whichever is small)")
 
 
 LIMIT = 150  # terms of I, of C and of g in closed form
@@ -267,29 +282,46 @@ def equations_of_motion(robot: Robot, *, digits: int = 6, closed: bool | None = 
     """
     require_robot(robot)
     check_digits(digits)
+    check_closed(closed)
     program = trace(matrices, robot)
     components, plain = (names_of(robot, program.inputs, latex=latex) for latex in (True, False))
+    taken = [port.name for port in program.inputs if not port.shape]
+    labelled = Layout.of(robot).labelled
+    v, vd = ("v", r"\dot{v}") if labelled else (r"\dot{q}", r"\ddot{q}")
+    letters, plain_letters = "ICg", [*(free_name(letter, taken) for letter in "IC"), "g"]
     names = TwoNames(
-        LatexNames(program, "ICg", components, elements=True), PlainNames(program, "ICg", plain, abbreviate=True)
+        LatexNames(program, letters, components, elements=True, reserved={r"\tau", "I", "C", "q", v, vd}),
+        PlainNames(program, plain_letters, plain, abbreviate=True),
     )
     first = mass_symbols(robot)
     if closed is None:
         written = write_each(program, digits, names, first=first, symmetric=(0,), limit=LIMIT)
     else:
         written = write(program, digits, names, closed=closed, elements=True, first=first, symmetric=(0,))
-    labelled = Layout.of(robot).labelled
-    v, vd, plain_v, plain_vd = ("v", r"\dot{v}", "v", "vd") if labelled else (r"\dot{q}", r"\ddot{q}", "qd", "qdd")
+    tau, plain_v, plain_vd = (free_name(x, taken) for x in ("tau", *(("v", "vd") if labelled else ("qd", "qdd"))))
     law = (r"\tau", [rf"I(q) \, {vd} + C(q, {v}) \, {v} + g(q)"])
-    plain_law = ("tau", [f"I(q) {plain_vd} + C(q, {plain_v}) {plain_v} + g(q)"])
+    I, C, _ = plain_letters
+    plain_law = (tau, [f"{I}(q) {plain_vd} + {C}(q, {plain_v}) {plain_v} + g(q)"])
     title = f"equations of motion of the robot {''.join(c for c in robot.name if c.isprintable())}"
-    latex = [law, *gather_zeros(written.latex, names.latex.elements, "ICg")]
+    latex = [law, *gather_zeros(written.latex, names.latex.elements, letters)]
     return Equations(
         latex_text(latex, names.latex, title, meaning_lines(robot, components)),
-        add_meaning(plain_text([plain_law, *gather_zeros(written.plain, names.plain.elements, "ICg")]), names.plain),
+        add_meaning(
+            plain_text([plain_law, *gather_zeros(written.plain, names.plain.elements, plain_letters)]), names.plain
+        ),
     )
 
 
-def gather_zeros(equations: Sequence[Equation], elements: Sequence[Sequence[str]], letters: str) -> Iterator[Equation]:
+def free_name(name: str, taken: Collection[str]) -> str:
+    """The name, followed by as many _ as it takes to be none of the others."""
+    while name in taken:
+        name += "_"
+    return name
+
+
+def gather_zeros(
+    equations: Sequence[Equation], elements: Sequence[Sequence[str]], letters: Sequence[str]
+) -> Iterator[Equation]:
     """The equations, the zeros of I and C on lines behind their other elements."""
     n = len(elements[-1])
     matrix = {name: letter for letter, names in zip(letters, elements[:-1], strict=False) for name in names}

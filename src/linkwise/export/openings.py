@@ -27,7 +27,7 @@ TIED = 2  # in place of a side: at the tie
 PATHS = 2  # results for each target: those behind the fewest gates
 STARTS = 6  # candidates from which steps are made to each target
 OPEN = (0.5, 2.0**-4)  # distance from its tie to which a gate is opened, relative to the smaller compared number
-POWERS = (0.0, 2.0)  # the shortest step, and one of the inputs with the smallest effects, which rounding spoils least
+POWERS = (0.0, 2.0)  # the shortest step, and one that prefers inputs with small effects: rounding spoils it least
 LEAST_GAIN = 2.0**-10  # relative to the largest effect
 NEAR = 2.0**-8  # distance from a tie at which steps end, on both sides, likewise
 TIE_WEIGHT = 16.0  # of the tie, where it contradicts open gates to first order
@@ -51,8 +51,8 @@ class Gates:
         self.jumps = {row for row, node in enumerate(analysis.choices) if node.op in JUMPS}
         self.operands = [(row, k) for row, node in enumerate(analysis.choices) for k in SIDES.get(node.op, ())]
         self.bit = {(analysis.choices[row].index, k): 1 << n for n, (row, k) in enumerate(self.operands)}
-        self.results = {node.index: 0 for node in program.nodes}  # bits: the results that depend on each node
-        self.after = dict(self.results)  # bits: the operands in `operands` that depend on each node
+        self.results = {node.index: 0 for node in program.nodes}  # bits: which results depend on each node
+        self.after = dict(self.results)  # bits: which of `operands` depend on each node
         for n, node in enumerate(analysis.results):
             self.results[node.index] |= 1 << n
         for node in reversed(program.nodes):

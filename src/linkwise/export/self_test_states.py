@@ -18,8 +18,7 @@ from ..graph.passes import Transplant
 from ..graph.sensitivity import JUMPS, Dependence, Operand, Sensitivity, is_zero
 from ..robot import Robot
 from ..robot.symbols import symbols_of
-from ..tracing import Input
-from ..tracing.tracing import Prepared, function_name
+from ..tracing.tracing import Prepared, function_name, results_of, with_values
 from .openings import Gates, Target
 
 LEAST = 4  # states
@@ -220,7 +219,7 @@ class DetectionTable:
                 if len(choices):
                     distance, moved = d[choices], size_of_effect[first:]
                     bent = ~jumps[choices] & (percent * moved >= np.abs(distance))
-                    unbent = changed["percent"] & ~bent.any(axis=0)  # beyond the tie a limit may remove the effect
+                    unbent = changed["percent"] & ~bent.any(axis=0)  # past its tie a limit may hide the effect
                     turned = turning[choices] & (percent * moved >= np.abs(distance))
                     towards = np.sign(effect[first:]) != np.sign(distance)  # a larger operand is nearer to the tie
                     equal = equality[choices] & (distance == 0.0)  # a change in either direction shows
@@ -362,8 +361,7 @@ def make_self_test(
     arrays = split_inputs(program, chosen.states)
     names = [port.name for port in program.inputs]
     states = [dict(zip(names, (a[k] for a in arrays), strict=True)) for k in range(len(chosen.states))]
-    fixed = {key: value for key, value in keywords.items() if not isinstance(value, Input)}
-    results = [run_plainly(function, robot, symbols, fixed, state) for state in states]
+    results = [run_plainly(function, robot, symbols, keywords, state) for state in states]
     ends = np.cumsum([port.size for port in program.outputs])[:-1]
     return SelfTest(
         [[np.ravel(x).tolist() for x in state.values()] for state in states],
@@ -383,17 +381,17 @@ def run_plainly(
     function: Callable[..., Any],
     robot: Robot,
     symbols: tuple[str, ...],
-    fixed: Mapping[str, Any],
+    keywords: Mapping[str, Any],
     state: Mapping[str, Any],
 ) -> list[np.ndarray]:
     with np.errstate(all="ignore"):
         if isinstance(function, Prepared) and function.maker:
-            output = function.plain(robot, **fixed, **state)  # the robot's symbols are arguments
+            output = function.plain(robot, **with_values(keywords, state))  # the robot's symbols are arguments
         else:
             values = {name: float(state[name]) for name in symbols}
-            arguments = {**fixed, **{name: x for name, x in state.items() if name not in symbols}}
+            arguments = with_values(keywords, {name: x for name, x in state.items() if name not in symbols})
             output = function(robot.mapped(Transplant(Graph(), values)) if robot.non_floats else robot, **arguments)
-    results = [np.asarray(x, dtype=float) for x in (output if isinstance(output, tuple) else (output,))]
+    results = [np.asarray(x, dtype=float) for x in results_of(output)]
     if not all(np.isfinite(x).all() for x in results):
         raise not_finite_error(function)
     return results

@@ -10,6 +10,7 @@ import numpy as np
 from ..api import functions, kinematics
 from ..errors import RobotError
 from ..robot import Robot
+from ..robot.link import DRIVE
 from ..robot.symbols import bind_unchecked, symbols_of
 from ..spatial import Placement
 
@@ -103,8 +104,8 @@ def drive_entries(robot: Robot) -> dict[str, tuple[Any, ...]]:
     ratings = zip(robot.velocity_limits, robot.effort_limits, strict=True)
     for (link, slot), most in zip(robot.driving, ratings, strict=True):
         joint = link.joint
-        entries = joint.rotor_inertia, joint.viscous_friction, joint.coulomb_friction, joint.limits
-        drives[robot.v_names[slot.v]] = (*entries, *map(float, most))
+        numbers = (getattr(joint, name) for name in DRIVE)
+        drives[robot.v_names[slot.v]] = (*numbers, joint.limits, *map(float, most))
     return drives
 
 

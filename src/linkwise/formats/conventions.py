@@ -1,7 +1,7 @@
 """States and torques in the coordinates of other libraries: Pinocchio, MuJoCo and Drake.
 
-Each library, or model object of one, is a `Side`: the form and the place of each joint's numbers there. Model objects
-are recognised by their class and never imported; the joints of a robot are found in them by their names.
+Each library, or model object of one, has a `StateLayout`: the form and the place of each joint's numbers there. Model
+objects are recognised by their class and never imported; the joints of a robot are found in them by their names.
 """
 
 from __future__ import annotations

@@ -93,7 +93,7 @@ def decompose(placement: Placement, size: float) -> list[Screw]:
     (c, _, _), (s, _, _), _ = turn_z(first).rows
     _, (_, ct, _), (_, st, _) = turn_x(
         tilt
-    ).rows  # what the first two leave of the rotation: sure also for small slopes
+    ).rows  # the rest of the rotation after the first two: accurate also for small slopes
     second = snap_angle(math.atan2(ct * (c * r10 - s * r00) + st * r20, c * r00 + s * r10))
     if abs(slope) < NEARLY_PARALLEL:
         around, far = signed_polar(x, y)
@@ -226,9 +226,9 @@ class Table:
                 for value in flatten(part.row.get(key, ())):
                     if type(value) is not float:
                         raise RobotError(
-                            f"robot {self.robot.name!r}, link {part.name!r}: {key} is {value!r}, and a table of the"
-                            f" convention {target!r} is found from plain numbers (expected a float; lw.bind puts"
-                            " numbers in for symbols)"
+                            f"robot {self.robot.name!r}, link {part.name!r}: {key} is {value!r}, and conversion"
+                            f" to the convention {target!r} needs plain numbers (expected a float; lw.bind replaces"
+                            " symbols)"
                         )
 
 
@@ -386,7 +386,7 @@ def dh_entries(pair: Pair) -> dict[str, float]:
 
 
 def to_frames(table: Table, anchored: bool = True) -> None:
-    """Keep the frames. With `anchored=False` a frame beside the axis that it turns about moves onto the axis."""
+    """Keep the frames. With `anchored=False` a frame that is not on its axis of rotation moves onto the axis."""
     table.refuse_symbols("frames", ("alpha", "theta"))  # lengths may be symbols
     for index, part in enumerate(table.parts):
         frame = snap_placement(part.after, table.size) if part.on_a_line or part.fixed else STAYS

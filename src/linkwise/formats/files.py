@@ -157,12 +157,12 @@ def load(
     path = Path(text)
     known = ", ".join(LIBRARY)
     if not text:
-        raise FileError(f"no robot is named (expected a name of the library, {known}, or a file)")
+        raise FileError(f"the name of the robot is empty (expected a name of the library, {known}, or a file)")
     try:
         exists = path.exists()
     except (OSError, ValueError) as problem:
         refuse_text(text)
-        raise FileError(f"{text[:200]!r}: is no path ({problem})") from None
+        raise FileError(f"{text[:200]!r}: is not a path ({problem})") from None
     if not exists:
         refuse_text(text)
     if not path.suffix and not exists:
@@ -183,7 +183,7 @@ def load(
 def refuse_text(text: str) -> None:
     """Raise if the text is the content of a file, not its path."""
     if "\n" in text or "<" in text:
-        raise FileError(f"{text[:40]!r}... is no path: is it the text of a file? (expected its path)")
+        raise FileError(f"{text[:40]!r}... is not a path: is it the text of a file? (expected its path)")
 
 
 def save(robot: Robot, path: str | os.PathLike[str], *, urdf_rotors: UrdfRotors = "refuse") -> None:

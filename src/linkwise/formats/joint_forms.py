@@ -204,7 +204,7 @@ class ModelJoint:
     """A joint of a model object, with where its numbers are in q and v."""
 
     name: str  # in the robot of the model
-    whole: str  # in the model; a joint may have several parts
+    whole: str  # its name in the model, where the joint may have several parts
     link: str
     kind: str
     q: range

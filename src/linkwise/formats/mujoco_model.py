@@ -175,6 +175,8 @@ class ModelReader(Names):
         values = {"rotor_inertia": self.one_value(joint, model.dof_armature[dofs], "armature") + added.armature}
         if "damper" not in self.off:
             values["viscous_friction"] = self.one_value(joint, model.dof_damping[dofs], "damping") + added.damping
+            if hasattr(model, "dof_dampingpoly"):  # of the second power, times |q̇| q̇
+                values["quadratic_friction"] = self.one_value(joint, model.dof_dampingpoly[dofs, 0], "damping")
         if not self.off & {"frictionloss", "constraint"}:
             values["coulomb_friction"] = self.one_value(joint, model.dof_frictionloss[dofs], "frictionloss")
         row: Row = {key: value for key, value in values.items() if value}
@@ -320,11 +322,12 @@ def refuse_unsupported(model: Any, off: set[str]) -> None:
 
 
 def refuse_nonlinear(model: Any, off: set[str]) -> None:
-    """Springs and dampers that are not linear."""
+    """Refuse springs that are not linear, and dampers above the second power."""
     linear = "only the first, linear one"
     if "damper" not in off:
         for dof in nonzero_rows(model, "dof_dampingpoly"):
-            refuse(model, "joint", int(model.dof_jntid[dof]), "has damping of higher powers", linear)
+            if np.array(model.dof_dampingpoly)[dof, 1:].any():
+                refuse(model, "joint", int(model.dof_jntid[dof]), "has damping of higher powers", "only the first two")
         for actuator in nonzero_rows(model, "actuator_dampingpoly"):
             refuse(model, "actuator", actuator, "has damping of higher powers", linear)
     if "spring" not in off:

@@ -192,8 +192,8 @@ def refuse_document_type(text: str, path: Path) -> None:
 
 def fail_at(path: Path, line: int, what: str) -> NoReturn:
     raise FileError(
-        f"{path}:{line}: {what}, which is refused: a robot's file stands alone, without entities and other files"
-        " (expected plain XML: take it out)"
+        f"{path}:{line}: {what}, which is refused: a robot's file must be complete in itself, without entities and"
+        " other files (expected plain XML)"
     )
 
 

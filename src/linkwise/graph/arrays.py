@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from . import conditions, rules
+from . import conditions, matrices, rules
 from .conditions import Condition, as_number, comparison, is_truth
 
 
@@ -193,6 +193,14 @@ def traced_result(x: Any) -> Any:
 
 def apply_ufunc(ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
     """Apply a ufunc to nodes or arrays of nodes."""
+    result = ufunc_result(ufunc, method, *inputs, **keywords)
+    record = matrices.RECORDS.get(ufunc) if method == "__call__" and not keywords else None
+    if record is None or not isinstance(result, np.ndarray) or result.ndim != 2:
+        return result
+    return traced_result(record(*(np.asarray(as_operand(x)) for x in (*inputs, result))))
+
+
+def ufunc_result(ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
     implementation, operands = UFUNCS.get(ufunc.__name__, ufunc), list(map(as_operand, inputs))
     if "out" in keywords:
         keywords["out"] = tuple(map(as_operand, keywords["out"]))
@@ -269,6 +277,14 @@ def call_function(function: Any, args: Sequence[Any], keywords: dict[str, Any]) 
         raise TypeError(f"np.{function.__name__} cannot be traced (expected np.where(condition, x, 0.0))")
     args = tuple(traced_result(as_operand(x)) if is_traced(x) else x for x in args)
     return traced_result(NUMPY_DISPATCH(np.empty(0), function, (np.ndarray,), args, keywords))
+
+
+def with_traced_results(function: Callable[..., Any]) -> Callable[..., Any]:
+    def traced(*args: Any, **keywords: Any) -> Any:
+        result = function(*args, **keywords)
+        return tuple(map(traced_result, result)) if isinstance(result, tuple) else traced_result(result)
+
+    return traced
 
 
 def where(condition: Any, *choices: Any) -> Any:
@@ -377,5 +393,6 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.count_nonzero: count_nonzero,
     np.std: std,
     np.average: average,
+    **{function: with_traced_results(implementation) for function, implementation in matrices.FUNCTIONS.items()},
     **{function: like_function(function) for function in (np.zeros_like, np.ones_like, np.full_like)},
 }

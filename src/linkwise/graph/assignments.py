@@ -19,11 +19,12 @@ def assignments(
     *,
     always_named: Collection[int] = (),
     words: Mapping[str, str] = WORDS,
+    before: int = 0,
 ) -> tuple[list[tuple[str, str]], Callable[[Node], str | None]]:
     """Names with their expressions, in order, and a function for the name or text of a node (None: it is inline).
 
     `leaf` writes constants and inputs. Nodes with indices in `always_named` get a name in any case. `words` has the
-    language's names of functions.
+    language's names of functions. Names are numbered from `before` + 1.
     """
     uses = use_counts(program)
     letter = free_letter(used_names)
@@ -42,7 +43,7 @@ def assignments(
         elif node.index not in always_named:
             continue
         text = operation_text(node, name_of, words) if node.args else leaf(node)
-        names[node.index] = f"{letter}{len(names) + 1}"
+        names[node.index] = f"{letter}{before + len(names) + 1}"
         lines.append((names[node.index], text))
     return lines, name_of
 

@@ -23,6 +23,7 @@ COMMUTATIVE = ("add", "mul")
 TRACEABLE = (
     "+, -, *, /, ** with a number as the exponent; np.sin, cos, tan, tanh, sinh, cosh, exp, log, sqrt,"
     " arcsin, arccos, arctan, arctan2, abs, sign, minimum, maximum, clip, and np.where of comparisons;"
+    " np.linalg.solve, inv, det, cholesky, lstsq and norm;"
     " sums, products and slices of arrays made of these, and the functions of Linkwise"
 )
 
@@ -225,6 +226,8 @@ class Graph:
         self.nodes: list[Node] = []
         self._known: dict[tuple[Any, ...], Node] = {}
         self._fingerprints: list[str] = []  # of the first nodes, computed on demand
+        self.matrices: dict[Any, Any] = {}  # those that are positive definite by construction; see `matrices`
+        self.solutions: dict[Any, Any] = {}  # X of A X = B with such an A: B, and the factors of A
 
     def make(self, op: str, *args: Node, payload: Any = None) -> Node:
         key = (op, payload, *(self.own(a).index for a in args))

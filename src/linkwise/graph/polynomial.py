@@ -50,8 +50,8 @@ def scale(a: Polynomial, factor: Number) -> Polynomial:
 def accumulate(total: Polynomial, key: Key, x: Number) -> None:
     """Add a term to the total. A term that cancels keeps the coefficient 0."""
     before = total.get(key)
-    after = x if before is None else before + x
-    total[key] = 0.0 if before is not None and size(after) <= CANCELLED * size(before) else after
+    after = before + x if before else x  # a fraction stays one
+    total[key] = 0.0 if before and size(after) <= CANCELLED * size(before) else after
 
 
 def drop_zeros(a: Polynomial) -> Polynomial:

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..api.functions import udu
 from ..api.kinematics import normalize
+from ..api.matrices import udu
 from ..regressors.base_parameters import mobilities
 from ..regressors.regressors import regressor
 from ..robot import LinkMobility, Robot
@@ -156,7 +156,7 @@ def joint_inertias(fit: Identification, q: ArrayLike) -> JointInertias:
     -------
     JointInertias
         A named tuple of D and sigma, (..., n) each. sigma is that of changes of first order; it is infinite where
-        the data do not tell D.
+        the data do not tell D, and NaN where D is.
 
     Examples
     --------
@@ -164,11 +164,13 @@ def joint_inertias(fit: Identification, q: ArrayLike) -> JointInertias:
     >>> fit = lw.identify(arm, "log.csv")                                           # doctest: +SKIP
     >>> D, sigma = lw.identification.joint_inertias(fit, [0.0, -1.0, 1.0, 0, 0, 0])      # doctest: +SKIP
     """
+    if not hasattr(fit, "solution"):
+        raise TypeError(f"fit is {fit!r} (expected a result of lw.identify)")
     q = np.asarray(normalize(fit.robot, q))  # columns with names in the robot's order
     U, D = udu(fit.robot, q)
     rows = inertia_regressor(fit, q, np.linalg.inv(U))[..., fit.model.free]
     sigma, _ = sigma_of_unknowns(fit.model, fit.solution, fit.spread, rows.reshape(-1, rows.shape[-1]))
-    return JointInertias(D, sigma.reshape(D.shape))
+    return JointInertias(D, np.where(np.isnan(D), np.nan, sigma.reshape(D.shape)))
 
 
 def inertia_regressor(fit: Identification, q: np.ndarray, rates: np.ndarray) -> np.ndarray:

@@ -274,6 +274,9 @@ def of_object(item: Any, name: str) -> list[Recorded]:
     for key, value in values.items():
         refuse_gradients(f"{name}: {key}", value)
     simulated = bool(getattr(type(item), "simulated", False))
+    for acting, what in (("wrench", "a wrench that acted"), ("base", "a base that moved")):
+        if simulated and getattr(item, acting) is not None:
+            raise ValueError(f"{name} is a simulation with {what}, which torques of joints do not show (expected none)")
     units: dict[str, list[Unit | None]] = {"t": [unit_of("s")]} if simulated else {}
     q = np.asarray(values["q"], dtype=float)
     if q.ndim <= 2:

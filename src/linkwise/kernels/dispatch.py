@@ -21,8 +21,9 @@ from __future__ import annotations
 import os
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
+from dataclasses import replace
 from functools import lru_cache, wraps
 from inspect import signature
 from types import TracebackType
@@ -30,11 +31,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakSet
 
 from ..errors import one_of
-from ..robot import PerRobot, Robot
+from ..robot import Friction, PerRobot, Robot
 from ..robot.fingerprint import NoFingerprintError
+from .bridging import HasEntry, Repeated, entry_by_kind, put_entry, rank, rows_of, traced_of_robot, vector_of
 from .lock import COUNTING, LOCK
 
 if TYPE_CHECKING:
+    from .interface import Interface
     from .kernel import Compiled
     from .spec import KernelSpec
 
@@ -62,6 +65,7 @@ class Request(NamedTuple):
     keywords: tuple[tuple[str, Any], ...]
     dtype: str
     loop_method: str | None  # method of the form with loops; see `spec`
+    target: str | None = None  # name of the target; None: this machine
 
 
 Key = tuple[str | Robot, Request]  # robots of equal numbers have one; see `identity_of`
@@ -110,50 +114,219 @@ def set_mode(mode: str) -> None:
 DEFAULT = os.environ.get("LINKWISE_KERNELS", "auto")
 one_of(DEFAULT, MODES, "LINKWISE_KERNELS")
 MODE: ContextVar[str] = ContextVar("kernels_mode", default=DEFAULT)
-current_mode = MODE.get  # looked up once: the fast path calls it
 NEVER_USED = DEFAULT == "never"  # while False, no context has chosen "never", and the fast path skips the test
 ENTERED_DIRECTLY: WeakSet[Any] = WeakSet()  # objects whose calls are their entries while no context is "never"
 MISSING: Any = object()  # an argument that was not passed
 NO_ENTRY = (LookupError, AttributeError, TypeError)  # raised by robots without the entry, and by other objects
+UNKEYED = (*NO_ENTRY, ValueError)  # also raised by calls that have no key
+OPTION_TYPES = {bool, int, float, str, Friction}  # of options that are keys of entries
+TEXT = {str}
 UNDECIDED: Any = object()  # no kernel yet
 KERNELS: OrderedDict[Key, Compiled | None] = OrderedDict()  # None: the code is too long to be compiled automatically
 CALL_COUNTS: OrderedDict[Key, CallCount] = OrderedDict()
 
 
-def with_fast_path(function: Function) -> Function:
-    """The function, entered in machine code if `robot.entries` has an entry of its name; see `kernels.entry`.
+def current_mode() -> str:
+    return MODE.get()
 
-    The entry takes the required arrays in order; other calls go to `slow`. Every ten nanoseconds count: Python matches
+
+vars(current_mode)["_dynamo_marked_constant"] = True  # `torch.compile` reads the mode once, while it makes a graph
+
+
+class Components:
+    """A value of several arrays, such as the motion of a base: a dataclass of them."""
+
+    __slots__ = ()
+
+    @property
+    def components(self) -> dict[str, Any]:
+        """The arrays that are given, by field."""
+        raise NotImplementedError
+
+
+class EntryKeys:
+    """Keys of the entries of one public function in `robot.entries`, by the keywords of a call.
+
+    A call without keywords has the function's name. Options count with their type and value, and arrays such as a
+    wrench with the axes that they have beyond those of the first array: an entry takes one shape for a state.
+    """
+
+    def __init__(self, function: Function, inputs: Sequence[str] = ()) -> None:
+        """`inputs` are the optional arguments that are arrays, in the order of the kernel's inputs."""
+        parameters = signature(function).parameters.values()
+        self.name, self.names = function.__name__, [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
+        self.defaults = {p.name: p.default for p in parameters if p.default is not p.empty}
+        self.arrays = [name for name in self.names[1:] if name not in self.defaults]
+        self.inputs = tuple(inputs)
+        self.parts: dict[tuple[str, ...], tuple[list[tuple[str, Any]], list[str]]] = {}  # of keywords; see `_parts`
+
+    def find(self, arguments: Sequence[Any], keywords: dict[str, Any]) -> tuple[Any, Sequence[Any]]:
+        """The key, and the arrays of the call in order; an error of UNKEYED for calls that have no entry."""
+        count = len(self.arrays) + 1
+        if len(arguments) != count:
+            arguments, keywords = self._split(arguments, keywords)
+        if not keywords:
+            return self.name, arguments[1:]
+        names = tuple(keywords)
+        options, inputs = self.parts.get(names) or self._parts(names)
+        key: list[Any] = [self.name]
+        arrays = [*arguments[1:]]
+        for name, default in options:
+            value = keywords[name]
+            if value is not default:
+                kind = type(value)
+                key += (name, kind, value if kind in OPTION_TYPES else option_key(value))
+        for name in inputs:
+            value = keywords[name]
+            if type(value) is dict:
+                key += (name, tuple(value))
+                arrays.append(rows_of(value))
+            elif isinstance(value, Components):
+                parts = value.components
+                key += (name, tuple(parts))
+                arrays += parts.values()
+            elif value is not None:
+                key += (name, rank(value) - rank(arguments[1]))
+                arrays.append(value)
+        return (tuple(key) if len(key) > 1 else self.name), arrays
+
+    def _split(self, arguments: Sequence[Any], keywords: dict[str, Any]) -> tuple[Sequence[Any], dict[str, Any]]:
+        """The robot and the required arrays, and all other arguments as keywords."""
+        count = len(self.arrays) + 1
+        further = dict(zip(self.names[count:], arguments[count:], strict=False))
+        if len(arguments) != count + len(further) or further.keys() & keywords.keys():
+            raise TypeError(f"{self.name} was given too many arguments, too few, or one twice")
+        return arguments[:count], {**further, **keywords}
+
+    def _parts(self, names: tuple[str, ...]) -> tuple[list[tuple[str, Any]], list[str]]:
+        """Of the names of keywords: the options with their defaults, and the arrays in order."""
+        if not self.defaults.keys() >= set(names):
+            raise TypeError(f"{self.name} takes no {names}")
+        options = [(name, self.defaults[name]) for name in names if name not in self.inputs]
+        self.parts[names] = parts = options, [name for name in self.inputs if name in names]
+        return parts
+
+    def add_entry(
+        self,
+        function: Function,
+        arguments: Sequence[Any],
+        keywords: dict[str, Any],
+        kernel: HasEntry,
+        pack: Function = tuple,
+        kind: Any = None,
+    ) -> None:
+        """Put an entry of the kernel into `robot.entries` for further calls with these keywords.
+
+        Calls that the entry does not take go to the function. Lists of numbers are converted once before that. `pack`
+        packs several results. With a `kind` it is an entry for arrays of this kind of `KINDS` alone.
+        """
+        call = self._repeated(function, arguments, keywords, kernel.interface)
+        if call is None:
+            return
+        robot, key, slow = call
+        present: Any = robot.entries.get(key)
+        by_kind = hasattr(present, "takes_others")
+        if kind is None and present is not None and (not by_kind or present.takes_others):
+            return
+
+        def convert(*arrays: Any) -> Any:
+            converted = [vector_of(array) if type(array) in (list, tuple) else array for array in arrays]
+            return slow(*arrays) if any(array is None for array in converted) else entry(*converted)
+
+        entry = kernel.entry(slow)
+
+        def packed(*arrays: Any) -> Any:
+            results = direct(*arrays)
+            return pack(results) if type(results) is tuple else results  # those of the function are packed
+
+        direct = kernel.entry(convert) if kind is None else entry
+        of_kind = direct if pack is tuple else packed
+        if kind is not None:
+            put_entry(robot, (kind, key), of_kind)
+            if not by_kind:
+                put_entry(robot, key, entry_by_kind(call, present))
+        else:
+            put_entry(robot, key, entry_by_kind(call, of_kind) if by_kind else of_kind)
+
+    def _repeated(
+        self, function: Function, arguments: Sequence[Any], keywords: dict[str, Any], interface: Interface
+    ) -> Repeated | None:
+        """What further calls with these keywords share; None if they have no entry."""
+        try:
+            key, _ = self.find(arguments, keywords)
+        except UNKEYED:
+            return None
+        arguments, keywords = self._split(arguments, keywords)
+        if keywords.get("check"):
+            return None  # entries do not check
+        robot, given = arguments[0], [name for name in self.inputs if keywords.get(name) is not None]
+        fields = {name: tuple(x.components) for name in given if isinstance(x := keywords[name], Components)}
+        inputs = [f"{name}_{field}" if field else name for name in given for field in fields.get(name, ("",))]
+        if [*self.arrays, *inputs] != [argument.name for argument in interface.inputs]:
+            return None
+        options, count = {name: value for name, value in keywords.items() if name not in given}, len(self.arrays)
+        mappings = {name: tuple(keywords[name]) for name in given if isinstance(keywords[name], dict)}
+
+        def slow(*arrays: Any) -> Any:
+            further = dict(zip(inputs, arrays[count:], strict=True))
+            for name, names in fields.items():
+                further[name] = replace(keywords[name], **{field: further.pop(f"{name}_{field}") for field in names})
+            for name, rows in mappings.items():
+                further[name] = {row: further[name][..., k, :] for k, row in enumerate(rows)}
+            return call_without_missing(function, self.names, (robot, *arrays[:count]), {**further, **options})
+
+        return Repeated(robot, key, slow)
+
+
+def option_key(value: Any) -> Any:
+    """A hashable value that is equal for equal options of the same types only; a TypeError without one."""
+    if type(value) in (tuple, list):
+        return tuple([(type(x), option_key(x)) for x in value])
+    if type(value) is dict:
+        if TEXT.issuperset(map(type, (*value, *value.values()))):
+            return tuple(value.items())
+        return tuple([(name, type(x), option_key(x)) for name, x in value.items()])
+    if type(value) in OPTION_TYPES:
+        return value
+    raise TypeError(f"{value!r} is no key")
+
+
+def call_without_missing(
+    function: Function, names: Sequence[str], arguments: Sequence[Any], keywords: Mapping[str, Any]
+) -> Any:
+    """Call the function as the user called it, so that errors are Python's own."""
+    if not any(argument is MISSING for argument in arguments):
+        return function(*arguments, **keywords)
+    passed = zip(names, arguments, strict=False)
+    return function(**{name: value for name, value in passed if value is not MISSING}, **keywords)
+
+
+def with_fast_path(function: Function, keys: EntryKeys) -> Function:
+    """The function, entered in machine code if `robot.entries` has an entry of its call; see `kernels.entry`.
+
+    The entry takes the arrays in order; other calls go to `slow`. Every ten nanoseconds count: Python matches
     arguments with parameters, since a call with a tuple of arrays is slower; the flag is a global of this file; missing
     arrays are noticed by the guards of the entry.
     """
-    name, parameters = function.__name__, signature(function).parameters.values()
-    names = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
-    defaults = {p.name: p.default for p in parameters if p.default is not p.empty}
-    count = len([key for key in names if key not in defaults])
-    usual_method = defaults.get("method", MISSING)
+    name, find = keys.name, keys.find
 
     def slow(*arguments: Any, **options: Any) -> Any:
-        """Call the function as the user called it, so that errors are Python's own."""
-        options = {key: value for key, value in options.items() if value is not MISSING}
-        if not any(argument is MISSING for argument in arguments):
-            return function(*arguments, **options)
-        passed = zip(names, arguments, strict=False)
-        return function(**{key: value for key, value in passed if value is not MISSING}, **options)
+        return call_without_missing(function, keys.names, arguments, options)
 
     def general(options: dict[str, Any], *arguments: Any) -> Any:
-        """Call the entry if all other arguments are defaults (None for a wrench)."""
-        optional = zip(names[count:], arguments[count:], strict=False)
-        changed = [key for key, value in optional if value is not defaults[key]]
-        changed += [key for key, value in options.items() if value is not defaults.get(key, MISSING)]
-        fits = len(arguments) + ("wrench" in options) <= len(names) and isinstance(arguments[0], Robot)
-        if fits and not changed and name in arguments[0].entries and current_mode() != "never":
-            return arguments[0].entries[name](*arguments[1:count])
-        return slow(*arguments, **options)
+        """Call the entry for these keywords."""
+        if NEVER_USED and current_mode() == "never":
+            return slow(*arguments, **options)
+        try:
+            key, arrays = find(arguments, options)
+            entry = arguments[0].entries[key]
+        except UNKEYED:
+            return slow(*arguments, **options)
+        return entry(*arrays)
 
-    def of_q(robot: Any, q: Any, *, method: Any = usual_method, check: Any = False) -> Any:
-        if method is not usual_method or check or (NEVER_USED and current_mode() == "never"):
-            return slow(robot, q, method=method, check=check)
+    def of_q(robot: Any = MISSING, q: Any = MISSING, *more: Any, **options: Any) -> Any:
+        if more or options or (NEVER_USED and current_mode() == "never"):
+            return general(options, robot, q, *more)
         try:
             entry = robot.entries[name]
         except NO_ENTRY:
@@ -170,9 +343,9 @@ def with_fast_path(function: Function) -> Function:
         return entry(q, qd)
 
     def of_pair(robot: Any = MISSING, one: Any = MISSING, other: Any = MISSING, /, *more: Any, **options: Any) -> Any:
-        """For two arrays of other names; calls with keywords go to `slow`."""
+        """For two arrays of other names."""
         if more or options or (NEVER_USED and current_mode() == "never"):
-            return slow(robot, one, other, *more, **options)
+            return general(options, robot, one, other, *more)
         try:
             entry = robot.entries[name]
         except NO_ENTRY:
@@ -184,13 +357,11 @@ def with_fast_path(function: Function) -> Function:
         q: Any = MISSING,
         qd: Any = MISSING,
         qdd: Any = MISSING,
-        wrench: Any = None,
         *more: Any,
         **options: Any,
     ) -> Any:
-        if wrench is not None or more or options or (NEVER_USED and current_mode() == "never"):
-            loads = (wrench, *more) if "wrench" in names or wrench is not None or more else ()
-            return general(options, robot, q, qd, qdd, *loads)
+        if more or options or (NEVER_USED and current_mode() == "never"):
+            return general(options, robot, q, qd, qdd, *more)
         try:
             entry = robot.entries[name]
         except NO_ENTRY:
@@ -202,12 +373,11 @@ def with_fast_path(function: Function) -> Function:
         q: Any = MISSING,
         qd: Any = MISSING,
         tau: Any = MISSING,
-        wrench: Any = None,
         *more: Any,
         **options: Any,
     ) -> Any:
-        if wrench is not None or more or options or (NEVER_USED and current_mode() == "never"):
-            return general(options, robot, q, qd, tau, wrench, *more)
+        if more or options or (NEVER_USED and current_mode() == "never"):
+            return general(options, robot, q, qd, tau, *more)
         try:
             entry = robot.entries[name]
         except NO_ENTRY:
@@ -220,9 +390,10 @@ def with_fast_path(function: Function) -> Function:
         ("q", "qd", "qdd"): of_q_qd_qdd,
         ("q", "qd", "tau"): of_q_qd_tau,
     }
-    call = forms.get(tuple(names[1:count]), of_pair)
-    vars(call)["slow"] = slow
-    return wraps(function)(call)
+    in_graph = traced_of_robot(slow)
+    vars(slow)["_torchdynamo_inline"] = in_graph
+    vars(general)["_torchdynamo_inline"] = lambda options, *arguments: in_graph(*arguments, **options)
+    return wraps(function)(forms.get(tuple(keys.arrays), of_pair))
 
 
 class CallCount:
@@ -279,13 +450,17 @@ def compile_kernel(robot: Robot, request: Request, calls: CallCount, explain: Fu
     """The kernel; None if the code is too long, UNDECIDED if it may be compiled later."""
     from .kernel import Compiled  # imported only when something is compiled
     from .spec import spec_for, too_long
+    from .target import target_by_name
 
-    function, keywords, dtype, loop_method = request
+    function, keywords, dtype, loop_method, target = request
     try:
-        spec = spec_for(function, robot, dtype, dict(keywords), loop_method)
+        machine = None if target is None else target_by_name(target)
+        spec = spec_for(function, robot, dtype, dict(keywords), loop_method, target=machine)
         if too_long(spec):
             return None
-        return Compiled(spec, explain) if calls.enough_for(spec) else UNDECIDED
+        if not calls.enough_for(spec):
+            return UNDECIDED
+        return Compiled(spec, explain) if machine is None else machine.kernel(spec, explain)
     except ImportError:
         warn_without_llvm()
         return None

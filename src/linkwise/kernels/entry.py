@@ -386,7 +386,7 @@ class Entry(NamedTuple):
         return w.at(self.out_item(w, out_argument, k), w.layout.array_data, "ptr")
 
     def make_array(self, w: Writer, k: int, shape: Sequence[int | str]) -> None:
-        """Allocate %result{k} with its numbers at %target{k}; without memory, Python's error."""
+        """Allocate %result{k}, whose numbers are at %target{k}; if memory is short, raise Python's error."""
         for axis, size in enumerate(shape):
             w.store("i64", str(size), w.emit(f"getelementptr i64, ptr %dims, i64 {axis}"))
         kind, number = w.emit("inttoptr i64 %array_type to ptr"), TYPE_NUMBERS[self.dtype]

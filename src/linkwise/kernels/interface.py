@@ -133,14 +133,17 @@ def batch_of(inputs: Sequence[Argument] | Sequence[Port], arrays: Sequence[Any])
 
 def broadcast(batches: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
     """The common shape of batches by name; raise a ValueError if they do not broadcast."""
-    different = set(batches.values())
-    if len(different) == 1:
-        return different.pop()
-    try:
-        return np.broadcast_shapes(*different)
-    except ValueError:
-        shapes = ", ".join(f"{name} {shape}" for name, shape in batches.items())
-        raise ValueError(f"the batch shapes do not fit together: {shapes} (expected shapes that broadcast)") from None
+    first, *others = batches.values() or [()]
+    if all(batch == first for batch in others):
+        return first
+    sizes: list[int] = []  # compared alone, since torch's may be symbols, which NumPy does not take
+    for axis in range(-max(len(first), *map(len, others)), 0):
+        here = [batch[axis] for batch in (first, *others) if len(batch) >= -axis]
+        sizes.append(next((size for size in here if size != 1), 1))
+        if any(size != 1 and size != sizes[-1] for size in here):
+            shapes = ", ".join(f"{name} {shape}" for name, shape in batches.items())
+            raise ValueError(f"the batch shapes do not fit together: {shapes} (expected shapes that broadcast)")
+    return tuple(sizes)
 
 
 def arguments(ports: Iterable[Port]) -> tuple[Argument, ...]:

@@ -29,7 +29,7 @@ class Kernel:
 
     name: str
     interface: Interface
-    options: tuple[str, ...] = ("out", "threads")  # keywords of a call beside arrays
+    options: tuple[str, ...] = ("out", "threads")  # keywords of a call besides the arrays
     __call__: Callable[..., Any]  # on arrays, with `out=` and `threads=`; set per kernel
 
     def __new__(cls, *args: Any, **keywords: Any) -> Kernel:
@@ -120,11 +120,11 @@ class Kernel:
             if internal_overlap(shape, result.strides, result.itemsize):
                 raise ValueError(
                     f"out has elements that share memory: shape {shape}, strides {result.strides} bytes (expected"
-                    " memory of its own for each)"
+                    " separate memory for each)"
                 )
         for (i, one), (j, other) in combinations(enumerate(results), 2):
             if np.may_share_memory(one, other) and np.shares_memory(one, other):
-                raise ValueError(f"out[{i}] and out[{j}] share memory (expected an array of its own for each result)")
+                raise ValueError(f"out[{i}] and out[{j}] share memory (expected a separate array for each result)")
         return results
 
     def _run_on_threads(self, count: int, arrays: Sequence[np.ndarray], threads: int) -> int:
@@ -279,7 +279,7 @@ class Compiled(Kernel):
 
     @property
     def source(self) -> str:
-        """The computation as C to read (`lw.c_source` writes C to use); the assembly for loops and rounds."""
+        """The computation as C to read, or for loops and rounds as assembly. `lw.c_source` writes C to compile."""
         if not self.spec.straight:
             return self.ir
         from ..codegen.c import CFunction, c_comment, c_name  # a kernel from the cache needs none of this

@@ -46,7 +46,7 @@ def parse_module(text: str) -> Any:
         module = binding().parse_assembly(text)
         module.verify()
     except RuntimeError as error:
-        raise CompileError(f"LLVM refused the text: {error}") from error
+        raise CompileError(f"LLVM refused the assembly: {error}") from error
     return module
 
 

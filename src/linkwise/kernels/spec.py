@@ -11,11 +11,11 @@ import numpy as np
 from .. import graph
 from ..graph import Count, Program
 from ..lazy import cached_property
-from ..robot import Robot
+from ..robot import Robot, WrenchFrames
 from ..robot.coordinates import QUATERNION
 from ..robot.fingerprint import NoFingerprintError
 from ..tracing import Input, trace
-from ..tracing.tracing import ONE_NUMBER, Prepared, function_name, prefer_fewest
+from ..tracing.tracing import ONE_NUMBER, Inputs, Prepared, declared_inputs, function_name, prefer_fewest
 from . import cache
 from .dispatch import MAX_AT_ONCE, MAX_STRAIGHT_LINKS, MAX_STRAIGHT_OPERATIONS, MAX_WITHOUT_LOOPS, SHARE_OF_LOOPS
 from .interface import Argument, Interface, Links, arguments
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..codegen.llvm.loops import LoopText
     from ..tracing.loop_tracing import Rolled
 
-PLAIN = (str, int, float, bool, type(None), Input)  # options determined by their `repr`
+PLAIN = (str, int, float, bool, type(None), Input, Inputs, WrenchFrames)  # options determined by their `repr`
 FORMS = ("auto", "straight", "loops", "rounds")
 ROUNDS = "parallel"  # the method of rounds
 
@@ -105,8 +105,7 @@ class KernelSpec:
         """All data that the text depends on, if known without tracing."""
         prepared = self.function if isinstance(self.function, Prepared) else None
         name = prepared.identity if prepared else qualified_name(self.function)
-        options = [x for value in self.keywords.values() for x in (value if isinstance(value, tuple) else (value,))]
-        if name is None or self.robot.non_floats or not all(type(x) in PLAIN for x in options):
+        if name is None or self.robot.non_floats or not all(map(is_plain, self.keywords.values())):
             return None  # for symbols, the order of operands depends on their creation
         try:
             robot = self.robot.fingerprint
@@ -114,6 +113,11 @@ class KernelSpec:
             return None
         keywords = self.keywords if prepared else without_defaults(self.function, self.keywords)
         return repr((name, sorted(keywords.items()), self.passes, robot))
+
+
+def is_plain(option: Any) -> bool:
+    """Whether an option is determined by its `repr`."""
+    return all(map(is_plain, option)) if type(option) is tuple else type(option) in PLAIN
 
 
 class LoopSpec(KernelSpec):
@@ -208,7 +212,9 @@ def straight_spec(
     loops = None
     if loop_method is not None:
         shapes = inputs_of(function, keywords).values()
-        per_link = not robot.couplings and all(shape is None or shape[:1] == (len(robot.names),) for shape in shapes)
+        per_link = not robot.couplings and all(
+            shape is None or (len(shape) == 2 and shape[0] == len(robot.names)) for shape in shapes
+        )
         uniform = getattr(keywords.get("friction"), "uniform", True)  # the loops' table has no numbers of friction laws
         has_loops = target is None or target.has_loops
         can_loop = has_loops and per_link and uniform and not passes and robot.n > 0 and not robot.non_floats
@@ -218,8 +224,9 @@ def straight_spec(
 
 
 def constant_arrays(keywords: Mapping[str, Any]) -> list[str]:
-    """The keywords that are constant arrays, such as a wrench, which loops and rounds cannot take."""
-    return [name for name, value in keywords.items() if not isinstance(value, (str, Input)) and np.ndim(value) > 0]
+    """The keywords that are constant arrays, or wrenches by frame, which loops and rounds cannot take."""
+    others = {name: value for name, value in keywords.items() if not isinstance(value, (str, Input))}
+    return [name for name, x in others.items() if isinstance(x, (Mapping, WrenchFrames)) or np.ndim(x) > 0]
 
 
 def needs_link_rows(robot: Robot) -> bool:
@@ -270,6 +277,8 @@ def too_long(spec: KernelSpec) -> bool:
         return False
     if spec.robot.n > MAX_STRAIGHT_LINKS and not isinstance(spec.function, Prepared):
         return True
+    if spec.target.max_operations is not None and operations(spec) > spec.target.max_operations:
+        return True
     if isinstance(spec.function, Prepared):
         return operations(spec) > spec.function.max_operations
     if spec.loops is None:
@@ -309,4 +318,4 @@ def inputs_of(function: Callable[..., Any], keywords: dict[str, Any]) -> dict[st
         p.name for p in parameters if p.name in optional or (p.default is p.empty and p.kind is not p.VAR_KEYWORD)
     ]
     shapes: dict[str, tuple[int, ...] | None] = {name: () if name in ONE_NUMBER else None for name in needed}
-    return {**shapes, **{name: value.shape for name, value in keywords.items() if isinstance(value, Input)}}
+    return {**shapes, **{name: value.shape for name, value in declared_inputs(keywords).items()}}

@@ -44,6 +44,7 @@ class Target(ABC):
     rounds_beyond: ClassVar[int | None] = None  # the most links for which rounds are straight-line code
     has_threads: ClassVar[bool] = False  # whether a run takes `threads`
     has_streams: ClassVar[bool] = False  # whether a run takes `stream`
+    max_operations: ClassVar[int | None] = None  # of straight-line code, where there is a limit
     chunk: ClassVar[int] = 256  # trajectories in a chunk of a sweep
     python_takes_over: ClassVar[bool] = False  # whether NumPy drives simulations that have no compiled form
 
@@ -107,6 +108,24 @@ class Target(ABC):
         self.check_run()
 
 
+class OperatorBody(Protocol):
+    """The part of an operator of torch that runs a kernel; see `bridges.operator_text`."""
+
+    def text(self, arrays: int) -> str:
+        """LLVM assembly of i32 @run(i64 count, i32 device, ptr arrays) over this many addresses; 0: it ran.
+
+        Behind the addresses is room for one more word.
+        """
+
+    def prepare(self, ordinal: int) -> None:
+        """Load what a call on the device of this number needs."""
+
+
+def pointer_text(address: int) -> str:
+    """A constant address in LLVM assembly."""
+    return f"inttoptr (i64 {address} to ptr)"
+
+
 class Code(Protocol):
     """Loaded code. The cache keeps `binary` and `metadata`."""
 
@@ -152,6 +171,13 @@ class CodeTarget(Target, Generic[Loaded]):
         from .kernel import Compiled
 
         return Compiled(spec, explain)
+
+    def operator_body(self, kernel: Compiled, library: Callable[[str], int]) -> OperatorBody | None:
+        """The machine code that runs a kernel for torch; None if Python has to. `library` finds LibTorch's functions.
+
+        `library(name)` is an address, 0 without such a function.
+        """
+        return None
 
     def loop_vectors(self, loops: LoopText, links: int, levels: int) -> int:
         """The number of vectors that loops store at a time, for so many links in so many levels."""

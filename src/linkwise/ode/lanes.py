@@ -51,7 +51,7 @@ CODES = {
 WINDOW = 1000  # accepted steps between two checks
 SHARE, RARE = 0.25, 0.1  # share of steps in which a rate changes its sign
 TOO_FAR = 1_000_000  # steps left; in Python, most of an hour
-HOPELESS = 30  # times as many steps, a day: give up at the share RARE, which a fast vibration may have too
+HOPELESS = 30  # times as many steps, about a day: give up even at the share RARE, which a fast vibration may have
 
 LEAST_ERROR_BEFORE = 1e-4  # lower bound of the previous error in step control
 RECORD: dict[str, type] = {  # the fields of a record; y, the values of the events and the parameters follow

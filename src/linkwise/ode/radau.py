@@ -38,7 +38,7 @@ from .lanes import (
 
 Jacobian = Callable[[float, np.ndarray], np.ndarray]  # t, y (m,) -> ∂y'/∂y (m, m)
 MAX_JACOBIAN = 6_000  # operations: longer ones take long to compile
-LARGEST_DIFFERENCE = 1.0  # relative to y, in SciPy's differences
+LARGEST_DIFFERENCE = 1.0  # step of SciPy's numerical derivatives, relative to y
 WATCH_INTERVAL = 1.0  # seconds between two calls of `watch`
 
 

@@ -20,12 +20,13 @@ from typing import Any, BinaryIO, NamedTuple, NoReturn
 
 import numpy as np
 
+from ..api.call import BaseMotion
 from ..array_files import read_npz, read_parquet, write_parquet
 from ..errors import FileError, RobotError
 from ..extras import import_optional
 from ..files import atomic_write
 from ..ode.registry import integrators
-from ..robot import Robot, toml
+from ..robot import Robot, WrenchFrames, toml
 from ..robot.layout import Layout
 from ..tables import comments_of, decode, parse_table, write_table
 from .recording import STATUS, EventRecord, Recording
@@ -35,7 +36,15 @@ HEAD = "Linkwise recording"
 RESERVED = (HEAD, "sha256", "robot", "regrouped", "batch")
 PER_JOINT = ("q", "qd", "qdd", "tau")
 COLUMNS = (*PER_JOINT, "energy", "work", "heat")  # of a table, after t
-DERIVED = ("tau", "qdd", "energy", "wrench", "point")  # computed by a recording from its problem, which files lack
+BASE = {f"base.{field.name}": field.name for field in fields(BaseMotion)}  # names in files
+DERIVED = (
+    "tau",
+    "qdd",
+    "energy",
+    "wrench",
+    "point",
+    *BASE,
+)  # computed by a recording from its problem, which files lack
 KINDS = "biufU"  # of arrays that files may hold: numbers, truth values and text
 PARSING = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
 Values = dict[str, Any]  # the fields of a recording and `DERIVED`, by name
@@ -64,6 +73,8 @@ def to_json(value: Any, name: str) -> Any:
         return {"tuple": items} if isinstance(value, tuple) else items
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
         return {"dict": {key: to_json(item, name) for key, item in value.items()}}
+    if isinstance(value, WrenchFrames):
+        return {"frames": list(value.names), "axes": value.axes}
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, (bool, int, float, str)):
@@ -81,6 +92,8 @@ def from_json(value: Any) -> Any:
         if dtype.kind not in KINDS:
             raise ValueError(f"an array of {dtype} (expected numbers or text)")
         return np.array(value["array"], dtype).reshape(value["shape"])
+    if "frames" in value:
+        return WrenchFrames(tuple(value["frames"]), value["axes"])
     if "tuple" in value:
         return tuple(from_json(value["tuple"]))
     return {key: from_json(item) for key, item in value["dict"].items()}
@@ -333,7 +346,9 @@ def values_of(recording: Recording) -> Values:
         value = getattr(recording, field.name)
         if field.name not in ("robot", "acting", "end") and (field.default is MISSING or value is not field.default):
             values[field.name] = value
-    values |= {name: getattr(recording, name) for name in DERIVED if getattr(recording, name) is not None}
+    derived = {name: getattr(recording, name) for name in DERIVED if name not in BASE}
+    derived |= {name: getattr(recording.base, field) for name, field in BASE.items() if recording.base is not None}
+    values |= {name: value for name, value in derived.items() if value is not None}
     return values | {name: np.asarray(values[name], float) for name in ("t", *COLUMNS) if name in values}
 
 
@@ -341,7 +356,8 @@ def build_recording(path: Path, about: dict[str, Any], values: Values, robot: Ro
     recorded = {field.name: field for field in fields(Recording)}
     unknown = [name for name in values if name not in recorded and name not in DERIVED]
     needed = [name for name, field in recorded.items() if field.default is MISSING and name != "robot"]
-    missing = [name for name in (*needed, *DERIVED[:3]) if name not in values]
+    base = BASE if any(name in BASE for name in values) else ()
+    missing = [name for name in (*needed, *DERIVED[:3], *base) if name not in values]
     if unknown or missing:
         fail(path, f"{'holds unknown' if unknown else 'lacks'} {', '.join(unknown or missing)}")
     stored = robot_of(path, about)
@@ -353,6 +369,8 @@ def build_recording(path: Path, about: dict[str, Any], values: Values, robot: Ro
         if other:
             fail(path, f"{name} is {other[0]!r} (expected {', '.join(map(repr, words))})")
     values = {**values, "events": event_records(values.get("events", ()))}
+    if base:
+        values["base"] = BaseMotion(**{field: values.pop(name) for name, field in BASE.items()})
     recording = Recording(stored if robot is None else robot, **{k: v for k, v in values.items() if k in recorded})
     vars(recording).update({k: v for k, v in values.items() if k not in recorded})  # fills the cached properties
     return recording
@@ -366,7 +384,7 @@ def robot_entry(robot: Robot) -> dict[str, Any]:
         return {"robot": text}
     if copy.regrouped() == robot:
         return {"robot": text, "regrouped": True}
-    raise FileError(f"robot {robot.name!r} has other numbers than its table, which no file can hold")
+    raise FileError(f"robot {robot.name!r} was changed after it was made from its table, which no file can hold")
 
 
 def describe_difference(stored: Robot, other: Robot) -> str:

@@ -50,7 +50,7 @@ def index_of(recording: Recording, trajectory: Any) -> tuple[int, ...]:
     count = int(np.prod(batch, dtype=int))
     expected = f"(expected a whole number below {count}" + (f", or {len(batch)} of them)" if len(batch) > 1 else ")")
     if not count:
-        raise ValueError("the recording has no trajectories (expected some)")
+        raise ValueError("the recording has no trajectories (expected at least one)")
     chosen = 0 if trajectory is None else trajectory
     try:
         if isinstance(chosen, tuple):

@@ -143,7 +143,7 @@ def select_degrees(robot: Robot, joints: str | int | Sequence[str | int] | None)
         else:
             indices.append(int(joint) % robot.n)
     if not indices:
-        raise ValueError("joints is empty (expected some to show, or None for all)")
+        raise ValueError("joints is empty (expected at least one joint, or None for all)")
     return sorted(set(indices))
 
 

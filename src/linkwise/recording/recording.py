@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..api.functions import ComponentAxes, forward_dynamics, joint_wrenches, kinetic_energy, potential_energy
+from ..api.call import BaseMotion
+from ..api.functions import forward_dynamics, joint_wrenches, kinetic_energy, potential_energy
+from ..api.states import ComponentAxes
+from ..api.wrenches import constant_loads
 from ..equality import ComparesArrays, identical
 from ..errors import printable
 from ..lazy import cached_property
 from ..printing import Description, align_columns, notebook_html
-from ..robot import Robot
+from ..robot import Robot, WrenchFrames
 from ..robot.description import size_of
 
 if TYPE_CHECKING:
@@ -104,13 +107,13 @@ class Recording:
         return notebook_html(self)
 
     def __eq__(self, other: object) -> bool:
-        """Whether motion, torques and wrenches are equal bit for bit.
+        """Whether motion, torques, wrenches and the motion of the base are equal bit for bit.
 
         Accelerations and energy are not compared: they follow from these, and depend on whether they are compiled.
         """
         if not isinstance(other, Recording):
             return NotImplemented
-        names = [field.name for field in fields(self) if field.compare] + ["tau", "wrench", "point"]
+        names = [field.name for field in fields(self) if field.compare] + ["tau", "wrench", "point", "base"]
         return all(identical(getattr(self, name), getattr(other, name)) for name in names)
 
     @property
@@ -168,15 +171,23 @@ class Recording:
 
     @cached_property
     def wrench(self) -> np.ndarray | None:
-        """The constant applied wrench, on the tip (..., 6) or on every link (..., links, 6); or None."""
+        """The constant applied wrench, on the tip (..., 6), on every link (..., links, 6) or at each of some frames
+        (..., frames, 6); or None.
+        """
         wrench: np.ndarray | None = getattr(self.acting, "wrench", None)
         return wrench
 
     @cached_property
-    def point(self) -> np.ndarray | None:
-        """Points of application of `wrench`, (3,) or (links, 3), in the table frames; None: mass centres."""
-        point: np.ndarray | None = getattr(self.acting, "point", None)
+    def point(self) -> np.ndarray | WrenchFrames | None:
+        """Where `wrench` acts: points (3,) or (links, 3) in the table frames, the frames, or None, mass centres."""
+        point: np.ndarray | WrenchFrames | None = getattr(self.acting, "point", None)
         return point
+
+    @cached_property
+    def base(self) -> BaseMotion | None:
+        """The prescribed motion of the base at the samples, its arrays (len(t), 3); None of a base at rest."""
+        motion: BaseMotion | None = None if self.acting is None else self.acting.base_motion(self.t)
+        return motion
 
     @property
     def imbalance(self) -> np.ndarray:
@@ -192,12 +203,9 @@ class Recording:
         axes : {"base", "frame"}, optional
             Axes of the components: of the base, or of each joint frame.
         """
-        wrench = self.wrench
-        if wrench is not None:
-            wrench = np.expand_dims(wrench, len(self.batch))  # the same at all samples
         motion = self.q, self.qd, self.qdd
-        base = None if self.acting is None else self.acting.base_motion(self.t, self.q, self.qd)
-        return np.asarray(joint_wrenches(self.robot, *motion, wrench, point=self.point, axes=axes, base=base))
+        loads = constant_loads(self.wrench, self.point, len(self.batch))
+        return np.asarray(joint_wrenches(self.robot, *motion, axes=axes, base=self.base, **loads))
 
     def summary(self) -> Description:
         """Time reached, number of steps, energy balance and events, as text.

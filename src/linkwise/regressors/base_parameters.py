@@ -253,7 +253,7 @@ def signed_term(name: str, multiple: str) -> str:
 
 DRAWS = 3  # random geometries for a robot made of symbols
 STATES = 20  # random states of each
-SMALL = 1e-9  # numbers this small beside the others are zero
+SMALL = 1e-9  # numbers this small relative to the others are zero
 Z = Vector(0.0, 0.0, 1.0)
 
 Freedom = tuple[int, bool, bool, bool, bool, bool]  # turns, swings, climbs, and the nonzero components of the direction
@@ -428,7 +428,8 @@ def nearest_bodies(
     names = [column.name for column in all_columns(robot, None) if not column.drive]
     if robot.symbolic:
         raise RobotError(
-            f"robot {robot.name!r}: the column of {base[k]!r} cannot be found in symbols (expected a robot of numbers)"
+            f"robot {robot.name!r}: the column of {base[k]!r} cannot be found by algebra on symbols (expected a robot"
+            " of numbers)"
         )
     matrix = np.array([[parts.get(name, {}).get(j, 0.0) for name in names] for j in range(len(base))])
     ten = np.linalg.pinv(matrix)[:, k].reshape(-1, len(TEN))

@@ -68,7 +68,7 @@ class Parameters(np.ndarray):
         return self.copy()
 
     def sort(self, *_: Any, **__: Any) -> None:
-        raise TypeError("parameters have a name each, so they are not sorted in place (expected np.sort(parameters))")
+        raise TypeError("each parameter has a name, so they are not sorted in place (expected np.sort(parameters))")
 
     partition = sort
 
@@ -79,8 +79,8 @@ class Parameters(np.ndarray):
     def __setitem__(self, key: Any, value: Any) -> None:
         if self.names and not isinstance(key, str):
             raise TypeError(
-                f"parameters have a name each (expected parameters[{self.names[0]!r}] = ...; or np.array(parameters),"
-                " without names)"
+                f"parameters are set by name (expected parameters[{self.names[0]!r}] = ...; or a copy without names,"
+                " np.array(parameters))"
             )
         numbers: Any = self.base if self.names else self.view(np.ndarray)
         numbers[self._index(key)] = value
@@ -122,7 +122,7 @@ class Column(NamedTuple):
 def all_columns(robot: Robot, law: Friction | None) -> list[Column]:
     """A column for each parameter: ten of each body, then the rotors, then each coefficient of friction."""
     bodies = [(joint.link, body) for joint in robot.moving for body in UNIT_BODIES]
-    kinds = (ROTOR,) if law is None else (ROTOR, *law.coefficients)
+    kinds = (ROTOR,) if law is None else (ROTOR, *law.coefficients(robot))
     drives = [(kind, k) for kind in kinds for k, _ in enumerate(robot.moving)]
     names = iter(parameter_names(robot, law))
     columns = [Column(next(names), bodies=(on_link,)) for on_link in bodies]
@@ -151,7 +151,8 @@ def parameters(robot: Robot, friction: bool | Friction = False, base: bool = Fal
     Ten for each link of `robot.names`: mass `m`, first moments `hx`, `hy`, `hz` (h = m c) and the tensor `Jxx`, `Jxy`,
     `Jxz`, `Jyy`, `Jyz`, `Jzz` about the joint's origin, in the link's joint-aligned frame, whose z is the joint's axis.
     Then the `rotor` inertia of each joint; with friction each joint's `viscous` coefficient, then each joint's
-    `coulomb` (and `stribeck`) coefficient. A joint of several degrees of freedom has one number for all of them.
+    `coulomb` coefficient, and `stribeck`, `offset` and `quadratic` if some joint has them or `friction` gives them. A
+    joint of several degrees of freedom has one number for all of them.
 
     Parameters
     ----------

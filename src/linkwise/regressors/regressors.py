@@ -34,7 +34,7 @@ def check_base(robot: Robot, friction: Friction | None, base: bool) -> dict[str,
 
 
 @PublicFunction(
-    regressor_shape, regressor_rows, normalize_options=check_base, fast=True, result_names=("Y",), multiplied=parameters
+    regressor_shape, regressor_rows, normalize_options=check_base, result_names=("Y",), multiplied=parameters
 )
 def regressor(
     robot: Robot,
@@ -58,7 +58,7 @@ def regressor(
     friction : bool or Friction
         Add columns for friction, as for `lw.inverse_dynamics`.
     base : bool
-        Columns for `lw.parameters(robot, base=True)` only: no column is a sum of others.
+        Columns of `lw.parameters(robot, base=True)` only: no column is a sum of others.
     check : bool
         Refuse numbers that are not finite.
 
@@ -153,7 +153,6 @@ def body_energies(states: States) -> list[Any]:
 @PublicFunction(
     lambda robot: (len(columns_of(robot, None, base=False)),),
     body_energies,
-    fast=True,
     result_names=("Y",),
     multiplied=parameters,
 )
@@ -227,8 +226,7 @@ def column_torques(
     on_links = dict(enumerate(map(iter, of_bodies)))
     drives = {ROTOR: accelerations}
     if law is not None:
-        units = zip(*map(law.unit_torques, rates), strict=True)
-        drives |= dict(zip(law.coefficients, map(list, units), strict=True))
+        drives |= law.unit_torques(robot, rates)
     torques = []
     for column in columns:
         if column.drive:

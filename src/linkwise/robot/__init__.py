@@ -7,7 +7,7 @@ from .fingerprint import PerRobot
 from .friction import Friction
 from .joint import Joint, LinkMobility, Prismatic, Revolute, Screw
 from .kinds import KINDS
-from .link import Frame, Link
+from .link import Frame, Link, WrenchFrames
 from .model import Robot, from_table, require_robot
 from .random_robots import chain, random_tree
 from .symbols import Regrouping, StandIn, before_regrouping
@@ -32,6 +32,7 @@ __all__ = [
     "Screw",
     "StandIn",
     "Walk",
+    "WrenchFrames",
     "before_regrouping",
     "chain",
     "contracted",

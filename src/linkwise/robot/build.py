@@ -110,8 +110,8 @@ class Assembly:
         if parent == BASE:
             raise EntryError(
                 "parent",
-                f"is {BASE!r}, the base, and the name of row {row_of[BASE] + 1}, which comes later (expected None or"
-                " an empty text for the base, where a link has its name)",
+                f"is {BASE!r}, which means the base but is also the name of row {row_of[BASE] + 1}, a later row"
+                " (expected None or an empty text for the base)",
             )
         path = [self.names[index]]
         while isinstance(parent, str) and parent not in path and parent in row_of:

@@ -11,19 +11,20 @@ import numpy as np
 from ..errors import RobotError, is_real, one_of
 from ..spatial import RigidInertia, Rotation, Scalar, Vector, is_zero, mul
 from .build import BASE, body_about_centre, warnings_of
-from .entries import RESIDUE, inconsistency_of_inertia, is_finite, is_symbol
+from .entries import RESIDUE, friction_problems, inconsistency_of_inertia, is_finite, is_symbol
+from .joint import FRICTION_NUMBERS
 from .kinds import KINDS, one_degree_kinds
 from .link import Link
 from .named_arrays import refuse_gradients, refuse_labels
 from .regroup import TEN, body_of, ten_numbers
-from .tables import BODY, CONVENTIONS, DH, REFUSE, WARN, as_fixed
+from .tables import BODY, CONVENTIONS, DH, REFUSE, STRIBECK, WARN, as_fixed
 
 if TYPE_CHECKING:
     from .friction import Friction
     from .model import Robot
 
 Rows = list[dict[str, Any]]
-DRIVE_KEYS = {"rotor": "rotor_inertia", "viscous": "viscous_friction", "coulomb": "coulomb_friction"}
+DRIVE_KEYS = {"rotor": "rotor_inertia", **FRICTION_NUMBERS}
 UNPHYSICAL_HINT = 'with unphysical="warn" they are used as they are'
 
 
@@ -68,7 +69,7 @@ def payload_parent(robot: Robot, link: str | int | None) -> str:
     if isinstance(link, str):
         if robot.frame(link).on_base:
             raise RobotError(f"the frame {link!r} of robot {robot.name!r} is fixed to the base, which does not move")
-        return link
+        return robot.frame(link).name
     if isinstance(link, bool) or not hasattr(link, "__index__") or not -len(robot.names) <= link < len(robot.names):
         raise RobotError(f"link is {link!r} (expected a name, or a whole number below {len(robot.names)})")
     return robot.names[link]
@@ -91,7 +92,7 @@ def values_by_link(robot: Robot, values: Mapping[str, float]) -> dict[str, float
         joint = robot._joint(name)
         if joint.coupling is not None:
             leader = robot.links[joint.coupling.to].name
-            raise RobotError(f"robot {robot.name!r}: joint {name!r} follows {leader!r} (expected that to be locked)")
+            raise RobotError(f"robot {robot.name!r}: joint {name!r} follows {leader!r} (expected {leader!r} locked)")
         if joint.kind.degrees > 1:
             raise RobotError(
                 f"robot {robot.name!r}: joint {name!r} is {joint.kind.name} (expected {', '.join(one_degree_kinds())};"
@@ -148,7 +149,7 @@ class Changed(NamedTuple):
 
 def parameter_names(robot: Robot, law: Friction | None) -> list[str]:
     """The names of parameters: ten for each body, then the rotors, then each friction coefficient of all joints."""
-    kinds = ("rotor",) if law is None else ("rotor", *law.coefficients)
+    kinds = ("rotor",) if law is None else ("rotor", *law.coefficients(robot))
     of_bodies = [f"{link}.{number}" for link in robot.names for number in TEN]
     return of_bodies + [f"{link}.{kind}" for kind in kinds for link in robot.names]
 
@@ -156,8 +157,6 @@ def parameter_names(robot: Robot, law: Friction | None) -> list[str]:
 def changed_rows(robot: Robot, values: Any, law: Friction | None, unphysical: str) -> Changed:
     """The table of the robot with these parameters, in the order of `parameter_names`."""
     one_of(unphysical, (REFUSE, WARN), "unphysical")
-    if law is not None and law.stribeck is not None:
-        raise RobotError("friction has a Stribeck coefficient, which tables of robots have not (expected none)")
     refuse_labels("parameters", values, ", that of lw.parameters")
     refuse_gradients("parameters", values)
     names, links = parameter_names(robot, law), robot.names
@@ -170,9 +169,12 @@ def changed_rows(robot: Robot, values: Any, law: Friction | None, unphysical: st
         drive = {f"{link.name}.{kind}": key for kind, key in DRIVE_KEYS.items()}
         changes: dict[str, Any] = {key: numbers[name] for name, key in drive.items() if name in numbers}
         before = vars(link.joint)
-        errors = [
-            f"{key} is {x}" for key, x in changes.items() if is_negative(x) and not equal_numbers([x], [before[key]])
-        ]
+        new = {key: x for key, x in changes.items() if not equal_numbers([x], [before[key]])}
+        errors = [f"{key} is {x}" for key, x in new.items() if is_negative(x) and key != "coulomb_offset"]
+        if not errors and new.keys() - {"rotor_inertia"}:
+            errors += [f"{key} {problem}" for key, problem in friction_problems(changes)]
+        if law is not None:
+            changes |= other_friction(robot, law, joint.link, changes)
         if not equal_numbers(ten_numbers(body), ten_numbers(link.rigid)):
             changes |= body_entries(robot, link, body)
             errors += inconsistencies(body, changes)
@@ -186,6 +188,19 @@ def changed_rows(robot: Robot, values: Any, law: Friction | None, unphysical: st
             others = f"; {more}: impossible as well" if more else ""
             raise RobotError(f"robot {robot.name!r}, link {label!r}: {problem}; {UNPHYSICAL_HINT}{others}")
     return Changed(list(replace_entries(robot, entries)), warnings_of(robot.name, [], problems))
+
+
+def other_friction(robot: Robot, law: Friction, link: int, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The numbers of a link's joint that the law gives or leaves out, and that are no parameters; None: no entry."""
+    entries: dict[str, Any] = {}
+    for name, key in FRICTION_NUMBERS.items():
+        if key not in changes and law.argument(name):
+            entries[key] = law.of_links(robot, name)[link]
+    if "stribeck_friction" in entries:  # as Coulomb friction
+        entries |= dict.fromkeys(STRIBECK)
+    elif "stribeck_friction" not in changes:
+        entries.pop("stribeck_rate", None)
+    return entries
 
 
 def check_values(robot: Robot, values: Any, names: Sequence[str]) -> list[Scalar]:

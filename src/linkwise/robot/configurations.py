@@ -47,7 +47,7 @@ def random_configuration(
     ----------
     robot : Robot
     rng : numpy.random.Generator or int
-        Generator, or a seed for one; None: other numbers at each call.
+        Generator, or a seed for one; None: different numbers at each call.
     shape : int or tuple of int, optional
         Shape of the batch.
 
@@ -84,16 +84,20 @@ def random_coordinates(robot: Robot, link: Link, rng: np.random.Generator, batch
 
 
 def travel_range(robot: Robot, link: Link) -> tuple[float, float]:
-    """The range of a link's coordinate within its limits and those of joints coupled to it."""
-    ranges = [] if link.joint.limits is None else [link.joint.limits]
+    """As `travel_limits`; without limits, π or 1 m to both sides."""
+    low, high = travel_limits(robot, link)
+    reach = math.pi if link.joint.angular else 1.0
+    return (-reach, reach) if (low, high) == (-math.inf, math.inf) else (low, high)
+
+
+def travel_limits(robot: Robot, link: Link) -> tuple[float, float]:
+    """The range of a link's coordinate within its limits and those of joints coupled to it; infinite without limits."""
+    ranges = [(-math.inf, math.inf) if link.joint.limits is None else link.joint.limits]
     for coupling in robot.couplings:
         limits = robot.links[coupling.link].joint.limits
         if coupling.to == link.index and limits is not None and coupling.ratio != 0.0:
             low, high = sorted((limit - coupling.offset) / coupling.ratio for limit in limits)
             ranges.append((low, high))
-    if not ranges:
-        reach = math.pi if link.joint.angular else 1.0
-        return -reach, reach
     low, high = max(low for low, _ in ranges), min(high for _, high in ranges)
     if low > high:
         raise RobotError(

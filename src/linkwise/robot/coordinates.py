@@ -275,6 +275,12 @@ class JointSpace:
         return tuple(index for index, link in enumerate(self.links) if link.joint.width == QUATERNION)
 
     @cached_property
+    def carriers(self) -> tuple[int, ...]:
+        """The link with which the axis of each link's joint turns: that link, or the body of its ball joint."""
+        bodies = {index: x + 2 for x in self.balls for index in (x, x + 1)}
+        return tuple(bodies.get(index, index) for index in range(len(self.links)))
+
+    @cached_property
     def axes(self) -> tuple[tuple[Axis, ...], ...]:
         """The axes of each link's joint, one for each velocity."""
         return axes_of(self)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -55,7 +55,7 @@ def check_number(value: Any, key: str, expected: str = "a number") -> Scalar:
     if is_tracer(value) or getattr(value, "requires_grad", False) is True:
         what = "is traced by JAX" if is_tracer(value) else "requires a gradient"
         symbols = "lw.symbols() for a number to differentiate by, with lw.derivative or lw.jvp"
-        raise EntryError(key, f"{what}, which robots do not keep (expected {expected}, or {symbols})")
+        raise EntryError(key, f"{what}, and a robot does not carry gradients (expected {expected}, or {symbols})")
     if (
         hasattr(value, "__array__")
         and hasattr(value, "item")
@@ -118,6 +118,19 @@ def check_not_negative(value: Any, key: str, slack: float = 0.0) -> Scalar:
     value = check_number(value, key)
     if not is_symbol(value) and value < -slack:
         raise EntryError(key, f"is {value} (expected a number that is not negative)")
+    return value
+
+
+def check_any_sign(value: Any, key: str, slack: float = 0.0) -> Scalar:
+    """A number, whatever its sign."""
+    return check_number(value, key)
+
+
+def check_positive(value: Any, key: str, slack: float = 0.0) -> Scalar:
+    """A number above 0."""
+    value = check_number(value, key)
+    if not is_symbol(value) and value <= 0.0:
+        raise EntryError(key, f"is {value} (expected a number above 0)")
     return value
 
 
@@ -261,6 +274,22 @@ def inconsistency_of_inertia(rows: Rows, residue: float) -> str:
         moments = f"{a}, {b} and {c} kg m2, since {a} + {b} < {less}"
         return f"breaks the triangle inequality: principal moments {moments}"
     return ""
+
+
+def friction_problems(drive: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Numbers of friction with which it would drive a joint, and why."""
+    numbers = {key: x for key, x in drive.items() if not is_symbol(x)}
+    level = numbers.get("coulomb_friction", math.nan)
+    offset, at_rest = (numbers.get(key, math.nan) for key in ("coulomb_offset", "stribeck_friction"))
+    if abs(offset) > level:
+        yield (
+            "coulomb_offset",
+            f"is {offset}, and coulomb_friction {level} (expected at most that, in either direction)",
+        )
+    if at_rest < level:
+        yield "stribeck_friction", f"is {at_rest}, and coulomb_friction {level} (expected at least that, or none)"
+    if numbers.get("load_friction", 0.0) >= 1.0:
+        yield "load_friction", f"is {numbers['load_friction']} (expected a share of the load, below 1)"
 
 
 def check_limits(value: Any, key: str) -> tuple[float, float]:

@@ -59,9 +59,21 @@ def in_unit(unit: str, in_words: str, *, lengths: int) -> dict[str, Any]:
     return {"unit": unit, "in_words": in_words, "lengths": lengths}
 
 
+STRIBECK_RATE = 0.01  # rad/s or m/s
+FRICTION_NUMBERS = {  # of a joint, by the arguments of `Friction` that replace them
+    "viscous": "viscous_friction",
+    "coulomb": "coulomb_friction",
+    "stribeck": "stribeck_friction",
+    "stribeck_rate": "stribeck_rate",
+    "offset": "coulomb_offset",
+    "quadratic": "quadratic_friction",
+    "load": "load_friction",
+}
+
+
 @dataclass(frozen=True)
 class Joint:
-    """The data of a joint: rotor inertia as seen at the joint, friction, limits of travel.
+    """The data of a joint: rotor inertia as seen at the joint, limits of travel, the numbers of `robot.friction`.
 
     The class variables from `letter` on are for tables, files and pictures. A subclass of another kind does not
     inherit `letter`, `colour`, `urdf` and `libraries`.
@@ -71,6 +83,11 @@ class Joint:
     viscous_friction: Scalar = 0.0
     coulomb_friction: Scalar = 0.0
     limits: tuple[float, float] | None = None
+    coulomb_offset: Scalar = 0.0
+    quadratic_friction: Scalar = 0.0
+    stribeck_friction: Scalar = 0.0  # as coulomb_friction in robots without Stribeck's law
+    stribeck_rate: Scalar = STRIBECK_RATE
+    load_friction: Scalar = 0.0
 
     kind: ClassVar[str]
     width: ClassVar[int] = 1  # its numbers in q

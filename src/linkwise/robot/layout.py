@@ -20,7 +20,7 @@ from .named_arrays import labels_of, refuse_labels, refuse_mark, reprs
 
 SPIN = 3  # numbers
 MOTION = ("q", "qd", "qdd")
-QUANTITY = r"(qdd|qd|q|tau|epsilon|kappa|[mf][xyz]|radial|axial|tilting)"  # of a joint, with forces and loads
+QUANTITY = r"(qdd|qd|q|tau|nu|xi|epsilon|kappa|[mf][xyz]|radial|axial|tilting)"  # of a joint, with forces and loads
 COLUMN = re.compile(QUANTITY + r"([1-9]\d*)")
 LABELLED = re.compile(QUANTITY + r"\..+")  # by the name of the joint
 NUMBERED = re.compile(r"(qdd|qd|q|tau)[1-9]\d*")
@@ -32,7 +32,7 @@ RESERVED = ("t", "time", "trajectory", *OF_NO_JOINT)  # never names of joints
 
 
 def zero_quaternion_message(robot: Robot, where: str, start: int) -> str:
-    """The error message for a zero quaternion, `where` in an argument and at `start` in q."""
+    """The error message for a zero quaternion that begins at `start` in q; `where` names the argument and the state."""
     joint = next(joint.joint for joint in robot.moving if joint.q.start <= start < joint.q.stop)
     expected = "(expected for example (1, 0, 0, 0), as in lw.neutral(robot))"
     return f"{where}, joint {joint!r}, begins a quaternion of length zero {expected}"
@@ -134,12 +134,18 @@ def canonical_names(where: str, names: Sequence[str], robot: Robot | None, bare:
             refuse_half(
                 where, robot, {name: k for name, k in named.items() if joints[name][0] == word}, own, None, FileError
             )
-    return [name if name == "t" or COLUMN.fullmatch(name) else known.get(name, name) for name in names]
+    return [name if name == "t" or NUMBERED.fullmatch(name) else known.get(name, name) for name in names]
 
 
 def is_canonical(name: str) -> bool:
     """Whether a column has a canonical name; those of recordings and loads count."""
-    return name in ("t", "trajectory", *OF_NO_JOINT) or bool(COLUMN.fullmatch(name) or LABELLED.fullmatch(name))
+    return name in ("t", "trajectory", *OF_NO_JOINT) or quantity_of(name) is not None
+
+
+def quantity_of(name: str) -> str | None:
+    """The quantity in a column of a joint, such as tau; None for other columns."""
+    match = COLUMN.fullmatch(name) or LABELLED.fullmatch(name)
+    return None if match is None else match[1]
 
 
 def refuse_half(
@@ -159,7 +165,7 @@ def refuse_half(
     if not named or not numbered or both or robot.n == 1:
         return
     raise error(
-        f"{where}: columns {join_names(map(repr, named))} are of joints by name, but"
+        f"{where}: columns {join_names(map(repr, named))} refer to joints by name, but"
         f" {join_names(map(repr, numbered))} by number (expected all by name, or all by number in the robot's order"
         f" {join_names(map(repr, robot.v_names))})"
     )
@@ -228,7 +234,7 @@ def refuse_guess(robot: Robot, name: str, word: str, labels: Sequence[str], join
     if all(map(str.isdecimal, numbers)) and [int(number) - 1 for number in numbers] != list(joints):
         example = f"{word}.{robot.labels_of(word if word == 'q' else name)[0]}"
         raise TypeError(
-            f"{name} has names: {reprs(labels)}, which could be of joints by name or by number (expected names such as"
+            f"{name} has names: {reprs(labels)}, which could be names or numbers of joints (expected names such as"
             f" {example!r}; or {name}.to_numpy(), in the order of the robot)"
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any, NamedTuple
 
@@ -60,8 +60,8 @@ def empty_link(joint: Joint) -> Link:
 class Frame:
     """A named frame fixed to a link or to the base, such as that of a merged fixed joint.
 
-    Pass `link` and `point` to functions: `wrench[frame.link]`, `point[frame.link] = frame.point`,
-    `lw.jacobian(robot, q, link=frame.link, point=frame.point)`.
+    Functions take its name: `lw.jacobian(robot, q, frame="tool0")`, `wrench={"tool0": ...}`. `link` and `point` fit the
+    rows of arrays for all links, `wrench[frame.link]`, `point[frame.link] = frame.point`.
 
     Attributes
     ----------
@@ -95,6 +95,25 @@ class Frame:
         """The origin of the frame, in the table frame of its link."""
         x, y, z = self.placement.translation
         return x, y, z
+
+
+def frames_by_name(
+    links: Sequence[str], frames: Sequence[Frame], table: Sequence[tuple[tuple[str, Any], ...]]
+) -> dict[str, Frame]:
+    """The frames of links, the named frames, and under other names those of the joints of the table."""
+    known = {name: Frame(name, k, Placement.identity()) for k, name in enumerate(links)}
+    known |= {frame.name: frame for frame in frames}
+    rows = [dict(row) for row in table]
+    joints = {row["joint_name"]: known[row["name"]] for row in rows if "joint_name" in row and row["name"] in known}
+    return known | {name: frame for name, frame in joints.items() if name not in known}
+
+
+@dataclass(frozen=True)
+class WrenchFrames:
+    """The frames at whose origins the rows of a wrench (..., frames, 6) act, and the axes of its components."""
+
+    names: tuple[str, ...]
+    axes: str = "base"  # or "frame": those of each frame
 
 
 class NumberMap:

@@ -16,7 +16,7 @@ from .changes import add_free_base, changed_rows, fix_base, lock_joints, payload
 from .coordinates import Coupling, JointSpace, size_in_words
 from .entries import is_symbol
 from .fingerprint import NoFingerprintError, robot_fingerprint
-from .link import Frame, Link, NumberMap, numbers_of
+from .link import Frame, Link, NumberMap, frames_by_name, numbers_of
 from .regroup import regrouped_bodies
 from .tables import CONVENTIONS, DH_CONVENTIONS, NO_TENSOR, REFUSE, Unphysical, free_name
 from .walk import UNROLLED, Round, Walk, rounds
@@ -35,7 +35,7 @@ class WithEntries:
     """Makes `Robot.entries` a slot, which each call reads faster than a `__dict__` entry."""
 
     __slots__ = ("entries",)
-    entries: dict[str, Entry]
+    entries: dict[Any, Entry]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -57,7 +57,7 @@ class Robot(JointSpace, WithEntries):
     couplings: tuple[Coupling, ...] = ()  # joints that follow others
 
     walk: Walk = field(default=UNROLLED, compare=False, repr=False)  # runs the recursions over the links
-    entries: dict[str, Entry] = field(default_factory=dict, init=False, compare=False, repr=False)  # compiled functions
+    entries: dict[Any, Entry] = field(default_factory=dict, init=False, compare=False, repr=False)  # compiled functions
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.isprintable():
@@ -82,9 +82,10 @@ class Robot(JointSpace, WithEntries):
             joint's variable: its value at q = 0); `mass` in kg; `com`, the centre of mass in the link's DH frame;
             `inertia` (3 × 3) about it, along the axes of that frame. Optional: `name`; `parent` (an earlier row, "base"
             or None; by default the row before); `joint_name`; `rotor_inertia` (seen at the joint),
-            `viscous_friction`, `coulomb_friction`, `limits`; `pitch` of a screw in m/rad; `coupled_to`, `ratio` and
-            `offset` of a joint with q = ratio · q_other + offset. Without effect on the dynamics: `velocity_limit`,
-            `effort_limit`, and `stiffness` and `rest` of a spring for `lw.control.springs(robot)`.
+            `viscous_friction`, `coulomb_friction`, `coulomb_offset`, `quadratic_friction`, `stribeck_friction`,
+            `stribeck_rate`, `load_friction` (`lw.Friction`), `limits`; `pitch` of a screw in m/rad; `coupled_to`,
+            `ratio` and `offset` of a joint with q = ratio · q_other + offset. Without effect on the dynamics:
+            `velocity_limit`, `effort_limit`, and `stiffness` and `rest` of a spring for `lw.control.springs(robot)`.
         convention : {"standard", "modified"}
             "standard" (Saha, Angeles, Paul, Corke): frame i+1 is on link i, reached from frame i by
             RotZ(theta) TransZ(b) TransX(a) RotX(alpha). "modified" (Craig, Khalil, Kozlowski): frame i is on link i,
@@ -230,15 +231,18 @@ class Robot(JointSpace, WithEntries):
         return tuple(sorted(indices))
 
     def frame(self, name: str) -> Frame:
-        """The frame of this name: of a link, or of a merged fixed joint."""
-        if name not in self._frames:
-            one_of(name, self._frames, f"robot {self.name!r}: frame", RobotError)
-        return self._frames[name]
+        """The frame of this name: the table frame of a link, or a frame of a merged fixed joint or MJCF site.
+
+        The name of a joint that no link or frame has is that of the link that it moves or fixes.
+        """
+        frames = self._frames
+        if not isinstance(name, str) or name not in frames:
+            one_of(name, frames, f"robot {self.name!r}: frame", RobotError)
+        return frames[name]
 
     @cached_property
     def _frames(self) -> dict[str, Frame]:
-        named = {name: Frame(name, k, Placement.identity()) for k, name in enumerate(self.names)}
-        return {**named, **{frame.name: frame for frame in self.frames}}
+        return frames_by_name(self.names, self.frames, self.table)
 
     def seat(self, frame: Frame) -> tuple[int, Placement]:
         """The index of the link that carries a frame, -1 for the base, and the pose in its joint-aligned frame."""
@@ -296,8 +300,8 @@ class Robot(JointSpace, WithEntries):
         plain = replace(self, links=tuple(replace(link, grouped=None) for link in self.links))
         if replace(plain, **again) != plain:
             raise RobotError(
-                f"robot {self.name!r} has other numbers than its table (expected {expected} as it was made, before its"
-                " numbers were replaced)"
+                f"robot {self.name!r} was changed after it was made from its table (expected {expected} before its"
+                " numbers are changed)"
             )
         robot = replace(self, **changed)
         return robot if self.links[0].grouped is None else robot.regrouped()
@@ -333,7 +337,7 @@ class Robot(JointSpace, WithEntries):
             joint = self.free_joints[0].joint
             raise RobotError(f"robot {self.name!r} has a free joint on its base already: {joint!r} (expected none)")
         if inertia is None and not is_zero(mass):
-            raise RobotError(f"robot {self.name!r}: the base has mass {mass!r} and no inertia (expected inertia=...)")
+            raise RobotError(f"robot {self.name!r}: the base has mass {mass!r} but no inertia (expected inertia=...)")
         body = {"mass": mass, "com": com, "inertia": NO_TENSOR if inertia is None else inertia}
         rows = add_free_base(self.rows, free_name(name, self._row_names), body, self.convention)
         return self._from_rows(rows, "the base of the robot")
@@ -346,7 +350,10 @@ class Robot(JointSpace, WithEntries):
         """
         floating = {joint.name for joint in self.free_joints}
         if not floating:
-            raise RobotError(f"robot {self.name!r} has no free joint on its base (expected one, to be fixed)")
+            raise RobotError(
+                f"robot {self.name!r} has no free joint on its base, so nothing can be fixed (expected a free joint"
+                " there)"
+            )
         return self._from_rows(fix_base(self.rows, floating), "the base of the robot")
 
     def with_locked(self, joints: str | Mapping[str, float], value: float = 0.0) -> Robot:
@@ -474,11 +481,8 @@ class Robot(JointSpace, WithEntries):
 
     def cast(self, number: Callable[[float], Scalar]) -> Robot:
         """The robot in other numbers, such as `mpmath.mpf`; rotations are orthogonal to all their digits."""
-
-        def convert(x: Scalar) -> Scalar:
-            return x if type(x) is not float or x in (0.0, 1.0, -1.0) else number(x)
-
-        return self.mapped(convert, orthonormal=True)
+        exact = (0.0, 1.0, -1.0)
+        return self.mapped(lambda x: x if type(x) is not float or x in exact else number(x), orthonormal=True)
 
 
 def from_table(rows: Iterable[Row], convention: str, gravity: Numbers, name: str, unphysical: str = REFUSE) -> Robot:

@@ -65,19 +65,21 @@ def row_labels_of(value: Any) -> list[str]:
 
 def refuse_labels(name: str, value: Any, hint: str = "") -> None:
     """Raise an error for an array with named columns or rows, or with a mark."""
+    if type(value) is np.ndarray and value.dtype.names is None:  # the usual case
+        return
     refuse_mark(name, value)
     labels = labels_of(value)
     if labels is None and (rows := row_labels_of(value)):
         of_links = f"each link, in the order of robot.names: {name}.to_numpy()"
         of_states = f"each state; {name}.T.to_numpy(), if these are joints"
         raise TypeError(
-            f"{name} has rows named {reprs(rows)}, which are not looked at here (expected arrays without names, one row"
-            f" for {of_links if name in OF_LINKS else of_states})"
+            f"{name} has rows named {reprs(rows)}, but names of rows are not used here (expected arrays without names,"
+            f" one row for {of_links if name in OF_LINKS else of_states})"
         )
     if labels is not None:
         raise TypeError(
-            f"{name} has names: {reprs(labels)}, which are not looked at here (expected arrays without names, as"
-            f" .to_numpy() gives them, in the order that is documented{hint})"
+            f"{name} has names: {reprs(labels)}, but names are not used here (expected arrays without names, as"
+            f" .to_numpy() gives them, in the documented order{hint})"
         )
 
 
@@ -85,8 +87,8 @@ def refuse_mark(name: str, value: Any) -> None:
     """Raise an error for an array with the mark `lw.per_trajectory`."""
     if isinstance(value, PerTrajectory):
         raise TypeError(
-            f"{name} is marked lw.per_trajectory, which is not looked at here (expected an array without the mark; the"
-            " mark is for parameters= of simulations and rollouts, and for samples of sweeps)"
+            f"{name} is marked lw.per_trajectory, but the mark is not used here (expected an array without the mark,"
+            " which is for parameters= of simulations and rollouts, and for samples of sweeps)"
         )
 
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from ..spatial import Placement, Symmetric, Vector, mul
 from .fingerprint import PerRobot
-from .link import Link, own_numbers
+from .link import Link, WrenchFrames, own_numbers
 from .model import Robot
 from .walk import inward, outward
 
@@ -107,7 +107,7 @@ def torque_scales(
     q: np.ndarray,
     qd: np.ndarray | None = None,
     wrench: np.ndarray | None = None,
-    point: np.ndarray | None = None,
+    point: Any = None,
 ) -> np.ndarray:
     """For states (count, nq) the summed magnitudes of the torques on each joint, (count, n).
 
@@ -143,12 +143,16 @@ def torque_scales(
     return scales
 
 
-def load_magnitudes(
-    robot: Robot, wrench: np.ndarray | None, point: np.ndarray | None
-) -> tuple[list[Any], list[Any], list[Any]]:
+def load_magnitudes(robot: Robot, wrench: np.ndarray | None, point: Any) -> tuple[list[Any], list[Any], list[Any]]:
     """The magnitudes of the external moment and force on each link, and of the point where they act."""
     moments, forces, at = ([0.0] * len(robot.links) for _ in range(3))
-    if wrench is not None:
+    if wrench is not None and isinstance(point, WrenchFrames):
+        for row, name in enumerate(point.names):
+            index, seat = robot.seat(robot.frame(name))
+            moment, force = (np.linalg.norm(part, axis=-1) for part in np.split(wrench[:, row], 2, axis=-1))
+            moments[index], forces[index] = moments[index] + moment, forces[index] + force
+            at[index] = max(at[index], length(seat.translation))
+    elif wrench is not None:
         on_tip = wrench.ndim == 2
         for row, index in enumerate([robot.leaves[0]] if on_tip else [joint.link for joint in robot.moving]):
             loads = wrench if on_tip else wrench[:, row]

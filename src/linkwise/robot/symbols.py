@@ -113,8 +113,8 @@ def bind(robot: Robot, **values: float) -> Robot:
             raise ValueError(f"robot {robot.name!r} has no symbol {name!r}{near_miss(name, names)} (it has: {listed})")
         if is_expression(values[name]):
             raise TypeError(
-                f"{name!r} of robot {robot.name!r} is given what is being traced (expected a number: symbols that are"
-                " not bound are inputs of the function)"
+                f"{name!r} of robot {robot.name!r} is given a value that is being traced (expected a number: symbols"
+                " that are not bound are inputs of the function)"
             )
         refuse_gradients(name, values[name])
     copy = substitution(robot, {name: float(check_number(value, name)) for name, value in values.items()})

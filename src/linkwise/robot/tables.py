@@ -24,21 +24,24 @@ from .entries import (
     EntryError,
     Rows,
     check_angle,
+    check_any_sign,
     check_length,
     check_limits,
     check_not_negative,
     check_number,
+    check_positive,
     check_rotation,
     check_tensor,
     check_unit_vector,
     check_vector,
     distance,
+    friction_problems,
     inconsistency_of_inertia,
     items_of,
     nearest_rotation,
     positive_part,
 )
-from .joint import Joint
+from .joint import STRIBECK_RATE, Joint
 from .kinds import KINDS, JointKind, joint_numbers, link_joints, one_degree_kinds
 from .link import own_numbers
 
@@ -87,8 +90,16 @@ DRIVE = declare(
     Entry("rotor_inertia", check_not_negative, "", 0.0, "rotor inertia (kg m2, kg)", ("armature",)),
     Entry("viscous_friction", check_not_negative, "", 0.0, "viscous (N m s/rad, N s/m)", ("damping",)),
     Entry("coulomb_friction", check_not_negative, "", 0.0, "Coulomb (N m, N)", ("friction", "frictionloss")),
+    Entry("coulomb_offset", check_any_sign, "", 0.0, "Coulomb offset (N m, N)"),
+    Entry("quadratic_friction", check_not_negative, "", 0.0, "quadratic (N m s2/rad2, N s2/m2)"),
+    Entry("stribeck_friction", check_not_negative, "", 0.0, "Stribeck (N m, N)", ("static_friction", "stiction")),
+    Entry("stribeck_rate", check_positive, "", STRIBECK_RATE, "Stribeck rate (rad/s, m/s)"),
+    Entry("load_friction", check_not_negative, "", 0.0, "per load"),
     Entry("limits", check_limits, title="limits (deg, m)"),
 )
+DRIVE_NUMBERS = DRIVE[:-1]
+FURTHER_FRICTION = DRIVE_NUMBERS[3:]  # which few other formats have
+STRIBECK = ("stribeck_friction", "stribeck_rate")
 RATINGS = declare(  # without effect on the dynamics
     Entry("velocity_limit", check_not_negative, title="velocity limit (rad/s, m/s)", elsewhere=("velocity",)),
     Entry("effort_limit", check_not_negative, title="effort limit (N m, N)", elsewhere=("effort",)),
@@ -351,7 +362,7 @@ def check_row(row: Row, convention: Convention, size: Size) -> CheckedRow:
     residue = RESIDUE * size.length**2 * magnitude(mass)
     rows = ENTRIES["inertia"].of(row, residue)
     inertia, accepted, problem = inertia_of(row, rows, residue)
-    of_joint = {key: ENTRIES[key].of(row, math.inf if any_sign else 0.0) for key in DRIVE[:3]}
+    of_joint = drive_numbers(row, any_sign)
     if kind is None:
         of_joint = {}
         for key in joint_keys():
@@ -360,12 +371,28 @@ def check_row(row: Row, convention: Convention, size: Size) -> CheckedRow:
     else:
         of_joint["limits"] = limits_of(row, kind)
         of_joint |= numbers_of_kind(row, kind) | coupling_of(row, kind) | ratings_of(row, kind)
-    always = (*joint_numbers(), "ratio", *RATINGS)  # written even if 0
+    always = (*joint_numbers(), "ratio", "stribeck_friction", *RATINGS)  # written even if 0
     entries = {"joint": kind.name if kind else "fixed", **joint_name_of(row), **geometry.entries}
     entries |= {"mass": stated, "com": com, "inertia": rows} if has_body else {}
     entries |= {"unphysical": True} if accepted else {}
-    entries |= {key: x for key, x in of_joint.items() if key in always or not (x is None or is_zero(x))}
+    left_out = () if row.get("stribeck_friction") is not None else STRIBECK
+    written = {key: x for key, x in of_joint.items() if key in always or not (x is None or is_zero(x))}
+    entries |= {key: x for key, x in written.items() if key not in left_out}
     return CheckedRow(kind, geometry, mass, Vector(*com), inertia, of_joint, entries, problem)
+
+
+def drive_numbers(row: Row, any_sign: bool) -> dict[str, Any]:
+    """Rotor inertia and friction. Without an entry the friction on breaking loose is Coulomb friction."""
+    if row.get("stribeck_friction") is None:
+        if row.get("stribeck_rate") is not None:
+            raise EntryError("stribeck_rate", "is given without stribeck_friction (expected the friction at rest)")
+        row = {**row, "stribeck_friction": row.get("coulomb_friction", 0.0), "stribeck_rate": STRIBECK_RATE}
+    drive = {key: ENTRIES[key].of(row, math.inf if any_sign else 0.0) for key in DRIVE_NUMBERS}
+    for key, problem in () if any_sign else friction_problems(drive):
+        raise EntryError(key, problem)
+    if row.get("coupled_to") is not None and not is_zero(drive["load_friction"]):
+        raise EntryError("load_friction", "is given for a coupled joint, whose load is not known apart (expected none)")
+    return drive
 
 
 def check_keys(row: Row, convention: Convention) -> dict[str, Any]:
@@ -408,7 +435,7 @@ def joint_name_of(row: Row) -> dict[str, str]:
 
 
 def inertia_of(row: Row, rows: Rows, residue: float) -> tuple[Symmetric, bool, str]:
-    """The tensor, whether it is accepted although not physically consistent, and a problem not marked as such."""
+    """The tensor; whether it is accepted although it is not physically consistent; otherwise what is wrong with it."""
     accepted = row.get("unphysical", False)
     if not isinstance(accepted, bool):
         raise EntryError("unphysical", f"is {accepted!r} (expected true for a physically inconsistent inertia)")

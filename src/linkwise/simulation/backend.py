@@ -22,7 +22,7 @@ from ..kernels.target import Target
 from ..ode.interface import Integrator, Solver
 from ..ode.lanes import Functions
 from ..printing import warn
-from ..robot import Robot
+from ..robot import Robot, WrenchFrames
 from ..tracing import Input
 from .problem import Problem, program_of
 from .sticking import Point
@@ -131,6 +131,8 @@ def loops_for(problem: Problem) -> LoopDynamics | None:
     robot = problem.robot
     plain = problem.coordinates == "joint" and problem.sticking is None and not (robot.non_floats or robot.couplings)
     if not plain or problem.base is not None or (problem.method or "fewest") not in LOOP_METHODS["forward_dynamics"]:
+        return None
+    if isinstance(problem.point, WrenchFrames):
         return None
     return loop_dynamics(problem.robot, problem.method, problem.wrench, problem.point)
 

@@ -16,7 +16,7 @@ from ..control.sampled_laws import Sampled
 from ..errors import is_integer, one_of
 from ..kernels.arrays import has_attribute, on_gpu, require_finite
 from ..kernels.dispatch import DTYPES
-from ..kernels.interface import describe_value, numpy_array
+from ..kernels.interface import describe_value, kind_of, numpy_array
 from ..kernels.kernel import real_array
 from ..kernels.target import target_by_name
 from ..ode.registry import integrator as integrator_of
@@ -30,6 +30,7 @@ from ..tracing import Input
 from ..trajectories.torque_history import TorqueHistory
 from . import sampling
 from .backend import backend_for, trace_problem
+from .base_motions import base_function, trace_base
 from .friction_steps import warn_of_long_steps
 from .parameters import check_names, parameters_of, unmark
 from .preparation import check_numbers, check_positive, prepare, sample_times
@@ -39,7 +40,7 @@ from .rollouts import Options, RolloutResult, check_count, compile_rollout_code,
 from .sampling import history_or_torque
 from .simulation import arguments, simulate
 from .simulation import refuse_unknown as refuse_unknown_of_simulate
-from .traced_functions import TracedFunction, base_function, trace_base, trace_function
+from .traced_functions import TracedFunction, trace_function
 
 SIMULATE, ROLLOUT = "lw.compile(lw.simulate, ...)", "lw.compile(lw.rollout, ...)"
 EXPECTED = (
@@ -69,7 +70,7 @@ class CompiledMotion:
             if name in self.defaults:
                 raise ValueError(
                     f"parameters: {name!r} has its default in {self!r} (expected parameters={{{name!r}: lw.Input(...)}}"
-                    f" in {self.function}, with the shape that one trajectory has of it)"
+                    f" in {self.function}, with its shape for one trajectory)"
                 )
         numbers = {name: value for name, value in self.parameters.items() if not isinstance(value, Input)}
         return {**self.options, **others, "parameters": {**numbers, **(parameters or {})}}
@@ -94,8 +95,8 @@ class CompiledSimulation(CompiledMotion):
 
     function = SIMULATE
     frozen = (
-        *("torque", "interpolation", "wrench", "point", "friction", "base", "coordinates", "method", "integrator"),
-        *("events", "compiled", "target"),
+        *("torque", "interpolation", "wrench", "point", "axes", "friction", "base", "coordinates", "method"),
+        *("integrator", "events", "compiled", "target"),
     )
 
     def __call__(self, q0: Any, qd0: Any = None, duration: Any = None, **others: Any) -> Recording:
@@ -270,7 +271,7 @@ def compile_rollout(
     ----------
     robot : Robot
     torque : callable, optional
-        torque(robot, t, q, qd) over `lw` pieces.
+        torque(robot, t, q, qd), written with `lw`.
     parameters : mapping from str to number, array_like or Input, optional
         Numbers, or `lw.Input(...)` with the shape for one trajectory, for which each run gives numbers. Parameters of
         the torque function that are missing keep their defaults. Each run gives numbers for missing symbols.
@@ -296,7 +297,10 @@ def compile_rollout(
     require_robot(robot)
     check_options(robot, options)
     if torque is not None and not callable(torque):
-        raise TypeError(f"torque is {torque!r} (expected a torque function; constant torques are given to each run)")
+        raise TypeError(
+            f"torque is {kind_of(torque)} (expected a torque function; constant torques are given to each"
+            " run, and so are histories)"
+        )
     refuse_sampled_laws(torque)
     if not isinstance(parameters, (Mapping, NoneType)):
         raise TypeError(

@@ -14,9 +14,9 @@ from ..ode.rollout import fixed_step_integrators
 from ..robot import Friction, Robot
 from ..tracing import Input
 from ..tracing.tracing import Motion
+from .base_motions import base_function, motion_at
 from .parameters import call_torque, check_parameters, parameters_of
 from .sampling import split_sampled_laws
-from .traced_functions import base_function, motion_at
 
 
 class EquationsOfMotion(Motion):
@@ -51,9 +51,8 @@ class EquationsOfMotion(Motion):
         if options.get("table") is not None or not (torque is None or callable(torque)):
             more["tau"] = Input(robot.n)
         if options.get("wrench") is not None:
-            shape = np.shape(options["wrench"])
-            more["wrench"] = Input(*shape[-1:] if len(robot.leaves) == 1 and len(shape) == 1 else shape[-2:])
-        passed = {name: options[name] for name in ("point", "method") if options.get(name) is not None}
+            more["wrench"] = wrench_input(robot, options["wrench"])
+        passed = {name: options[name] for name in ("point", "axes", "method") if options.get(name) is not None}
 
         def equations_of_motion(
             robot: Robot, q: Any, qd: Any, t: Any = None, tau: Any = None, wrench: Any = None, **parameters: Any
@@ -62,13 +61,21 @@ class EquationsOfMotion(Motion):
             if callable(torque):
                 net = net + call_torque(torque, robot, t, q, qd, {**numbers, **parameters})
             if friction is not None:
-                net = net - friction.torque(robot, qd)
+                net = net - friction.torque(robot, qd, applied=net)
             return forward_dynamics(robot, q, qd, net, wrench, base=motion_at(base, robot, t, q, qd), **passed)
 
         equations_of_motion.__doc__ = f"The accelerations that {self.name} integrates."
         equations_of_motion.__qualname__ = self.name.removeprefix("lw.")  # where exported code says it comes from
         equations_of_motion.result_names = ("qdd",)  # type: ignore[attr-defined]
         return equations_of_motion, {**more, **inputs}
+
+
+def wrench_input(robot: Robot, wrench: Any) -> Any:
+    """The wrench as an input, or by frame as inputs."""
+    if isinstance(wrench, Mapping):
+        return {name: Input(6) for name in wrench}
+    shape = np.shape(wrench)
+    return Input(*shape[-1:] if len(robot.leaves) == 1 and len(shape) == 1 else shape[-2:])
 
 
 def split_inputs(torque: Any, given: Mapping[str, Any] | None) -> tuple[dict[str, Input], dict[str, Any]]:
@@ -88,7 +95,7 @@ def split_inputs(torque: Any, given: Mapping[str, Any] | None) -> tuple[dict[str
 
 class SimulationMotion(EquationsOfMotion):
     name = "lw.simulate"
-    equation_options = ("torque", "wrench", "point", "friction", "base", "method", "parameters")
+    equation_options = ("torque", "wrench", "point", "axes", "friction", "base", "method", "parameters")
 
     def methods(self) -> list[str]:
         return integrators()
@@ -106,7 +113,7 @@ class SimulationMotion(EquationsOfMotion):
 
 class RolloutMotion(EquationsOfMotion):
     name = "lw.rollout"
-    equation_options = ("torque", "table", "wrench", "friction", "base", "parameters")
+    equation_options = ("torque", "table", "wrench", "axes", "friction", "base", "parameters")
 
     def methods(self) -> list[str]:
         return fixed_step_integrators()

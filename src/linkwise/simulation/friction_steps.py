@@ -123,11 +123,14 @@ def warning_text(robot: Robot, friction: Friction, step: float, integrator: str,
 def damping_program(robot: Robot, friction: Friction) -> Program | np.ndarray:
     """M, B + C and B, concatenated: numbers, or a program of the robot's symbols."""
     both = replace(friction, smooth=1.0)  # whose slope at rest is B + C
-    alone = replace(both, coulomb=0.0, stribeck=None)
+    alone, _ = both.parts
 
     def parts(robot: Any) -> Any:
-        rest = [0.0] * robot.n
-        slopes = [np.array(law.slopes(robot, rest), dtype=object) for law in (both, alone)]
+        rest, load = [0.0] * robot.n, None
+        if both.grows(robot):
+            weights = functions.gravity_torque(robot, neutral(robot))
+            load = [weights[i] for i in range(robot.n)]
+        slopes = [np.array(law.slopes(robot, rest, load), dtype=object) for law in (both, alone)]
         return np.concatenate([np.ravel(functions.inertia_matrix(robot, neutral(robot))), *slopes])
 
     return trace(parts, robot) if robot.symbolic else np.array(parts(robot), dtype=float)

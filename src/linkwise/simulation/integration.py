@@ -23,12 +23,12 @@ from ..ode.lanes import CHATTERING, RUNNING, STOPPED, Chattering, Trajectories
 from ..ode.registry import integrator
 from ..progress import ProgressDisplay
 from .backend import backend_for
+from .base_motions import motion_at
 from .breaks import breaks_of, integrate_across_breaks
 from .preparation import check_numbers, sample_times
 from .problem import Problem
 from .sampling import HistoryPlayer, Sampler
 from .sticking import ModeDecision, Sticking
-from .traced_functions import motion_at
 
 # a trajectory is given up after so many changes within so many seconds, or within this part of a run below 1 s
 CHANGES, MOMENT = 200, 1e-4

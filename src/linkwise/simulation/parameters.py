@@ -124,7 +124,10 @@ def check_names(
             )
     for name in symbols:
         if name in laws:
-            raise ValueError(f"{name!r} is a symbol of the robot and a parameter of the torque function (expected one)")
+            raise ValueError(
+                f"{name!r} is a symbol of the robot and also a parameter of the torque function (expected different"
+                " names)"
+            )
     for name, needed in known.items():
         if needed and name not in given:
             raise ValueError(f"parameters: {name!r} has no value ({expected.format(name=name)})")
@@ -139,7 +142,16 @@ def check_parameters(torque: Any, values: Mapping[str, Any] | None, batch: Shape
         array = real_numbers(name, values[name])
         one_shape = trajectory_shape(name, values[name], array.shape, batch, declared.get(name))
         arrays[name] = np.broadcast_to(array, (*batch, *one_shape))
+    if isinstance(torque, Law):  # which may refuse numbers
+        rows = [{name: as_number(array[index]) for name, array in arrays.items()} for index in np.ndindex(batch)]
+        for row in {tuple(row.items()) for row in rows}:
+            replace_numbers(torque, dict(row))
     return arrays
+
+
+def as_number(array: np.ndarray) -> Any:
+    """As laws hold them: a float, or a tuple of floats."""
+    return float(array) if array.ndim == 0 else tuple(map(as_number, array))
 
 
 def declared_shapes(torque: Any) -> dict[str, Shape]:
@@ -231,9 +243,7 @@ def replace_numbers(torque: Any, numbers: Mapping[str, Any]) -> Any:
 
 
 def is_number(value: Any) -> bool:
-    return isinstance(value, float) or (
-        isinstance(value, tuple) and bool(value) and all(isinstance(x, float) for x in value)
-    )
+    return isinstance(value, float) or (isinstance(value, tuple) and bool(value) and all(map(is_number, value)))
 
 
 def call_torque(torque: Callable[..., Any], robot: Any, t: Any, q: Any, qd: Any, parameters: Mapping[str, Any]) -> Any:

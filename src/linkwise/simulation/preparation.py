@@ -20,11 +20,11 @@ from ..robot import Friction, Robot
 from ..robot.named_arrays import refuse_gradients, refuse_mark
 from ..robot.symbols import refuse_symbols
 from ..trajectories.torque_history import TorqueHistory
+from .base_motions import base_function
 from .parameters import check_parameters
 from .problem import Problem
 from .sampling import of_batch, split_sampled_laws
 from .sticking import Point
-from .traced_functions import base_function
 
 MAX_STEPS = 10_000_000  # of a trajectory, unless its steps are fixed
 MIN_RTOL = 100 * float(np.finfo(float).eps)  # below this, error estimates are rounding errors
@@ -146,6 +146,7 @@ def prepare(
     method: str | None,
     events: Any,
     parameters: Mapping[str, Any] | None,
+    axes: str = "base",
 ) -> SimulationInputs:
     torque, laws = split_sampled_laws(torque)
     history = torque if isinstance(torque, TorqueHistory) else None
@@ -154,7 +155,9 @@ def prepare(
     if torque is not None and (history or function is None):
         arrays["torque"] = history.tau[0] if history else torque
     arrays = {name: host_array(name, array) for name, array in arrays.items()}
-    states = States(robot, arrays, host_array("wrench", wrench), True, point=host_array("point", point))
+    if isinstance(wrench, Mapping):
+        wrench = {name: host_array(f"wrench[{name!r}]", array) for name, array in wrench.items()}
+    states = States(robot, arrays, host_array("wrench", wrench), True, point=host_array("point", point), axes=axes)
     refuse_symbols(robot)
     for name, array in states.arrays.items():
         if array.dtype.kind != "f":
@@ -177,7 +180,7 @@ def prepare(
         method,
         events_of(events),
         torque_parameters=tuple((name, array.shape[len(batch) :]) for name, array in torque_parameters.items()),
-        point=constant_point(states) if "point" in full else None,
+        point=constant_point(states) if "point" in full else states.at,
         base=base_function(base),
     )
     held = {"torque": np.zeros((*batch, robot.n))} if laws else {}

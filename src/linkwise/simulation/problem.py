@@ -8,7 +8,7 @@ length, so a step turns every quaternion like one of unit length. They are norma
 after every step would give the same orientations.
 
 Work and heat are part of y if torques, wrenches or friction act; `near` if joints may stick, and then their modes are
-parameters. f is a plain function over `lw` pieces: it is traced and compiled like any other, or runs in Python.
+parameters. f is a plain function written with `lw`: it is traced and compiled like any other, or runs in Python.
 """
 
 from __future__ import annotations
@@ -30,19 +30,17 @@ from ..graph import Program
 from ..lazy import cached_property
 from ..ode.events import Crossing
 from ..printing import warn
-from ..robot import Friction, Robot
+from ..robot import Friction, Robot, WrenchFrames
 from ..robot.scales import state_scales
 from ..tracing import Input, trace
 from ..tracing.tracing import prefer_fewest
+from .base_motions import BaseFunction, motion_at, trace_base
 from .parameters import NONE, PREFIX, call_torque, strip_prefix
 from .sticking import NEARNESS_TOLERANCE, Point, Sticking
 from .traced_functions import (
-    BaseFunction,
     Shapes,
     TracedFunction,
     describe_shapes,
-    motion_at,
-    trace_base,
     trace_function,
 )
 
@@ -73,7 +71,7 @@ class Problem:
     events: tuple[Event, ...] = ()
     symbols: tuple[str, ...] = ()  # sorted, as in `trace`
     torque_parameters: Shapes = ()  # the torque function's parameters and their shapes
-    point: Point | None = None  # where the wrench acts, if not at the mass centre
+    point: Point | WrenchFrames | None = None  # where the wrench acts, if not at the mass centre
     energy_balance: bool = True  # whether work and heat are integrated, if something acts
     base: BaseFunction | None = None  # the motion of the base
     like: Robot | None = field(default=None, compare=False)  # a robot of numbers, if this one has symbols
@@ -141,7 +139,7 @@ class Problem:
     def size(self) -> int:
         return self.rest + 2 * self.has_energy_balance + (self.sticking is not None)
 
-    @property
+    @cached_property
     def rest(self) -> int:
         """The index in y after q and v."""
         return self.robot.nq + self.robot.n
@@ -184,7 +182,7 @@ class Problem:
         q, v = self.split(y)
         qd = v if quasi is None else quasi.joint_rates(robot, q, v)
         applied = self.applied_torques(robot, t, q, qd, tau, parameters)
-        drag = None if self.friction is None else self.friction.torque(robot, qd)
+        drag = None if self.friction is None else self.friction.torque(robot, qd, applied=applied)
         net = applied if drag is None else applied - drag
         base = motion_at(self.base, robot, t, q, qd)
         if quasi is None:

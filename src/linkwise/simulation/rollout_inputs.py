@@ -10,28 +10,39 @@ for all trajectories at once; trajectories with a negative minor are then checke
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..api.states import check_tip_wrenches, shared_wrench_hint
+from ..api.states import AXES, stack_wrenches
+from ..api.wrenches import wrench_frames, wrench_on_tip
+from ..errors import one_of
 from ..graph import Program, evaluate
 from ..kernels.arrays import Arrays, Shape
-from ..kernels.interface import broadcast
-from ..robot import Friction, PerRobot, Robot, require_robot
+from ..kernels.interface import broadcast, numpy_array
+from ..robot import Friction, PerRobot, Robot, WrenchFrames, require_robot
 from ..robot.entries import RESIDUE, TENSOR, inconsistency_of_inertia, is_symbol
 from ..robot.named_arrays import PerTrajectory
 from ..robot.symbols import symbols_of
-from ..robot.tables import DRIVE, table_size
+from ..robot.tables import DRIVE_NUMBERS, table_size
 from ..tracing import trace
+from .base_motions import base_function
 from .parameters import check_names, declared_shapes, trajectory_shape, unmark
 from .problem import Problem
 from .sampling import split_sampled_laws
-from .traced_functions import base_function
 
-NOT_NEGATIVE = ("mass", *DRIVE[:3])
+NOT_NEGATIVE = ("mass", *(key for key in DRIVE_NUMBERS if key != "coulomb_offset"))
+MARGINS: dict[str, Callable[[Mapping[str, Any]], Any]] = {  # which may not be negative either
+    "coulomb_friction - |coulomb_offset|": lambda row: (
+        row.get("coulomb_friction", 0.0) - np.abs(row["coulomb_offset"]) if "coulomb_offset" in row else 0.0
+    ),
+    "stribeck_friction - coulomb_friction": lambda row: (
+        row["stribeck_friction"] - row.get("coulomb_friction", 0.0) if "stribeck_friction" in row else 0.0
+    ),
+    "1 - load_friction": lambda row: 1.0 - row.get("load_friction", 0.0),
+}
 Place = tuple[int, str]  # of an entry: row and key
 
 
@@ -128,13 +139,17 @@ def trajectory_text(where: list[int]) -> str:
 
 @PerRobot
 def nonnegative_entries(robot: Robot) -> list[Place]:
-    """Entries with symbols that may not be negative."""
+    """Entries and margins with symbols that may not be negative."""
     return [
         (k, key)
         for k, row in enumerate(robot.rows)
-        for key in NOT_NEGATIVE
-        if is_symbol(row.get(key, 0.0)) and row.get("unphysical") is not True
+        for key in (*NOT_NEGATIVE, *MARGINS)
+        if is_symbol(entry_or_margin(row, key)) and row.get("unphysical") is not True
     ]
+
+
+def entry_or_margin(row: Mapping[str, Any], key: str) -> Any:
+    return MARGINS[key](row) if key in MARGINS else row.get(key, 0.0)
 
 
 @PerRobot
@@ -148,7 +163,7 @@ def tensor_entries(robot: Robot) -> list[Place]:
 
 
 def entries_at(places: list[Place], robot: Any) -> Any:
-    return np.stack([np.array(robot.rows[k][key], dtype=object) for k, key in places])
+    return np.stack([np.array(entry_or_margin(robot.rows[k], key), dtype=object) for k, key in places])
 
 
 @PerRobot
@@ -193,6 +208,7 @@ def rollout_inputs(
     torque: Any,
     table: Any,
     wrench: Any,
+    axes: str,
     friction: bool | Friction,
     base: Any,
     parameters: Mapping[str, Any] | None,
@@ -205,8 +221,14 @@ def rollout_inputs(
     refuse_exact_friction(robot, law)
     check_names(torque, given, robot, symbols)
     of_symbols = {name: symbol_numbers(arrays, name, given[name]) for name in symbols}
-    axes = max((len(array.shape) for array in of_symbols.values()), default=0)
-    known = array_arguments(robot, arrays, q0, qd0, table_rows, None if function else torque, table, wrench, axes)
+    dims = max((len(array.shape) for array in of_symbols.values()), default=0)
+    at = None
+    if isinstance(wrench, Mapping):
+        at = wrench_frames(robot, wrench, None, axes) if wrench else None
+        wrench = stack_wrenches(wrench, as_is) if wrench else None
+    one_of(axes, AXES, "axes")
+    values = {"q0": q0, "qd0": qd0, "torque": None if function else torque, "table": table, "wrench": wrench}
+    known = array_arguments(robot, arrays, values, table_rows, at, dims)
     batch = batch_of(robot, [*known.values(), *of_symbols.values()])
     for name, array in of_symbols.items():
         if array.shape:
@@ -228,10 +250,11 @@ def rollout_inputs(
         law,
         symbols=symbols,
         torque_parameters=tuple((name, array.item_shape) for name, array in of_laws.items()),
+        point=at,
         energy_balance=False,
         base=base_function(base),
     )
-    every = [*known.values(), *of_laws.values(), *of_symbols.values()]  # as the program has them
+    every = [*known.values(), *of_laws.values(), *of_symbols.values()]  # in the order of the program's inputs
     rows = [rows_of(arrays, array, batch) for array in every]
     every_symbol = values if len(values) == len(symbols) else None
     return RolloutInputs(problem.with_traced_functions(), batch, rows, "tau" if "table" in known else "", every_symbol)
@@ -264,11 +287,16 @@ class ArrayArgument(NamedTuple):
     item_shape: Shape
 
 
+def as_is(name: str, value: Any) -> Any:
+    """An array of a library, or the value as an array of NumPy."""
+    return value if hasattr(value, "dtype") else numpy_array(name, value)
+
+
 def array_arguments(
-    robot: Robot, arrays: Arrays, q0: Any, qd0: Any, table_rows: int, torque: Any, table: Any, wrench: Any, axes: int
+    robot: Robot, arrays: Arrays, values: Mapping[str, Any], table_rows: int, at: WrenchFrames | None, axes: int
 ) -> dict[str, ArrayArgument]:
     """The arrays with a given shape, in the order of the program. The batch has at least `axes` axes."""
-    if torque is not None and table is not None:
+    if values["torque"] is not None and values["table"] is not None:
         raise ValueError("torque is constant, and table is given (expected one of them, or a function and table)")
     item_shapes: dict[str, Shape] = {
         "q0": (robot.nq,),
@@ -276,13 +304,16 @@ def array_arguments(
         "torque": (robot.n,),
         "table": (table_rows, robot.n),
     }
-    values = {"q0": q0, "qd0": qd0, "torque": torque, "table": table, "wrench": wrench}
     given = {name: value for name, value in values.items() if value is not None or name == "q0"}
     shapes = {name: arrays.shape(name, value) for name, value in given.items()}
     shapes.setdefault("qd0", (robot.n,))  # zeros
-    if wrench is not None:
+    if at is not None:
+        item_shapes["wrench"] = (len(at.names), 6)
+    elif "wrench" in given:
         fronts = [shape[: len(shape) - len(item_shapes[name])] for name, shape in shapes.items() if name != "wrench"]
-        item_shapes["wrench"] = wrench_shape(robot, shapes["wrench"], max([*fronts, (1,) * axes], key=len))
+        batch: Shape = max([*fronts, (1,) * axes], key=len)
+        on_tip = wrench_on_tip(robot, shapes["wrench"], batch)
+        item_shapes["wrench"] = (6,) if on_tip else (len(robot.names), 6)
     return {
         name: ArrayArgument(name, value, shapes[name], item_shapes[name])
         for name, value in values.items()
@@ -300,22 +331,6 @@ def rows_of(arrays: Arrays, array: ArrayArgument, batch: Shape) -> tuple[Any, in
     return arrays.rows(array.name, array.value, shape), 0 if shared else math.prod(array.item_shape)
 
 
-def wrench_shape(robot: Robot, shape: Shape, batch: Shape) -> Shape:
-    """(6,) for a wrench on the tip, (bodies, 6) for one on every link; the axes of the batch decide."""
-    bodies, one_tip = len(robot.names), len(robot.leaves) == 1
-    if shape[-1:] == (6,) and len(shape) <= len(batch) + 1 and one_tip:
-        check_tip_wrenches(shape, batch, bodies)
-        return (6,)
-    if shape[-2:] == (bodies, 6) and len(shape) == len(batch) + 2:
-        return (bodies, 6)
-    front = "..., " * bool(batch)
-    tip = f"({front or ''}6) for the tip or " if one_tip else ""
-    raise ValueError(
-        f"wrench has shape {shape} (expected {tip}({front}{bodies}, 6) for every link: moment, then force, in the base"
-        f" frame, at the centre of mass{shared_wrench_hint(batch, bodies)})"
-    )
-
-
 def refuse_exact_friction(robot: Robot, friction: Friction | None) -> None:
     if friction is not None and friction.smooth == 0.0 and (robot.symbolic or friction.dry(robot)):
         raise ValueError("friction is exact: joints stick (expected Friction with smooth above 0, or lw.simulate)")
@@ -324,8 +339,8 @@ def refuse_exact_friction(robot: Robot, friction: Friction | None) -> None:
 def refuse_sampled_laws(torque: Any) -> None:
     if split_sampled_laws(torque)[1]:
         raise ValueError(
-            "the torque has a sampled law, which is computed at its own times (expected lw.simulate; or a loop with a"
-            " rollout for each period and torque= the torques of the law in the states before it)"
+            "the torque has a sampled law, which is computed at its own times (expected lw.simulate; or a loop with"
+            " one rollout for each period, where torque= is what the law gives at its start)"
         )
 
 

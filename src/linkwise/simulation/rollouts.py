@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Never
 import numpy as np
 
 from ..api.call import BaseMotion
-from ..api.states import Array
+from ..api.states import Array, ComponentAxes
 from ..control.drives import TorqueFunction
 from ..errors import is_integer, one_of
 from ..graph import count
@@ -23,13 +23,13 @@ from ..kernels.target import Target, target_by_name
 from ..ode.rollout import RolloutCode, Settings, fixed_step_integrators, rollout_of
 from ..robot import Friction, Robot, require_robot
 from ..robot.layout import reorder_columns
-from ..trajectories.torque_history import torque_history
+from .base_motions import MotionOfTime, warn_of_other_rates
 from .equations import RolloutMotion
 from .friction_steps import warn_of_long_steps
 from .preparation import check_positive, refuse_others
 from .problem import Problem, program_of
 from .rollout_inputs import RolloutInputs, rollout_inputs
-from .traced_functions import MotionOfTime
+from .sampling import history_of
 
 if TYPE_CHECKING:
     from ..api.compiling import DType
@@ -89,6 +89,7 @@ class Options(NamedTuple):
     table: Any = None
     hold: int = 1
     wrench: Any = None
+    axes: str = "base"
     friction: bool | Friction = False
     base: Any = None
     parameters: Mapping[str, Any] | None = None
@@ -112,7 +113,8 @@ def rollout(
     torque: Array | TorqueFunction | None = None,
     table: Array | None = None,
     hold: int = 1,
-    wrench: Array | None = None,
+    wrench: Array | Mapping[str, Array] | None = None,
+    axes: ComponentAxes = "base",
     friction: bool | Friction = False,
     base: BaseMotion | MotionOfTime | None = None,
     parameters: Mapping[str, Array] | None = None,
@@ -138,15 +140,15 @@ def rollout(
     steps, dt : int, float
         The number of steps, and the length of each in seconds.
     torque : array_like, (..., n), or callable, optional
-        Constant torques, or torque(robot, t, q, qd) over `lw` pieces, which is traced at each call, or once by
+        Constant torques, or torque(robot, t, q, qd) written with `lw`, which is traced at each call, or once by
         `lw.compile(lw.rollout, ...)`.
     table : array_like, (..., rows, n), optional
         Torques that are added to those of a function. Each row acts for `hold` steps; rows = steps / hold, rounded up.
     hold : int
     interpolation : {"held"}, optional
-        Needed where `torque` is a history, as for `lw.simulate`, at equal distances: each row is held.
-    wrench : array_like, (..., 6) or (..., m, 6), optional
-        Constant external wrench, as for `inverse_dynamics`.
+        Required if `torque` is a history, as for `lw.simulate`, with equal time steps: each row is held.
+    wrench, axes : mapping or array_like, (..., 6) or (..., m, 6), optional
+        Constant external wrenches, by frame or in an array, as for `inverse_dynamics`.
     friction : bool or Friction
         As for `simulate`, with `smooth` above 0. A warning says if the steps are too long for it.
     base : BaseMotion or callable, optional
@@ -164,9 +166,9 @@ def rollout(
     dtype : {"float64", "float32"}, optional
         By default that of q0.
     threads : int, optional
-        Of the CPU.
+        Number of threads of the CPU.
     stream : optional
-        Of the GPU; by default that of the arrays' library.
+        Stream of the GPU; by default that of the arrays' library.
     out : RolloutResult, optional
         An earlier result of the same size, whose arrays are overwritten.
 
@@ -191,7 +193,7 @@ def rollout(
     if steps is None:
         raise TypeError("steps is missing (expected the number of steps: duration / dt)")
     options = Options(
-        steps, dt, torque, table, hold, wrench, friction, base, parameters, integrator, every, target, dtype,
+        steps, dt, torque, table, hold, wrench, axes, friction, base, parameters, integrator, every, target, dtype,
         threads, stream, out, interpolation,
     )  # fmt: skip
     return run_rollout(robot, q0, qd0, options, warn_of_long_steps, compile_rollout_code)
@@ -229,12 +231,14 @@ def run_rollout(
         torque=options.torque,
         table=options.table,
         wrench=options.wrench,
+        axes=options.axes,
         friction=options.friction,
         base=options.base,
         parameters=options.parameters,
     )
     if warn_of_steps is not None and inputs.problem.friction is not None:
         warn_of_steps(robot, inputs.problem.friction, length, options.integrator, inputs.symbols)
+    warn_of_other_rates(inputs.problem.base, robot, steps * length)
     program = solver(inputs.problem, options.integrator, inputs.table, arrays.dtype, target)
     results = output_arrays(arrays, inputs, settings, options.out)
     trajectories = math.prod(inputs.batch)
@@ -251,8 +255,8 @@ def run_rollout(
 
 
 def with_history_as_table(robot: Robot, options: Options, dt: float, steps: int) -> Options:
-    """A torque history that is held is a table of torques."""
-    history = None if callable(options.torque) else torque_history(robot, options.torque, "held")
+    """The options with a held torque history as a table of torques."""
+    history = None if callable(options.torque) else history_of(robot, options.torque, "held")
     if history is None:
         if options.interpolation is not None:
             raise ValueError(f"interpolation is {options.interpolation!r} (expected a torque history: torque=(t, tau))")
@@ -268,8 +272,8 @@ def with_history_as_table(robot: Robot, options: Options, dt: float, steps: int)
     even = np.arange(len(history.t)) * (hold * dt)
     if np.abs(history.t - even).max() > SAME_TIME * dt:
         raise ValueError(
-            f"torque: t is not at equal distances of {hold * dt:g} s (expected multiples of dt = {dt:g} s, for rows"
-            " that are held over whole steps; lw.simulate takes any times)"
+            f"torque: the times t are not {hold * dt:g} s apart (expected equal multiples of dt = {dt:g} s, so that"
+            " rows are held over full steps; lw.simulate takes any times)"
         )
     rows = -(-steps // hold)
     if rows >= len(history.t):

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -28,10 +29,11 @@ from ..control.sampled_laws import Sampled
 from ..errors import UntraceableFunctionError
 from ..graph import Program, evaluate
 from ..ode.lanes import DONE, RUNNING, Trajectories
+from ..recording.recording import Recording
 from ..robot import Robot
 from ..tracing import Input, trace
 from ..tracing.tracing import Prepared, prefer_fewest
-from ..trajectories.torque_history import Interpolation, TorqueHistory, torque_history
+from ..trajectories.torque_history import Interpolation, TorqueHistory, check_robot_of, torque_history
 from .parameters import PREFIX
 from .problem import Problem
 from .traced_functions import TracedFunction, message_of, user_line
@@ -166,7 +168,7 @@ def on_their_way(trajectories: Trajectories) -> np.ndarray:
 def advance(
     trajectories: Trajectories, which: np.ndarray, until: float, first_step: float, integrate: Callable[[float], None]
 ) -> None:
-    """`integrate(until)` anew, for the trajectories that are on their way."""
+    """Call `integrate(until)` anew for the trajectories that are still running."""
     trajectories.status[which] = np.where(trajectories.t[which] < until, RUNNING, DONE)
     trajectories.restart(which, first_step)
     if (trajectories.status == RUNNING).any():
@@ -191,7 +193,7 @@ def due_times(periods: Sequence[float], end: float) -> Iterator[tuple[float, lis
 
 
 class HistoryPlayer:
-    """Gives the parameters of the right-hand side their numbers, piece by piece."""
+    """Sets the parameters of the right-hand side for each piece of a torque history."""
 
     def __init__(self, history: TorqueHistory, problem: Problem, batch: tuple[int, ...], fixed: bool) -> None:
         self.history, self.problem, self.batch, self.fixed = history, problem, batch, fixed
@@ -204,27 +206,37 @@ class HistoryPlayer:
         first_step: float,
         integrate: Callable[[float], None],
     ) -> None:
-        """`integrate(until)` from sample to sample. Steps that adapt begin with a whole piece: torques do not jump."""
-        knots = [t for t in self.history.t.tolist() if t < end] + [end]
+        """Call `integrate(until)` from row to row. Adaptive steps first try a full piece, since torques do not jump."""
+        knots = [t for t in self.history.t[:-1].tolist() if t < end] + [end]
         for piece, (t, until) in enumerate(itertools.pairwise(knots)):
             for name, value in of_batch(self.history, piece, self.batch).items():
-                parameters[:, self.problem.columns[PREFIX + name]] = value.reshape(len(parameters), -1)
+                parameters[:, self.problem.columns[PREFIX + name]] = value.reshape(
+                    len(parameters), math.prod(value.shape[len(self.batch) :])
+                )
             step = first_step if self.fixed or piece == 0 else until - t
             advance(trajectories, on_their_way(trajectories), until, min(step, until - t), integrate)
 
 
+def history_of(robot: Robot, torque: Any, interpolation: Interpolation) -> TorqueHistory | None:
+    """The history that a torque argument is, as `torque_history`; recordings too."""
+    if isinstance(torque, Recording):
+        check_robot_of(robot, torque, "the torques")
+        torque = torque.t, np.moveaxis(torque.tau, -2, 0)
+    return torque_history(robot, torque, interpolation)
+
+
 def history_or_torque(robot: Robot, torque: Any, interpolation: Interpolation) -> Any:
     """The torque argument of a simulation, as a `TorqueHistory` where it is one."""
-    history = torque_history(robot, torque, interpolation)
+    history = history_of(robot, torque, interpolation)
     if history is None and interpolation != "cubic":
         raise ValueError(f"interpolation is {interpolation!r} (expected a torque history too: torque=(t, tau))")
     return torque if history is None else history
 
 
 def check_end(history: TorqueHistory, duration: float) -> None:
-    if duration > history.duration:
+    if duration > (1.0 + INSTANT_TOLERANCE) * history.duration:
         raise ValueError(
-            f"duration is {duration:g} (expected at most {history.duration:g}: the torque history ends there)"
+            f"duration is {duration:.12g} (expected at most {history.duration:.12g}: the torque history ends there)"
         )
 
 

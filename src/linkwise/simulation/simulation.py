@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Literal, Never
 
 import numpy as np
 
-from ..api.call import BaseMotion
+from ..api.call import COMPONENTS, BaseMotion
 from ..api.functions import forward_dynamics
-from ..api.states import Array
+from ..api.states import Array, ComponentAxes
+from ..api.wrenches import constant_loads
 from ..control.drives import TorqueFunction
 from ..control.events import Event, EventFunction
 from ..errors import SimulationError, SimulationInterrupted
@@ -33,8 +34,9 @@ from ..ode.registry import DEFAULT
 from ..ode.registry import integrator as integrator_of
 from ..printing import warn
 from ..recording.recording import FAILED, STATUS, End, EventRecord, Recording
-from ..robot import Friction, Robot
+from ..robot import Friction, Robot, WrenchFrames
 from ..trajectories.torque_history import History, Interpolation, TorqueHistory
+from .base_motions import MotionOfTime, motion_at, warn_of_other_rates
 from .equations import SimulationMotion
 from .friction_steps import SUPPRESSED, warn_of_long_steps
 from .integration import Run, integrate_problem
@@ -43,7 +45,7 @@ from .preparation import check_numbers, prepare, refuse_others, sample_times
 from .problem import Coordinates, Problem
 from .sampling import HistoryPlayer, check_end, history_or_torque
 from .small_motions import warning_text
-from .traced_functions import COMPONENTS, MotionOfTime, TracedFunction, motion_at
+from .traced_functions import TracedFunction
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -120,8 +122,9 @@ class AppliedTorques:
     history: TorqueHistory | None = None  # instead of a function
 
     @property
-    def point(self) -> np.ndarray | None:
-        return None if self.problem.point is None else np.array(self.problem.point)
+    def point(self) -> np.ndarray | WrenchFrames | None:
+        point = self.problem.point
+        return point if point is None or isinstance(point, WrenchFrames) else np.array(point)
 
     def known_torques(self, t: np.ndarray) -> np.ndarray | float:
         """Those of a history, or of sampled laws since their last sample; t may end between two samples."""
@@ -154,24 +157,24 @@ class AppliedTorques:
             torques[reached] += np.array(given)
         return torques
 
-    def base_motion(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray) -> BaseMotion | None:
-        """The motion of the base at the samples."""
-        times, robot = np.broadcast_to(t, q.shape[:-1]), self.problem.robot
-        flat = motion_at(self.problem.base, robot, times.ravel(), q.reshape(-1, robot.nq), qd.reshape(-1, robot.n))
-        if flat is None:
-            return None
-        return replace(flat, **{name: getattr(flat, name).reshape((*times.shape, 3)) for name in COMPONENTS})
+    def base_motion(self, t: np.ndarray) -> BaseMotion | None:
+        """The motion of the base at these times, (times, 3)."""
+        robot = self.problem.robot
+        return motion_at(self.problem.base, robot, t, np.zeros((len(t), robot.nq)), np.zeros((len(t), robot.n)))
 
     def accelerations(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        drag = 0.0 if self.problem.friction is None else self.problem.friction.torque(self.problem.robot, qd)
-        wrench = None if self.wrench is None else self.wrench[..., None, :]
-        if self.wrench is not None and self.problem.wrench is not None and len(self.problem.wrench) == 2:
-            wrench = self.wrench[..., None, :, :]
-        robot, base = self.problem.robot, self.base_motion(t, q, qd)
+        friction = self.problem.friction
+        drag = 0.0 if friction is None else friction.torque(self.problem.robot, qd, applied=tau)
+        robot, base = self.problem.robot, self.base_motion(t)
         if self.problem.sticking is None:
-            return np.asarray(forward_dynamics(robot, q, qd, tau - drag, wrench, point=self.point, base=base))
+            loads = constant_loads(self.wrench, self.point, q.ndim - 2)
+            return np.asarray(forward_dynamics(robot, q, qd, tau - drag, base=base, **loads))
         if base is not None:
-            base = replace(base, **{name: getattr(base, name).reshape(-1, 3) for name in COMPONENTS})
+            parts = (np.broadcast_to(getattr(base, name), (*q.shape[:-1], 3)) for name in COMPONENTS)
+            base = BaseMotion(*(part.reshape(-1, 3) for part in parts))
+        wrench = self.wrench
+        if wrench is not None:
+            wrench = wrench[..., None, :] if self.problem.wrench == (6,) else wrench[..., None, :, :]
         return self.problem.sticking.accelerations(robot, q, qd, tau, wrench, base)
 
 
@@ -240,11 +243,12 @@ def simulate(
     q0: Array,
     qd0: Array | None = None,
     duration: float | None = None,
-    torque: Array | TorqueFunction | History | None = None,
-    wrench: Array | None = None,
+    torque: Array | TorqueFunction | History | Recording | None = None,
+    wrench: Array | Mapping[str, Array] | None = None,
     *,
     interpolation: Interpolation = "cubic",
     point: Array | None = None,
+    axes: ComponentAxes = "base",
     friction: bool | Friction = False,
     base: BaseMotion | MotionOfTime | None = None,
     coordinates: Coordinates = "joint",
@@ -274,13 +278,15 @@ def simulate(
     duration : float
         Seconds; with a torque history by default its length.
     torque : array_like, (..., n), or callable, or history, optional
-        Constant torques, or torque(robot, t, q, qd). A function over `lw` pieces is traced at each call and compiled
+        Constant torques, or torque(robot, t, q, qd). A function written with `lw` is traced at each call and compiled
         with the integrator; any other runs in Python, slower. Laws with memory are `lw.control.sampled`. A torque
-        history is a pair of times (k,) and torques (k, n) or (k, ..., n), `Loads`, or a .csv file.
+        history is a pair of times (k,) and torques (k, n) or (k, ..., n), `Loads`, a `Recording`, or a table or .csv
+        file with the columns t, tau1, ...
     interpolation : {"cubic", "held"}
         Torques between the rows of a history: by cubic splines, or those of the row before.
-    wrench, point : array_like, (..., 6) or (..., m, 6); (3,) or (m, 3), optional
-        Constant external wrench and where it acts, as for `inverse_dynamics`; the point is one for all trajectories.
+    wrench, point, axes : mapping or array_like, (..., 6) or (..., m, 6); (3,) or (m, 3); optional
+        Constant external wrenches, by frame or in an array, and where an array acts, as for `inverse_dynamics`; the
+        point is one for all trajectories.
     friction : bool or Friction
         True takes the robot's own coefficients. With `Friction(smooth=0)` joints stick.
     base : BaseMotion or callable, optional
@@ -300,7 +306,7 @@ def simulate(
     dt, first_step : float, optional
         Seconds: dt for every step of "rk4"; first_step for the first step of the other integrators.
     max_steps : int, optional
-        Most steps of a trajectory, rejected ones included: ten million, for "rk4" no limit.
+        Maximum number of steps of a trajectory, rejected ones included: ten million, for "rk4" no limit.
     threads : int, optional
     compiled : bool, optional
         True: an error if it cannot be compiled; False: run in Python.
@@ -346,8 +352,8 @@ def simulate(
     if isinstance(torque, TorqueHistory):
         check_end(torque, numbers["duration"])
     inputs = prepare(
-        robot, q0, qd0, torque, wrench, point=point, friction=friction, coordinates=coordinates, method=method,
-        events=events, parameters=parameters, base=base,
+        robot, q0, qd0, torque, wrench, point=point, axes=axes, friction=friction, coordinates=coordinates,
+        method=method, events=events, parameters=parameters, base=base,
     )  # fmt: skip
     if scheme.fixed and inputs.problem.friction is not None:
         warn_of_long_steps(robot, inputs.problem.friction, min(numbers["step"], numbers["duration"]), integrator)
@@ -364,9 +370,10 @@ def simulate(
     if not (run.problem.torque is None or isinstance(run.problem.torque, TracedFunction)):
         _ = recording.tau  # computed now: the function may change later
     if not (run.problem.base is None or isinstance(run.problem.base, TracedFunction)):
-        _ = recording.qdd
+        _ = recording.base, recording.qdd
     if run.interrupted is not None:
         raise SimulationInterrupted(recording) from run.interrupted
+    warn_of_other_rates(run.problem.base, robot, numbers["duration"])
     if not SUPPRESSED.get():
         states = (inputs.start[:, None], run.trajectories.y[:, None], run.out)
         if message := warning_text(robot, integrator, atol, *(y[..., : inputs.problem.rest] for y in states)):

@@ -19,9 +19,10 @@ import numpy as np
 
 from ..api.call import BaseMotion
 from ..api.functions import bias_torque, inertia_matrix
+from ..api.wrenches import OnTip
 from ..dynamics import dry_friction
 from ..dynamics.dry_friction import MARGIN, Held
-from ..robot import Friction, Robot
+from ..robot import Friction, Robot, WrenchFrames
 
 Point = tuple[Any, ...]  # three numbers, or three for each link
 NEARNESS_TOLERANCE = 1e-4  # of the integral of nearness
@@ -44,15 +45,18 @@ class Sticking:
     friction: Friction
     joints: tuple[int, ...]
     level: tuple[float, ...]
-    point: Point | None = None  # where the wrench acts
+    offset: tuple[float, ...]  # of what friction holds; see `Friction.offsets`
+    point: Point | WrenchFrames | None = None  # where the wrench acts
 
     @staticmethod
-    def of(robot: Robot, friction: Friction | None, point: Point | None = None) -> Sticking | None:
+    def of(robot: Robot, friction: Friction | None, point: Point | WrenchFrames | None = None) -> Sticking | None:
         """The friction of joints that may stick; None if there are none."""
         joints = () if friction is None else friction.dry(robot)
         if not friction or not joints:
             return None
-        return Sticking(friction, joints, tuple(friction.at_rest(robot).tolist()), point)
+        friction.refuse_load(robot, "and is exact (expected smooth above 0, or lw.Friction(load=0, smooth=0))")
+        level, offset = (tuple(x.tolist()) for x in (friction.at_rest(robot), friction.offsets(robot)))
+        return Sticking(friction, joints, level, offset, point)
 
     def constrained_dynamics(
         self, robot: Robot, q: Any, qd: Any, applied: Any, wrench: Any, mode: Any, base: BaseMotion | None = None
@@ -60,7 +64,7 @@ class Sticking:
         """Forward dynamics with given modes, for one state of generic scalars."""
         inertia, bias = inertia_matrix(robot, q), bias_torque(robot, q, qd, wrench, point=self.point, base=base)
         drag = list(self.friction.torque(robot, qd, mode))
-        return dry_friction.forward_dynamics(inertia, applied, bias, drag, mode, self.joints, self.level)
+        return dry_friction.forward_dynamics(inertia, applied, bias, drag, mode, self.joints, self.level, self.offset)
 
     def lasts(self, qd: Any, mode: Any, slack: Any, t: Any, since: Any) -> Any:
         return dry_friction.lasts(qd, mode, slack, self.joints, t, since)
@@ -78,11 +82,13 @@ class Sticking:
         base: BaseMotion | None = None,
     ) -> ModeDecision:
         """Decide the modes and accelerations of states (count, n)."""
-        inertia, bias = inertia_matrix(robot, q), bias_torque(robot, q, qd, wrench, point=self.point, base=base)
+        point: Any = OnTip(self.point) if wrench is not None and wrench.ndim == 2 else self.point
+        inertia, bias = inertia_matrix(robot, q), bias_torque(robot, q, qd, wrench, point=point, base=base)
         may = np.isin(np.arange(robot.n), self.joints)
         mode = np.where(may, np.sign(qd), 1.0)
         qdd, left = np.empty_like(mode), np.empty(len(mode), dtype=int)
         fixed = applied - bias - self.friction.torque(robot, qd, mode)  # joints at rest have no friction here
+        fixed -= np.where(may & (qd == 0.0), self.offset, 0.0)
         scale, level = np.abs(applied) + np.abs(bias) + self.level, np.array(self.level)
         for k in range(len(mode)):
             qdd[k], left[k] = exchange_modes(inertia[k], fixed[k], level, mode[k], may & (qd[k] == 0.0), scale[k])

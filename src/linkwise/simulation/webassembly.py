@@ -21,14 +21,13 @@ from ..robot.named_arrays import PerTrajectory
 from ..robot.symbols import bind, symbols_of
 from ..targets.wasm.module import heap_of, with_data, with_interface
 from ..targets.wasm.solver import Block, driver_module
-from ..trajectories.torque_history import torque_history
 from .backend import trace_problem
 from .breaks import breaks_of
 from .friction_steps import warn_of_long_steps
 from .parameters import PREFIX, check_names, real_numbers
 from .preparation import SimulationInputs, check_numbers, prepare
 from .problem import Problem, program_of
-from .sampling import split_sampled_laws
+from .sampling import history_of, split_sampled_laws
 from .simulation import arguments, refuse_unknown
 
 WASM = "lw.wasm(lw.simulate, ...)"
@@ -49,11 +48,11 @@ def wasm_simulation(robot: Robot, q0: Any = None, qd0: Any = None, **options: An
     scheme = integrator_of(options["integrator"])
     assert isinstance(scheme, RungeKutta)
     numbers = check_numbers(scheme, 1.0, *(options[name] for name in ("rtol", "atol", "dt", "first_step", "max_steps")))
-    if isinstance(robot, Robot) and torque_history(robot, options["torque"], "cubic") is not None:
+    if isinstance(robot, Robot) and history_of(robot, options["torque"], "cubic") is not None:
         raise ValueError("torque is a history, which modules do not have (expected a torque function of t)")
     inputs = prepare_with_symbols(robot, q0, qd0, options)
     if inputs.batch:
-        raise ValueError(f"q0 and what acts have the batch shape {inputs.batch} (expected one trajectory)")
+        raise ValueError(f"the arrays have the batch shape {inputs.batch} (expected one trajectory)")
     if scheme.fixed and inputs.problem.friction is not None:
         values = inputs.parameters[0, -len(inputs.problem.symbols) :] if inputs.problem.symbols else ()
         symbols = dict(zip(inputs.problem.symbols, values, strict=True))
@@ -75,9 +74,9 @@ def wasm_simulation(robot: Robot, q0: Any = None, qd0: Any = None, **options: An
 
 
 def prepare_with_symbols(robot: Robot, q0: Any, qd0: Any, options: Mapping[str, Any]) -> SimulationInputs:
-    """As `prepared`; the symbols of the robot are parameters after all others."""
+    """As `prepare`; the symbols of the robot are parameters after all others."""
     names = [name for name in inspect.signature(prepare).parameters if name not in ("robot", "q0", "qd0")]
-    wanted = {name: options[name] for name in names}
+    wanted = {name: options[name] for name in names if name in options}
     start = neutral(robot) if q0 is None and isinstance(robot, Robot) else q0
     symbols = symbols_of(robot) if isinstance(robot, Robot) and robot.symbolic else ()
     given = dict(wanted["parameters"] or {})
@@ -107,12 +106,16 @@ def check_one_number(name: str, value: Any) -> float:
 
 def refuse_what_python_drives(problem: Problem, laws: bool, start: np.ndarray, parameters: np.ndarray) -> None:
     """Raise a ValueError for what Python does between calls of the driver, since a module has the driver alone."""
-    jumps = any(len(times) for _, times in breaks_of(problem, start, parameters))
+    of_torque, of_base = (
+        any(len(times) for _, times in breaks_of(part, start, parameters))
+        for part in (replace(problem, base=None), replace(problem, torque=None))
+    )
     has = [
         ("events", bool(problem.events), "none: test q and qd after each advance"),
         ("exact friction", problem.sticking is not None, "lw.Friction with smooth above 0"),
         ("a sampled law", laws, "torque= an array of constant torques, and `tau` written after each advance"),
-        ("a torque that jumps in time", jumps, "torque= an array, and `tau` written at these times"),
+        ("a torque that jumps in time", of_torque, "torque= an array, and `tau` written at these times"),
+        ("a motion of the base that jumps in time", of_base, "a function of t without jumps"),
         ("quasi-velocities", problem.coordinates != "joint", "coordinates='joint'"),
     ]
     for what, there, expected in has:
@@ -150,8 +153,8 @@ def number_entries(problem: Problem, block: Block, place: int) -> list[dict[str,
     names = [number["name"] for number in every]
     for name in names:
         if names.count(name) > 1:
-            whose = "robot has a symbol" if name in problem.symbols else "torque function has a parameter"
+            whose = "symbol of the robot" if name in problem.symbols else "parameter of the torque function"
             raise ValueError(
-                f"the {whose} {name!r}, which is the name of another number of the module (expected another name)"
+                f"{name!r}, a {whose}, is also the name of another number of the module (expected another name)"
             )
     return every

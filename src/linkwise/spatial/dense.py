@@ -151,7 +151,11 @@ class UDU(NamedTuple):
 
     def solve(self, b: Column) -> Column:
         """x of A x = b."""
-        x = self.eliminate(b)
+        return self.substitute(self.eliminate(b))
+
+    def substitute(self, b: Column) -> Column:
+        """U⁻ᵀ D⁻¹ b"""
+        x = list(b)
         for k in range(len(x)):
             x[k] = mul(x[k], self.inverse[k])
             for i in range(k):

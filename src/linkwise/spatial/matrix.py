@@ -235,7 +235,7 @@ def turn_x(angle: Scalar) -> Rotation:
 
 
 def snapped_pair(s: Scalar, c: Scalar) -> tuple[Scalar, Scalar]:
-    """Sine and cosine, both snapped or neither: a 1 beside an angle that is not 0 would not be orthogonal."""
+    """Sine and cosine, both snapped or neither: with one of them snapped alone the rotation would not be orthogonal."""
     near = snap(s), snap(c)
     quarter = type(s) is float and type(c) is float and abs(near[0]) + abs(near[1]) == 1.0
     return near if quarter else (s, c)

@@ -86,7 +86,7 @@ def sign(x: Scalar) -> Scalar:
     return _function("sign", x)
 
 
-TINY = 1e-36  # its root, 1e-18, has a sine of the same digits, also in single precision
+TINY = 1e-36  # for x = √TINY, sin x rounds to x, also in single precision
 
 
 def cos_and_sinc(square: Scalar) -> tuple[Scalar, Scalar]:

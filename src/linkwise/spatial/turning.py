@@ -2,8 +2,8 @@
 
     n = D ρ          f = ρ × p
 
-So do the Coriolis forces of moving masses depend on a rotation ρ in which all of them join, and so does what a rotation
-makes of forces that are given in the base frame.
+Two wrenches have this form: that of the Coriolis forces of moving masses that all join in a rotation ρ, and the change
+of forces that are given in the base frame, seen from bodies that turn.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class TurningMap:
         return self.moment.T @ twist.angular + cross(self.vector, twist.linear)
 
     def acting_at(self, point: Vector) -> TurningMap:
-        """The same map given at a point, seen at the origin."""
+        """The map given at a point, moved to the origin."""
         return TurningMap(self.moment + double_cross(point, self.vector), self.vector)
 
     def to_parent(self, pose: Placement) -> TurningMap:

@@ -69,7 +69,7 @@ class Wrench:
         return Wrench(self.moment * s, self.force * s)
 
     def acting_at(self, point: Vector) -> Wrench:
-        """The same wrench given at a point, seen at the origin."""
+        """The wrench given at a point, moved to the origin."""
         return Wrench(self.moment + cross(point, self.force), self.force)
 
     def to_parent(self, pose: Placement) -> Wrench:

@@ -7,4 +7,4 @@ __all__ = ["grid", "monte_carlo", "open_sweep"]
 
 
 def __dir__() -> list[str]:
-    return __all__  # not the modules that make them
+    return __all__  # without the modules that define them

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..api.functions import kinetic_energy, potential_energy
+from ..api.wrenches import OnTip
 from ..errors import SingularError
 from ..extras import import_optional
 from ..kernels.dispatch import current_mode, use_kernels
@@ -136,7 +137,7 @@ class Chunk:
         return warning_text(self.inputs.robot, options["integrator"], options["atol"], *states)
 
     def compute_family(self, part: FamilyChunk, duration: float) -> None:
-        """Simulate rows of one family and duration: together, and robot by robot those for which that fails."""
+        """Simulate rows of one family and duration together; those for which that fails, robot by robot."""
         alone = part.rows.tolist()
         if alone and part.family.symbols and self.inputs.options["compiled"] is not False:
             alone = self.compute_together(part, duration)
@@ -188,7 +189,9 @@ class Chunk:
     def options(self, rows: np.ndarray, times: np.ndarray) -> dict[str, Any]:
         """The options of `simulate` for some rows."""
         options = self.inputs.options
-        loads = {name: self.rows[name][rows] for name in LOADS if name in self.rows}
+        loads: dict[str, Any] = {name: self.rows[name][rows] for name in LOADS if name in self.rows}
+        if "wrench" in loads and loads["wrench"].ndim == 2:
+            loads["point"] = OnTip(options["point"])
         swept = torque_parameters(options["torque"], self.rows)
         parameters = {name: PerTrajectory(array[rows]) for name, array in swept.items()}
         return {**options, **loads, "samples": times, "progress": False, "parameters": parameters}
@@ -203,7 +206,7 @@ class Chunk:
         self.events.update(zip(rows.tolist(), results.events, strict=False))  # empty without events
 
     def all_columns(self) -> Columns:
-        """All columns, with those of errors and events."""
+        """All columns, those of errors and events included."""
         rows = range(self.count)
         texts = [self.errors.get(k, "").encode("ascii", "backslashreplace").decode() for k in rows]
         columns = {**self.columns, "error": np.array(texts)}

@@ -23,10 +23,10 @@ from ..control.events import events_of
 from ..errors import RobotError
 from ..graph import Graph, Node, Port, Program, check, evaluate
 from ..lazy import cached_property
-from ..robot import Friction, Robot, before_regrouping
+from ..robot import Friction, Robot, WrenchFrames, before_regrouping
 from ..robot.entries import TENSOR, TURNS
 from ..robot.layout import zero_quaternion_message
-from ..robot.tables import DRIVE
+from ..robot.tables import DRIVE, FURTHER_FRICTION
 from ..simulation.parameters import check_parameters
 from ..simulation.problem import Problem
 from ..simulation.sampling import split_sampled_laws
@@ -90,7 +90,7 @@ def trace_for_family(function: Callable[..., Any], family: Family) -> Program:
 
 def family_problem(family: Family, options: Mapping[str, Any], loads: Mapping[str, np.ndarray], like: Robot) -> Problem:
     """The problem of a family; `like` is the robot of the sweep."""
-    torque = options["torque"]
+    torque, where = options["torque"], options["point"]
     return Problem(
         family.robot,
         torque if callable(torque) else None,
@@ -102,7 +102,7 @@ def family_problem(family: Family, options: Mapping[str, Any], loads: Mapping[st
         events_of(options["events"]),
         family.symbols,
         tuple((name, loads[name].shape[1:]) for name in loads if name not in ("tau", "wrench")),
-        None if options["point"] is None else tuple(map(plain_tuple, options["point"])),
+        where if where is None or isinstance(where, WrenchFrames) else tuple(map(plain_tuple, where)),
         like=like,
     )
 
@@ -267,7 +267,7 @@ def chunk_of_table(rows: Samples, family_map: FamilyMap, errors: Errors) -> Fami
     def robot(k: int) -> Robot:
         return replace_entries(family_map.robot, {name: array[k] for name, array in entries.items()})
 
-    for k in np.flatnonzero(possibly_invalid(entries)).tolist():
+    for k in np.flatnonzero(possibly_invalid(family_map.robot, entries)).tolist():
         try:
             robot(k)
         except RobotError as error:
@@ -277,9 +277,11 @@ def chunk_of_table(rows: Samples, family_map: FamilyMap, errors: Errors) -> Fami
     return FamilyChunk(family_map.family, good, numbers, robot)
 
 
-def possibly_invalid(rows: Samples) -> np.ndarray:
+def possibly_invalid(robot: Robot, rows: Samples) -> np.ndarray:
     """The rows that may not give a robot: all that do not, and perhaps others."""
-    invalid = np.zeros(len(next(iter(rows.values()))), dtype=bool)
+    keys = {name.rpartition(".")[2] for name in rows}
+    depends = any(key in row for row in robot.rows for key in FURTHER_FRICTION) and "coulomb_friction" in keys
+    invalid = np.full(len(next(iter(rows.values()))), depends or not keys.isdisjoint(FURTHER_FRICTION))
     for name, array in rows.items():
         key, flat = name.rpartition(".")[2], array.reshape(len(array), -1)
         invalid |= ~np.isfinite(flat).all(axis=1)

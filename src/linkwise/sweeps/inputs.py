@@ -16,18 +16,23 @@ from typing import Any
 
 import numpy as np
 
+from ..api.states import stack_wrenches
+from ..api.wrenches import wrench_frames
 from ..errors import RobotError, SingularError, SweepWarning, UntraceableFunctionError, is_integer, near_miss, one_of
 from ..graph import evaluate
 from ..graph.derivative import CHOICES
+from ..kernels.interface import numpy_array
 from ..lazy import cached_property
 from ..printing import warn
 from ..robot import Friction, Robot, from_table, require_robot
 from ..robot.configurations import neutral
+from ..robot.joint import FRICTION_NUMBERS
 from ..robot.named_arrays import PerTrajectory
 from ..robot.symbols import refuse_symbols
 from ..simulation.parameters import PREFIX, parameters_of, torque_parameters
 from ..simulation.preparation import check_positive, refuse_others, sample_times
 from ..simulation.problem import program_of
+from ..simulation.sampling import history_of
 from ..simulation.simulation import arguments, simulate
 from ..version import __version__
 from .family import FamilyMap, Vary, chunks_of_robots, family_map, family_problem, loads_of
@@ -48,7 +53,7 @@ SWEEP_ARGUMENTS = ("robot", "rows", "folder", "duration", "engine", "chunk", "ke
 LOADS = ("torque", "wrench")
 KEEP = ("samples", "ends")
 ROWS = 5  # whose robots are compared for all of them
-FRICTION = {"viscous_friction": "viscous", "coulomb_friction": "coulomb"}
+FRICTION = {field: name for name, field in FRICTION_NUMBERS.items()}  # arguments of `Friction` by entries
 STATES = 5  # at which effects are looked for
 ROUNDING = 1e-10
 
@@ -134,7 +139,15 @@ def check_inputs(
     usual = default_options()
     refuse_others(options, "lw.sweep", [*SWEEP_ARGUMENTS, *usual])
     options = {**usual, **options}
+    if history_of(robot, options["torque"], "cubic") is not None:
+        raise ValueError(
+            "torque is a history, which sweeps do not have (expected a torque function of t; or lw.simulate, where"
+            " torques (k, ..., n) have the axes of a batch)"
+        )
     arrays = check_samples(robot, samples, check_parameter_names(options["torque"], samples), vary is not None)
+    if isinstance(options["wrench"], Mapping) and options["wrench"]:
+        frames = wrench_frames(robot, options["wrench"], options["point"], options["axes"])
+        options |= {"wrench": stack_wrenches(options["wrench"], numpy_array), "point": frames}
     for name, axes in zip(LOADS, (1, 2), strict=True):
         load = options[name]
         if load is None:
@@ -142,7 +155,9 @@ def check_inputs(
         if name in arrays:
             raise ValueError(f"{name} is given twice: as a sample and as an option (expected one of them)")
         if not callable(load) and np.ndim(load) > axes:
-            raise ValueError(f"{name} has shape {np.shape(load)} (expected one for all; others belong in the samples)")
+            raise ValueError(
+                f"{name} has shape {np.shape(load)} (expected one for all trajectories; put others in the samples)"
+            )
         if name == "wrench" and np.ndim(load) == 2:
             options[name] = np.asarray(load)[None]  # on every link, not a batch of them
     if ("duration" in arrays) == (duration is not None):
@@ -213,10 +228,10 @@ def check_effects(inputs: Inputs) -> None:
             continue
         if friction is None:
             raise ValueError(f"the samples have {name!r}, and friction does not act (pass friction=True)")
-        if (coefficient := getattr(friction, FRICTION[key])) is not None:
+        if argument := friction.argument(FRICTION[key]):
             raise ValueError(
-                f"the samples have {name!r}, and friction has {FRICTION[key]}={coefficient!r} for all (expected"
-                f" friction=True or a Friction without {FRICTION[key]}, which take the robot's own)"
+                f"the samples have {name!r}, and friction has {argument}={getattr(friction, argument)!r} for all"
+                f" (expected friction=True or a Friction without {argument}, which take the robot's own)"
             )
     others = [name for name in idle if name.rpartition(".")[2] not in FRICTION]
     if others:
@@ -289,7 +304,7 @@ def unread_friction(inputs: Inputs) -> list[str]:
     friction = Friction.of(inputs.options["friction"])
     if callable(inputs.options["torque"]) or inputs.options["events"]:
         return []
-    keys = [key for key, name in FRICTION.items() if friction is None or getattr(friction, name) is not None]
+    keys = [key for key, name in FRICTION.items() if friction is None or friction.argument(name)]
     return [name for name in inputs.entries if name.rpartition(".")[2] in keys]
 
 

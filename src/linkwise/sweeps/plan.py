@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import UntraceableFunctionError
-from ..robot import Friction, Robot, from_table
+from ..robot import Friction, Robot, WrenchFrames, from_table
 from ..simulation.parameters import call_torque
 from ..simulation.sampling import split_sampled_laws, trace_step
 from ..simulation.traced_functions import trace_function
@@ -35,7 +35,8 @@ from .folder import LAYOUT, digest, plan_hash
 from .inputs import Inputs, default_options
 from .samples import Samples
 
-WITHOUT_EFFECT = ("threads", "target")  # on the results
+WITHOUT_EFFECT = ("threads", "target", "axes")  # on the results; frames of wrenches, in `point`, have their axes
+CLASSES: dict[str, Any] = {"Friction": Friction, "WrenchFrames": WrenchFrames}  # of options, by name
 ROBOT_OF_ROW = re.compile(r".*\.robots\.\d+")  # an entry that is None if the row gives no robot
 STATES = 3  # at which untraceable functions are evaluated
 DIFFERS = {  # what a difference means, by the last part of the name of a hash
@@ -125,9 +126,9 @@ def restore_inputs(plan: Mapping[str, Any], samples: Samples) -> Inputs:
         raise ValueError(f"it was begun by Linkwise {plan['linkwise']}, and this is {__version__}, which may differ")
     options = {**default_options(), **plan["options"], "vary": plan["vary"]}
     for name, value in options.items():
-        if isinstance(value, dict) and value.get("kind") == "Friction":
+        if isinstance(value, dict) and value.get("kind") in CLASSES:
             numbers: Any = {k: tuple(x) if isinstance(x, list) else x for k, x in value.items() if k != "kind"}
-            options[name] = Friction(**numbers)
+            options[name] = CLASSES[value["kind"]](**numbers)
         elif (function := function_in(value)) is not None:
             raise ValueError(f"{name} is {function}, which is not in the folder; {again}")
     table = plan["robot"]

@@ -13,12 +13,12 @@ from ..robot import Robot, from_table
 from ..robot.configurations import neutral
 from ..robot.kinds import joint_numbers
 from ..robot.named_arrays import PerTrajectory, refuse_labels
-from ..robot.tables import CONVENTIONS, DRIVE
+from ..robot.tables import CONVENTIONS, DRIVE_NUMBERS
 from ..simulation.parameters import unmark
 
 STATE = ("q0", "qd0", "torque")  # one number for each joint; of q0, nq numbers
 VECTORS = {"com": (3,), "inertia": (3, 3), "translation": (3,), "rotation": (3, 3), "axis": (3,), "anchor": (3,)}
-BODY = ("mass", "com", "inertia", *DRIVE[:3])  # numbers of every row
+BODY = ("mass", "com", "inertia", *DRIVE_NUMBERS)  # numbers of every row
 KNOWN = (*STATE, "wrench", "gravity", "duration")  # names that parameters and `vary` cannot have
 Samples = dict[str, np.ndarray]  # with one row for each trajectory
 
@@ -240,7 +240,7 @@ def is_part(robot: Robot, name: str) -> bool:
         link, _, key = name.rpartition(".")
         raise ValueError(
             f"the samples have a name {name!r}, which is {key} of link {link!r} and {word} of joint {label!r}"
-            f" (expected another name of the link or the joint; or the full {word}, or vary=... for the link)"
+            f" (expected another name of the link or the joint; or {word} of all joints, or vary=... for the link)"
         )
     return False
 
@@ -267,9 +267,8 @@ def sample_shape(
         of_joint = [f"{joint.name}.{key}" for joint in robot.moving if joint.joint == link]
         near = f", did you mean {of_joint[0]!r}?" if of_joint and of_joint[0] in known else near_miss(name, known)
         raise ValueError(
-            f"the samples have a name {name!r}{near} (expected {', '.join(KNOWN)}, a parameter of the"
-            f" torque function, or an entry of a link's row, such as {table_names(robot)[0]}.mass; other names"
-            " are for vary=...)"
+            f"the samples have a name {name!r}{near} (expected {', '.join(KNOWN)}, a parameter of the torque function,"
+            f" or an entry of a link's row, such as {table_names(robot)[0]}.mass; other names are for vary=...)"
         )
     if (marked or array.shape != shape) and (array.ndim != len(shape) + 1 or array.shape[1:] != shape):
         wanted = ", ".join(map(str, ("count", *shape)))

@@ -71,7 +71,7 @@ class Sweep:
 
     @property
     def t(self) -> np.ndarray:
-        """The times of q and qd in `read`; if durations are samples, those of each trajectory (count, times)."""
+        """The sample times of q and qd that `read` returns: (times,), or (count, times) if durations are samples."""
         keep, options, duration = self.plan["keep"], self.plan["options"], self.plan["duration"]
         if duration is not None:
             return kept_times(keep, options, duration)
@@ -297,7 +297,7 @@ def sweep(
         numbers of a controller such as `lw.control.pd_gravity`. `lw.sweeps.grid` and `lw.sweeps.monte_carlo` make them.
     folder : path
     duration : float, optional
-        Seconds, for all trajectories; otherwise a sample.
+        Seconds, the same for all trajectories; otherwise it is a sample.
     engine : optional
         None for this process, "dask://host:port", "dask://local?workers=2" or a `dask.distributed.Client`.
     chunk : int, optional

@@ -16,7 +16,7 @@ from ..graph.passes import cancel_terms
 from ..graph.text import expression_text
 from .closed_form import CLOSED, PATIENCE, ClosedForm, Names, closed_form
 from .latex.names import LatexNames, angle_sums
-from .latex.program import Writer, display_equations
+from .latex.program import Writer
 from .plain_names import ABBREVIATION, PlainNames
 from .styles import LATEX, PYTHON, TEXTBOOK, Equation, Style, Terms, terms_of, whole
 from .sympy_expressions import sympy_expressions
@@ -33,7 +33,8 @@ class Expressions:
     """Nodes in closed form where that is small, otherwise with named intermediates.
 
     Terms of a closed form without named intermediates are dropped below `noise` times its largest coefficient.
-    `first` and `arrays` are as in `ClosedForm`.
+    `first` and `arrays` are as in `ClosedForm`. Intermediates are numbered from `before` + 1. `components` is the LaTeX
+    of some symbols; sines and cosines of those in the array "q" are abbreviated, c_{12}.
     """
 
     def __init__(
@@ -43,8 +44,11 @@ class Expressions:
         noise: float = 0.0,
         first: Collection[str] = (),
         arrays: Mapping[str, str] | None = None,
+        before: int = 0,
+        components: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         self.nodes, self.digits, self.noise, self.first, self.arrays = nodes, digits, noise, first, arrays
+        self.before, self.components = before, components or {}
         self.program = program_of(nodes)
 
     def closed_form(self, names: Names, style: Style) -> ClosedForm | None:
@@ -58,7 +62,7 @@ class Expressions:
 
     def terms(self) -> tuple[list[tuple[str, Terms]], list[Terms]]:
         """The same in terms, between which lines may break."""
-        form = self.closed_form(PlainNames(self.program), PYTHON)
+        form = self.closed_form(PlainNames(self.program, before=self.before), PYTHON)
         if form is not None:
             return form.defined(), [form.written(polynomial) for polynomial in form.results[0]]
         program = cancel_terms(self.program)
@@ -66,29 +70,59 @@ class Expressions:
         def leaf(node: Node) -> str:
             return f"{node.payload:.{self.digits}g}" if node.op == "const" else str(node.payload[0])
 
-        lines, named = assignments(program, leaf, [port.name for port in self.program.inputs])
+        names = [port.name for port in self.program.inputs]
+        lines, named = assignments(program, leaf, names, before=self.before)
         definitions = [(name, terms_of(text)) for name, text in lines]
         return definitions, [terms_of(expression_text(node, named)) for node in program.results[0]]
 
-    def latex(self) -> tuple[list[str], list[str]]:
-        """Display equations of the names, in order, and the LaTeX of each node."""
-        form = self.closed_form(LatexNames(self.program), LATEX)
+    def latex(self) -> tuple[list[Equation], list[str]]:
+        """Equations of the names, in order, and the LaTeX of each node."""
+        angles = [name for name in self.components if (self.arrays or {}).get(name) == "q"]
+        names = LatexNames(self.program, components=self.components, angles=angles, before=self.before)
+        form = self.closed_form(names, LATEX)
         if form is not None:
             *equations, _ = form.equations(elements=False)
-            return display_equations(equations, None), [form.cell(polynomial) for polynomial in form.results[0]]
+            return equations, [form.cell(polynomial) for polynomial in form.results[0]]
         program = cancel_terms(self.program)
-        writer = Writer(program, self.digits)
+        writer = Writer(program, self.digits, names)
         *equations, _ = writer.equations(elements=False)
-        return display_equations(equations, None), [writer.text(node) for node in program.results[0]]
+        return equations, [writer.text(node) for node in program.results[0]]
+
+
+class Intermediates:
+    """Names of intermediates of several texts, numbered through; equal ones are one."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, str] = {}  # by what they are
+
+    @property
+    def count(self) -> int:
+        """For `Expressions(before=...)`."""
+        return len(self.names)
+
+    def share(self, defined: Sequence[Equation], texts: Sequence[str]) -> tuple[list[Equation], list[str]]:
+        """The intermediates that are new, and the texts with their names."""
+        names: dict[str, str] = {}
+        new: list[Equation] = []
+        any_name = "|".join(rf"(?<![A-Za-z\\]){re.escape(name)}(?!\d)" for name, _ in defined)
+
+        def renamed(text: str) -> str:
+            return re.sub(any_name, lambda match: names[match[0]], text) if defined else text
+
+        for name, lines in defined:
+            lines = [*map(renamed, lines)]
+            key = " ".join(lines)
+            if key not in self.names:
+                self.names[key] = re.sub(r"\d+", str(len(self.names) + 1), name)
+                new.append((self.names[key], lines))
+            names[name] = self.names[key]
+        return new, [*map(renamed, texts)]
 
 
 def as_sympy(node: Node) -> Any:
     """The node as a SymPy expression of symbols with the same names."""
     _, (column,) = sympy_expressions(program_of([node]), named=False)
     return column[0]
-
-
-MEANING = "where s1 = sin(q1), c12 = cos(q1 + q2), ..."
 
 
 class TwoNames(NamedTuple):
@@ -203,7 +237,19 @@ def plain_text(equations: Iterable[Equation]) -> str:
     return "\n".join(f"{left} = {right}" for left, right in indented)
 
 
-def add_meaning(text: str, names: PlainNames) -> str:
-    """The text with a line that says what its abbreviations are."""
-    abbreviated = names.abbreviates and re.search(rf"\b{ABBREVIATION}\b", text)
-    return f"{text}\n{MEANING}" if abbreviated else text
+def add_meaning(text: str, names: PlainNames, more: str = "") -> str:
+    """The text with a line that says what its abbreviations are: a sine, a cosine, one of a sum of angles; and more."""
+    every = set(re.findall(rf"\b{ABBREVIATION}\b", text)) if names.abbreviates else set()
+    used = sorted(every, key=lambda name: (len(name), name))
+    kinds = (lambda name: name[0] == "s", lambda name: name[0] == "c", lambda name: len(name) > 2)
+    shown = dict.fromkeys(name for kind in kinds for name in [*filter(kind, used)][:1])
+    abbreviated = ", ".join([*map(meaning_of, shown), *(["..."] if len(used) > len(shown) else [])])
+    meaning = "; ".join(part for part in (abbreviated, more) if part)
+    return f"{text}\nwhere {meaning}" if meaning else text
+
+
+def meaning_of(name: str) -> str:
+    """c12 = cos(q1 + q2)"""
+    angles = [("-" if sign else "+", f"q{k}") for sign, k in re.findall(r"(-?)(\d)", name)]
+    text = " ".join(part for angle in angles for part in angle).removeprefix("+ ")
+    return f"{name} = {'sin' if name[0] == 's' else 'cos'}({text})"

@@ -50,7 +50,9 @@ class PlainNames:
         components: Components = None,
         *,
         abbreviate: bool = False,
+        before: int = 0,
     ) -> None:
+        self.before = before  # intermediates that have names already
         self.inputs = input_names(program, components)
         joints = max((port.size for port in program.inputs if port.name == "q" and port.shape), default=0)
         known = list(self.inputs.values())
@@ -67,7 +69,7 @@ class PlainNames:
         return self.inputs[name, position]
 
     def intermediate(self, number: int) -> str:
-        return f"{self.letter}{number}"
+        return f"{self.letter}{self.before + number}"
 
     def sine_or_cosine(self, op: str, angles: Angles) -> str:
         """c23 for cos(q2 + q3), c2-3 for cos(q2 - q3); other combinations are written out."""

@@ -64,7 +64,7 @@ class Style:
     def product(
         self, x: Number, above: Sequence[list[str]], below: Sequence[str], digits: int, symbolic: bool
     ) -> list[str]:
-        """A positive number times factors, over others."""
+        """The pieces of a product: a positive number times factors, divided by others."""
         numerator, denominator = self.number(x, digits)
         factors = [*([[numerator]] if numerator else []), *above]
         return wrapped("", joined(factors or [["1"]], self.between), self.over([*denominator, *below]))
@@ -146,7 +146,7 @@ class LatexStyle(Style):
         return latex.too_wide(text, shape)
 
 
-BRACKETS = ((r"\bigl( ", r" \bigr)"), (r"\Bigl[ ", r" \Bigr]"), (r"\biggl\{ ", r" \biggr\}"))  # by what is inside
+BRACKETS = ((r"\bigl( ", r" \bigr)"), (r"\Bigl[ ", r" \Bigr]"), (r"\biggl\{ ", r" \biggr\}"))  # by the depth of nesting
 OPENING = tuple(opening.strip() for opening, _ in BRACKETS)
 LATEX, TEXTBOOK, PYTHON = LatexStyle(latex.WIDTH), TextbookStyle(), Style()
 

@@ -1,7 +1,5 @@
 """Symbols: named parameters of a robot in place of numbers; their expressions as sums of products, sorted by name.
 
-Expand expressions of symbols into sums of products, sorted by name.
-
     l1*(m2 + m1) - 0.5*l1*m1   ->   0.5*l1*m1 + l1*m2          sin(a)² = 1 - cos(a)²
 
 Atoms of the polynomials are symbols, functions of expanded expressions, and sums in denominators.

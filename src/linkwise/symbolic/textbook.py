@@ -3,9 +3,9 @@
 A polynomial in normal form is multiplied out. Here it becomes a nested sum, by one rule that is applied from outside
 to inside:
 
-1. Terms with accelerations, with rates and with neither are sums beside each other.
-2. A factor that all terms have to the same power is drawn out; a factor with different powers stays, as in
-   l_c2² + l_1 l_c2 c_2. A number is drawn out that all coefficients are; in sums with rates they may be it or twice it.
+1. Terms with accelerations, terms with rates, and terms with neither are separate sums.
+2. A factor that all terms have to the same power is factored out; one with different powers stays, as in
+   l_c2² + l_1 l_c2 c_2. A number is factored out if all coefficients equal it; in sums with rates, it or twice it.
 3. x² + 2 x y + y² is the square (x + y)², for any number of terms.
 4. Terms are grouped. Where each has a sine or cosine (torques of gravity, Coriolis terms): by sines and cosines first,
    then by the symbols in which the sum is linear, then by rates. Otherwise (inertias): by accelerations and rates

@@ -122,7 +122,8 @@ def trace(function: Callable[..., Any], robot: Robot, *, passes: Iterable[str] =
     passes : iterable of str
         Optional transformations of the program (see `linkwise.graph.passes`).
     **keywords
-        Passed on to the function; an `Input` becomes an input of its shape.
+        Passed on to the function; an `Input` becomes an input of its shape. Those in a mapping, such as
+        `wrench={"tool0": lw.Input(6)}`, are called by both names: `wrench_tool0`.
 
     Returns
     -------
@@ -137,8 +138,8 @@ def trace(function: Callable[..., Any], robot: Robot, *, passes: Iterable[str] =
         return apply_passes(function.program_for(robot), passes)
     declared = call_arguments(function, robot, keywords)
     graph = Graph()
-    ports = [Port(name, x.shape, quaternions(robot, name, x)) for name, x in declared.items() if isinstance(x, Input)]
-    arguments = {**declared, **{port.name: placeholders(graph, port) for port in ports}}
+    ports = [Port(name, x.shape, quaternions(robot, name, x)) for name, x in declared_inputs(declared).items()]
+    arguments = with_values(declared, {port.name: placeholders(graph, port) for port in ports})
     if robot.non_floats:
         symbols = symbols_of(robot)
         robot = robot.mapped(Transplant(graph))
@@ -147,7 +148,7 @@ def trace(function: Callable[..., Any], robot: Robot, *, passes: Iterable[str] =
             raise ValueError(f"the symbol {taken[0]!r} of the robot has the name of an argument (expected another)")
         ports += [Port(name, ()) for name in symbols]
     result = call_on_nodes(function, robot, arguments, [name for name in declared if name not in keywords])
-    arrays = [as_array(r) for r in (result if isinstance(result, tuple) else (result,))]
+    arrays = list(map(as_array, results_of(result)))
     names = (
         [function_name(function)]
         if len(arrays) == 1
@@ -181,6 +182,50 @@ def call_arguments(function: Callable[..., Any], robot: Robot, keywords: Mapping
                 Input() if parameter.name in ONE_NUMBER else Input(robot.size_of(parameter.name))
             )
     return {**arguments, **keywords}
+
+
+class Inputs(dict[str, Input]):
+    """Inputs by name as one argument, such as the motion of a base; hashable."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(tuple(self.items()))
+
+
+def declared_inputs(arguments: Mapping[str, Any]) -> dict[str, Input]:
+    """The inputs among the arguments by name; one in a mapping is called `wrench_tool0`."""
+    inputs: dict[str, Input] = {}
+    for name, value in arguments.items():
+        each = {input_name(name, key): x for key, x in value.items()} if isinstance(value, Mapping) else {name: value}
+        if isinstance(value, Mapping) and len({*each} - {*arguments, *inputs}) < len(value):
+            raise ValueError(
+                f"{name} has the names {', '.join(map(repr, value))}, some of whose inputs have one name (expected"
+                " names that differ in letters, digits or underscores)"
+            )
+        inputs |= {key: x for key, x in each.items() if isinstance(x, Input)}
+    return inputs
+
+
+def input_name(name: str, key: object) -> str:
+    return f"{name}_{re.sub(r'[^0-9A-Za-z_]', '_', str(key))}"
+
+
+def with_values(arguments: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments with the values of their inputs, by the names of `declared_inputs`, and all other values."""
+    rest, result = dict(values), dict[str, Any]()
+    for name, value in arguments.items():
+        if isinstance(value, Mapping):
+            each = {key: rest.pop(input_name(name, key)) if isinstance(x, Input) else x for key, x in value.items()}
+            result[name] = Inputs(each) if isinstance(value, Inputs) else each
+        else:
+            result[name] = rest.pop(name) if isinstance(value, Input) else value
+    return {**result, **rest}
+
+
+def are_inputs(value: Any) -> bool:
+    """Whether a value is an input, or a mapping of inputs."""
+    return isinstance(value, Input) or (
+        isinstance(value, Mapping) and all(isinstance(x, Input) for x in value.values())
+    )
 
 
 def check_required_input(function: str, name: str, shape: tuple[int, ...] | None, keywords: Mapping[str, Any]) -> None:
@@ -221,9 +266,8 @@ NO_OTHER_LIBRARY = (
     " numbers from NumPy arrays (x.cpu().numpy()), or as inputs: the parameters of a torque function, lw.Input(...)"
 )
 NO_LINEAR_ALGEBRA = (
-    "np.linalg.solve, np.linalg.inv and other functions of np.linalg cannot be traced: they need numbers, and the"
-    " arguments stand for numbers that are not known yet. lw.forward_dynamics and lw.inverse_inertia_matrix can be"
-    " traced; small systems can be solved by formulas"
+    "a function of np.linalg cannot be traced: the arguments stand for numbers that are not known yet (expected"
+    " np.linalg.solve, inv, det, cholesky, lstsq or norm, of arrays that np.stack or np.block made, not of lists)"
 )
 
 
@@ -331,6 +375,36 @@ def array_of_objects(components: Sequence[Any], batch: tuple[int, ...], shape: t
     for k, component in enumerate(components):
         array[..., k] = component
     return as_traced(array.reshape((*batch, *shape)))
+
+
+class NamedRows(Mapping[str, Any]):
+    """The rows of an array (..., rows, columns) by name, such as wrenches by frame.
+
+    Where a function is traced, the array is one of its results.
+    """
+
+    def __init__(self, names: Iterable[str], array: Any) -> None:
+        self.names, self.array = tuple(names), array
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.names:
+            raise KeyError(name)
+        return self.array[..., self.names.index(name), :]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+
+def results_of(output: Any) -> list[Any]:
+    """The results of a function, as arrays."""
+    results = output if isinstance(output, tuple) else (output,)
+    return [each.array if isinstance(each, NamedRows) else each for each in results]
 
 
 def as_array(result: Any) -> np.ndarray:

@@ -64,9 +64,15 @@ def read_csv(
     file = Path(path)
     if degrees and robot is None:
         raise TypeError("degrees=True without a robot (expected robot=..., which tells angles from lengths)")
-    layout = None if robot is None else layout_of(robot)
     table = read_table(file)
-    names = canonical_names(table.where, table.names, robot)
+    return trajectory_of_table(table, canonical_names(table.where, table.names, robot), robot, ends, degrees)
+
+
+def trajectory_of_table(
+    table: Table, names: list[str], robot: Robot | None, ends: Ends | None = None, degrees: bool = False
+) -> Trajectory:
+    """The trajectory of a table whose columns have these canonical names."""
+    file, layout = table.file, None if robot is None else layout_of(robot)
     check_table(table, names, layout)
     layout = layout or Layout.numbered(joint_count(names))
     columns = dict(zip(names, np.array(table.numbers(names)).T, strict=True))
@@ -122,14 +128,21 @@ def check_table(table: Table, names: list[str], layout: Layout | None) -> None:
     if table.names:
         check_once(table.where, table.names, names)
         check_header(table.where, names, layout)
+    check_rows(table, names, "q1")
+
+
+def check_rows(table: Table, names: Sequence[str], first: str) -> None:
+    """Raise a FileError unless the table has rows of one trajectory; `first` is a column for the message."""
     if "trajectory" in names:
         k = names.index("trajectory")
         begun = next(((line, cells[k]) for line, cells in table.rows if len(cells) > k and cells[k] != "0"), None)
         if begun is not None:
-            raise FileError(f"{table.file}:{begun[0]}: trajectory {begun[1]} begins (expected a table of one)")
+            raise FileError(
+                f"{table.file}:{begun[0]}: trajectory {begun[1]} begins (expected a table of one trajectory)"
+            )
     if len(table.rows) < 2:
         line = table.rows[-1][0] if table.rows else table.line
-        count = f"{len(table.rows)} rows (expected a header t, q1, ..., then at least two rows)"
+        count = f"{len(table.rows)} rows (expected a header t, {first}, ..., then at least two rows)"
         raise FileError(f"{table.file}:{line}: ends after {count}")
 
 

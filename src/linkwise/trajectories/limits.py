@@ -285,8 +285,8 @@ class PassedLimit:
     joint: str
     what: str
     limits: tuple[float, float]  # lower and upper; -x and x for efforts and velocities
-    first: int  # sample
-    largest: float  # the value furthest beyond, with its sign
+    first: int  # the first such sample
+    largest: float  # the value furthest beyond the limit, with its sign
     slides: bool
 
     @property

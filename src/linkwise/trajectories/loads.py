@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..api.functions import AXES, ComponentAxes, inverse_dynamics, joint_wrenches
-from ..api.states import Array
+from ..api.call import BaseMotion
+from ..api.functions import inverse_dynamics, joint_wrenches
+from ..api.states import AXES, Array, ComponentAxes
 from ..errors import one_of
 from ..figures import grey_style, joint_style, new_figure, plot_text, save_figure, style_axes
 from ..robot import Friction, Robot, require_robot
@@ -241,8 +244,10 @@ def torque_along(
     samples: int = 501,
     *,
     rate: float | None = None,
-    wrench: Array | None = None,
+    wrench: Array | Mapping[str, Array] | None = None,
     point: Array | None = None,
+    wrench_axes: ComponentAxes = "base",
+    base: BaseMotion | None = None,
     friction: bool | Friction = False,
     method: str | None = None,
     loads: bool = True,
@@ -258,10 +263,15 @@ def torque_along(
         Number of evenly spaced times.
     rate : float, optional
         Samples per second, in place of `samples`; the last is at the end or just after it.
-    wrench : array_like, shape (6,), (samples, 6), (1, m, 6) or (samples, m, 6), optional
-        External wrench as in `lw.inverse_dynamics`: on the tip link, or on each of m links.
+    wrench : mapping, or array_like (6,), (samples, 6), (1, m, 6) or (samples, m, 6), optional
+        External wrench as in `lw.inverse_dynamics`: (6,) or (samples, 6) by frame, on the tip link, or on each of m
+        links.
     point : array_like, shape (3,) or (m, 3), or with the samples in front, optional
-        Where the wrench acts; by default at the mass centre.
+        Where an array of wrenches acts; by default at the mass centre.
+    wrench_axes : {"base", "frame"}
+        Axes of wrenches by frame, as `axes` of `lw.inverse_dynamics`.
+    base : BaseMotion, optional
+        Prescribed motion of the base, as in `lw.inverse_dynamics`: arrays (3,) or (samples, 3).
     friction : bool or Friction
         Whether to add friction of the joints to the torques.
     method : str, optional
@@ -296,10 +306,11 @@ def torque_along(
     one_of(axes, AXES, "axes")
     t = even_times(trajectory.duration, samples, rate)
     motion = trajectory(t)
-    tau = inverse_dynamics(robot, *motion, wrench, point=point, friction=friction, method=method)
+    external: dict[str, Any] = {"wrench": wrench, "point": point, "base": base}
+    tau = inverse_dynamics(robot, *motion, axes=wrench_axes, friction=friction, method=method, **external)
     if not loads:
         return Loads(robot, t, *motion, tau, None, axes, None)
-    link_loads, bearings = loads_at(robot, motion, axes, wrench, point)
+    link_loads, bearings = loads_at(robot, motion, axes, wrench_axes=wrench_axes, **external)
     return Loads(robot, t, *motion, tau, link_loads, axes, bearings)
 
 
@@ -313,14 +324,12 @@ def check_joints(robot: Robot, trajectory: Trajectory) -> None:
         )
 
 
-def loads_at(
-    robot: Robot, motion: Any, axes: ComponentAxes, wrench: Any = None, point: Any = None
-) -> tuple[Floats, Floats]:
+def loads_at(robot: Robot, motion: Any, axes: ComponentAxes, **external: Any) -> tuple[Floats, Floats]:
     """Loads (..., m, 6) along the axes, and bearing loads (..., m, 3), at states (q, qd, qdd)."""
     one_of(axes, AXES, "axes")
-    q, qd, qdd = motion
-    in_joint_frame = joint_wrenches(robot, q, qd, qdd, wrench, point=point, axes="frame")
-    in_axes = in_joint_frame if axes == "frame" else joint_wrenches(robot, q, qd, qdd, wrench, point=point, axes=axes)
+    loads = partial(joint_wrenches, robot, *motion, **external)
+    in_joint_frame = loads(axes="frame")
+    in_axes = in_joint_frame if axes == "frame" else loads(axes=axes)
     mx, my, _, fx, fy, fz = np.moveaxis(in_joint_frame, -1, 0)
     bearings = np.stack([np.hypot(fx, fy), fz, np.hypot(mx, my)], axis=-1)  # across z, along z, moment across z
     bearings[..., [joint.kind.degrees > 1 for joint in robot.moving], :] = np.nan

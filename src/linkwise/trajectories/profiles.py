@@ -232,9 +232,8 @@ def trapezoid(
     limits = {"duration": duration, "speed": speed, "acceleration": acceleration}
     names = [name for name, value in limits.items() if value is not None]
     if len(names) != 2:
-        state = "under-determined" if len(names) < 2 else "over-determined"
         raise ValueError(
-            f"trapezoid: {state} by {', '.join(names) or 'nothing'} (expected two of duration, speed and acceleration)"
+            f"trapezoid: {' and '.join(names) or 'nothing'} given (expected two of duration, speed and acceleration)"
         )
     T = None if duration is None else positive_number(duration, "duration")
     v, a = (
@@ -243,7 +242,7 @@ def trapezoid(
     )
     if np.abs(change).max() < SMALLEST:
         if T is None:
-            raise ValueError("trapezoid: start and end are the same (expected a duration, for which to stand there)")
+            raise ValueError("trapezoid: start and end are the same (expected duration=..., the time at rest)")
         standing = hermite(frozen_array([0.0, T]), np.array([[first, last], [change, change]]))
         return Trajectory((line.piece(standing),), "trapezoid", line.layout)
     T, blend = unit_profile(T, v, a)
@@ -280,16 +279,16 @@ def unit_profile(T: float | None, v: float | None, a: float | None) -> tuple[flo
         return blend + 1.0 / (a * blend), blend
     if v is not None:
         if not 1.0 < v * T <= 2.0 * (1.0 + SLACK):
-            problem = "does not arrive" if v * T <= 1.0 else "is more than such a motion can use"
             raise ValueError(
-                f"trapezoid: in {T:g} s this speed {problem} (expected a duration above {1 / v:.6g} s, or the"
-                f" acceleration would be infinite, and of at most {2 / v:.6g} s, or the speed would not be reached)"
+                f"trapezoid: with this speed {T:g} s is too {'short' if v * T <= 1.0 else 'long'} (expected a duration"
+                f" above {1 / v:.6g} s, since accelerations are finite, and of at most {2 / v:.6g} s, so that the speed"
+                " is reached)"
             )
         return T, min(T - 1.0 / v, T / 2.0)
     assert a is not None
     if a * T**2 < 4.0 * (1.0 - SLACK):
         raise ValueError(
-            f"trapezoid: in {T:g} s this acceleration does not arrive (expected a duration of at least"
+            f"trapezoid: with this acceleration {T:g} s is too short (expected a duration of at least"
             f" {2 / math.sqrt(a):.6g} s)"
         )
     return T, min(2.0 / (a * (T + math.sqrt(max(T**2 - 4.0 / a, 0.0)))), T / 2.0)
@@ -361,7 +360,7 @@ def series_name(harmonics: int) -> str:
 def scalar_layout(robot: Robot, n: int) -> Layout:
     layout = layout_of(robot)
     if layout.quaternions:
-        raise ValueError(f"robot {robot.name!r} has quaternions (expected joints that a number each describes)")
+        raise ValueError(f"robot {robot.name!r} has quaternions (expected joints of one coordinate each)")
     if n != robot.n:
         raise ValueError(
             f"offset has {n} numbers, robot {robot.name!r} has {robot.n} joints: {', '.join(robot.v_names)}"
@@ -403,7 +402,9 @@ def spline(times: Array, points: Array, *, ends: Ends = "clamped", robot: Robot 
         else check_configurations(points, "points", robot, dims=2)
     )
     if len(knots) != len(values):
-        raise ValueError(f"times has {len(knots)} numbers and points has {len(values)} rows (expected a row each)")
+        raise ValueError(
+            f"times has {len(knots)} numbers and points has {len(values)} rows (expected one row for each time)"
+        )
     check_times(knots)
     if ends == "periodic":
         check_periodic(values, () if robot is None else robot.quaternions)

@@ -3,27 +3,39 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from ..api.states import Array, as_array
-from ..errors import FileError, one_of
+from ..errors import FileError, near_miss, one_of
 from ..kernels.interface import host_array
 from ..lazy import cached_property
+from ..printing import warn
 from ..robot import Robot
-from ..robot.layout import Layout, canonical_names, reorder_columns
-from ..robot.named_arrays import refuse_gradients, refuse_mark
-from ..tables import read_table, refuse_separator
+from ..robot.layout import (
+    MOTION,
+    OF_NO_JOINT,
+    Layout,
+    canonical_names,
+    coordinate_indices,
+    labelled_columns,
+    quantity_of,
+    reorder_columns,
+)
+from ..robot.named_arrays import labels_of, refuse_gradients, refuse_mark
+from ..tables import Table, read_table, refuse_separator
+from .csv_reader import check_once, check_rows, check_times_of_rows
 from .limits import Floats
 from .loads import Loads
 from .pieces import Polynomials, hermite, spline_rates
 
 Interpolation = Literal["cubic", "held"]
-History = tuple[Array, Array] | Loads | str | os.PathLike[str]  # what a user gives
+INTERPOLATIONS = get_args(Interpolation)
+History = tuple[Array, Array] | Loads | str | os.PathLike[str]  # what a user gives, or a table as of pandas
 
 
 def history_torque(robot: Robot, t: Any, q: Any, qd: Any, begin: Any, width: Any, coefficients: Any) -> Any:
@@ -74,18 +86,24 @@ class TorqueHistory:
 
 
 def torque_history(robot: Robot, torque: Any, interpolation: Interpolation) -> TorqueHistory | None:
-    """The history that a torque argument is: a pair (t, tau), loads or a .csv file; None for all others.
+    """The history that a torque argument is: a pair (t, tau), loads, a table or a .csv file; None for all others.
 
-    A pair is one where t is (k,) and tau is (k, n) or (k, ..., n).
+    A pair is one where t is (k,) and tau is (k, n) or (k, ..., n). A table has named columns, one of them t.
     """
-    one_of(interpolation, get_args(Interpolation), "interpolation")
+    one_of(interpolation, INTERPOLATIONS, "interpolation")
+    if torque is None or callable(torque):
+        return None
     if isinstance(torque, TorqueHistory):
         return torque
     if isinstance(torque, (str, os.PathLike)):
-        t, tau, where = *read_torques(robot, Path(torque)), f"{os.fspath(torque)}: "
+        t, tau, *_ = read_torques(robot, Path(torque))
+        where = f"{os.fspath(torque)}: "
     elif isinstance(torque, Loads):
-        check_robot_of_loads(robot, torque)
+        check_robot_of(robot, torque, "the loads")
         t, tau, where = torque.t, torque.tau, "torque: "
+    elif is_table(robot, torque):
+        where = "torque: "
+        t, tau = torques_of_table(robot, torque)
     elif is_pair(torque):
         where = "torque: "
         t, tau = as_array(np, host_array("torque: t", torque[0]), "torque: t", None), pair_torques(robot, torque[1])
@@ -115,12 +133,51 @@ def pair_torques(robot: Robot, tau: Any) -> Any:
     return as_array(np, host_array("torque: tau", reorder_columns(robot, "torque", tau)), "torque: tau", None)
 
 
-def check_robot_of_loads(robot: Robot, loads: Loads) -> None:
-    its, ours = (list(zip(x.v_names, x.effort_units, strict=True)) for x in (loads.robot, robot))
+def is_table(robot: Robot, torque: Any) -> bool:
+    """Whether it has named columns with times among them."""
+    if callable(torque) or isinstance(torque, tuple) or not isinstance(robot, Robot):
+        return False
+    if isinstance(torque, Mapping) or (isinstance(torque, list) and [min(depth(x), 2) for x in torque] == [1, 2]):
+        raise TypeError(
+            f"torque is a {type(torque).__name__} (expected a torque history as a tuple, torque=(t, tau), or as a table"
+            " with columns t, tau1, ...)"
+        )
+    labels = labels_of(torque) or ()
+    return any(label in ("t", "time") and label not in coordinate_indices(robot, "tau") for label in labels)
+
+
+def depth(value: Any) -> int:
+    """The number of axes, of nested lists by their first elements."""
+    if isinstance(value, (list, tuple)):
+        return 1 + depth(value[0]) if value else 1
+    return int(getattr(value, "ndim", 0))
+
+
+def torques_of_table(robot: Robot, torque: Any) -> tuple[Any, Any]:
+    head = list(map(str, labels_of(torque) or ()))
+    try:
+        names = canonical_names("torque", head, robot, bare="tau")
+        check_columns(robot, "torque", head, names)
+    except FileError as error:
+        raise ValueError(str(error)) from None
+    columns = [names.index(name) for name in torque_columns(robot)]
+    values = labelled_columns(torque, labels_of(torque) or [])[:, columns]
+    numbers = as_array(np, host_array("torque", values), "torque", None)
+    return numbers[:, 0], numbers[:, 1:]
+
+
+def check_robot_of(robot: Robot, result: Any, what: str) -> None:
+    """Raise a ValueError unless a result has the joints of the robot, and warn if it is of another robot."""
+    its, ours = (list(zip(x.v_names, x.effort_units, strict=True)) for x in (result.robot, robot))
     if its != ours:
         raise ValueError(
-            f"torque: the loads are of robot {loads.robot.name!r}, whose joints are {', '.join(loads.robot.v_names)}"
+            f"torque: {what} are of robot {result.robot.name!r}, whose joints are {', '.join(result.robot.v_names)}"
             f" (expected those of robot {robot.name!r}: {', '.join(robot.v_names)})"
+        )
+    if result.robot.name != robot.name:
+        warn(
+            f"torque: {what} are of robot {result.robot.name!r}, not of {robot.name!r}, whose joints have these names"
+            " (expected those of this robot; or times and torques, torque=(x.t, x.tau))"
         )
 
 
@@ -141,20 +198,49 @@ def check_history(robot: Robot, t: Floats, tau: Floats, where: str) -> None:
         raise ValueError(f"{where}t[{k}] is {t[k]:.9g}, after {t[k - 1]:.9g} (expected increasing times)")
 
 
-def read_torques(robot: Robot, file: Path) -> tuple[Floats, Floats]:
-    """Times (k,) and torques (k, n) of a table with the columns t, tau1, tau2, ..., or named after joints or links."""
+class TorqueTable(NamedTuple):
+    """Times (k,) and torques (k, n) of a table, and its columns by their canonical names."""
+
+    t: Floats
+    tau: Floats
+    table: Table
+    names: list[str]
+
+
+def read_torques(robot: Robot, file: Path) -> TorqueTable:
+    """Read a table with the columns t, tau1, tau2, ..., or named after joints or links, and perhaps a motion."""
     table = read_table(file)
     refuse_separator(table.where, table.names)
     names = canonical_names(table.where, table.names, robot, bare="tau")
-    wanted = ("t", *Layout.of(robot).columns("tau"))
-    if missing := [name for name in wanted if name not in names]:
-        raise FileError(
-            f"{table.where}: column {missing[0]!r} is missing (expected a torque history of robot {robot.name!r}:"
-            f" {', '.join(wanted)}, or the names of its joints or links; the columns are {', '.join(table.names)})"
-        )
-    if twice := [name for name in wanted if names.count(name) > 1]:
-        raise FileError(f"{table.where}: column {twice[0]!r} occurs twice")
+    check_rows(table, names, "tau1")
+    check_columns(robot, table.where, table.names, names)
+    wanted = torque_columns(robot)
     numbers = np.array(table.numbers(picked=[names.index(name) for name in wanted]))
-    if len(numbers) < 2:
-        raise FileError(f"{file}: has {len(numbers)} rows (expected at least two)")
-    return numbers[:, 0], numbers[:, 1:]
+    check_times_of_rows(table, numbers[:, 0])
+    return TorqueTable(numbers[:, 0], numbers[:, 1:], table, names)
+
+
+def torque_columns(robot: Robot) -> list[str]:
+    return ["t", *Layout.of(robot).columns("tau")]
+
+
+def check_columns(robot: Robot, where: str, head: Sequence[str], names: list[str]) -> None:
+    """Raise a FileError unless the columns are those of a torque history of this robot, each once."""
+    layout, wanted = Layout.of(robot), torque_columns(robot)
+    expected = (
+        f"(expected a torque history of robot {robot.name!r}: {', '.join(wanted)}, or the names of its joints or links)"
+    )
+    check_once(where, head, names)
+    words = [*MOTION, "tau"]
+    known = {"t", "trajectory", *OF_NO_JOINT, *(name for word in words for name in layout.columns(word))}
+    others = [name for name in names if name not in known]
+    for word in reversed(words):
+        if of_others := [name for name in others if quantity_of(name) == word]:
+            count = sum(quantity_of(name) == word for name in names)
+            raise FileError(
+                f"{where}: has {count} columns of {word}, and {of_others[0]!r} is of no joint of the robot {expected}"
+            )
+    if missing := [name for name in wanted if name not in names]:
+        raise FileError(f"{where}: column {missing[0]!r} is missing {expected}; the columns are {', '.join(head)}")
+    if unknown := [name for name in others if quantity_of(name) is None]:
+        raise FileError(f"{where}: column {unknown[0]!r}{near_miss(unknown[0], sorted(known))} {expected}")

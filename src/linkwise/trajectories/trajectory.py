@@ -190,8 +190,8 @@ class Trajectory:
         names : bool
             Whether columns are named after the joints: q_link1, qd_link1, ...
         degrees : bool
-            Whether angles are in degrees. `names` and `degrees` need a trajectory that knows its robot, as
-            that of `lw.excitation`, also after an approach.
+            Whether angles are in degrees. `names` and `degrees` need a trajectory that has a robot: one of
+            `lw.excitation`, also after `then`, or one made with `robot=`.
         """
         t, layout = even_times(self.duration, samples, rate), self.layout or Layout.numbered(self.n)
         columns = layout.table(t, **self(t)._asdict())
@@ -210,7 +210,10 @@ class Trajectory:
 
     def _known_arm(self, what: str) -> Robot:
         if self.robot is None:
-            raise ValueError(f"{what}: the trajectory knows no robot (expected one of lw.excitation, or joined to one)")
+            raise ValueError(
+                f"{what}: the trajectory has no robot (expected robot=..., or a trajectory of lw.excitation or joined"
+                " to one)"
+            )
         return self.robot
 
     def plot(

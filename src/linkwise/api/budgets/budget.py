@@ -10,16 +10,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...dynamics import budget as terms_of
-from ...dynamics import quasi
+from ...dynamics import newton_euler, quasi
 from ...dynamics.budget import Terms
 from ...dynamics.diagonal import QuasiMotion, from_quasi_velocities
 from ...dynamics.udu import Articulated, articulated_bodies
 from ...robot import Friction, Robot
-from ...spatial import Scalar, add, mul, power, sub
+from ...spatial import Scalar, Wrench, add, mul, power, sub
 from ...spatial.dense import Dense, zeros
-from ..call import PublicFunction
-from ..functions import external_wrenches
-from ..states import Array, States
+from ..call import BaseMotion, PublicFunction, base_motion
+from ..functions import differences, external_wrenches, sums
+from ..states import Array, ComponentAxes, States
 from .result import Budget, BudgetBase, as_numpy, check_times
 from .text import Key, TermTable, element_symbol, has_shared_numbers, quasi_force_symbol, term_table
 
@@ -29,9 +29,11 @@ def budget(
     q: Array,
     qd: Array,
     qdd: Array,
-    wrench: Array | None = None,
+    wrench: Array | Mapping[str, Array] | None = None,
     *,
     point: Array | None = None,
+    axes: ComponentAxes = "base",
+    base: BaseMotion | None = None,
     friction: bool | Friction = False,
     t: Array | None = None,
     check: bool = False,
@@ -40,15 +42,15 @@ def budget(
 
     The terms are the acceleration of every joint; the bias acceleration and bias force of every link, by the joints
     whose rates they are quadratic in (one: centrifugal; two: Coriolis); the weight of every link; external wrenches;
-    the joint's rotor; viscous and Coulomb friction.
+    the joint's rotor; viscous and Coulomb friction; the motion of the base.
 
     Parameters
     ----------
     robot : Robot
     q : array_like, (..., nq)
     qd, qdd : array_like, (..., n)
-    wrench, point, friction, check
-        As for `lw.inverse_dynamics`.
+    wrench, point, axes, base, friction, check
+        As for `lw.inverse_dynamics`; of a recording on a moving base it is `recording.base`.
     t : array_like, (samples,), optional
         Times of the states along a trajectory, for tables and plots.
 
@@ -64,14 +66,15 @@ def budget(
     >>> print(lw.budget(arm, q=[0, 0, 0], qd=[1, 0, 0], qdd=[0, 0, 0])["link2"].sentence())
     link2: 1.55 N m = 1.059 gravity of link3 + 0.4905 gravity of link2
     """
-    arrays: Any = torque_terms(robot, q, qd, qdd, wrench, point=point, friction=friction, check=check)
+    loads: dict[str, Any] = {"point": point, "axes": axes, "base": base}
+    arrays: Any = torque_terms(robot, q, qd, qdd, wrench, **loads, friction=friction, check=check)
     return Budget(*arrays, robot=robot, t=t)
 
 
 vars(budget)["published"] = "budget"
 
 
-def torque_term_arrays(states: States, law: Friction | None) -> tuple[Any, ...]:
+def torque_term_arrays(states: States, law: Friction | None, base: BaseMotion | None) -> tuple[Any, ...]:
     robot, table = states.robot, term_table(states.robot)
     rates, accelerations = states.scalars("qd"), states.scalars("qdd")
     # ball joints: ω̇ instead of θ̈, so the bias accelerations among their own axes are left out
@@ -80,32 +83,50 @@ def torque_term_arrays(states: States, law: Friction | None) -> tuple[Any, ...]:
     joint_terms = [[0.0] * robot.n for _ in range(3)]
     for axis in (axis for axes in robot.axes for axis in axes):
         joint_terms[0][axis.v] = add(joint_terms[0][axis.v], mul(axis.rotor, accelerations[axis.v]))
-    if law is not None:
-        joint_terms[1:] = (part.torques(robot, rates) for part in law.parts)
-    return (
+    terms = (
         by_joint(table, shares.acceleration),
         by_rates(table, shares.bias_acceleration, table.accelerations),
         by_rates(table, shares.bias_force, table.forces),
         by_link(table, shares.gravity),
         by_link(table, shares.wrench),
-        *joint_terms,
     )
+    by_base = base_torques(states, motion, base)
+    if law is not None:
+        load = None
+        if law.grows(robot):
+            of_joints = zip(*terms, sums(joint_terms[0], by_base), strict=True)
+            load = [reduce(add, (x for part in parts for x in part), rest) for *parts, rest in of_joints]
+        joint_terms[1:] = (part.torques(robot, rates, load=load) for part in law.parts)
+    return *terms, *joint_terms, by_base
+
+
+def base_torques(states: States, motion: Sequence[Any], base: BaseMotion | None) -> list[Any]:
+    """What drives must give against the inertia forces that the motion of the base makes."""
+    moving = base_motion(states, base)
+    if moving is None:
+        return [0.0] * states.robot.n
+    q, qd, qdd = motion
+    floating, still = states.links.with_gravity((0.0, 0.0, 0.0)), [Wrench.zero()] * states.links.n
+    torques = (newton_euler.inverse_dynamics(floating, q, qd, qdd, still, of) for of in (moving, None))
+    return states.coordinates.torques(differences(*torques))
 
 
 def sizes_of_terms(robot: Robot, friction: Friction | None) -> list[tuple[int | str, ...]]:
     table = term_table(robot)
     widths = ("n", len(table.accelerations), len(table.forces), "links", "links")
-    return [*(("n", width) for width in widths), ("n",), ("n",), ("n",)]
+    return [*(("n", width) for width in widths), *[("n",)] * 4]
 
 
-@PublicFunction(sizes_of_terms, torque_term_arrays)
+@PublicFunction(sizes_of_terms, torque_term_arrays, takes_base_motion=True)
 def torque_terms(
     robot: Robot,
     q: Array,
     qd: Array,
     qdd: Array,
-    wrench: Array | None = None,
+    wrench: Array | Mapping[str, Array] | None = None,
     point: Array | None = None,
+    axes: ComponentAxes = "base",
+    base: BaseMotion | None = None,
     friction: bool | Friction = False,
     check: bool = False,
 ) -> Array:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...figures import COLOURS, new_figure, plot_text, save_figure, style_axes, theme_colour
-from .text import check_most, format_number
+from .text import BASE, check_most, format_number
 
 OTHERS = "0.8"
 MORE = ("#f0e442", "#332288", "#b2df8a", "#882255", "#fbb4a0", "#c5b0e5")  # after the six colours of joints
@@ -22,10 +22,11 @@ KINDS = {
     "friction": COLOURS[4],
     "rotor": COLOURS[5],
     "wrench": MORE[0],
+    BASE: MORE[1],
 }
 HATCHES = ("", "////", "....", "xxxx", "----", "oo", "\\\\\\\\", "++")  # of terms 1 to 12, 13 to 24, ...
 PANEL, LEGEND = 2.6, 0.24  # heights in inches: least of a panel, and of a line of its legend
-NOISE = 1e-9  # beside the largest term: smaller terms are not shown
+NOISE = 1e-9  # relative to the largest term: smaller terms are not shown
 FAR_LIMIT = 2.0  # times the sum of terms: limits beyond that would squeeze the plot and are given in words
 
 

@@ -17,6 +17,7 @@ from ...printing import Description
 from ...robot import Robot
 from ...robot.entries import is_symbol
 from ...robot.named_arrays import refuse_gradients
+from ...symbolic.equations import Intermediates
 from ...symbolic.latex.format import check_digits
 from .text import VIEWS, JointBudget, Term, groups, has_shared_numbers, joint_latex, term_table, torque_symbol
 
@@ -69,7 +70,7 @@ class BudgetBase(ComparesArrays, ABC):
         return {}
 
     def symbols(self, k: int, by: str) -> dict[str, str]:
-        """By label: the term in the paper's LaTeX; empty where joints and links are has_shared_numbers differently."""
+        """By label: the term in the paper's LaTeX; empty where joints and links are numbered differently."""
         return {}
 
     @abstractmethod
@@ -186,7 +187,7 @@ class BudgetBase(ComparesArrays, ABC):
         return Description("\n\n".join([self.title, *tables]))
 
     def why(self, joint: str | int, *, by: str = "", most: int = 4) -> Description:
-        """Why a joint's total is as large as it is, in words, beside the limit of its drive.
+        """A sentence that explains why a joint's total is as large as it is, compared with the limit of its drive.
 
         Along a trajectory it is about the state where the total is largest.
         """
@@ -250,12 +251,14 @@ class BudgetBase(ComparesArrays, ABC):
         view = self._view(by)
         labels, values = self.view(view)
         chosen = [self.index_of(joint) for joint in joints] if joints else range(self.robot.n)
-        return "\n".join(
-            joint_latex(
-                self._latex_symbol(k), labels, values[k].tolist(), self.units()[k], digits, most, self.symbols(k, view)
+        named = Intermediates()
+        texts = []
+        for k in chosen:
+            unit, symbols = self.units()[k], self.symbols(k, view)
+            texts.append(
+                joint_latex(self._latex_symbol(k), labels, values[k].tolist(), unit, digits, most, symbols, named)
             )
-            for k in chosen
-        )
+        return "\n".join(texts)
 
     def _latex_symbol(self, k: int) -> str:
         return rf"\tau_{{{k + 1}}}"
@@ -270,18 +273,20 @@ class TorqueTerms(NamedTuple):
     rotor: Array  # (..., n)
     viscous: Array  # (..., n)
     coulomb: Array  # (..., n)
+    base: Array  # (..., n)
 
 
 class Budget(BudgetBase, TorqueTerms):
     """The terms of each joint's torque: a tuple of arrays with names, and views of them.
 
     `acceleration` [..., k, j] is the share of joint j's acceleration in torque k; `bias_acceleration`, `bias_force`,
-    `gravity` and `wrench` [..., k, m] that of link `robot.names[m]`. `rotor`, `viscous` and `coulomb` (Stribeck's
-    part included) are of the joint itself; the last two add up to `friction`. `centrifugal` (..., n, n) and
-    `coriolis` (..., n, n, n), each pair of joints once, are the bias accelerations and forces by joint. All of them
-    add up to `tau`. `terms` are the finest terms, `values` (..., n, terms) their torques. `budget["joint2"]` is one
-    joint; `table()`, `why()`, `plot()`, `latex()` and `columns()` show it by joints, links, terms or kinds of terms.
-    The difference of two budgets, of an arm with and without its payload, is a budget too.
+    `gravity` and `wrench` [..., k, m] that of link `robot.names[m]`. `rotor`, `viscous` (with quadratic friction) and
+    `coulomb` (all dry friction) are of the joint itself; the last two add up to `friction`. `base` is of the motion of
+    the base. `centrifugal` (..., n, n) and `coriolis` (..., n, n, n), each pair of joints once, are the bias
+    accelerations and forces by joint. All of them add up to `tau`. `terms` are the finest terms, `values` (..., n,
+    terms) their torques. `budget["joint2"]` is one joint; `table()`, `why()`, `plot()`, `latex()` and `columns()` show
+    it by joints, links, terms or kinds of terms. The difference of two budgets, of an arm with and without its payload,
+    is a budget too.
     """
 
     what, symbol = "torques", "tau"
@@ -295,9 +300,9 @@ class Budget(BudgetBase, TorqueTerms):
     @cached_property
     def tau(self) -> Array:
         """The sum of all terms: (..., n)."""
-        acceleration, a, b, gravity, wrench, rotor, viscous, coulomb = tuple(self)
+        acceleration, a, b, gravity, wrench, rotor, viscous, coulomb, base = tuple(self)
         sums = acceleration.sum(-1) + a.sum(-1) + b.sum(-1) + gravity.sum(-1) + wrench.sum(-1)
-        return sums + rotor + viscous + coulomb
+        return sums + rotor + viscous + coulomb + base
 
     @property
     def friction(self) -> Array:

@@ -14,18 +14,20 @@ from ...lazy import cached_property
 from ...robot import PerRobot, Robot
 from ...robot.description import grid
 from ...robot.entries import is_symbol
-from ...symbolic.equations import Expressions
+from ...symbolic.equations import Expressions, Intermediates
 from ...symbolic.latex.format import decimal
+from ...symbolic.latex.program import display_equations
 
 VIEWS = ("joints", "links", "terms", "kinds")
-FRICTION = ("viscous friction", "Coulomb friction")  # Stribeck's part is in the second
+FRICTION = ("viscous friction", "Coulomb friction")  # with quadratic friction; with all dry friction
+BASE = "motion of the base"
 Key = tuple[int, int, int]  # a link (of `names`), and two rates (of `v_names`), the first of them first
 
 
 class Term(NamedTuple):
     """One term of the torques: its cause, its link, and the joints whose motion it depends on."""
 
-    what: str  # "acceleration", "bias acceleration", "bias force", "gravity", "wrench", "rotor", or of FRICTION
+    what: str  # "acceleration", "bias acceleration", "bias force", "gravity", "wrench", "rotor", of FRICTION, or BASE
     link: str = ""
     joints: tuple[str, ...] = ()  # whose acceleration; of bias terms, whose rates: one or two
 
@@ -42,7 +44,7 @@ class Term(NamedTuple):
             return {"terms": f"{by_link}, {by_joint}", "links": by_link, "joints": by_joint, "kinds": self.rates}[by]
         if self.what in FRICTION:
             return "friction" if by == "kinds" else self.what
-        if by == "kinds" or self.what == "rotor":
+        if by == "kinds" or self.what in ("rotor", BASE):
             return self.what
         preposition = "on" if self.what == "wrench" else "of"
         return f"{self.what} of {of_joints}" if self.joints else f"{self.what} {preposition} {self.link}"
@@ -88,7 +90,7 @@ class TermTable:
             ),
             *(Term(what, name) for what in ("gravity", "wrench") for name in names),
             Term("rotor"),
-            *map(Term, FRICTION),
+            *map(Term, (*FRICTION, BASE)),
         )
 
     def through(self, k: int, term: Term) -> str:
@@ -143,6 +145,7 @@ def torque_symbol(robot: Robot, k: int, term: Term, by: str) -> str:
     if term.what in FORCES:
         return rf"{inward('Phi', k, m)} {FORCES[term.what]}_{{{m}}}{pair}"
     symbols = {"rotor": rf"J_{{{k}}} {ACCELERATION}_{{{k}}}", FRICTION[0]: rf"f_{{v,{k}}} {RATE}_{{{k}}}"}
+    symbols[BASE] = rf"\tau_{{\text{{base}},{k}}}"
     return symbols.get(term.what, rf"f_{{c,{k}}}({RATE}_{{{k}}})")
 
 
@@ -189,7 +192,7 @@ MARKS = str.maketrans(  # within \text{}
     | {"ν": r"$\nu$", "ξ": r"$\xi$"}
     | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
 )
-NOISE = 1e-9  # beside the sum of magnitudes: smaller terms are not shown
+NOISE = 1e-9  # relative to the sum of magnitudes: smaller terms are not shown
 
 
 @dataclass(frozen=True, repr=False)
@@ -300,7 +303,7 @@ class JointBudget:
 
     @property
     def whole(self) -> float:
-        """|total|, or 0 where it is negligible beside its terms."""
+        """|total|, or 0 if it is negligible relative to its terms."""
         return abs(self.total) if abs(self.total) > NOISE * self.scale else 0.0
 
 
@@ -336,14 +339,17 @@ def joint_latex(
     digits: int,
     most: int | None,
     symbols: Mapping[str, str],
+    intermediates: Intermediates,
 ) -> str:
     """An aligned display: the total, and a line for each term with its symbol and its name."""
     labelled = list(zip(labels, values, strict=True))
     if any(is_symbol(x) for x in values):
-        shared, cells = Expressions([x for x in values if is_symbol(x)], digits).latex()
+        expressions = Expressions([x for x in values if is_symbol(x)], digits, before=intermediates.count)
+        shared, cells = intermediates.share(*expressions.latex())
         texts = iter(cells)
         lines = [(label, next(texts) if is_symbol(x) else decimal(float(x), digits)) for label, x in labelled]
-        return "\n".join([*shared, display(total, [line for line in lines if line[1] not in ("0", "-0")], symbols)])
+        lines = [line for line in lines if line[1] not in ("0", "-0")]
+        return "\n".join([*display_equations(shared, None), display(total, lines, symbols)])
     terms = tuple((label, float(x)) for label, x in labelled)
     joint_budget = JointBudget("", total, unit, math.fsum(x for _, x in terms), math.inf, terms)
     left = rf"{total} = {decimal(joint_budget.total + 0.0, digits)}\,{UNITS[unit]}"

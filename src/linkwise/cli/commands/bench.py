@@ -1,4 +1,4 @@
-"""`linkwise bench`: how fast the dynamics of a robot are here, beside Pinocchio and MuJoCo where they are installed."""
+"""`linkwise bench`: how fast the dynamics of a robot are here, and in Pinocchio and MuJoCo if they are installed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def bench(
 ) -> int:
     """Times of inverse and forward dynamics on this machine: plain Python, compiled, in a batch, on all cores.
 
-    Pinocchio and MuJoCo stand beside them where they are installed and the robot can be written as URDF for them; their
+    Pinocchio and MuJoCo are timed too if they are installed and the robot can be written as URDF for them; their
     results are compared first. Each time is the best of seven rounds.
     """
     rows = measure(robot, batch, seconds)

@@ -54,7 +54,7 @@ class RecordingOptions:
     ("linkwise budget stanford --joint 2 --plot budget.png", "one joint along the motion of Saha's paper"),
     ("linkwise budget ur5e --payload 5 --joint 2 --why", "in words: what takes the drive to its limit"),
     ("linkwise torque gantry --csv run.csv", "a motion with torques, in place of a measurement"),
-    ("linkwise budget gantry --measured run.csv --joint 3", "along a recording, beside its torques"),
+    ("linkwise budget gantry --measured run.csv --joint 3", "along a recording, with its torques"),
     ("linkwise budget ur5e quintic --to 2,-1,1,0,1,0 --duration 1 --by kinds", "gravity, Coriolis, ... of each joint"),
     ("linkwise budget planar3 --q 0,0,0 --qd 1,2,3 --by links", "bias accelerations and forces of the links"),
 )
@@ -69,14 +69,16 @@ def budget(
     most: Annotated[
         int | None, opt("COUNT", "Terms to name for each joint; default: 4, or 12 with --joint.", OUTPUT, min=1)
     ] = None,
-    why: Annotated[bool, flag("--why", "Say in words what drives each torque and what opposes it.", OUTPUT)] = False,
+    why: Annotated[
+        bool, flag("--why", "Explain in a sentence what drives each torque and what opposes it.", OUTPUT)
+    ] = False,
     latex: Annotated[
         bool, flag("--latex", "Print LaTeX equations, with the terms as the paper writes them.", OUTPUT)
     ] = False,
 ) -> int:
     """Where the torque of each drive comes from: accelerations, rates, weights, rotors, friction.
 
-    Along a trajectory, given as for linkwise torque, each joint is shown where its torque is largest, beside the limit
+    Along a trajectory, given as for linkwise torque, each joint is shown where its torque is largest, with the limit
     of its drive; --csv has every sample. --q gives a state, or a table of states. --measured gives a recording, whose
     torques are shown below those of the model.
     """

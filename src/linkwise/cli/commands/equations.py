@@ -35,7 +35,11 @@ LETTERS = {
     "jacobian": "J", "udu": "UD", "regressor": "Y", "slotine_li_regressor": "Y",
     "energy_regressor": "Y",
 }  # fmt: skip
-SYMBOLS = {"mass": "m", "a": "a", "b": "b", "rotor_inertia": "J", "viscous_friction": "v", "coulomb_friction": "c"}
+SYMBOLS = {
+    "mass": "m", "a": "a", "b": "b", "rotor_inertia": "J", "viscous_friction": "v", "coulomb_friction": "c",
+    "coulomb_offset": "o", "quadratic_friction": "k", "stribeck_friction": "s", "stribeck_rate": "w",
+    "load_friction": "l",
+}  # fmt: skip
 AXES = "xyz"
 
 
@@ -268,7 +272,7 @@ def explain(
     ] = None,
     q: Q = None,
     qd: Annotated[
-        str | None, opt("STATE", "Rates, given as for --q; default: none, with --qdd or --tau zero.", STATE)
+        str | None, opt("STATE", "Rates, given as for --q; default: none; zero if --qdd or --tau is given.", STATE)
     ] = None,
     qdd: Annotated[str | None, opt("STATE", "Accelerations, given as for --q; default: none.", STATE)] = None,
     tau: Tau = None,

@@ -26,13 +26,14 @@ FUNCTIONS = (
     "momentum_matrix", "momentum_bias", "mass_centres", "mass_factor", "mass_factor_rate", "kinetic_gradient",
     "curvature", "constraint_wrenches", "denoc_matrices", "complement_matrices", "operators", "operator_rates",
     "base_wrench", "floating_dynamics", "generalized_jacobian", "configuration_rate", "integrate", "difference",
-    "normalize",
+    "normalize", "jacobian_rate", "task_inertia",
 )  # fmt: skip
 CHOSEN = ', by the method "fewest", as in compiled code; linkwise count ROBOT FUNCTION shows every method'
 LONG = 20  # degrees of freedom above which one row may take seconds
 KEYS = ("multiplications", "additions", "divisions", "functions")
 MAIN = ("inverse_dynamics", "forward_dynamics", "inertia_matrix", "gravity_torque", "coriolis_matrix", "jacobian")
 CODE, FILES = ("c", "python", "latex"), ("urdf", "toml")
+ENDINGS = {"python": ".py", "latex": ".tex"}
 FLAGS = {"friction": "--friction", "base": "--base-parameters"}
 SEVERAL = "Functions by their names in Python, for c, python and latex; default: inverse_dynamics"
 
@@ -149,6 +150,7 @@ def count_row(robot: lw.Robot, name: str, method: str | None, friction: bool) ->
     ),
     ("linkwise export planar3 python forward_dynamics", "plain assignments"),
     ("linkwise export planar3 latex inertia_matrix --out inertia.tex", "for a paper"),
+    ("linkwise export planar3 latex udu inertia_matrix --out tex", "udu.tex and inertia_matrix.tex in the folder tex"),
     ("linkwise export puma560 toml --out puma.toml", "the robot itself, to change its numbers"),
     ("linkwise export stanford urdf --out arm.urdf", "the robot for ROS, Pinocchio, MuJoCo"),
 )
@@ -173,7 +175,8 @@ def export(
         bool, flag("--self-test", "Add a main to the C that compares its results with Python's.")
     ] = False,
     out: Annotated[
-        str | None, opt("PATH", "File to write, or for c the folder; default: stdout.", OUTPUT, "--out", "-o")
+        str | None,
+        opt("PATH", "Folder for files by function, or one file (not for c); default: stdout.", OUTPUT, "--out", "-o"),
     ] = None,
     urdf_rotors: UrdfRotors = "refuse",
 ) -> int:
@@ -190,7 +193,8 @@ def export(
         raise ValueError(f"--urdf-rotors belongs to urdf (expected none with {form})")
     if form != "c" and (single or self_test):
         raise ValueError(f"--single and --self-test belong to C (expected none with {form})")
-    if form != "c":
+    folder = out is not None and is_folder(out)
+    if form != "c" and not folder:
         check_file(out)
     calls = {
         name: keywords_of(name, method, friction=friction, base=base_parameters)
@@ -199,8 +203,19 @@ def export(
     if form == "c":
         return export_c(robot, calls, single, self_test, out)
     write = lw.latex if form == "latex" else lw.python_source
-    texts = [write(function_of(name), robot, **keywords).rstrip() + "\n" for name, keywords in calls.items()]
-    return write_text("\n".join(texts), out)
+    texts = {name: write(function_of(name), robot, **keywords).rstrip() + "\n" for name, keywords in calls.items()}
+    if out is not None and folder:
+        with file_errors_as_failures():
+            Path(out).mkdir(parents=True, exist_ok=True)
+        for name, text in texts.items():
+            write_text(text, str(Path(out) / f"{name}{ENDINGS[form]}"))
+        return 0
+    return write_text("\n".join(texts.values()), out)
+
+
+def is_folder(path: str) -> bool:
+    """Whether a path is that of a folder: it exists as one, or its name has no ending."""
+    return Path(path).is_dir() or (not Path(path).suffix and not Path(path).exists())
 
 
 def export_c(

@@ -35,10 +35,10 @@ IN_DEGREES = "Read, show and draw limits in degrees; tables stay in radians."
 DEVIATION = "Standard deviation of measured torques, N m or N, for all joints or for each; default: 1."
 CRITERION = "What to minimise: condition (number, default), or logdet (the volume of the confidence ellipsoid)."
 DECIMATE = "Keep one row in this many; default: by the motion's bandwidth."
-SLOW = "Leave out rows of a joint that are slower than this; default: those with large residuals."
-FREE = "Identify only the bodies of these links, such as one with a tool, and keep all else; default: all links."
+SLOW = "Leave out rows in which a joint is slower than this; default: slow rows with large residuals."
+FREE = "Identify only the bodies of these links, such as one with a tool; default: all links."
 GAINS = "Factors from recorded values to torques, one for all joints or one for each; default: 1."
-NAMES = "Names of columns: q=a,b, tau=c,d, t=e; can be repeated; default: recognised."
+NAMES = "Names of columns: q=a,b, tau=c,d, t=e; can be repeated; default: recognised by name."
 
 
 def per_joint(what: str, example: str) -> Any:
@@ -160,11 +160,13 @@ class RecordingOptions:
     cutoff: Annotated[float | None, opt("HZ", "Cutoff frequency of the motion; default: by its bandwidth.", DATA)] = (
         None
     )
-    torque_cutoff: Annotated[float | None, opt("HZ", "Cutoff frequency of torques; default: likewise.", DATA)] = None
+    torque_cutoff: Annotated[
+        float | None, opt("HZ", "Cutoff frequency of torques; default: by the motion's bandwidth.", DATA)
+    ] = None
     decimate: Annotated[int | None, opt("ROWS", DECIMATE, DATA)] = None
     minimum_speed: Annotated[float | None, opt("RATE", SLOW, DATA)] = None
     validation: Annotated[
-        str | None, opt("FILE", "Recording to validate the fit by; default: blocks of the data.", DATA)
+        str | None, opt("FILE", "Recording to validate the fit with; default: blocks of the data.", DATA)
     ] = None
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import numpy as np
 
 import linkwise as lw
 
-from ...api.functions import ComponentAxes
-from ...robot.layout import Layout
+from ...api.states import ComponentAxes
 from ...robot.scales import torque_scales
 from ...trajectories.limits import effort_shares
 from ...trajectories.loads import BEARING, COMPONENTS, FRAMES, load_columns, loads_at
@@ -18,6 +17,7 @@ from ..declare import command, command_with, opt
 from ..inputs import parse_wrench
 from ..motion import MotionOptions, StateTorques, passed_limits_json, print_limits, print_torques
 from ..options import Coordinates, Friction, Method, Wrench, of_paper
+from ..quasi import QuasiCoordinates
 from ..results import Outputs
 from ..screen import NOTHING, echo, format_number, print_sentence, print_table, print_title
 
@@ -43,25 +43,25 @@ def torque(
 
     A trajectory is a .csv file with columns t, q1, q2, ... (or the joints' names), or one by name. The peaks are shown;
     --csv has every sample. --q gives a state, or a table of states. Without either, the trajectory is that of the
-    robot's paper, or a cycloid by 60 degrees (0.1 m) from the zero position. --coordinates adds the forces of
-    quasi-coordinates.
+    robot's paper, or a cycloid by 60 degrees (0.1 m) from the zero position. --coordinates adds the velocities
+    and forces of quasi-coordinates.
     """
     how = (", with friction" if friction else "") + (f", by {method}" if method else "")
-    given = parse_wrench(wrench)
+    given = parse_wrench(robot, wrench)
     if where.is_state(out.plot):
         at = StateTorques(robot, where, friction, method, given)
-        quasi = QuasiForces.of(coordinates, robot, *at.batch[::2])
+        quasi = QuasiCoordinates.of(coordinates, robot, *at.batch)
 
         def show() -> None:
             show_states(at, how)
             quasi.show()
 
-        out.show(lambda: {**at.arrays(), **at.passed(), **quasi.arrays()}, show)
+        out.show(lambda: {**at.arrays(), **at.passed(), **quasi.values}, show)
         out.write(lambda: at.columns() | quasi.columns())
         return 0
     motion, words = where.resolve(robot)
     along = lw.torque_along(robot, motion, where.samples, wrench=given, friction=friction, method=method, loads=False)
-    quasi = QuasiForces.of(coordinates, robot, along.q, along.tau, along.t)
+    quasi = QuasiCoordinates.of(coordinates, robot, along.q, along.qd, along.tau, along.t)
 
     def on_screen() -> None:
         print_sentence(f"{robot.name} {words}, {where.samples} samples{how}; the largest of each drive:")
@@ -75,64 +75,22 @@ def torque(
         quasi.show()
 
     results = {"robot": robot.name, "trajectory": words}
-    out.show(lambda: {**results, **arrays(along), "peaks": peaks(along), **passed(along), **quasi.arrays()}, on_screen)
+    out.show(lambda: {**results, **arrays(along), "peaks": peaks(along), **passed(along), **quasi.values}, on_screen)
     out.write(lambda: along.columns() | quasi.columns())
     out.draw(lambda path: along.plot(path, loads=False))
     return 0
-
-
-class QuasiForces(NamedTuple):
-    """Forces of quasi-coordinates at samples: ε = D^-½ U⁻¹ τ of normalized ones, κ = U⁻¹ τ of unnormalized ones."""
-
-    name: str  # of their letter; "" for joint coordinates, which have none
-    robot: lw.Robot
-    values: Any = None
-    t: Any = None
-
-    @staticmethod
-    def of(coordinates: str, robot: lw.Robot, q: Any, tau: Any, t: Any = None) -> QuasiForces:
-        if coordinates == "joint":
-            return QuasiForces("", robot)
-        force = getattr(lw.formulations, coordinates).force(robot, q, tau)
-        return QuasiForces({"normalized": "epsilon", "unnormalized": "kappa"}[coordinates], robot, force, t)
-
-    def arrays(self) -> dict[str, Any]:
-        return {self.name: self.values} if self.name else {}
-
-    def columns(self) -> dict[str, Any]:
-        names = Layout.of(self.robot).columns("tau") if self.name else ()
-        return {name.replace("tau", self.name, 1): self.values[:, k] for k, name in enumerate(names)}
-
-    def show(self) -> None:
-        if not self.name:
-            return
-        formula = {"epsilon": "ε = D^-½ U⁻¹ τ", "kappa": "κ = U⁻¹ τ"}[self.name]
-        echo()
-        print_sentence(
-            f"Forces of quasi-coordinates, {formula}{'; the largest of each' if self.t is not None else ''}:"
-        )
-        echo()
-        if self.t is None:
-            rows = [[k, *map(float, row)] for k, row in enumerate(self.values, 1)]
-            print_table(["row", *self.robot.v_names], rows)
-            return
-        where = np.abs(self.values).argmax(axis=0)
-        peaks = [(float(abs(self.values[i, k])), float(self.t[i])) for k, i in enumerate(where)]
-        print_table(
-            ["joint", self.name, "at (s)"], [[x, *row] for x, row in zip(self.robot.v_names, peaks, strict=True)]
-        )
 
 
 RIDIM = """Saha's recursive inverse dynamics: the torques along a motion, by the DeNOC matrices.
 
 RIDIM of J. Appl. Mech. 66 (1999), section 5.1: the options of `linkwise torque`, with --method denoc. The table of the
 robot has DH parameters, masses, inertias, and mass centres as `com` or as the paper's `r`. What --csv writes is what
-`linkwise rfdsim --torque-history` reads: the motion comes back, for as long as small errors do not grow.
+`linkwise rfdsim` reads: the motion comes back, for as long as small errors do not grow.
 """
 ridim = command(
     ("linkwise ridim stanford", "Fig. 8 of the paper: torques along its motion"),
     ("linkwise ridim planar3 cubic --to 1,1,1 --duration 1 --csv tau.csv", "torques in time, for rfdsim"),
-    ("linkwise ridim stanford --coordinates normalized", "and the forces of normalized quasi-coordinates"),
+    ("linkwise ridim stanford --coordinates normalized", "and normalized quasi-velocities and forces"),
 )(command_with(torque, RIDIM, of_paper))
 
 
@@ -243,7 +201,7 @@ def loads(
 
 
 def show_loads(joints: Sequence[str], loads: Any, bearings: Any, axes: ComponentAxes, magnitudes: bool) -> None:
-    """Of each joint: (m, 6) and (m, 3)."""
+    """Print the loads of each joint, (m, 6), and its bearing loads, (m, 3)."""
     head = ["joint", "radial (N)", "axial (N)", "tilting (N m)"]
     print_table(head, rows(joints, bearings), heading="Bearings")
     names = [f"|{name}|" if magnitudes else name for name in COMPONENTS]

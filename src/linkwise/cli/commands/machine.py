@@ -69,7 +69,7 @@ GIVES = {  # purpose of each optional package
     "clarabel": 'lw.identify(..., solver="clarabel")',
     "cvxpy": 'lw.identify(..., solver="clarabel")',
     "distributed": "sweeps on a Dask cluster",
-    "pin": "Pinocchio beside Linkwise in linkwise bench",
+    "pin": "Pinocchio in linkwise bench, for comparison",
     "mujoco": "robots from MJCF files; MuJoCo in linkwise bench",
     "wasmtime": 'lw.compile(..., target="wasm")',
 }

@@ -5,17 +5,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
 import linkwise as lw
 
-from ...robot.layout import Layout, canonical_names
-from ...tables import read_table
+from ...robot.layout import Layout
 from ...trajectories.limits import outside_travel
-from ...trajectories.torque_history import read_torques
 from ..declare import OUTPUT, STATE, arg, command, command_with, flag, opt
+from ..history import History, RoundTrip
 from ..inputs import parse_states, parse_wrench
 from ..motion import (
     TRAJECTORIES,
@@ -40,6 +39,7 @@ from ..options import (
     complete_trajectories,
     of_paper_in_joint_coordinates,
 )
+from ..quasi import QuasiCoordinates
 from ..results import STDOUT, Outputs, check_file, file_errors_as_failures, print_json, write_file
 from ..screen import complain, echo, emit, print_sentence, print_table, to_command_line, warn
 
@@ -51,10 +51,10 @@ START = (
     " first row of --torque-history, of the paper's motion, or zero."
 )
 ALONG = "Follow a .csv file, or a trajectory by name (to --target), under computed torque; default: none."
-LOST = 1e-3  # rad or m by which a motion is off that does not come back
 HISTORY = "Torques over time: a .csv file with columns t, tau1, ..., as ridim --csv writes; default: none."
+ARGUMENT = "Torques over time, as --torque-history: a .csv file with columns t, tau1, ..., as ridim --csv writes"
 INTEGRATOR = "Integration method: verner65 (default), dormand54, dop853, rk4, radau, ..."
-STEP = "Length of every step; required by methods with fixed steps (rk4), and by no others."
+STEP = "Length of every step. Methods with fixed steps (rk4) require it; others refuse it."
 
 ADVICE = re.compile(r" If a torque jumps there.*| The recording until then.*", re.DOTALL)  # advice for Python code
 STATES = re.compile(r", q = \[[^\]]*\], qd = \[[^\]]*\]")  # the table shows them
@@ -91,10 +91,11 @@ class Integration:
     rtol: Annotated[float, opt("NUMBER", "Relative error that a step may make; default: 1e-8.", INTEGRATION)] = 1e-8
     dt: Annotated[float | None, opt("SECONDS", STEP, INTEGRATION)] = None
     first_step: Annotated[
-        float | None, opt("SECONDS", "Length of the first step, for other methods; default: 1e-3.", INTEGRATION)
+        float | None,
+        opt("SECONDS", "Length of the first step, for methods with adaptive steps; default: 1e-3.", INTEGRATION),
     ] = None
     max_steps: Annotated[
-        int | None, opt("COUNT", "Largest number of steps; default: ten million.", INTEGRATION, min=1)
+        int | None, opt("COUNT", "Maximum number of steps; default: ten million.", INTEGRATION, min=1)
     ] = None
 
 
@@ -106,7 +107,7 @@ class SimulationOutputs(Outputs):
     animate: Annotated[list[str] | None, opt("FILE", "Write a film: .gif, .mp4 or .html; can be repeated.", OUTPUT)] = (
         None
     )
-    fps: Annotated[float | None, opt("NUMBER", "Pictures per second of the film; default: 30.", OUTPUT)] = None
+    fps: Annotated[float | None, opt("NUMBER", "Frames per second of the film; default: 30.", OUTPUT)] = None
     speed: Annotated[float | None, opt("FACTOR", "Speed of the film (0.1 is slow motion); default: 1.", OUTPUT)] = None
 
     def __post_init__(self) -> None:
@@ -136,8 +137,11 @@ def simulate(
     control: Control,
     integration: Integration,
     out: SimulationOutputs,
+    history_file: Annotated[str | None, arg("history", ARGUMENT, complete_tables)] = None,
     q0: Annotated[str | None, opt("STATE", START, STATE)] = None,
-    qd0: Annotated[str | None, opt("STATE", "Rates at the start, given as for --q0; default: as there.", STATE)] = None,
+    qd0: Annotated[
+        str | None, opt("STATE", "Rates at the start, given as for --q0, with the same default.", STATE)
+    ] = None,
     degrees: Degrees = False,
     duration: Annotated[
         float | None, opt("SECONDS", "Duration; default: 1, or to the end of --torque-history.")
@@ -157,9 +161,13 @@ def simulate(
     """
     from ...recording.one_trajectory import until_end
 
-    history = History.read(robot, control.torque_history)
+    if history_file is not None and control.torque_history is not None:
+        raise ValueError(f"{history_file} and --torque-history {control.torque_history} (expected one of them)")
+    if history_file in TRAJECTORIES and not Path(history_file).exists():
+        raise ValueError(f"{history_file} is a trajectory (expected a file of torques; or --follow {history_file})")
+    history = History.read(robot, history_file or control.torque_history, degrees and q0 is None)
     if duration is None:
-        duration = 1.0 if history is None else float(history.t[-1])
+        duration = 1.0 if history is None else history.duration
     film = film_options(out, duration)
     typed = {"--q0": ("q", q0), "--qd0": ("qd", qd0), "--torque": ("tau", control.torque)}
     given, rates, law = parse_states(robot, typed, degrees)
@@ -187,11 +195,14 @@ def simulate(
         if at_limits:
             names = ", ".join(text.partition(" brought")[0] for text in at_limits)
             warn(f"{names} starts at its limit: --q0 starts elsewhere")
+    description += "" if method is None else f", by {method}"
+    description += "" if coordinates == "joint" else f", in {coordinates} quasi-velocities"
     code, ended = 0, ""
+    force, drag = parse_wrench(robot, wrench), lw.Friction(smooth=0) if stick else friction
     try:
         run = lw.simulate(
-            robot, start, rates, duration, law, parse_wrench(wrench), interpolation=control.interpolation,
-            friction=lw.Friction(smooth=0) if stick else friction, coordinates=coordinates, method=method,
+            robot, start, rates, duration, law, force, interpolation=control.interpolation,
+            friction=drag, coordinates=coordinates, method=method,
             samples=samples, events=lw.control.joint_limits(robot) if limits else (), **vars(integration),
         )  # fmt: skip
     except lw.errors.SimulationError as error:
@@ -200,11 +211,14 @@ def simulate(
     except lw.errors.SimulationInterrupted as error:
         run, code, ended = error.recording, 130, where_interrupted(error.recording, duration)
     run = until_end(run)
-    idle = not (friction or stick) and bool(np.any(lw.Friction().torque(robot, np.ones(robot.n))))
-    comparison = "" if history is None or run.batch else history.compare(run)
-    out.show(lambda: as_json(run, description), lambda: show(run, description, comparison, idle))
+    ones = np.ones(robot.n)
+    idle = not (friction or stick) and bool(np.any(lw.Friction().torque(robot, ones, load=ones)))
+    quasi = QuasiCoordinates.of(coordinates, robot, run.q, run.qd, t=run.t)
+    trip = None if history is None else history.compare(run, force, drag)
+    sentence = "" if history is None else history.sentence(run, trip, control.interpolation)
+    out.show(lambda: as_json(run, description, quasi, trip), lambda: show(run, description, sentence, idle, quasi))
     try:
-        write(run, out, film)
+        write(run, out, film, quasi)
     except (ValueError, OSError, ImportError) as error:
         if not ended:
             raise
@@ -219,55 +233,16 @@ def simulate(
     return 1 if run.batch and not all(status in ("done", "stopped") for status in run.status.flat) else 0
 
 
-class History(NamedTuple):
-    """A file of torques over time, with the motion that it may have beside them."""
-
-    file: str
-    t: Any
-    q: Any = None  # the first row
-    qd: Any = None
-    motion: lw.trajectories.Trajectory | None = None
-
-    @staticmethod
-    def read(robot: lw.Robot, file: str | None) -> History | None:
-        if file is None:
-            return None
-        t, _ = read_torques(robot, Path(file))
-        table = read_table(Path(file))
-        names = canonical_names(table.where, table.names, robot, bare="tau")
-        if not set(Layout.of(robot).columns("q")) <= set(names):
-            return History(file, t)
-        motion = lw.trajectories.read_csv(file, robot=robot)
-        first = motion(0.0)
-        return History(file, t, first.q, first.qd, motion)
-
-    def compare(self, run: lw.Recording) -> str:
-        """How far the motion is from that of the file."""
-        if self.motion is None or not np.allclose(run.q[0], self.q):
-            return ""
-        until = run.t <= float(run.reached)
-        away = np.abs(lw.difference(run.robot, run.q[until], self.motion(run.t[until]).q))
-        row, k = np.unravel_index(int(away.argmax()), away.shape)
-        where = f"{run.robot.v_names[k]} at {run.t[row]:g} s; the file has {len(self.t)} rows of torques"
-        off = f"{away[row, k]:.2g} ({where})"
-        if away[row, k] < LOST:
-            return f"The motion of {self.file} comes back within {off}."
-        return (
-            f"The motion of {self.file} does not come back, it is off by {off}. Without a controller small errors"
-            " grow: a shorter --duration, more --samples of ridim or a smaller --rtol come closer."
-        )
-
-
 RFDSIM = """Saha's recursive forward dynamics: the motion under torques, by the DeNOC matrices.
 
 RFDSIM of J. Appl. Mech. 66 (1999), section 5.2: the options of `linkwise simulate`, with --method denoc. With
---torque-history the start is the first row of the file, where it has a motion too, and the result is compared with it:
-it comes back for as long as the arm does not amplify small errors.
+a file of torques the start is its first row, where it has a motion too, and the result is compared with it: it comes
+back for as long as the arm does not amplify small errors.
 """
 rfdsim = command(
     ("linkwise rfdsim planar3 --duration 5 --plot fall.png", "Fig. 6 of the paper: let go at rest"),
     ("linkwise ridim planar3 cubic --to 1,1,1 --duration 1 --csv tau.csv", "torques along a motion"),
-    ("linkwise rfdsim planar3 --torque-history tau.csv --rtol 1e-12", "the motion under these torques: it comes back"),
+    ("linkwise rfdsim planar3 tau.csv --rtol 1e-12", "the motion under these torques: it comes back"),
     ("linkwise rfdsim stanford --coordinates normalized", "integrated in normalized quasi-velocities"),
 )(command_with(simulate, RFDSIM, of_paper_in_joint_coordinates))
 
@@ -317,7 +292,7 @@ def film_options(out: SimulationOutputs, duration: float) -> dict[str, float]:
     given = {name: x for name, x in (("fps", out.fps), ("speed", out.speed)) if x is not None}
     if not out.films:
         if given:
-            raise ValueError(f"--{' and --'.join(given)}: of which film? (expected --animate too)")
+            raise ValueError(f"--{' and --'.join(given)} is for a film (expected --animate too)")
         return {}
     from ...drawing.film import check_film
 
@@ -351,8 +326,12 @@ def where_interrupted(run: lw.Recording, duration: float) -> str:
     return f"interrupted at {float(run.reached):.6g} s of {duration:g} s"
 
 
-def write(run: lw.Recording, out: SimulationOutputs, film: dict[str, Any]) -> None:
-    for path in (out.csv, out.parquet, out.save):
+def write(run: lw.Recording, out: SimulationOutputs, film: dict[str, Any], quasi: QuasiCoordinates) -> None:
+    from ...recording.files import table_columns, values_of
+
+    if quasi.values:  # which recordings do not have
+        out.write(lambda: table_columns(values_of(run), Layout.of(run.robot)) | quasi.columns())
+    for path in (out.save,) if quasi.values else (out.csv, out.parquet, out.save):
         if path is not None:
             write_file(run.save, path, ".csv" if path == STDOUT else Path(path).suffix)
     out.draw(run.plot)
@@ -360,13 +339,14 @@ def write(run: lw.Recording, out: SimulationOutputs, film: dict[str, Any]) -> No
         write_file(lambda path: run.animate(path, **film), each, "")
 
 
-def as_json(run: lw.Recording, description: str) -> dict[str, Any]:
+def as_json(run: lw.Recording, description: str, quasi: QuasiCoordinates, trip: RoundTrip | None) -> dict[str, Any]:
     keys = ("status", "reached", "steps", "rejected", "integrator", "rtol", "t", "q", "qd", "qdd", "tau", "energy")
     names = {"robot": run.robot.name, "motion": description, "q_names": run.robot.q_names, "v_names": run.robot.v_names}
     events = [{"trajectory": index, "t": t, "name": name} for index, t, name in run.event_list]
     passed = passed_limits_json(run.robot, *samples_of(run), "trajectory" if run.batch else "time")
-    results = {key: getattr(run, key) for key in keys}
-    return names | results | {"imbalance": run.imbalance, "events": events, "passed": passed}
+    results = {key: getattr(run, key) for key in keys} | quasi.values
+    back = {} if trip is None else {"round_trip": trip._asdict()}
+    return names | results | {"imbalance": run.imbalance, "events": events, "passed": passed} | back
 
 
 def samples_of(run: lw.Recording) -> tuple[Any, Any, Any, list[float]]:
@@ -378,7 +358,7 @@ def samples_of(run: lw.Recording) -> tuple[Any, Any, Any, list[float]]:
     return q[finite], qd[finite], tau[finite], where[finite].tolist()
 
 
-def show(run: lw.Recording, description: str, comparison: str = "", idle_friction: bool = False) -> None:
+def show(run: lw.Recording, description: str, comparison: str, idle_friction: bool, quasi: QuasiCoordinates) -> None:
     """Print a summary, the ends, the limits that are passed, and whether the table's friction does not act."""
     summary = str(run.summary())
     head, _, rest = summary.partition("\n")
@@ -388,6 +368,8 @@ def show(run: lw.Recording, description: str, comparison: str = "", idle_frictio
         print_sentence(comparison)
         echo()
     show_ends(run)
+    if not run.batch:
+        quasi.show()
     print_limits(run.robot, *samples_of(run), "first in trajectory" if run.batch else "first at (s)")
     if idle_friction:
         print_sentence("The friction of the robot's table does not act: --friction or --stick applies it.")

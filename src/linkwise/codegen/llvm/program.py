@@ -184,7 +184,7 @@ def store_many_results(block: Flow, program: Program, slots: dict[int, int], bad
 class Nodes:
     """Emits nodes in order. `known` are names of nodes in registers by index; `live_out` are the results.
 
-    For a single state, the lanes of the layout `beside` compute several of its sines and cosines at a time.
+    For a single state, the lanes of the second layout, `beside`, compute several of its sines and cosines at a time.
     """
 
     def __init__(

@@ -55,7 +55,7 @@ class Rollout(NamedTuple):
 
     @property
     def parameters(self) -> dict[str, int]:
-        """Names, which may be any, and sizes."""
+        """The sizes of the parameters, by their names."""
         return {port.name: port.size for port in self.program.inputs[2:]}
 
     @property
@@ -267,7 +267,7 @@ class RolloutWriter:
         return {(name, j): self.number(pointers, j) for j in range(size)}
 
     def step(self, y: Sequence[str], number: str, held: dict[tuple[str, int], str]) -> list[str]:
-        """y after a step."""
+        """The state y after a step."""
         flow, layout, stages = self.flow, self.layout, self.rollout.stages
         v, each, h = layout.vector, range(self.size), flow.splat("%h", layout.real)
         t = self.time(number) if self.uses_time else ""

@@ -120,7 +120,7 @@ def resolve_name(element: Element, key: str, kind: str, known: Collection[str], 
 
 def parent_of(joint: Element) -> str:
     end = joint.find("parent")
-    assert end is not None  # `end_of` has read it
+    assert end is not None  # `link_of` has read it
     return end.attributes["link"]
 
 
@@ -209,12 +209,11 @@ def placement(element: Element) -> tuple[tuple[float, ...], Matrix | None]:
     if max(map(abs, angles)) > TURNS:
         text = origin.attributes["rpy"]
         origin.fail(f'rpy is "{text}", over two turns (expected radians: 90 degrees are 1.570796326794897)')
-    return origin.numbers("xyz", 3, ORIGIN), rotation_of(*angles)
+    rotation = rotation_of(*angles) if any(angles) else None
+    return origin.numbers("xyz", 3, ORIGIN), rotation
 
 
-def rotation_of(roll: float, pitch: float, yaw: float) -> Matrix | None:
-    if roll == pitch == yaw == 0.0:
-        return None
+def rotation_of(roll: float, pitch: float, yaw: float) -> Matrix:
     cr, sr, cp, sp, cy, sy = (f(x) for x in (roll, pitch, yaw) for f in (math.cos, math.sin))
     return (
         (cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr),

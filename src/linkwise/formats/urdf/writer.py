@@ -21,7 +21,7 @@ from ...errors import FileError, RobotError
 from ...files import atomic_write
 from ...robot import KINDS, Robot
 from ...robot.coordinates import label
-from ...robot.tables import ORIGIN, Z, free_name
+from ...robot.tables import FURTHER_FRICTION, ORIGIN, Z, free_name
 from ...spatial import is_zero
 from ..agreement import require_agreement
 from ..conversion import Table, flatten, to_frames
@@ -36,7 +36,7 @@ DROPPED = "Without the inertias of its rotors, which URDF has no place for, so t
 IN_TRANSMISSIONS = "Inertias of rotors, as the joints feel them, stand in transmissions; programs that pass over these"
 IN_TRANSMISSIONS += " take a robot without rotors:"
 DROP = "leave it out of its row"
-REFUSED = ("stiffness", "rest")
+REFUSED = ("stiffness", "rest", *FURTHER_FRICTION)
 
 
 def write(robot: Robot, path: Path, rotors: UrdfRotors = "refuse") -> None:

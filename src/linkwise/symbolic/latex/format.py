@@ -10,6 +10,7 @@ from ...errors import is_integer
 from ...graph.polynomial import Number
 
 SIMPLE = 12  # the largest denominator of a number written as a fraction
+THIRDS = 432  # denominators that are multiples of 3 and divide it: what decimals do not hold
 MOST_DIGITS = 17  # which any float has
 WIDTH = 80  # characters in a line, about
 
@@ -21,9 +22,10 @@ def check_digits(digits: object) -> None:
 
 def is_simple(x: Number, digits: int) -> TypeGuard[Fraction]:
     """Whether the number is written as an integer or a fraction, with at most these digits above the bar."""
-    return (
-        isinstance(x, Fraction) and x.denominator <= SIMPLE and x.denominator % 5 > 0 and abs(x.numerator) < 10**digits
-    )
+    if not isinstance(x, Fraction) or abs(x.numerator) >= 10**digits:
+        return False
+    short = x.denominator <= SIMPLE and x.denominator % 5 > 0
+    return short or (x.denominator % 3 == 0 and THIRDS % x.denominator == 0)
 
 
 def decimal(x: float, digits: int) -> str:

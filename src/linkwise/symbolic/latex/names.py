@@ -3,8 +3,8 @@
     l1, l_1   l_{1}          Jx6, Ixx, lc1   J_{x6}, I_{xx}, l_{c1}          m_tip   m_{\\mathrm{tip}}
     alpha     \\alpha         theta1, θ1      \\theta_{1}                      mass    \\mathrm{mass}
 
-To avoid clashes symbols are written as spelled: \\mathrm{q2} beside the joint's q_{2}. If a symbol is called c1 or
-s12, sines and cosines are not abbreviated.
+To avoid clashes symbols are written as spelled: \\mathrm{q2}, not the joint's q_{2}. If a symbol is called c1 or s12,
+sines and cosines are not abbreviated.
 
 First, sines and cosines of sums of angles are recognised in a program: c_2 c_3 - s_2 s_3 becomes cos(q_2 + q_3).
 """
@@ -116,7 +116,8 @@ class LatexNames:
     """The texts of a program's inputs and outputs.
 
     `names` are chosen ones for the outputs, `components` the texts of the numbers of some inputs. With `elements`,
-    names of arrays are not printed, only those of their elements. No input prints like a text in `reserved`.
+    names of arrays are not printed, only those of their elements. No input prints like a text in `reserved`. Sines and
+    cosines of the array q are abbreviated, and of symbols in `angles`. `before` intermediates have names already.
     """
 
     def __init__(
@@ -126,8 +127,11 @@ class LatexNames:
         components: Mapping[str, Sequence[str]] | None = None,
         elements: bool = False,
         reserved: Collection[str] = (),
+        angles: Collection[str] = (),
+        before: int = 0,
     ) -> None:
         ports = program.inputs
+        self.angles, self.before = {"q", *angles}, before
         self.shapes = {port.name: port.shape for port in ports}
         self.chosen = names is not None  # whether the elements of outputs have names worth using
         left = (
@@ -146,6 +150,8 @@ class LatexNames:
             components or {},
         )
         texts = {text for own in self.inputs.values() for text in own}
+        indices_of_q = (match[1] for match in map(JOINT_VARIABLE.fullmatch, texts) if match)
+        self.joints = max(map(int, indices_of_q), default=0)  # the largest index of a joint variable
         for text in sorted(texts & claimed):
             raise ValueError(f"name: {text} is how an input is printed (expected another name for the output)")
         self.outputs = left
@@ -163,15 +169,16 @@ class LatexNames:
         return self.inputs[name][position]
 
     def intermediate(self, number: int) -> str:
-        return f"{self.letter}_{{{number}}}"
+        return f"{self.letter}_{{{self.before + number}}}"
 
     def sine_or_cosine(self, op: str, angles: Angles) -> str:
         """c_{23} for cos(q_2 + q_3), c_{2-3} for cos(q_2 - q_3); other combinations are written out."""
         angles = tuple(sorted(angles, key=lambda angle: angle[1] < 0))
-        numbers = [JOINT_VARIABLE.fullmatch(self.input(*input_)) if input_[0] == "q" else None for input_, _ in angles]
+        texts = [self.input(*input_) if input_[0] in self.angles else "" for input_, _ in angles]
+        numbers = list(map(JOINT_VARIABLE.fullmatch, texts))
         plain = all(number is not None and abs(k) == 1 for number, (_, k) in zip(numbers, angles, strict=True))
         if self.abbreviates and plain and angles[0][1] > 0:
-            comma = "," if self.shapes["q"][0] > 9 else ""  # c_{12} is of q_1 + q_2 or of q_12, never of either
+            comma = "," if self.joints > 9 else ""  # c_{12} is of q_1 + q_2 or of q_12, never of either
             signed = zip(numbers, angles, strict=True)
             first, *rest = [("-" if k < 0 else comma, number[1]) for number, (_, k) in signed if number is not None]
             return f"{op[0]}_{{{first[1]}{''.join(sign + index for sign, index in rest)}}}"

@@ -16,6 +16,7 @@ RANK = {"add": 1, "sub": 1, "neg": 2, "mul": 3}
 CONTINUED = " \\\\\n  &\\quad "  # between the lines of a long equation
 ONE_PAGE = 30  # equations
 SINE = re.compile(rf"(?<![A-Za-z\\}}]){ABBREVIATION}")
+ABBREVIATED = "s_i = sin q_i, c_ij = cos(q_i + q_j)"
 INLINE = 4  # operations up to which an expression that is used once has no name
 
 
@@ -119,7 +120,7 @@ def latex_text(
     """Equations below comment lines: a title, remarks, and what the abbreviations mean."""
     lines = display_equations(equations, environment)
     abbreviated = latex_names.abbreviates and any(SINE.search(line) for line in lines)
-    meaning = "s_i = sin q_i, c_ij = cos(q_i + q_j); " if abbreviated else ""
+    meaning = f"{ABBREVIATED}; " if abbreviated else ""
     breaks = r", and \allowdisplaybreaks for its length" if environment and len(equations) > ONE_PAGE else ""
     head = [f"% {title}", *(f"% {line}" for line in remarks), f"% {meaning}needs amsmath{breaks}"]
     return "\n".join([*head, *lines, ""])

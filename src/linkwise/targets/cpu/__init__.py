@@ -1,1 +1,1 @@
-"""The target "cpu": This machine's processor."""
+"""The target "cpu": this machine's processor."""

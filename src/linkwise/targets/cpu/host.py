@@ -30,8 +30,10 @@ if TYPE_CHECKING:
     from ...codegen.llvm.loops import LoopText
     from ...codegen.llvm.rollout import Rollout
     from ...codegen.llvm.solves import Row
+    from ...kernels.kernel import Compiled
     from ...ode.events import Crossing
     from ...ode.interface import Integrator, Solver
+    from .operator import HostOperator
     from .rollout import HostRollout
 
 ATTRIBUTES = """
@@ -120,6 +122,11 @@ class HostTarget(CodeTarget["MachineCode"]):
 
         return run
 
+    def operator_body(self, kernel: Compiled, library: Callable[[str], int]) -> HostOperator | None:
+        from .operator import host_operator
+
+        return host_operator(kernel, library)
+
     def solver(self, program: Program, integrator: Integrator, crossings: tuple[Crossing, ...]) -> Solver:
         from .solver import CompiledDriver
 
@@ -145,7 +152,7 @@ class HostTarget(CodeTarget["MachineCode"]):
 class MachineCode:
     """Machine code in memory while this object lives."""
 
-    metadata: dict[str, str]  # what the cache keeps beside it; see `load_or_compile_as`
+    metadata: dict[str, str]  # what the cache keeps with it; see `load_or_compile_as`
     from_cache = False
 
     def __init__(self, target: HostTarget, text: str = "", binary: bytes = b"") -> None:

@@ -29,7 +29,7 @@ ADVANCE = ctypes.CFUNCTYPE(
 
 
 def address(array: Any) -> int:
-    """Address of its numbers; faster than `array.ctypes`."""
+    """The address of the array's numbers; faster than `array.ctypes`."""
     return ctypes.addressof(ctypes.c_char.from_buffer(array)) if array.size else 0
 
 

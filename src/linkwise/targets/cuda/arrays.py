@@ -147,7 +147,10 @@ class Library:
 
     def assign(self, x: Any, computed: Any, stream: int) -> None:
         """Copy computed numbers into the caller's array."""
-        raise TypeError(f"out is not contiguous, or shares memory with an input, and {kind_of(x)} is not copied to")
+        raise TypeError(
+            "out is not contiguous, or shares memory with an input (expected neither: results are not copied to"
+            f" {kind_of(x)})"
+        )
 
     def mark_written(self, x: Any) -> None:
         """Tell the library that a kernel wrote to the caller's array."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...kernels import bridging
 from ...kernels.interface import EXPECTED, batch_of
 from ...kernels.kernel import Compiled, in_order
 from . import checking
@@ -27,7 +28,7 @@ class CudaKernel(Compiled):
 
     kernel(q, qd, qdd)                   a new array of the same library, on the same GPU
     kernel(q, qd, qdd, out=tau)          results into an existing array
-    kernel(q, qd, qdd, stream=s)         on stream s, after the library's current one; default: that current one
+    kernel(q, qd, qdd, stream=s)         on stream s, after the library's current stream; by default on that one
     kernel(q, qd, qdd, copy=True)        NumPy arrays, copied to GPU `device` (0) and back
     kernel(q, qd, qdd, check=True)       waits, tests the results, and raises the errors of the CPU kernel
 
@@ -48,7 +49,17 @@ class CudaKernel(Compiled):
         return self.code.ptx
 
     def entry(self, fallback: Callable[..., Any]) -> Any:
-        return fallback
+        """Calls on tensors that need no conversion go by an operator of torch, in a tenth of the time."""
+        direct: list[Callable[..., Any]] = []
+
+        def enter(*arrays: Any, **options: Any) -> Any:
+            if options or not arrays or type(arrays[0]).__module__ not in bridging.BRIDGES:
+                return fallback(*arrays, **options)
+            if not direct:
+                direct.append(bridging.bridge(type(arrays[0]).__module__).direct_call(self, fallback))
+            return direct[0](*arrays)
+
+        return enter
 
     def general(
         self,
@@ -67,7 +78,7 @@ class CudaKernel(Compiled):
         ordinal = None if device is None else ordinal_of(device)
         if copy:
             if stream is not None:
-                raise ValueError("stream is given with copy=True, which has streams of its own (expected no stream)")
+                raise ValueError("stream is given with copy=True, which uses its own streams (expected no stream)")
             return run_on_copies(self, values, out, ordinal or 0, check)
         outs = [] if out is None else list(out) if isinstance(out, (tuple, list)) else [out]
         library, gpu, first = self._place(values, outs, ordinal)
@@ -172,7 +183,7 @@ class CudaKernel(Compiled):
                 raise ValueError(f"out {wrong}")
         for k, view in enumerate(views):
             if any(view.overlaps(other) for other in views[:k]):
-                raise ValueError("arrays of out share memory (expected an array of its own for each result)")
+                raise ValueError("arrays of out share memory (expected a separate array for each result)")
         return list(out)
 
 

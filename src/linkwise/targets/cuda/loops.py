@@ -72,7 +72,7 @@ class RobotNumbers:
 
 
 def visits_of(tree: np.ndarray) -> np.ndarray:
-    """`tree` of the kernel: the CPU's, with the role of each link among its neighbours."""
+    """`tree` of the kernel: that of the CPU with one more column, the role of each link among its neighbours."""
     from .text.loops import FIRST, LAST, NEXT, SEVERAL
 
     depths = tree[1:, 1]

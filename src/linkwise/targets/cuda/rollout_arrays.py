@@ -131,7 +131,7 @@ class CopiedArrays(GpuArrays):
         self.waits = True
 
     def output_array(self, name: str, array: Any, shape: Shape, dtype: str) -> Any:
-        raise ValueError("out is given, and q0 is a NumPy array that is copied to a GPU (expected q0 that is there)")
+        raise ValueError("out is given, and q0 is a NumPy array that is copied to a GPU (expected q0 on a GPU)")
 
     def result_for_caller(self, array: Any) -> np.ndarray:
         return array.copy_to_host()[()]  # type: ignore[no-any-return]
@@ -142,5 +142,5 @@ def gpu_arrays(q0: Any, dtype: str | None, stream: Any) -> Arrays:
     if not on_host(q0):
         return GpuArrays(q0, dtype, stream)
     if stream is not None:
-        raise ValueError("stream is given, and q0 is not on a GPU (expected arrays that are there)")
+        raise ValueError("stream is given, and q0 is not on a GPU (expected arrays on a GPU)")
     return CopiedArrays(dtype or dtype_of(numpy_array("q0", q0).dtype.name))

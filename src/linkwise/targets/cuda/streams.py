@@ -42,8 +42,8 @@ class CallStream:
             if stream != self.handle and stream not in self.others:
                 if self.captured and not self.gpu.is_capturing(stream):
                     raise CudaError(
-                        "the call is captured in a CUDA graph, and arrays are made on a stream that is not (expected"
-                        " the stream that is captured as the library's current one)"
+                        "the call is captured in a CUDA graph, but its arrays are made on another stream (expected the"
+                        " captured stream as the library's current one)"
                     )
                 wait_for_stream(self.gpu, self.handle, stream)
                 self.others.add(stream)
@@ -56,9 +56,9 @@ class CallStream:
         """
         if self.captured and not self.library.keeps_for_graphs:
             raise CudaError(
-                f"{why}, for which the call needs memory of its own, and it is captured in a CUDA graph, which may live"
-                " longer (expected contiguous arrays of the kernel's dtype, with the whole batch and apart from out; of"
-                " a rollout also qd0 and out)"
+                f"{why}, so the call needs temporary memory; but it is captured in a CUDA graph, which may outlive that"
+                " memory (expected contiguous arrays of the kernel's dtype, with the full batch, that share no memory"
+                " with out; for a rollout also qd0 and out)"
             )
 
     def on_stream(self) -> AbstractContextManager[Any]:

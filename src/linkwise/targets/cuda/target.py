@@ -20,11 +20,13 @@ if TYPE_CHECKING:
     from ...codegen.llvm.loops import LoopText
     from ...codegen.llvm.rollout import Rollout
     from ...kernels.arrays import Arrays
+    from ...kernels.kernel import Compiled
     from ...kernels.rounds import RoundSpec
     from ...kernels.spec import KernelSpec
     from ...ode.events import Crossing
     from ...ode.interface import Integrator
     from .kernel import CudaKernel
+    from .operator import CudaOperator
     from .rounds import CudaRounds
     from .trajectories import CudaDriver, CudaRollout
 
@@ -43,6 +45,7 @@ class CudaTarget(CodeTarget["CudaCode"]):
     has_streams = True
     chunk = 16_384
     rounds_beyond = LONG
+    max_operations = MAX_OPERATIONS
 
     architecture: str = ARCHITECTURES[0]
     threads: int = 64  # in a block; fewer where their rows do not fit in shared memory
@@ -111,6 +114,12 @@ class CudaTarget(CodeTarget["CudaCode"]):
     def load(self, text: str = "", binary: bytes = b"") -> CudaCode:
         """Compile a text to PTX, or wrap PTX from the cache. A GPU loads it at the first launch."""
         return CudaCode(self, binary or ptx_of(text, self.architecture).encode())
+
+    def operator_body(self, kernel: Compiled, library: Callable[[str], int]) -> CudaOperator | None:
+        from .operator import STREAM, CudaOperator
+
+        stream = library(STREAM)
+        return CudaOperator(kernel.code, stream) if stream and kernel.links is None else None  # type: ignore[arg-type]
 
     def call(self, code: CudaCode, interface: Interface, links: Links | None = None) -> Launch:
         """A function that launches the kernel on arrays given by their GPU addresses."""

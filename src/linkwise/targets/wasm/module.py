@@ -96,7 +96,7 @@ def module_of(binary: bytes, exported: Sequence[str]) -> bytes:
 
 
 def with_data(module: bytes, data: bytes, work: int, arrays: int) -> bytes:
-    """The module with data at its `heap`, then `work` bytes, then its new `heap` with memory for arrays."""
+    """The module with data at its `heap`. Its new `heap`, with memory for arrays, is `work` bytes behind the data."""
     sections = list(sections_of(module))
     stack, start = globals_of(module)
     heap = align(align(start + len(data)) + work)
@@ -122,7 +122,7 @@ def interface_of(module: bytes) -> dict[str, Any]:
                 return interface
     except (IndexError, ValueError):  # truncated or damaged
         pass
-    raise ValueError("these bytes are no module of lw.wasm, or not all of it (expected one)")
+    raise ValueError("these bytes are not a complete module (expected one made by lw.wasm)")
 
 
 def heap_of(module: bytes) -> int:
@@ -206,7 +206,7 @@ def segments_of(body: bytes) -> list[Segment]:
     segments = []
     for _ in range(reader.unsigned()):
         if reader.unsigned() or reader.byte() != I32_CONST:
-            raise ModuleError("data without a place of its own")
+            raise ModuleError("data without an address")
         offset = reader.signed()
         reader.byte()
         segments.append(Segment(offset, reader.take(reader.unsigned())))

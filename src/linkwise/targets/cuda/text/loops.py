@@ -160,7 +160,9 @@ class ThreadLoops(LoopWriter):
         packed = ["i64 %nq", "i64 %bodies", f"{GLOBAL} noalias readonly %places"] if self.memory.packed else []
         robot = [f"{GLOBAL} noalias readonly %{name}" for name in ("table", "tree")]
         if self.loops.has_gravity:
-            raise ValueError("a CUDA kernel has the robot's gravity in its text")
+            raise ValueError(
+                "gravity is an input of these loops (expected loops for one robot, with its gravity as numbers)"
+            )
         arrays = [f"{GLOBAL} {name}" for name in ("noalias %memory", *ins, "noalias writeonly %out0")]
         return ", ".join(["i64 %count", "i64 %states", "i64 %n", *robot, *packed, *arrays])
 

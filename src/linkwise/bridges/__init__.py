@@ -1,0 +1,1 @@
+"""Kernels as operations of other libraries: torch."""
