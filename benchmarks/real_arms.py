@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from report import Section, Table
 from scipy.signal import butter, sosfiltfilt
+from timing import optional
 
 import linkwise as lw
 
@@ -87,7 +88,7 @@ def tx40(folder: Path) -> Iterator[Recording]:
     )
     q = np.linalg.solve(R, angles.T).T + np.array([0.0, -1.0, 1.0, 0.0, 0.0, 0.0]) * np.pi / 2.0
     data = {"t": TX40_STEP * np.arange(len(q)), "q": q, "tau": currents @ R}
-    yield Recording("TX40", lw.load(place / "urdf/tx40_mdh_modified.urdf"), data, 50.0, {})
+    yield Recording("TX40", lw.load(place / "urdf/tx40_mdh_modified.urdf"), data, 50.0, {"transmission": R})
 
 
 def tiago(folder: Path) -> Iterator[Recording]:
@@ -114,7 +115,7 @@ def fits_of(recording: Recording, training: list[dict[str, np.ndarray]]) -> dict
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fit = lw.identify(recording.robot, training, **recording.options)
-        cutoff = fit.filtering.motion
+        cutoff = fit.filtering.cutoff
         motions = [lw.identification.measured_motion(recording.robot, part, cutoff=cutoff) for part in training]
     model, n = fit.model, recording.robot.n
     step = max(1, int(1.0 / (motions[0].t[1] - motions[0].t[0]) / (4.0 * cutoff)))
@@ -145,12 +146,11 @@ def least_squares(Y: np.ndarray, tau: np.ndarray, weights: np.ndarray, start: np
 
 def conic(model: Any, Y: np.ndarray, tau: np.ndarray, weights: np.ndarray) -> np.ndarray | None:
     """Bodies with positive definite pseudo-inertias nearest to the torques, by Clarabel; None without it."""
-    try:
-        import clarabel  # noqa: F401
-        import cvxpy  # noqa: F401
-    except ImportError:
+    if optional("clarabel") is None or optional("cvxpy") is None:
         return None
-    from linkwise.identification.physical import PhysicalProblem, solve_with_clarabel
+    from conic import solve_with_clarabel
+
+    from linkwise.identification.physical import PhysicalProblem
 
     A, b = (Y * weights[:, None]).reshape(-1, Y.shape[-1]), (tau * weights).ravel()
     R = np.linalg.qr(np.column_stack([A, b]), mode="r")
