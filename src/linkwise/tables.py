@@ -19,6 +19,7 @@ from typing import Any, BinaryIO, NamedTuple
 from .errors import FileError
 from .files import atomic_write
 
+RECORDING = "Linkwise recording"  # the key of the first comment of a recording's table
 ROWS = 10_000  # converted to text at a time
 LINE_END = re.compile(r"\r\n|\r|\n")  # as in editors; str.splitlines has more line ends
 Row = tuple[int, list[str]]  # line number and cells

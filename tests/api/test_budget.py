@@ -351,3 +351,24 @@ def test_messages() -> None:
     for text in (repr(lost), str(lost["link2"]), lost.why("link2"), lost["link2"].sentence()):
         assert "link2: nan N m, of a state with a number that is not finite" in text
     assert "link1: 0 N m = 0" in repr(lw.budget(arm.with_gravity((0, 0, 0)), [0, 0, 0], [0, 0, 0], [0, 0, 0]))
+
+
+def test_times_of_a_batch_of_trajectories() -> None:
+    """A batch recording has one row of times for all its trajectories."""
+    arm, t = lw.load("planar3"), np.linspace(0.0, 1.0, 4)
+    q = np.random.default_rng(3).normal(size=(2, 4, 3))
+    budget = lw.budget(arm, q, q, q, t=t)
+    one = lw.budget(arm, q[1], q[1], q[1], t=t)
+    assert np.array_equal(budget.columns()["t"], np.r_[t, t])
+    assert str(budget.state(1).table()) == str(one.table())
+    assert np.array_equal(budget.state((1, slice(1, 3))).t, t[1:3])
+    assert budget.state((slice(None), 2)).t is None
+    row, k = budget.place(1)
+    assert budget["link2"].when == f"state {row}, {k}, t = {t[k]:g} s"
+    assert "link2: tau" in str(budget.columns().keys())
+    assert str((budget - budget).t) == str(budget.t)
+    for wrong in (t[:3], t[:2, None], t[0]):
+        with pytest.raises(ValueError, match=r"t has shape"):
+            lw.budget(arm, q, q, q, t=wrong)
+    with pytest.raises(TypeError, match=r"base is .*BaseMotion.*\(k, 3\)"):
+        lw.budget(arm, q, q, q, base=lambda t: lw.BaseMotion())

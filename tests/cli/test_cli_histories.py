@@ -100,3 +100,12 @@ def test_wrenches_act_on_the_tip_or_at_a_frame() -> None:
     expected = lw.inverse_dynamics(PLANAR, [0.1, 0.2, 0.3], [0, 0, 0], [0, 0, 0], {"link2": [0, 0, 0, 0, 5, 0]})
     assert np.allclose(at_frame, expected, rtol=1e-12)
     assert linkwise("rfdsim planar3 tau.csv --wrench 0,0,.1,0,0,0@link3 --duration 0.1").code == 0
+
+
+def test_a_base_that_moved_is_among_the_reasons() -> None:
+    base = lw.BaseMotion(acceleration=(0.0, 2.0, 0.0))
+    lw.simulate(PLANAR, [0, 0, 0], duration=0.5, torque=np.ones(3), base=base, samples=51).save("moved.csv")
+    shown = linkwise("rfdsim planar3 moved.csv")
+    (line,) = [line for line in shown.out.splitlines() if line.startswith("The motion of")]
+    assert "base" in line
+    assert "motion of the base" in shown.err

@@ -179,7 +179,15 @@ def test_gains_that_have_no_rates_are_refused_wherever_they_come_from():
     batch = lw.per_trajectory(np.array([7.0, 4.0]))
     with raises(ValueError, "kd", "6"):
         lw.simulate(PLANAR, np.zeros((2, 3)), duration=0.1, torque=lw.control.limited(law, 9), parameters={"kd": batch})
-    ends = lw.rollout(PLANAR, np.zeros((2, 3)), steps=3, dt=0.01, torque=law, parameters={"kd": batch})
+    steps = {"steps": 3, "dt": 0.01}
+    for kd in (4.0, [7.0, 4.0, 7.0], batch):
+        with raises(ValueError, "kd", "4.0", "6"):
+            lw.rollout(PLANAR, np.zeros((2, 3)), **steps, torque=lw.control.limited(law, 9), parameters={"kd": kd})
+    for field, number in (("kd", np.nan), ("kd", np.inf), ("kp", np.nan), ("kp", -1.0)):
+        with raises(ValueError, field, str(number)):
+            replace(law, **{field: number})
+    traced = lw.compile(lw.rollout, PLANAR, **steps, torque=law, parameters={"kd": lw.Input()})
+    ends = traced(np.zeros((2, 3)), parameters={"kd": batch})
     assert ends.finite.tolist() == [3, 0]  # where nothing can be refused they give no number
     for make in (lw.control.pd_gravity, lw.control.computed_torque, lw.control.diagonal_control):
         with raises(ValueError, "kp", "3", "kd", "2"):
@@ -413,3 +421,11 @@ def test_torques_in_single_precision_are_told():
     with pytest.warns(RuntimeWarning) as caught:
         lw.simulate(arm, [0.1, 0.2, 0.3], duration=0.01, torque=law, samples=2, rtol=1e-4, compiled=False)
     assert any("float32" in str(warning.message) and "'law'" in str(warning.message) for warning in caught)
+
+
+def test_errors_along_a_motion_say_which_times_they_are_of():
+    law = lw.control.diagonal_control(lw.trajectories.cycloid([0, 0, 0], [1, 1, 1], 1.0), kp=4.0, kd=4.0)
+    with raises(ValueError, "t", "(7,)", "(501,)"):
+        law.velocity_error(PLANAR, np.linspace(0.0, 1.0, 7), np.zeros((501, 3)), np.zeros((501, 3)))
+    assert law.velocity_error(PLANAR, np.zeros(0), np.zeros((0, 3)), np.zeros((0, 3))).shape == (0, 3)
+    assert lw.control.computed_torque(law.target, 1, 1)(PLANAR, np.zeros(0), *np.zeros((2, 0, 3))).shape == (0, 3)

@@ -8,7 +8,7 @@ import pytest
 
 import linkwise as lw
 from command_line import linkwise
-from facts import raises
+from facts import raises, warns
 from linkwise.errors import FileError
 from linkwise.recording.one_trajectory import until_end
 from robots import CHAINS, DRIVEN, FREE, relative
@@ -287,3 +287,55 @@ def test_loads_are_those_of_the_robot() -> None:
     with pytest.warns(UserWarning, match=r"planar3.*chain"):
         lw.simulate(lw.chain(3), START, None, 0.1, loads)
     lw.simulate(PLANAR.with_payload(0.1), START, None, 0.1, loads)
+
+
+def test_batch_recordings_as_pairs_have_the_times_in_front() -> None:
+    """Where there are as many trajectories as samples, shapes do not say which axis is which: the advice must."""
+    starts = np.linspace(0.0, 0.1, 5)[:, None] * np.ones(3)
+    run = lw.simulate(PLANAR, starts, duration=1.0, torque=lambda robot, t, q, qd: -q - t, samples=T)
+    expected = lw.simulate(PLANAR, starts, torque=run, samples=3)
+    pair = (run.t, np.moveaxis(run.tau, -2, 0))
+    assert np.array_equal(lw.simulate(PLANAR, starts, torque=pair, samples=3).q, expected.q)
+    with raises(ValueError, "(5,)", "(2, 5, 3)", "np.moveaxis(tau, -2, 0)"):
+        lw.simulate(PLANAR, starts[:2], torque=(run.t, run.tau[:2]))
+    with warns(UserWarning, "planar3", "np.moveaxis(x.tau, -2, 0)"):
+        lw.simulate(lw.chain(3), starts, torque=run, samples=3)
+
+
+UP = lw.BaseMotion(acceleration=(0.0, 0.0, 2.0))
+PUSH = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0])
+
+
+@pytest.mark.parametrize(("name", "load"), [("base", UP), ("wrench", PUSH)])
+def test_torques_beside_which_more_acted_are_taken_with_a_warning(name: str, load: Any, tmp_path: Path) -> None:
+    also: dict[str, Any] = {name: load}
+    run = lw.simulate(PLANAR, START, duration=0.2, torque=np.ones(3), samples=5, **also)
+    run.save(tmp_path / "run.csv")
+    loads = lw.torque_along(PLANAR, motion_of(PLANAR, 1.0), 5, **also)
+    held: dict[str, Any] = {"interpolation": "held", "steps": 2, "dt": float(run.t[1])}
+    for torque in (run, loads, tmp_path / "run.csv"):
+        with warns(UserWarning, "torque", f"{name}="):
+            lw.simulate(PLANAR, START, None, 0.1, torque, samples=2)
+        lw.simulate(PLANAR, START, None, 0.1, torque, samples=2, **also)
+    for torque in ((run.t, run.tau), (loads.t, loads.tau)):
+        lw.simulate(PLANAR, START, None, 0.1, torque, samples=2)
+    with warns(UserWarning, "torque", f"{name}="):
+        lw.rollout(PLANAR, START, torque=run, **held)
+    with warns(UserWarning, "torque", f"{name}="):
+        frozen = lw.compile(lw.simulate, PLANAR, torque=run)
+    frozen(START, duration=0.1)
+
+
+def test_histories_that_are_no_numbers_or_not_of_one_trajectory_say_so() -> None:
+    pandas = pytest.importorskip("pandas")
+    batch = lw.simulate(PLANAR, np.zeros((2, 3)), duration=0.1, torque=np.ones(3), samples=5)
+    with raises(ValueError, "torque", "trajectory 1", "row 5", "one trajectory"):
+        lw.simulate(PLANAR, START, torque=batch.to_pandas())
+    lw.simulate(PLANAR, START, torque=batch.to_pandas().query("trajectory == 0"), samples=2)
+    clock = pandas.DataFrame({"t": pandas.to_timedelta(T, unit="s"), **dict.fromkeys(("tau1", "tau2", "tau3"), T)})
+    with raises(TypeError, "torque", "timedelta64", "t.dt.total_seconds()"):
+        lw.simulate(PLANAR, START, torque=clock)
+    stop = lw.Event(lambda robot, t, q, qd: t - 0.3, "late", stop=True)
+    stopped = lw.simulate(PLANAR, START, duration=1.0, events=[stop], samples=5)
+    with raises(ValueError, "torque", "stopped", "0.3"):
+        lw.simulate(PLANAR, START, torque=stopped)

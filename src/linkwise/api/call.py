@@ -286,7 +286,7 @@ def base_arrays(base: BaseMotion | None) -> dict[str, tuple[Any, tuple[int, ...]
     if base is None:
         return {}
     if not isinstance(base, BaseMotion):
-        raise TypeError(f"base is {base!r} (expected a linkwise.BaseMotion)")
+        raise TypeError(f"base is {base!r} (expected a linkwise.BaseMotion; along a trajectory its arrays are (k, 3))")
     return base.arrays()
 
 

@@ -95,7 +95,8 @@ class History(NamedTuple):
         if trip.other_torques:
             return (
                 f"{lost} The torques of the file are not those of its motion here: they differ by up to"
-                f" {trip.torques_off:.2g}. The robot, gravity, payload, wrench or friction are others."
+                f" {trip.torques_off:.2g}. The robot, the motion of its base,"
+                " gravity, payload, wrench or friction are others."
             )
         if interpolation == "held":
             return f"{lost} Its torques are held from row to row: --interpolation cubic comes closer, or more rows."

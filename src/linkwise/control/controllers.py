@@ -57,7 +57,6 @@ from .drives import (
     check_joint_names,
     check_numbers,
     function_name,
-    has_nodes,
     law_configuration,
     passive_degrees,
     per_joint,
@@ -154,7 +153,7 @@ class ComputedTorque(Law):
 
     def _torques(self, robot: Robot, t: Any, q: Any, qd: Any) -> Any:
         kp, kd = (per_joint(self, name, robot) for name in ("kp", "kd"))
-        target, *motion = desired_motion(self, robot, t)
+        target, *motion = desired_motion(self, robot, t, q)
         qd, error, passive = np.asarray(qd), PositionError(robot, q, target), passive_degrees(self, robot)
         rate, acceleration = error.reference_in_body_axes(qd, *motion)
         command = acceleration + kd * (rate - qd) + kp * error.vector
@@ -212,12 +211,17 @@ def computed_torque(
     return ComputedTorque(target, *gains(kp, kd), model, check_joint_names("passive", passive), Friction.of(friction))
 
 
-def desired_motion(law: Any, robot: Robot, t: Any, field: str = "reference") -> tuple[Any, Any, Any]:
-    """q, qd and qdd of a law's reference at t, one time or an array of them, one after the other."""
+def desired_motion(law: Any, robot: Robot, t: Any, q: Any, field: str = "reference") -> tuple[Any, Any, Any]:
+    """q, qd and qdd of a law's reference at t, one time or an array of them for states q, one after the other."""
     if np.ndim(t):
-        every = [desired_motion(law, robot, time, field) for time in np.ravel(t)]
-        q, qd, qdd = (np.reshape(parts, (*np.shape(t), -1)) for parts in zip(*every, strict=True))
-        return q, qd, qdd
+        times, states = np.shape(t), np.shape(q)[:-1]
+        if any(a != b and 1 not in (a, b) for a, b in zip(times[::-1], states[::-1], strict=False)):
+            raise ValueError(f"t has shape {times} (expected one time for each of the states {states}, or one for all)")
+        every = [desired_motion(law, robot, time, q, field) for time in np.ravel(t)]
+        sizes = (robot.nq, robot.n, robot.n)
+        parts = zip(*every, strict=True) if every else [()] * 3
+        target, qd, qdd = (np.reshape(part, (*times, size)) for part, size in zip(parts, sizes, strict=True))
+        return target, qd, qdd
     reference = getattr(law, field)
     if not callable(reference):
         return law_configuration(law, field, robot), np.zeros(robot.n), np.zeros(robot.n)
@@ -230,8 +234,8 @@ def desired_motion(law: Any, robot: Robot, t: Any, field: str = "reference") -> 
         raise ValueError(
             f"{name} gave shapes {shapes} (expected q, qd and qdd, {each}{hint if robot.quaternions else ''})"
         )
-    q, qd, qdd = motion
-    return q, qd, qdd
+    target, qd, qdd = motion
+    return target, qd, qdd
 
 
 @dataclass(frozen=True, repr=False)
@@ -290,11 +294,18 @@ class DiagonalTracking(Law):
     constructor_name = "diagonal_control"
 
     def __post_init__(self) -> None:
-        if has_nodes(self.kp) or has_nodes(self.kd):
+        """Raise a ValueError for gains without rates; they may be arrays, of many trajectories."""
+        arrays = np.asarray(self.kp), np.asarray(self.kd)
+        if any(array.dtype == object for array in arrays):  # parameters that are being traced
             return
-        least = 2.0 * np.sqrt(self.kp)
-        if np.any(np.asarray(self.kd) < least * (1.0 - ROUNDING)):
-            raise ValueError(f"kd is {self.kd!r} (expected at least 2 √kp = {least.max():g}, so that errors decay)")
+        for name, array in zip(("kp", "kd"), arrays, strict=True):
+            if not (fine := np.isfinite(array) & (array >= 0.0)).all():
+                raise ValueError(f"{name} is {array[~fine][0]} (expected finite numbers from 0 on)")
+        kp, kd = np.broadcast_arrays(*arrays)
+        slow = kd < 2.0 * np.sqrt(kp) * (1.0 - ROUNDING)
+        if slow.any():
+            least = 2.0 * np.sqrt(kp[slow][0])
+            raise ValueError(f"kd is {kd[slow][0]} (expected at least 2 √kp = {least:g}, so that errors decay)")
 
     def _torques(self, robot: Robot, t: Any, q: Any, qd: Any) -> Any:
         model, quasi = self.model or robot, QUASI_COORDINATES[self.coordinates]
@@ -306,7 +317,7 @@ class DiagonalTracking(Law):
 
     def rate_error(self, robot: Robot, t: Any, q: Any, qd: Any) -> tuple[Any, Any]:
         """w = ė + a e and q̈ᵣ = q̈* + a ė."""
-        target, *motion = desired_motion(self, robot, t, "target")
+        target, *motion = desired_motion(self, robot, t, q, "target")
         qd, error, slow = np.asarray(qd), PositionError(robot, q, target), self.rates(robot)[0]
         rate, acceleration = error.reference_in_body_axes(qd, *motion)
         return rate - qd + slow * error.vector, acceleration + slow * error.rate(rate - qd)

@@ -176,7 +176,7 @@ class PID(Law):
     def __call__(self, robot: Robot, t: Any, q: Any, qd: Any, state: Any = 0.0) -> Any:
         q, qd = host_array("q", q), host_array("qd", qd)
         kp, ki, kd, most = (per_joint(self, name, robot) for name in ("kp", "ki", "kd", "most"))
-        target, *motion = desired_motion(self, robot, t)
+        target, *motion = desired_motion(self, robot, t, q)
         error = PositionError(robot, q, target)
         rate, _ = error.reference_in_body_axes(qd, *motion)
         integral = state + self.dt * ki * error.vector

@@ -28,11 +28,11 @@ from ..files import atomic_write
 from ..ode.registry import integrators
 from ..robot import Robot, WrenchFrames, toml
 from ..robot.layout import Layout
+from ..tables import RECORDING as HEAD
 from ..tables import comments_of, decode, parse_table, write_table
 from .recording import STATUS, EventRecord, Recording
 
 VERSION = 1
-HEAD = "Linkwise recording"
 RESERVED = (HEAD, "sha256", "robot", "regrouped", "batch")
 PER_JOINT = ("q", "qd", "qdd", "tau")
 COLUMNS = (*PER_JOINT, "energy", "work", "heat")  # of a table, after t

@@ -141,7 +141,8 @@ def compile_simulation(robot: Robot, **options: Any) -> CompiledSimulation:
     target_by_name(options.get("target", "cpu")).check_run(options.get("threads"))
     inspect.signature(simulate).bind(robot, None, **options)  # raises for q0
     check_run_numbers({**arguments(), **options})
-    history = history_or_torque(robot, options.get("torque"), options.pop("interpolation", "cubic"))
+    loads = {name: options.get(name) for name in ("base", "wrench")}
+    history = history_or_torque(robot, options.get("torque"), options.pop("interpolation", "cubic"), **loads)
     if isinstance(history, TorqueHistory):
         options["torque"] = history
     problem, laws = compile_problem(robot, {**arguments(), **options})

@@ -142,16 +142,14 @@ def check_parameters(torque: Any, values: Mapping[str, Any] | None, batch: Shape
         array = real_numbers(name, values[name])
         one_shape = trajectory_shape(name, values[name], array.shape, batch, declared.get(name))
         arrays[name] = np.broadcast_to(array, (*batch, *one_shape))
-    if isinstance(torque, Law):  # which may refuse numbers
-        rows = [{name: as_number(array[index]) for name, array in arrays.items()} for index in np.ndindex(batch)]
-        for row in {tuple(row.items()) for row in rows}:
-            replace_numbers(torque, dict(row))
+    check_law_numbers(torque, {name: (array, array.shape[len(batch) :]) for name, array in arrays.items()})
     return arrays
 
 
-def as_number(array: np.ndarray) -> Any:
-    """As laws hold them: a float, or a tuple of floats."""
-    return float(array) if array.ndim == 0 else tuple(map(as_number, array))
+def check_law_numbers(torque: Any, values: Mapping[str, tuple[np.ndarray, Shape]]) -> None:
+    """Raise the error of a law that refuses its numbers; each array (..., *shape) is given with its shape."""
+    if isinstance(torque, Law):
+        replace_numbers(torque, {name: array if shape else array[..., None] for name, (array, shape) in values.items()})
 
 
 def declared_shapes(torque: Any) -> dict[str, Shape]:

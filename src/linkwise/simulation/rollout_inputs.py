@@ -29,7 +29,7 @@ from ..robot.symbols import symbols_of
 from ..robot.tables import DRIVE_NUMBERS, table_size
 from ..tracing import trace
 from .base_motions import base_function
-from .parameters import check_names, declared_shapes, trajectory_shape, unmark
+from .parameters import check_law_numbers, check_names, declared_shapes, trajectory_shape, unmark
 from .problem import Problem
 from .sampling import split_sampled_laws
 
@@ -242,6 +242,8 @@ def rollout_inputs(
         shape = arrays.shape(label, value)
         one_shape = trajectory_shape(name, given[name], shape, batch, declared.get(name))
         of_laws[name] = ArrayArgument(label, value, shape, one_shape)
+    numbers = host_numbers(arrays, {name: array.value for name, array in of_laws.items()})
+    check_law_numbers(function, {name: (array, of_laws[name].item_shape) for name, array in numbers.items()})
     problem = Problem(
         robot,
         function,

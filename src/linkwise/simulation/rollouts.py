@@ -23,6 +23,7 @@ from ..kernels.target import Target, target_by_name
 from ..ode.rollout import RolloutCode, Settings, fixed_step_integrators, rollout_of
 from ..robot import Friction, Robot, require_robot
 from ..robot.layout import reorder_columns
+from ..trajectories.torque_history import with_its_loads
 from .base_motions import MotionOfTime, warn_of_other_rates
 from .equations import RolloutMotion
 from .friction_steps import warn_of_long_steps
@@ -275,6 +276,7 @@ def with_history_as_table(robot: Robot, options: Options, dt: float, steps: int)
             f"torque: the times t are not {hold * dt:g} s apart (expected equal multiples of dt = {dt:g} s, so that"
             " rows are held over full steps; lw.simulate takes any times)"
         )
+    with_its_loads(history, base=options.base, wrench=options.wrench)
     rows = -(-steps // hold)
     if rows >= len(history.t):
         raise ValueError(

@@ -33,7 +33,14 @@ from ..recording.recording import Recording
 from ..robot import Robot
 from ..tracing import Input, trace
 from ..tracing.tracing import Prepared, prefer_fewest
-from ..trajectories.torque_history import Interpolation, TorqueHistory, check_robot_of, torque_history
+from ..trajectories.torque_history import (
+    Interpolation,
+    TorqueHistory,
+    check_robot_of,
+    loads_beside,
+    torque_history,
+    with_its_loads,
+)
 from .parameters import PREFIX
 from .problem import Problem
 from .traced_functions import TracedFunction, message_of, user_line
@@ -221,16 +228,22 @@ def history_of(robot: Robot, torque: Any, interpolation: Interpolation) -> Torqu
     """The history that a torque argument is, as `torque_history`; recordings too."""
     if isinstance(torque, Recording):
         check_robot_of(robot, torque, "the torques")
-        torque = torque.t, np.moveaxis(torque.tau, -2, 0)
+        if not (np.isfinite(torque.tau).all() or np.all(torque.status == "done")):
+            raise ValueError(
+                f"torque: the recording has no torques up to its last time: {torque.ends} (expected one that is done;"
+                " or times and torques until then, torque=(t, tau))"
+            )
+        history = torque_history(robot, (torque.t, np.moveaxis(torque.tau, -2, 0)), interpolation)
+        return history and replace(history, also=loads_beside(torque))
     return torque_history(robot, torque, interpolation)
 
 
-def history_or_torque(robot: Robot, torque: Any, interpolation: Interpolation) -> Any:
-    """The torque argument of a simulation, as a `TorqueHistory` where it is one."""
+def history_or_torque(robot: Robot, torque: Any, interpolation: Interpolation, **loads: Any) -> Any:
+    """The torque argument of a simulation with these loads, base and wrench, as a `TorqueHistory` where it is one."""
     history = history_of(robot, torque, interpolation)
     if history is None and interpolation != "cubic":
         raise ValueError(f"interpolation is {interpolation!r} (expected a torque history too: torque=(t, tau))")
-    return torque if history is None else history
+    return torque if history is None else with_its_loads(history, **loads)
 
 
 def check_end(history: TorqueHistory, duration: float) -> None:

@@ -341,7 +341,7 @@ def simulate(
     scheme = integrator_of(integrator)
     machine = target_by_name(target)
     machine.check_run(threads)
-    torque = history_or_torque(robot, torque, interpolation)
+    torque = history_or_torque(robot, torque, interpolation, base=base, wrench=wrench)
     if duration is None and isinstance(torque, TorqueHistory):
         duration = torque.duration
     if duration is None:

@@ -92,6 +92,7 @@ class Loads:
         Whose axes the components of `loads` have.
     bearings : ndarray, shape (samples, m, 3), or None
         Force across the joint's axis, force along it, moment across it.
+    wrench, base : as given to `lw.torque_along`, or None
     """
 
     robot: Robot
@@ -103,6 +104,8 @@ class Loads:
     loads: Floats | None  # (samples, m, 6) what each link gets from its parent: moment, then force
     axes: ComponentAxes  # of their components: those of the base frame, or of the joint frame
     bearings: Floats | None  # (samples, m, 3) forces across and along the joint's axis, moment across it
+    wrench: Array | Mapping[str, Array] | None = None
+    base: BaseMotion | None = None
 
     def __repr__(self) -> str:
         return f"<Loads of robot {self.robot.name!r}: {self._span}>"
@@ -309,9 +312,9 @@ def torque_along(
     external: dict[str, Any] = {"wrench": wrench, "point": point, "base": base}
     tau = inverse_dynamics(robot, *motion, axes=wrench_axes, friction=friction, method=method, **external)
     if not loads:
-        return Loads(robot, t, *motion, tau, None, axes, None)
+        return Loads(robot, t, *motion, tau, None, axes, None, wrench, base)
     link_loads, bearings = loads_at(robot, motion, axes, wrench_axes=wrench_axes, **external)
-    return Loads(robot, t, *motion, tau, link_loads, axes, bearings)
+    return Loads(robot, t, *motion, tau, link_loads, axes, bearings, wrench, base)
 
 
 def check_joints(robot: Robot, trajectory: Trajectory) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -27,7 +27,7 @@ from ..robot.layout import (
     reorder_columns,
 )
 from ..robot.named_arrays import labels_of, refuse_gradients, refuse_mark
-from ..tables import Table, read_table, refuse_separator
+from ..tables import RECORDING, Table, comments_of, parse_table, read_text, refuse_separator
 from .csv_reader import check_once, check_rows, check_times_of_rows
 from .limits import Floats
 from .loads import Loads
@@ -35,6 +35,7 @@ from .pieces import Polynomials, hermite, spline_rates
 
 Interpolation = Literal["cubic", "held"]
 INTERPOLATIONS = get_args(Interpolation)
+BESIDE = {"base": "a motion of the base", "wrench": "a wrench"}  # what may act beside torques
 History = tuple[Array, Array] | Loads | str | os.PathLike[str]  # what a user gives, or a table as of pandas
 
 
@@ -55,6 +56,7 @@ class TorqueHistory:
     tau: Floats  # (k, ..., n)
     interpolation: Interpolation
     law: Callable[..., Any] = history_torque
+    also: tuple[str, ...] = ()  # what acted beside the torques: "base", "wrench"
 
     @property
     def duration(self) -> float:
@@ -91,16 +93,17 @@ def torque_history(robot: Robot, torque: Any, interpolation: Interpolation) -> T
     A pair is one where t is (k,) and tau is (k, n) or (k, ..., n). A table has named columns, one of them t.
     """
     one_of(interpolation, INTERPOLATIONS, "interpolation")
+    also: tuple[str, ...] = ()
     if torque is None or callable(torque):
         return None
     if isinstance(torque, TorqueHistory):
         return torque
     if isinstance(torque, (str, os.PathLike)):
-        t, tau, *_ = read_torques(robot, Path(torque))
-        where = f"{os.fspath(torque)}: "
+        table = read_torques(robot, Path(torque))
+        t, tau, where, also = table.t, table.tau, f"{os.fspath(torque)}: ", table.also
     elif isinstance(torque, Loads):
         check_robot_of(robot, torque, "the loads")
-        t, tau, where = torque.t, torque.tau, "torque: "
+        t, tau, where, also = torque.t, torque.tau, "torque: ", loads_beside(torque)
     elif is_table(robot, torque):
         where = "torque: "
         t, tau = torques_of_table(robot, torque)
@@ -111,7 +114,33 @@ def torque_history(robot: Robot, torque: Any, interpolation: Interpolation) -> T
         return None
     t, tau = (np.array(x, dtype=float) for x in (t, tau))
     check_history(robot, t, tau, where)
-    return TorqueHistory(t, tau, interpolation)
+    return TorqueHistory(t, tau, interpolation, also=also)
+
+
+def loads_beside(result: Any) -> tuple[str, ...]:
+    """What acted beside the torques of loads or of a recording."""
+    return tuple(name for name in BESIDE if is_given(getattr(result, name)))
+
+
+def is_given(load: Any) -> bool:
+    """Whether a load is given: None and {} are none."""
+    return load is not None and not (isinstance(load, Mapping) and not load)
+
+
+def with_its_loads(history: TorqueHistory, **loads: Any) -> TorqueHistory:
+    """The history, with a warning if what acted beside its torques is not among the loads of the simulation."""
+    if missing := [name for name in history.also if not is_given(loads[name])]:
+        acted, options = (" and ".join(words) for words in ((BESIDE[x] for x in missing), (f"{x}=" for x in missing)))
+        warn(
+            f"torque: beside these torques acted {acted}, but not here (expected {options} too; or times and torques,"
+            f" {pair_text(history.tau.ndim > 2)})"
+        )
+    return replace(history, also=())
+
+
+def pair_text(batch: bool) -> str:
+    """The torques of loads or of a recording x as a pair."""
+    return "torque=(x.t, np.moveaxis(x.tau, -2, 0))" if batch else "torque=(x.t, x.tau)"
 
 
 def is_pair(torque: Any) -> bool:
@@ -160,8 +189,22 @@ def torques_of_table(robot: Robot, torque: Any) -> tuple[Any, Any]:
         check_columns(robot, "torque", head, names)
     except FileError as error:
         raise ValueError(str(error)) from None
-    columns = [names.index(name) for name in torque_columns(robot)]
-    values = labelled_columns(torque, labels_of(torque) or [])[:, columns]
+    labels = labels_of(torque) or []
+    times = np.asarray(torque[labels[names.index("t")]])
+    if times.dtype.kind in "mM":
+        raise TypeError(
+            f"torque: column {head[names.index('t')]!r} has dtype {times.dtype} (expected seconds, as numbers:"
+            " t.dt.total_seconds() of time differences of pandas)"
+        )
+    table = labelled_columns(torque, labels)
+    if "trajectory" in names:
+        which = table[:, names.index("trajectory")]
+        if len(others := np.flatnonzero(which != which[:1])):
+            raise ValueError(
+                f"torque: trajectory {which[others[0]]:g} begins in row {others[0]} (expected a table of one"
+                " trajectory)"
+            )
+    values = table[:, [names.index(name) for name in torque_columns(robot)]]
     numbers = as_array(np, host_array("torque", values), "torque", None)
     return numbers[:, 0], numbers[:, 1:]
 
@@ -177,15 +220,17 @@ def check_robot_of(robot: Robot, result: Any, what: str) -> None:
     if result.robot.name != robot.name:
         warn(
             f"torque: {what} are of robot {result.robot.name!r}, not of {robot.name!r}, whose joints have these names"
-            " (expected those of this robot; or times and torques, torque=(x.t, x.tau))"
+            f" (expected those of this robot; or times and torques, {pair_text(result.q.ndim > 2)})"
         )
 
 
 def check_history(robot: Robot, t: Floats, tau: Floats, where: str) -> None:
     if t.ndim != 1 or tau.ndim < 2 or tau.shape[0] != len(t) or tau.shape[-1] != robot.n:
+        recorded = t.ndim == 1 and tau.ndim > 2 and tau.shape[-2] == len(t)
+        hint = "; as recordings have them, with np.moveaxis(tau, -2, 0)" if recorded else ""
         raise ValueError(
             f"{where}a pair has the shapes {t.shape} and {tau.shape} (expected a torque history: times (k,) and torques"
-            f" (k, {robot.n}) or (k, ..., {robot.n}); or constant torques, as one array: np.array)"
+            f" (k, {robot.n}) or (k, ..., {robot.n}){hint}; or constant torques, as one array: np.array)"
         )
     if len(t) < 2:
         raise ValueError(f"{where}has {len(t)} time (expected at least two)")
@@ -205,11 +250,12 @@ class TorqueTable(NamedTuple):
     tau: Floats
     table: Table
     names: list[str]
+    also: tuple[str, ...]  # what acted beside them, of a recording
 
 
 def read_torques(robot: Robot, file: Path) -> TorqueTable:
     """Read a table with the columns t, tau1, tau2, ..., or named after joints or links, and perhaps a motion."""
-    table = read_table(file)
+    table = parse_table(file, text := read_text(file))
     refuse_separator(table.where, table.names)
     names = canonical_names(table.where, table.names, robot, bare="tau")
     check_rows(table, names, "tau1")
@@ -217,7 +263,9 @@ def read_torques(robot: Robot, file: Path) -> TorqueTable:
     wanted = torque_columns(robot)
     numbers = np.array(table.numbers(picked=[names.index(name) for name in wanted]))
     check_times_of_rows(table, numbers[:, 0])
-    return TorqueTable(numbers[:, 0], numbers[:, 1:], table, names)
+    keys = [comment.partition(":")[0].partition(".")[0] for _, comment in comments_of(text)]
+    also = [name for name in BESIDE if name in keys and RECORDING in keys]
+    return TorqueTable(numbers[:, 0], numbers[:, 1:], table, names, tuple(also))
 
 
 def torque_columns(robot: Robot) -> list[str]:

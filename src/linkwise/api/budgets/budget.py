@@ -52,7 +52,7 @@ def budget(
     wrench, point, axes, base, friction, check
         As for `lw.inverse_dynamics`; of a recording on a moving base it is `recording.base`.
     t : array_like, (samples,), optional
-        Times of the states along a trajectory, for tables and plots.
+        Times of the states along a trajectory, or along each of a batch, for tables and plots.
 
     Returns
     -------

@@ -84,7 +84,10 @@ class BudgetBase(ComparesArrays, ABC):
                 f"state({index!r}): the budget has no batch of states (expected a budget of several states)"
             )
         np.broadcast_to(0.0, self.batch)[index]  # raises an IndexError unless the index is one of the batch alone
-        t = self.t[index] if self.t is not None and isinstance(index, slice) else None
+        parts = index if isinstance(index, tuple) else (index,)
+        even = all(isinstance(x, (int, np.integer, slice)) for x in parts)
+        along = even and (len(parts) < len(self.batch) or isinstance(parts[-1], slice))  # still along a trajectory
+        t = self.t[index] if self.t is not None and along else None
         return self._with_arrays((part[index] for part in tuple(cast(Any, self))), t)
 
     @property
@@ -156,7 +159,7 @@ class BudgetBase(ComparesArrays, ABC):
     def _beyond(self, k: int) -> str:
         """How long a total exceeds its limit along a trajectory; between samples it is a straight line."""
         limit = float(self.limits()[k])
-        if self.t is None or not math.isfinite(limit):
+        if self.t is None or len(self.batch) > 1 or not math.isfinite(limit):
             return ""
         over = np.abs(as_numpy(self.total)[:, k]) - limit
         a, b, steps = over[:-1], over[1:], np.diff(self.t)
@@ -169,9 +172,11 @@ class BudgetBase(ComparesArrays, ABC):
         """The state of a batch, in words."""
         if not self.batch:
             return ""
-        if self.t is not None and len(where) == 1:
-            return f"t = {self.t[where[0]]:g} s"
-        return f"state {', '.join(str(int(i)) for i in where)}"
+        state = f"state {', '.join(str(int(i)) for i in where)}"
+        if self.t is None:
+            return state
+        time = f"t = {self.t[where]:g} s"
+        return time if len(where) == 1 else f"{state}, {time}"
 
     def __getitem__(self, key: Any) -> Any:
         """A joint by name; by number, the arrays of the tuple."""
@@ -214,7 +219,7 @@ class BudgetBase(ComparesArrays, ABC):
         labels, values = self.view(by)
         rows = math.prod(self.batch)
         totals, split = as_numpy(self.total).reshape(rows, -1), as_numpy(values).reshape(rows, -1, len(labels))
-        columns = {} if self.t is None else {"t": self.t}
+        columns = {} if self.t is None else {"t": self.t.ravel()}
         for k, name in enumerate(self.robot.v_names):
             columns[f"{name}: {self.symbol}"] = totals[:, k]
             columns |= {f"{name}: {label}": split[:, k, i] for i, label in enumerate(labels)}
@@ -407,6 +412,9 @@ def check_times(t: Array | None, batch: tuple[int, ...]) -> np.ndarray | None:
         return None
     refuse_gradients("t", t)
     values = np.asarray(t, dtype=float)
-    if values.shape != batch or len(batch) != 1:
-        raise ValueError(f"t has shape {values.shape} (expected one time for each of the states {batch})")
-    return values
+    if values.shape == batch and batch:
+        return values
+    if not batch or values.shape != batch[-1:]:
+        along = f", or for those of each trajectory {batch[-1:]}" if len(batch) > 1 else ""
+        raise ValueError(f"t has shape {values.shape} (expected one time for each of the states {batch}{along})")
+    return np.broadcast_to(values, batch)
