@@ -317,6 +317,20 @@ def test_kernels_and_other_libraries_give_the_same() -> None:
     assert all(torch.isfinite(x.grad).all() for x in tensors)
 
 
+def test_held_frames_have_one_order_and_one_name_each() -> None:
+    arm, still = lw.load("planar3"), [0.0] * 3
+    first, tip = arm.names[0], arm.names[-1]
+    points = lw.constrained_dynamics(arm, still, still, still, fixed={tip: "point", first: "point"})
+    by_names = lw.constrained_dynamics(arm, still, still, still, fixed=[tip, first])
+    assert list(by_names.wrenches) == list(points.wrenches) == [tip, first]
+    assert np.array_equal(by_names.qdd, points.qdd)
+    for wrong in ({tip}, frozenset([tip]), {(tip, "point")}, [5], 5, [(tip,)], [[tip, "point", 0]], []):
+        with raises(TypeError, "fixed", repr(wrong), f"{{{tip!r}: 'point'}}"):
+            lw.constrained_dynamics(arm, still, still, still, fixed=wrong)
+    with raises(ValueError, "fixed", tip, "twice"):
+        lw.impact(arm, still, still, fixed=[(tip, "point"), (tip, "pose")])
+
+
 def test_what_is_no_frame_is_refused() -> None:
     arm, still = lw.load("planar3"), [0.0] * 3
     tip = arm.names[-1]
