@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -139,8 +140,10 @@ def of_frames(robot: Robot, holds: Holds, values: Any, name: str) -> Any:
     return xp.concatenate([xp.broadcast_to(part, (*batch, part.shape[-1])) for part in parts], -1)
 
 
-def by_frame(holds: Holds, array: Array) -> NamedRows:
-    """Six-vectors (..., frames, 6) by frame."""
+def by_frame(holds: Holds, array: Array) -> Mapping[str, Array]:
+    """Six-vectors (..., frames, 6) by frame; of torch and JAX in a container that their transformations return."""
+    if library_of([array]) is not np:
+        return OrderedDict((frame, array[..., k, :]) for k, (frame, _) in enumerate(holds))
     return NamedRows([frame for frame, _ in holds], array)
 
 
