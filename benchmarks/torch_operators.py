@@ -46,12 +46,12 @@ def on_cpu(robot: lw.Robot, function: Callable[..., Any], states: int = 4096) ->
     product = lw.compile(lw.vjp(function, robot, FUNCTIONS[function]), robot)
     numbers = [x.numpy() for x in arrays]
     inputs = [x.clone().requires_grad_() for x in arrays]
-    alone = best(lambda: (kernel(*numbers), product(*numbers, weight.numpy())), 20)
-    both = best(lambda: torch.autograd.grad(function(robot, *inputs), inputs, weight), 20)
+    alone = best(lambda: (kernel(*numbers), product(*numbers, weight.numpy())), 4, 30)
+    both = best(lambda: torch.autograd.grad(function(robot, *inputs), inputs, weight), 4, 30)
     one, one_input = [x[0].clone() for x in arrays], [x[0].clone().requires_grad_() for x in arrays]
-    times = [best(lambda: function(robot, *one), 2000), best(lambda: function(robot, *one_input), 2000)]
-    times.append(best(lambda: torch.autograd.grad(function(robot, *one_input), one_input, weight[0]), 500))
-    least = best(lambda: torch.autograd.grad(torch.addcmul(*one_input), one_input, weight[0]), 500)
+    times = [best(lambda: function(robot, *one), 200, 30), best(lambda: function(robot, *one_input), 200, 30)]
+    times.append(best(lambda: torch.autograd.grad(function(robot, *one_input), one_input, weight[0]), 50, 30))
+    least = best(lambda: torch.autograd.grad(torch.addcmul(*one_input), one_input, weight[0]), 50, 30)
     return (
         f"{states} states: kernels {alone:.0f}, forward and backward {both:.0f} ({both / alone:.2f}); one state: call"
         f" {times[0]:.1f}, recorded {times[1]:.1f}, forward and backward {times[2]:.0f} (torch.addcmul {least:.0f})"

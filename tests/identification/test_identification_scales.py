@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
-from linkwise.identification.model import Estimates
+from linkwise.identification.estimates import Estimates
 from measured import measured, nominal, recorded, with_drives
 from table_rows import build
 
@@ -18,7 +18,21 @@ pytestmark = pytest.mark.filterwarnings("ignore:identification of robot")
 
 MICRO, GIANT = (2.0**-30, 2.0**-13), (2.0**30, 2.0**13)
 SIGN = lw.Friction(smooth=1e-12)  # of slides too: its rate is in m/s
-POWERS = {"kg": 0, "kg m": 1, "kg m2": 2, "N m s/rad": 2, "N s/m": 0, "N m": 2, "N": 1, "m": 1}
+POWERS = {
+    "1": 0,
+    "N m s2/rad2": 2,
+    "N s2/m2": -1,
+    "N m/rad": 2,
+    "N/m": 0,
+    "kg": 0,
+    "kg m": 1,
+    "kg m2": 2,
+    "N m s/rad": 2,
+    "N s/m": 0,
+    "N m": 2,
+    "N": 1,
+    "m": 1,
+}
 SLIDING, TURNING = (with_drives(lw.chain(3, seed=5, joints=joints)) for joints in ("RPR", "R"))
 
 
@@ -53,7 +67,7 @@ def fitted(
 def plain(estimates: Any, scale: tuple[float, float]) -> np.ndarray:
     """Values and σ in units of the scales."""
     mass, length = scale
-    sizes = [(1.0 if unit == "m" else mass) * length ** POWERS[unit] for unit in estimates.units]
+    sizes = [(1.0 if unit in ("m", "1") else mass) * length ** POWERS[unit] for unit in estimates.units]
     return np.array([estimates.values / sizes, estimates.sigma / sizes])
 
 

@@ -1,5 +1,6 @@
 """Calls with keywords enter machine code too, with the numbers and the errors of the general call."""
 
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -148,3 +149,24 @@ def test_a_robot_keeps_a_bounded_number_of_entries() -> None:
         lw.poses(robot, [0.5])
     assert len(robot.entries) == MAX_ENTRIES
     assert "poses" in robot.entries
+
+
+def test_entries_of_wrenches_by_frame_and_of_arrays_are_kept_apart() -> None:
+    robot = lw.chain(3, seed=82)
+    q, qd, qdd = draw(robot, "q v v", (2,))
+    tip, push = np.outer([1.0, -2.0], WRENCH), OrderedDict(link1=WRENCH, link2=-WRENCH)
+    with lw.use_kernels("never"):
+        plain = [lw.inverse_dynamics(robot, q, qd, qdd, wrench=w) for w in (tip, push)]
+    with lw.use_kernels("always"):
+        for _ in range(3):
+            for w, tau in zip((tip, push), plain, strict=True):
+                np.testing.assert_allclose(lw.inverse_dynamics(robot, q, qd, qdd, wrench=w), tau, rtol=1e-12)
+
+
+def test_an_entry_refuses_wrenches_that_could_mean_the_tip_or_every_link() -> None:
+    robot = lw.chain(3, seed=83)
+    with lw.use_kernels("always"):
+        for count in (5, 4):
+            lw.inverse_dynamics(robot, *draw(robot, "q v v", (count,)), wrench=np.ones((count, 6)))
+        with pytest.raises(ValueError, match="tip"):
+            lw.inverse_dynamics(robot, *draw(robot, "q v v", (3,)), wrench=np.ones((3, 6)))

@@ -2,6 +2,8 @@
 
 import warnings
 from collections.abc import Mapping
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -315,6 +317,38 @@ def test_kernels_and_other_libraries_give_the_same() -> None:
     assert relative(motion.qdd.detach().numpy(), expected.qdd) < 1e-12
     (motion.wrenches[tip] ** 2).sum().backward()
     assert all(torch.isfinite(x.grad).all() for x in tensors)
+
+
+@pytest.mark.parametrize("library", ["jax", "torch"])
+def test_wrenches_by_frame_pass_through_transformations(library: str) -> None:
+    xp = pytest.importorskip(library)
+    arm, array = lw.load("planar3"), xp.tensor if library == "torch" else xp.numpy.asarray
+    frames = arm.names[:0:-1]
+    function = partial(lw.constrained_dynamics, arm, fixed=frames)
+    arrays = states(arm, 2)
+    usual = function(*arrays)
+    transformed = xp.vmap(function) if library == "torch" else xp.jit(xp.vmap(function))
+    with nullcontext() if library == "torch" else xp.enable_x64(True):
+        mapped = transformed(*map(array, arrays))
+    assert list(mapped.wrenches) == list(usual.wrenches) == list(frames)
+    assert all(relative(np.asarray(mapped.wrenches[name]), usual.wrenches[name]) < 1e-9 for name in frames)
+    if library == "torch":
+        slopes = xp.func.jacrev(function)(*(array(x[0]) for x in arrays))
+        assert [tuple(slope.shape) for slope in slopes.wrenches.values()] == [(6, 3)] * 2
+
+
+def test_held_frames_have_one_order_and_one_name_each() -> None:
+    arm, still = lw.load("planar3"), [0.0] * 3
+    first, tip = arm.names[0], arm.names[-1]
+    points = lw.constrained_dynamics(arm, still, still, still, fixed={tip: "point", first: "point"})
+    by_names = lw.constrained_dynamics(arm, still, still, still, fixed=[tip, first])
+    assert list(by_names.wrenches) == list(points.wrenches) == [tip, first]
+    assert np.array_equal(by_names.qdd, points.qdd)
+    for wrong in ({tip}, frozenset([tip]), {(tip, "point")}, [5], 5, [(tip,)], [[tip, "point", 0]], []):
+        with raises(TypeError, "fixed", repr(wrong), f"{{{tip!r}: 'point'}}"):
+            lw.constrained_dynamics(arm, still, still, still, fixed=wrong)
+    with raises(ValueError, "fixed", tip, "twice"):
+        lw.impact(arm, still, still, fixed=[(tip, "point"), (tip, "pose")])
 
 
 def test_what_is_no_frame_is_refused() -> None:

@@ -107,3 +107,9 @@ def test_who_does_not_stand_is_refused() -> None:
         lw.control.contact_bounds(DOG, q, still, still, contacts=FEET, coefficient=-1)
     with raises(ValueError, "normal"):
         lw.control.contact_bounds(DOG, q, still, still, contacts=FEET, normal=(0, 0, 0))
+    for wrong in (set(FEET), [5]):
+        with raises(TypeError, "contacts", repr(wrong), "'point'"):
+            lw.inverse_dynamics(DOG, q, still, still, contacts=wrong)
+    for function in (lw.inverse_dynamics, lw.control.contact_bounds):
+        with raises(ValueError, "contacts", "FL_foot", "twice"):
+            function(DOG, q, still, still, contacts=["FL_foot", "RR_foot", "FL_foot"])

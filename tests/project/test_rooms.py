@@ -31,7 +31,7 @@ MAY_IMPORT_OUTSIDE = {
     "dynamics": set(),
     "explanation": {"mpmath", "numpy", "sympy"},
     "formats": {"mujoco", "numpy"},
-    "identification": {"clarabel", "cvxpy", "matplotlib", "numpy", "pandas"},
+    "identification": {"matplotlib", "numpy", "pandas", "scipy"},
     "ode": {"numpy", "scipy"},
     "recording": {"matplotlib", "numpy", "pandas", "pyarrow"},
     "simulation": {"numpy"},

@@ -5,8 +5,8 @@
       result(call)        a kernel, if there is one or if compiling pays (`kernels.dispatch.kernel_for`), otherwise:
         call.plain()      the algorithm on scalars, joined to an array
 
-A kernel is traced from the declaration and `plain`, on nodes, below the dispatch. Nodes, symbols and arrays of torch
-and JAX that come through the public function run plainly.
+A kernel is traced from the declaration and `plain`, on nodes, below the dispatch. Nodes, symbols and arrays of JAX
+that come through the public function run plainly; tensors of torch go to `bridges.torch`, which has a dispatch too.
 """
 
 from __future__ import annotations

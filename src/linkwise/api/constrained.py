@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -57,14 +58,20 @@ class TaskInertia(NamedTuple):
 
 
 def check_holds(robot: Robot, fixed: Any, name: str = "fixed") -> Holds:
-    """The frames with what of them is held, each of which must be on a link."""
-    if isinstance(fixed, str) or not isinstance(fixed, (Mapping, Iterable)) or not fixed:
-        raise TypeError(f"{name} is {fixed!r} (expected frames, such as {{{robot.names[-1]!r}: 'point'}})")
-    holds: Holds = tuple(fixed.items() if isinstance(fixed, Mapping) else fixed)
+    """The frames with what of them is held, each of which must be on a link; those given by name alone are points."""
+    ordered = isinstance(fixed, Iterable) and not isinstance(fixed, (str, set, frozenset))
+    items = () if not ordered else fixed.items() if isinstance(fixed, Mapping) else fixed
+    holds: Holds = tuple((item, "point") if isinstance(item, str) else item for item in items)
+    if not holds or not all(isinstance(hold, (tuple, list)) and len(hold) == 2 for hold in holds):
+        example = f"{{{robot.names[-1]!r}: 'point'}}"
+        raise TypeError(f"{name} is {fixed!r} (expected frames, such as {example}, or a list of names, of points)")
+    frames = [frame for frame, _ in holds]
     for frame, hold in holds:
         one_of(hold, ROWS, f"{name}[{frame!r}]")
         moving_frame(robot, frame)
-    return holds
+        if frames.count(frame) > 1:
+            raise ValueError(f"{name} has {frame!r} twice (expected each frame once)")
+    return tuple((frame, hold) for frame, hold in holds)
 
 
 def size_of(hold: Hold) -> int:
@@ -133,8 +140,10 @@ def of_frames(robot: Robot, holds: Holds, values: Any, name: str) -> Any:
     return xp.concatenate([xp.broadcast_to(part, (*batch, part.shape[-1])) for part in parts], -1)
 
 
-def by_frame(holds: Holds, array: Array) -> NamedRows:
-    """Six-vectors (..., frames, 6) by frame."""
+def by_frame(holds: Holds, array: Array) -> Mapping[str, Array]:
+    """Six-vectors (..., frames, 6) by frame; of torch and JAX in a container that their transformations return."""
+    if library_of([array]) is not np:
+        return OrderedDict((frame, array[..., k, :]) for k, (frame, _) in enumerate(holds))
     return NamedRows([frame for frame, _ in holds], array)
 
 
@@ -227,7 +236,7 @@ def constrained_dynamics(  # type: ignore[empty-body]
     tau: Array,
     wrench: Array | Mapping[str, Array] | None = None,
     *,
-    fixed: Mapping[str, Hold] | None = None,
+    fixed: Iterable[str] | Mapping[str, Hold] | None = None,
     acceleration: Mapping[str, Array] | Array | None = None,
     point: Array | None = None,
     axes: ComponentAxes = "base",
@@ -246,8 +255,8 @@ def constrained_dynamics(  # type: ignore[empty-body]
     robot : Robot
     q : array_like, (..., nq)
     qd, tau : array_like, (..., n)
-    fixed : mapping of str to {"point", "pose"}
-        By the name of a frame or link what is held of it: its origin, or its orientation too.
+    fixed : mapping of str to {"point", "pose"} or sequence of str
+        By the name of a frame or link what is held of it: its origin, or its orientation too. Names alone are points.
     acceleration : mapping of str to array_like, optional
         By frame (..., 3) for a point, or (..., 6) for a pose, angular first: the acceleration of the frame's origin,
         and the angular acceleration, in base axes. By default zero. Also one array (..., rows) of all frames, in the
@@ -314,7 +323,7 @@ def impact(  # type: ignore[empty-body]
     q: Array,
     qd: Array,
     *,
-    fixed: Mapping[str, Hold] | None = None,
+    fixed: Iterable[str] | Mapping[str, Hold] | None = None,
     velocity: Mapping[str, Array] | Array | None = None,
     check: bool = False,
 ) -> Impact:
@@ -330,8 +339,9 @@ def impact(  # type: ignore[empty-body]
     q : array_like, (..., nq)
     qd : array_like, (..., n)
         Before the impact.
-    fixed : mapping of str to {"point", "pose"}
-        By the name of a frame or link what the impact stops: its origin, or its orientation too.
+    fixed : mapping of str to {"point", "pose"} or sequence of str
+        By the name of a frame or link what the impact stops: its origin, or its orientation too. Names alone are
+        points.
     velocity : mapping of str to array_like, optional
         By frame the velocity after the impact, (..., 3) for a point, or (..., 6) for a pose, angular first, in base
         axes; by default zero. Of a foot that rebounds it is -e times the velocity before. Also one array (..., rows).

@@ -42,10 +42,8 @@ class ContactBounds(NamedTuple):
 
 
 def check_contacts(robot: Robot, *, contacts: Any, **options: Any) -> dict[str, Any]:
-    """The contacts as held frames; those given by name alone are points."""
+    """The contacts as held frames."""
     free_base(robot)
-    if not isinstance(contacts, (Mapping, str)) and isinstance(contacts, Iterable):
-        contacts = tuple((frame, "point") if isinstance(frame, str) else frame for frame in contacts)
     return {**options, "contacts": check_holds(robot, contacts, "contacts")}
 
 

@@ -4,58 +4,59 @@ Symbols fold zeros by algebra only where they are written: an element that an el
 -t1 t2 + t3. So the quantities are computed once more at `POINTS` random points, in numbers with an estimate of their
 rounding error (`quantities.Rounded`). What is zero at all of them, to about 14 digits each, is zero; what has the same
 value at all of them is the same function, and is written as the shortest of its expressions: M̂ of a tip as M.
-Polynomials in symbols, sines and roots that differ agree there with a probability of nearly zero.
+
+Only quotients of polynomials in symbols, sines and cosines are tested: two of them that differ agree at a random point
+with a probability of nearly zero. Expressions with choices, signs or roots stay as they are, and so do those of SymPy.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..robot import Robot
+from ..robot.entries import is_symbol
 from ..robot.symbols import is_expression
 from .quantities import Quantity, Rounded, quantities
 
 POINTS = 3
-EQUAL = 1e-11  # relative difference of equal values
+EQUAL = 1e-13  # relative difference of equal values
+ANALYTIC = {"input", "const", "add", "sub", "mul", "div", "neg", "sin", "cos"}
 SHORTER = 1.5  # times that an expression is longer than the one that is written instead
 Values = dict[str, list[Any]]
 Entry = tuple[int, Any, tuple[int, ...]]  # quantity, key of its values, indices
 
 
-def is_sympy(x: Any) -> bool:
-    return type(x).__module__.startswith("sympy")
-
-
-def is_symbolic(x: Any) -> bool:
-    return is_expression(x) or is_sympy(x)
-
-
 def with_identities(robot: Robot, state: Values, symbolic: Sequence[Quantity]) -> list[Quantity]:
     """The quantities, with zeros as 0 and equal expressions written alike."""
+    analytic = Analytic()
     entries: dict[Entry, Any] = {}
     for k, quantity in enumerate(symbolic):
         for key, value in quantity.values.items():
-            entries |= {(k, key, indices): x for indices, x in leaves(value) if is_symbolic(x)}
-    if not entries:
+            entries |= {(k, key, indices): x for indices, x in leaves(value) if is_expression(x) and analytic(x)}
+    given = [x for array in state.values() for x in array]
+    if not entries or any(has_other_symbols(x) for x in given):
         return list(symbolic)
     columns = []
     for point in range(POINTS):
         numbers = quantities(*at_random_point(robot, state, point))
         columns.append([leaf(numbers[k].values[key], indices) for k, key, indices in entries])
     values = np.array(columns, dtype=float)  # (points, entries)
-    expressions = list(entries.values())
-    sizes = [size_of(x) for x in expressions]
-    shortest: dict[int, Any] = {}
+    expressions, quantity_of = list(entries.values()), [k for k, _, _ in entries]
+    changed: dict[Entry, Any] = {}
+    names = list(entries)
     for group in groups_of(values):
-        best = min(group, key=sizes.__getitem__)
-        for i in group:  # its own form stays, unless another is much shorter
-            form = best if SHORTER * sizes[best] <= sizes[i] else i
-            shortest[i] = expressions[form] if values[:, i].any() else 0.0
-    changed = {entry: shortest.get(i, x) for i, (entry, x) in enumerate(entries.items())}
+        if not values[:, group[0]].any():
+            changed |= {names[i]: 0.0 for i in group}
+        elif len(group) > 1:
+            sizes = {i: size_of(expressions[i]) for i in group}
+            best = min(group, key=sizes.__getitem__)
+            for i in group:  # one form in a quantity, which stays unless that of another is much shorter
+                form = min((j for j in group if quantity_of[j] == quantity_of[i]), key=sizes.__getitem__)
+                changed[names[i]] = expressions[best if SHORTER * sizes[best] <= sizes[form] else form]
     return [
         replace(
             quantity,
@@ -63,6 +64,34 @@ def with_identities(robot: Robot, state: Values, symbolic: Sequence[Quantity]) -
         )
         for k, quantity in enumerate(symbolic)
     ]
+
+
+def is_sympy(x: Any) -> bool:
+    return any((base.__module__ or "").startswith("sympy") for base in type(x).__mro__)
+
+
+class Analytic:
+    """Whether expressions are made of `ANALYTIC` operations alone."""
+
+    def __init__(self) -> None:
+        self.known: dict[int, bool] = {}
+
+    def __call__(self, expression: Any) -> bool:
+        stack = [expression]
+        while stack:
+            node = stack[-1]
+            rest = [a for a in node.args if a.index not in self.known]
+            if rest and node.index not in self.known:
+                stack += rest
+                continue
+            stack.pop()
+            self.known[node.index] = node.op in ANALYTIC and all(self.known[a.index] for a in node.args)
+        return self.known[expression.index]
+
+
+def has_other_symbols(x: Any) -> bool:
+    """Whether it is a symbol of another library."""
+    return not is_expression(x) and is_symbol(x)
 
 
 def leaves(value: Any, indices: tuple[int, ...] = ()) -> list[tuple[tuple[int, ...], Any]]:
@@ -89,41 +118,23 @@ def at_random_point(robot: Robot, state: Values, point: int) -> tuple[Any, ...]:
 
     Symbols of the robot are positive, as masses and lengths are; the others have either sign.
     """
-    of_robot: dict[str, Any] = {}
-    robot.mapped(lambda x: (of_robot.update(symbols_of(x)), x)[1])
-    of_state = {name: symbol for array in state.values() for x in array for name, symbol in symbols_of(x).items()}
-    symbols = {**of_state, **of_robot}
-    rng = np.random.default_rng(point)
-    sizes = dict(zip(sorted(symbols), rng.uniform(0.4, 1.6, len(symbols)).tolist(), strict=True))
-    turned = {name: (-1.0) ** (point + k) for k, name in enumerate(sorted(of_state)) if name not in of_robot}
-    values = {name: size * turned.get(name, 1.0) for name, size in sizes.items()}
-    number = substitution(symbols, values)
+    of_robot = {name for x in robot.non_floats if is_expression(x) for name in x.symbol_names}
+    expressions = [x for array in state.values() for x in array if is_expression(x)]
+    of_state = {name for x in expressions for name in x.symbol_names}
+    names, rng = sorted(of_robot | of_state), np.random.default_rng(point)
+    sizes, signs = rng.uniform(0.4, 1.6, len(names)), rng.choice([-1.0, 1.0], len(names))
+    values = {
+        name: float(size if name in of_robot else sign * size)
+        for name, size, sign in zip(names, sizes, signs, strict=True)
+    }
 
     def rounded(x: Any) -> Any:
-        return x if not is_symbolic(x) and x in (0.0, 1.0, -1.0) else Rounded.of(number(x))
+        if not is_expression(x):
+            return x if x in (0.0, 1.0, -1.0) else Rounded.of(float(x))
+        return Rounded.of(float(x.graph.substitution(values)(x)))
 
     arrays = {name: [rounded(x) for x in array] for name, array in state.items()}
     return robot.mapped(rounded), *(arrays.get(name) for name in ("q", "qd", "qdd", "tau"))
-
-
-def symbols_of(x: Any) -> dict[str, Any]:
-    """The symbols of an expression by name; of Linkwise's the expression itself."""
-    if is_sympy(x):
-        return {str(symbol): symbol for symbol in x.free_symbols}
-    return dict.fromkeys(x.symbol_names, x) if is_expression(x) else {}
-
-
-def substitution(symbols: dict[str, Any], values: dict[str, float]) -> Callable[[Any], float]:
-    by_symbol = {symbol: values[name] for name, symbol in symbols.items() if is_sympy(symbol)}
-    node = next((x for x in symbols.values() if is_expression(x)), None)
-    put = None if node is None else node.graph.substitution(values)
-
-    def number(x: Any) -> float:
-        if is_sympy(x):
-            return float(x.subs(by_symbol))
-        return float(put(x) if put is not None and is_expression(x) else x)
-
-    return number
 
 
 def groups_of(values: np.ndarray) -> list[list[int]]:
@@ -149,8 +160,6 @@ def near(a: np.ndarray, b: np.ndarray) -> bool:
 
 def size_of(expression: Any) -> int:
     """The number of different operations of an expression; quotients count more."""
-    if not is_expression(expression):
-        return int(expression.count_ops())
     seen, stack = {expression.index: expression}, [expression]
     while stack:
         rest = {a.index: a for a in stack.pop().args if a.index not in seen}

@@ -1,174 +1,253 @@
-"""Zero-phase low-pass filters that differentiate, and the cut-offs that a recording asks for.
+"""From samples to motions: zero-phase low-pass filters by SciPy, and derivatives by local polynomials.
 
-A filter is a sinc times a power of a cosine, symmetric about its middle, so that nothing is delayed. It passes what is
-below half of its cut-off and stops what is above one and a half of it: to 1e-6 below a tenth, to 1e-2 at one half. Its
-support is finite: the ends of a recording, where it would need samples that there are not, are left out.
-
-    q̂ = g * q,   q̂' = g' * q,   q̂'' = g'' * q            one g, differentiated exactly below Nyquist's frequency
-
-Torques and regressor then pass one more filter, the same for both (parallel filtering), of which one sample in so many
-is kept (decimation): τ = Y π stays true row by row, whatever the filter is, and noise above the motion's band is gone.
+A Butterworth filter runs forwards and backwards, so that nothing is delayed. Positions pass it at the cut-off; torques
+and every column of the regressor pass it at half of that (parallel filtering), and some rows are kept: τ = Y π stays
+true row by row, jumps of friction included, and noise above the band is gone.
+Derivatives are those of the polynomial of degree eight through nine neighbours: exact to 1e-6 below an eighth of the
+sampling rate, where the filter leaves nothing else.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-MOTION, TORQUE = (8, 3.2), (4, 1.6)  # power of the cosine, and half of the filter's length, in periods of the cut-off
-BAND_SHARE = 0.999  # of the power of a rate is within the band
-OVER_NOISE = 20.0  # times the noise floor: below that a line of the spectrum is noise
-OCTAVE_PARTS, RISE = 3, 3.0  # sums of the spectrum in thirds of octaves; a third with so many times the least is motion
-BUMP, WIDE = 0.01, 0.9  # of the power: a smaller bump above a valley is noise, if so much of it is wider than an octave
-MOTION_CUTOFF, TORQUE_CUTOFF = 10.0, 5.0  # times the band
-HIGHEST = 0.3  # of the sampling rate, the highest cut-off: there is room for its slope below Nyquist's frequency
-END_SHARE = 0.08  # of a recording, the most that a filter may take at each end
-DIRECT = 100  # products of matrices for the sums over a filter's taps, at most
-SLOW = 0.002  # of the fastest joint's rate: joints below that do not decide on the band
+from ..api.kinematics import normalize
+from ..extras import import_optional
+from ..robot import Robot
+from .recorded import is_number
+from .samples import Samples, position_scales
+
+ENDS = 2.0  # periods of the cut-off that are left out at each end: the filter rings there
+PADDED = 3.0  # periods of the cut-off by which ends are continued, for the filter to start and stop in
+ORDER = 4  # of the filter in each direction: -6 dB at the cut-off, 48 dB an octave above
+WINDOW = 9  # samples of the polynomial: with fewer, rates of fast motions are too small
+HIGHEST = 0.3  # of the sampling rate: there is room for the filter's slope below Nyquist's frequency
+TORQUE = 0.5  # of the cut-off is that of torques and regressor: there, filtered positions are as measured
+OVER_NOISE = 20.0  # times the noise floor: lines of a spectrum of motion
+ROUNDING = 1e-9  # rad, or of the robot's size
+NOISIEST = 0.02  # rad, or of the robot's size: no encoder has more noise
+FINE, KEPT = 5.0, 2.0  # rows for a period of the cut-off: before the regressor is filtered, and after
+
+
+def low_pass(values: np.ndarray, rate: float, cutoff: float | None) -> np.ndarray:
+    """Filter along the first axis without delay. None: as they are.
+
+    Parameters
+    ----------
+    values : ndarray, (N, ...)
+        Samples at equal times.
+    rate, cutoff : float
+        In Hz.
+
+    Returns
+    -------
+    ndarray, (N, ...)
+    """
+    if cutoff is None or cutoff >= 0.5 * rate:
+        return values
+    signal = import_optional("scipy.signal", extra="identify")
+    sections = signal.butter(ORDER, cutoff / (0.5 * rate), output="sos")
+    reflected = min(len(values) - 1, math.ceil(PADDED * rate / cutoff))
+    return np.asarray(signal.sosfiltfilt(sections, values, axis=0, padlen=reflected))
+
+
+def derivative(values: np.ndarray, rate: float, order: int = 1) -> np.ndarray:
+    """The derivative along the first axis of samples at `rate` Hz, by local polynomials."""
+    signal = import_optional("scipy.signal", extra="identify")
+    return np.asarray(
+        signal.savgol_filter(values, WINDOW, WINDOW - 1, deriv=order, delta=1.0 / rate, axis=0, mode="interp")
+    )
 
 
 @dataclass(frozen=True)
-class LowPass:
-    """A low-pass filter for samples at `rate` (Hz): `taps` of even symmetry, an odd number of them."""
+class Filtering:
+    """The cut-off of positions in Hz, and one row in how many is kept; None: not filtered."""
 
-    rate: float
-    cutoff: float
-    taps: np.ndarray
-
-    @staticmethod
-    def design(rate: float, cutoff: float, shape: tuple[int, float]) -> LowPass:
-        power, periods = shape
-        half = math.ceil(periods * rate / cutoff)
-        k = np.arange(-half, half + 1)
-        taps = np.sinc(2.0 * cutoff / rate * k) * np.cos(0.5 * np.pi / (half + 1) * k) ** power
-        return LowPass(rate, cutoff, taps / taps.sum())
+    cutoff: float | None
+    step: int  # of the slowest recording; others leave out more
+    rate: float  # of that, Hz
+    reason: str
 
     @property
-    def half(self) -> int:
-        """Samples that are lost at each end."""
-        return len(self.taps) // 2
+    def torque(self) -> float | None:
+        """The cut-off of torques and regressor."""
+        return None if self.cutoff is None else TORQUE * self.cutoff
 
-    def derivative(self, order: int) -> np.ndarray:
-        """The taps that filter and differentiate at once; exact for polynomials of degree `order`."""
-        if order == 0:
-            return self.taps
-        size = 4 * len(self.taps)
-        spectrum = np.fft.rfft(np.roll(np.pad(self.taps, (0, size - len(self.taps))), -self.half))
-        slope = 2j * np.pi * np.fft.rfftfreq(size, 1.0 / self.rate)
-        taps = np.roll(np.fft.irfft(spectrum * slope**order, size), self.half)[: len(self.taps)]
-        k = np.arange(-self.half, self.half + 1) / self.rate
-        if order == 1:
-            taps = (taps - taps[::-1]) / 2.0
-            return np.asarray(taps / -(taps @ k))
-        taps = (taps + taps[::-1]) / 2.0
-        taps = taps - taps.sum() * self.taps
-        return np.asarray(taps * (2.0 / (taps @ k**2)))
+    def step_at(self, rate: float) -> int:
+        """One row in how many, so that recordings of different rates have as many rows in a second."""
+        return max(1, int(self.step * rate / self.rate + 1e-6))
 
-    def apply(self, values: np.ndarray, order: int = 0) -> np.ndarray:
-        """(N, n) to (N - 2 half, n): filtered, and differentiated `order` times."""
-        return convolved(values, self.derivative(order))
+    def for_others(self, samples: Sequence[Samples]) -> Filtering:
+        """The same for other recordings, as far as their rates allow it."""
+        rate = min(recording.rate for recording in samples)
+        if self.cutoff is None:
+            return self
+        return replace(self, cutoff=min(self.cutoff, HIGHEST * rate))
+
+    @property
+    def text(self) -> str:
+        how = "motion and torque as recorded"
+        if self.cutoff is not None:
+            how = f"motion below {self.cutoff:.3g} Hz, torque and regressor below {self.torque:.3g} Hz"
+        return f"{how}, {'every row' if self.step == 1 else f'one row in {self.step}'} ({self.reason})"
 
 
-def convolved(values: np.ndarray, taps: np.ndarray) -> np.ndarray:
-    """The convolution along the first axis, where all taps meet samples."""
-    start = values[len(values) // 2]  # large constants would cost digits of the small signal
-    size = fast_length(len(values))
-    product = np.fft.rfft(values - start, size, axis=0) * np.fft.rfft(taps, size)[:, None]
-    full = np.fft.irfft(product, size, axis=0)
-    return np.asarray(full[len(taps) - 1 : len(values)] + start * taps.sum())
+@dataclass(frozen=True)
+class Motion:
+    """What the regressor is computed from, at equal times; the ends where filters lack samples are cut off."""
+
+    t: np.ndarray
+    q: np.ndarray
+    qd: np.ndarray
+    qdd: np.ndarray
+    tau: np.ndarray  # filtered
+    raw: np.ndarray  # torques as measured
+    dt: float
+    unmeasured: np.ndarray  # (n,): joints whose torques were not recorded; their rows are not used
+    still: np.ndarray  # (n,): joints that do not move but for noise, and are taken to stand still
 
 
-def fast_length(least: int) -> int:
-    """The next number that has no prime factors but 2, 3 and 5, for which Fourier transforms are fast."""
-    best = 1 << (least - 1).bit_length()
-    five = 1
-    while five < best:
-        three = five
-        while three < best:
-            best = min(best, three << max(0, (-(-least // three) - 1).bit_length()))
-            three *= 3
-        five *= 5
-    return best
+def filtering_at(samples: Sequence[Samples], cutoff: float | None, decimate: int | None, reason: str) -> Filtering:
+    rate = min(recording.rate for recording in samples)
+    step = 1 if cutoff is None else max(1, int(rate / (KEPT * cutoff)))
+    return Filtering(cutoff, int(decimate or step), rate, reason)
 
 
-def decimated(values: np.ndarray, taps: np.ndarray, step: int) -> np.ndarray:
-    """Filtered along the first axis, and every `step`-th sample of that: nothing that is dropped is computed.
-
-    Taps are padded to whole steps, so that the sum over them is one product of matrices for each step.
-    """
-    parts = -(-len(taps) // step)
-    if (
-        parts > DIRECT and len(values) >= parts * step
-    ):  # Fourier transforms of all are faster than sums over so many taps
-        count = (len(values) - parts * step) // step + 1
-        flat = convolved(values.reshape(len(values), -1), taps)[::step][:count]
-        return np.ascontiguousarray(flat).reshape(count, *values.shape[1:])
-    taps = np.pad(taps[::-1], (0, parts * step - len(taps)))
-    count = (len(values) - parts * step) // step + 1
-    rows = values.reshape(len(values), -1)
-    total = np.zeros((count, rows.shape[1]))
-    for part in range(parts):
-        piece = rows[part * step : (part + count) * step].reshape(count, step, -1)
-        total += np.einsum("d,kdc->kc", taps[part * step : (part + 1) * step], piece)
-    return total.reshape(count, *values.shape[1:])
+def candidates(samples: Sequence[Samples]) -> list[float]:
+    """Cut-offs to choose from, five in a decade, of which each end takes a tenth of the longest recording at most."""
+    highest = HIGHEST * min(recording.rate for recording in samples)
+    lowest = 10.0 * ENDS / max(recording.dt * len(recording.q) for recording in samples)
+    count = max(1, int(5.0 * math.log10(max(highest / lowest, 1.0))) + 1)
+    return [highest * 10.0 ** (-k / 5.0) for k in range(count)]
 
 
-def band_of(q: np.ndarray, rate: float) -> float:
-    """The frequency below which 99.9 % of the power of the rates is, of the joint that goes highest.
+def check_filters(rate: float, cutoff: float | None, decimate: int | None) -> None:
+    if cutoff is not None and not (is_number(cutoff) and 0.0 < cutoff <= 0.5 * rate):
+        raise ValueError(
+            f"cutoff is {cutoff!r} (expected a frequency in Hz above 0 and at most {0.5 * rate:g}, half of the sampling"
+            " rate)"
+        )
+    if decimate is not None and not (is_number(decimate) and decimate >= 1 and decimate % 1 == 0):
+        raise ValueError(f"decimate is {decimate!r} (expected a whole number: one row in so many is kept)")
 
-    Lengths are in units of the robot's size. Noise is distinguished from motion by where it begins, and by its floor,
-    the median of the spectrum's upper half. 0: nothing moves.
+
+def has_rates(samples: Sequence[Samples]) -> bool:
+    return all(recording.qd is not None and recording.qdd is not None for recording in samples)
+
+
+def ends_of(rate: float, cutoff: float | None) -> int:
+    """Samples at each end that the filter and the polynomial know from one side alone."""
+    return 0 if cutoff is None else math.ceil(ENDS * rate / cutoff) + WINDOW
+
+
+def least_length(rate: float, cutoff: float | None) -> int:
+    """Samples of which the filters leave some."""
+    return 0 if cutoff is None else 4 * ends_of(rate, cutoff) + 2 * math.ceil(rate / (TORQUE * cutoff))
+
+
+def filtered_motion(robot: Robot, samples: Samples, cutoff: float | None) -> Motion:
+    """Positions, rates, accelerations and torques below a cut-off: rates as recorded, or by differentiation."""
+    q, qd, qdd, rate = samples.q, samples.qd, samples.qdd, samples.rate
+    if cutoff is None:
+        if qd is None or qdd is None:
+            raise ValueError(f"{samples.name}: has no rates or accelerations (expected them, or cutoff=... in Hz)")
+        still = np.zeros(robot.n, dtype=bool)
+        return Motion(samples.t, q, qd, qdd, samples.tau, samples.tau, samples.dt, samples.unmeasured, still)
+    cut = ends_of(rate, cutoff)
+    if len(q) < least_length(rate, cutoff):
+        raise ValueError(
+            f"{samples.name}: {len(q) * samples.dt:.3g} s are too short for a cut-off of {cutoff:.3g} Hz (expected a"
+            " longer recording or a higher cutoff=...)"
+        )
+    smooth, tau = low_pass(q, rate, cutoff), low_pass(samples.tau, rate, TORQUE * cutoff)
+    rates = derivative(smooth, rate) if qd is None else low_pass(qd, rate, cutoff)
+    if qdd is not None:
+        accelerations = low_pass(qdd, rate, cutoff)
+    else:
+        accelerations = derivative(smooth, rate, 2) if qd is None else derivative(rates, rate)
+    if robot.quaternions:
+        smooth = np.asarray(normalize(robot, smooth))
+    inner = slice(cut, len(q) - cut)
+    t, positions, rates, accelerations = (x[inner] for x in (samples.t, smooth, rates, accelerations))
+    still = still_joints(robot, q, smooth)
+    if still.any():
+        positions = np.where(still, positions.mean(axis=0), positions)
+        rates, accelerations = rates * ~still, accelerations * ~still
+    parts = (t, positions, rates, accelerations, tau[inner], samples.tau[inner])
+    return Motion(*parts, samples.dt, samples.unmeasured, still)
+
+
+def still_joints(robot: Robot, q: np.ndarray, smooth: np.ndarray) -> np.ndarray:
+    """Which joints move no farther than the noise that the filter takes away: a regressor of noise tells nothing."""
+    if robot.quaternions:
+        return np.zeros(robot.n, dtype=bool)
+    moves, noise = smooth.std(axis=0), (q - smooth).std(axis=0)
+    spans = np.ptp(smooth, axis=0) / position_scales(robot)
+    return np.asarray((spans < ROUNDING) | ((moves <= 2.0 * noise) & (spans < NOISIEST)))
+
+
+def rows_in_parallel(
+    rows: Callable[[np.ndarray], np.ndarray], motion: Motion, filtering: Filtering
+) -> tuple[np.ndarray, np.ndarray]:
+    """What `rows` gives at samples (N,), filtered as torques are: the samples that are kept, and (kept, ...)."""
+    rate = 1.0 / motion.dt
+    step, cutoff = filtering.step_at(rate), filtering.torque
+    if cutoff is None:
+        index = np.arange(0, len(motion.t), step)
+        return index, rows(index)
+    fine = max(1, min(step, int(rate / (FINE * 2.0 * cutoff))))
+    index, every = np.arange(0, len(motion.t), fine), max(1, step // fine)
+    cut = math.ceil(rate / fine / cutoff)
+    if len(index) <= 2 * cut + every:
+        raise ValueError(
+            f"{len(motion.t) * motion.dt:.3g} s are left, too short for a cut-off of {filtering.cutoff:.3g} Hz"
+            " (expected a longer recording or a higher cutoff=...)"
+        )
+    kept = slice(cut, len(index) - cut, every)
+    return index[kept], low_pass(rows(index), rate / fine, cutoff)[kept]
+
+
+def without_short_parts(samples: Sequence[Samples], filtering: Filtering) -> tuple[list[Samples], list[str]]:
+    """The recordings without those parts between gaps that filters would use up, and what is said of these."""
+    kept, notes = [], []
+    for recording in samples:
+        if recording.part and len(recording.q) < least_length(recording.rate, filtering.cutoff):
+            duration = len(recording.q) * recording.dt
+            notes.append(f"{recording.name}: {duration:.3g} s, too short for the filters, are left out")
+        else:
+            kept.append(recording)
+    if not kept:
+        longest = max(len(r.q) * r.dt for r in samples)
+        raise ValueError(
+            f"{samples[0].name}: the longest part between two gaps is {longest:.3g} s, too short for a cut-off of"
+            f" {filtering.cutoff:.3g} Hz (expected a recording without gaps or a higher cutoff=...)"
+        )
+    return kept, notes
+
+
+def smoothing_cutoff(q: np.ndarray, rate: float, grid: Sequence[float]) -> float:
+    """The cut-off that leaves the least error of accelerations: motion that it takes away, and noise that it passes.
+
+    Noise is white, of the size of the upper half of the spectrum; lines well above it are motion.
     """
     count = len(q)
     k = np.linspace(-1.0, 1.0, count)[:, None]
     centred = q - q.mean(axis=0)
     centred = centred - k * ((k * centred).sum(axis=0) / (k * k).sum())
     power = np.abs(np.fft.rfft(centred * np.hanning(count)[:, None], axis=0)) ** 2
-    frequencies = np.fft.rfftfreq(count, 1.0 / rate)
-    floor = np.median(power[len(power) // 2 :], axis=0) / math.log(2.0)
-    rates = power * frequencies[:, None] ** 2
-    counted = (power > OVER_NOISE * floor) & (np.arange(len(power))[:, None] < noise_begins(rates))
-    rates = np.where(counted, rates, 0.0)
-    total = rates.sum(axis=0)
-    band = 0.0
-    for j in np.flatnonzero(total > SLOW**2 * total.max()):
-        band = max(band, float(frequencies[np.searchsorted(np.cumsum(rates[:, j]), BAND_SHARE * total[j])]))
-    return band
+    frequencies = np.fft.rfftfreq(count, 1.0 / rate)[:, None]
+    noise = np.median(power[len(power) // 2 :], axis=0) / math.log(2.0)
+    motion = np.where(power > OVER_NOISE * noise, power, 0.0) * frequencies**4
+    sizes = motion.sum(axis=0)
+    sizes = np.where(sizes > 0.0, sizes, np.inf)
 
+    def error(cutoff: float) -> float:
+        passed = 1.0 / (1.0 + (frequencies / cutoff) ** (2 * ORDER))
+        errors = ((1.0 - passed) ** 2 * motion + passed**2 * noise * frequencies**4).sum(axis=0)
+        return float((errors / sizes).max())
 
-def noise_begins(rates: np.ndarray) -> np.ndarray:
-    """Of each joint the line of the spectrum of its rates from which on all is noise; the end, if there is none.
-
-    Differentiated noise grows with the frequency, also noise that falls by up to 9 dB an octave before, such as that of
-    times which a logger notes late. What a motion adds falls. From the highest frequency down, noise is therefore what
-    is before the sums over thirds of octaves rise again. Noise may also be a bump, of encoders that are filtered: wide,
-    small, and apart from the motion. (A single line, as wide as a third, may be a small fast motion.)
-    """
-    count = len(rates)
-    thirds = math.ceil(OCTAVE_PARTS * math.log2(count))
-    edges = np.unique(np.round(count * 2.0 ** (-np.arange(thirds + 1) / OCTAVE_PARTS)).astype(int))
-    sums = np.add.reduceat(rates, edges[:-1], axis=0)
-    return np.array([edges[min(growing_from(own), bump_from(own))] for own in sums.T])
-
-
-def growing_from(sums: np.ndarray) -> int:
-    """The third from which on there is noise that grows with the frequency."""
-    first, least = len(sums), sums[-1]
-    for k in range(len(sums) - 2, -1, -1):
-        if sums[k] > RISE * least:
-            break
-        if sums[k] < least:
-            first, least = k, sums[k]
-    return first
-
-
-def bump_from(sums: np.ndarray) -> int:
-    """The third from which on there is a bump of noise: the first valley above the motion after which sums rise."""
-    for k in range(int(np.argmax(sums)), len(sums) - 1):
-        above = np.sort(sums[k + 1 :])[::-1]
-        wide = above[:2].sum() < WIDE * above.sum()
-        if wide and above[0] > RISE * sums[k] and above.sum() < BUMP * sums.sum():
-            return k + 1
-    return len(sums)
+    return min(grid, key=error)

@@ -61,18 +61,17 @@ class Factors:
         if len(own[joint]) > 4 * len(kept):
             own[joint] = triangle(own[joint])
 
-    def with_rows_of(self, other: Factors, joints: Iterable[int]) -> Factors:
-        """These rows and, of some joints, those of others in the same blocks of time."""
-        added = set(joints)
-        every = range(self.joints)
-        joined = Factors(self.sizes, self.arms, self.support)
-        for b, own in enumerate(self.triangles):
-            joined.triangles.append(
-                [np.concatenate([own[j], other.triangles[b][j]]) if j in added else own[j] for j in every]
-            )
-            joined.counts.append([self.counts[b][j] + (other.counts[b][j] if j in added else 0) for j in every])
-            sums = [(self.torque[b][j], other.torque[b][j] if j in added else (0.0, 0.0)) for j in every]
-            joined.torque.append([(a[0] + c[0], a[1] + c[1]) for a, c in sums])
+    @staticmethod
+    def together(parts: Sequence[Factors]) -> Factors:
+        """All rows of parts that have the same blocks of time."""
+        first = parts[0]
+        joined = Factors(first.sizes, first.arms, first.support)
+        for b in range(len(first.triangles)):
+            rows = [[part.triangles[b][j] for part in parts] for j in range(first.joints)]
+            joined.triangles.append([triangle(np.concatenate(own)) for own in rows])
+            joined.counts.append([sum(part.counts[b][j] for part in parts) for j in range(first.joints)])
+            sums = [[part.torque[b][j] for part in parts] for j in range(first.joints)]
+            joined.torque.append([(sum(x for x, _ in own), sum(y for _, y in own)) for own in sums])
         return joined
 
     def samples(self, joint: int) -> int:
@@ -238,10 +237,11 @@ class Spread:
     white: np.ndarray
     jackknives: list[np.ndarray]
     folds: list[list[int]]  # for cross-validation: the blocks of each
+    gains: np.ndarray  # what uncertain gains of torques add to each
 
 
-def spread_of(factors: Factors, solution: Solution) -> Spread:
-    """How the solution changes when a block, or several neighbours, are left out.
+def spread_of(factors: Factors, solution: Solution, gain_sigma: np.ndarray | None = None) -> Spread:
+    """How the solution changes when a block, or several neighbours, are left out; `gain_sigma` (n,) is relative.
 
     With U_b the rows of block b in the coordinates z, Σ U_bᵀ U_b = 1 and the change is -(1 - U_bᵀ U_b)⁻¹ U_bᵀ r_b.
     """
@@ -266,7 +266,17 @@ def spread_of(factors: Factors, solution: Solution) -> Spread:
         )
         jackknives.append(changes.T @ changes * ((len(groups) - 1) / len(groups)))
     folds = [list(map(int, part)) for part in np.array_split(np.arange(count), min(FOLDS, count)) if len(part)]
-    return Spread(white_covariance(factors, solution), jackknives, folds)
+    return Spread(white_covariance(factors, solution), jackknives, folds, of_gains(factors, solution, gain_sigma))
+
+
+def of_gains(factors: Factors, solution: Solution, sigma: np.ndarray | None) -> np.ndarray:
+    """The covariance of z where the torques of each joint are uncertain by a factor."""
+    total = np.zeros((solution.rank, solution.rank))
+    for j, own in enumerate(factors.support if sigma is not None else []):
+        rows = factors.of_joint(j)
+        change = (rows[:, :-1] @ solution.basis[own]).T @ rows[:, -1] / solution.scale[j] ** 2
+        total += np.outer(change, change) * float(sigma[j]) ** 2  # type: ignore[index]
+    return total
 
 
 def white_covariance(factors: Factors, solution: Solution) -> np.ndarray:
@@ -291,7 +301,7 @@ def sigma_of(solution: Solution, spread: Spread, rows: np.ndarray) -> tuple[np.n
     """σ of rows · x: the largest of all, and that of white noise alone."""
     at = rows @ solution.basis
     every = [
-        np.sqrt(np.maximum(0.0, np.einsum("ij,jk,ik->i", at, covariance, at)))
+        np.sqrt(np.maximum(0.0, np.einsum("ij,jk,ik->i", at, covariance + spread.gains, at)))
         for covariance in (spread.white, *spread.jackknives)
     ]
     return np.max(every, axis=0), every[0]

@@ -1,204 +1,82 @@
-"""What is identified: the unknowns of a robot, the combinations that torques depend on, and their columns; the
-parameters with their errors, and errors of predicted torques.
+"""What is identified: the unknowns of a robot, the combinations that torques depend on, and their columns.
 
-τ = Y b + o,   b = T π                π: ten numbers a link, rotors, friction; b: base parameters; o: torque offsets
+    τ = Y b + Z x,   b = T π        π: ten numbers a link, rotors, viscous and Coulomb friction; x: further terms
+
+Rotors and friction act at drives, whose rates are s = A q̇ and whose torques Aᵀ f(s). A is one where each joint has its
+drive; joints that are coupled, and transmissions (wrists whose motors turn with several joints) have others.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from ..errors import near_miss
-from ..extras import import_optional
 from ..lazy import cached_property
 from ..regressors.parameters import parameters
 from ..regressors.regressors import regressor
 from ..robot import Friction, Robot
 from ..robot.configurations import random_configuration
 from ..robot.regroup import TEN
-from ..robot.scales import coordinate_scales, reach
-from .text import ROUNDING, digits, percent, share, table
+from ..robot.scales import coordinate_scales
+from .estimates import sizes_of
 
-ZERO = 3.0  # σ: a parameter nearer to zero is not known from it
-SUM, MOMENT, INERTIA = "kg", "kg m", "kg m2"
-OF_DRIVES = {  # of joints that turn, and of those that slide
-    "rotor": ("kg m2", "kg"),
-    "viscous": ("N m s/rad", "N s/m"),
-    "coulomb": ("N m", "N"),
-    "offset": ("N m", "N"),
-}
-LENGTHS = {SUM: 0, MOMENT: 1, INERTIA: 2, "N m s/rad": 2, "N s/m": 0, "N m": 2, "N": 1}  # powers of m in a unit
+INDEPENDENT, EXACT_ZERO = 1e-9, 1e-12  # of the size of columns: rounding
+OF_JOINTS = ("offset", "spring")  # of each degree of freedom; the others are of drives
+TERMS = ("offset", "quadratic", "stribeck", "load", "spring")  # that may be added to viscous and Coulomb friction
 
 
-class Tabular(ABC):
-    """What has columns of a table, and prints as one."""
+@dataclass(frozen=True)
+class Drives:
+    """Where rotors and friction act: drives of the rates A q̇; a joint of several drives has one coefficient."""
 
-    @abstractmethod
-    def columns(self) -> dict[str, Any]:
-        """The columns of the table by name."""
-
-    @abstractmethod
-    def lines(self) -> list[str]:
-        """The table as text."""
-
-    def __str__(self) -> str:
-        return "\n".join(self.lines())
-
-    def to_pandas(self) -> Any:
-        """The table as a DataFrame; needs pandas."""
-        return import_optional("pandas").DataFrame(self.columns())
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class Estimates(Tabular):
-    """Parameters by name: `values` with their `sigma`, and what they are in the `nominal` robot. Printed, a table.
-
-    `sigma` is infinite where the data do not tell a parameter from others. `white_sigma` is what σ would be if the
-    residuals were white noise; `sigma` is the larger of that and of the spread between blocks of time. Bodies are in
-    the joint-aligned frames of their links, as in `lw.parameters`. `columns()` and `to_pandas()` give a table.
-    """
-
-    names: tuple[str, ...]
-    values: np.ndarray
-    sigma: np.ndarray
-    white_sigma: np.ndarray
-    nominal: np.ndarray
-    units: tuple[str, ...]
-
-    @property
-    def relative_sigma(self) -> np.ndarray:
-        """σ over the size of the value."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(np.where(np.isinf(self.sigma), np.inf, self.sigma / np.abs(self.values)))
-
-    def __getitem__(self, name: str) -> float:
-        if name not in self.names:
-            hint = near_miss(name, self.names)
-            raise KeyError(f"{name!r} is not a parameter{hint} (expected {', '.join(self.names)})")
-        return float(self.values[self.names.index(name)])
-
-    def __len__(self) -> int:
-        return len(self.names)
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        return np.asarray(np.array(self.values, dtype=dtype))
-
-    def __repr__(self) -> str:
-        known = int(np.isfinite(self.sigma).sum())
-        return f"<Estimates of {len(self)} parameters, {known} of them with a σ: print shows the table>"
-
-    def columns(self) -> dict[str, Any]:
-        values = {"value": self.values, "sigma": self.sigma, "nominal": self.nominal}
-        return {"parameter": list(self.names), **values, "unit": list(self.units)}
-
-    def lines(self) -> list[str]:
-        head = ["parameter", "value", "σ", "relative", "nominal", "unit", ""]
-        rows = [[*self.cells(k)[:-1], self.units[k], self.cells(k)[-1]] for k in range(len(self))]
-        return table(head, rows)
-
-    def cells(self, k: int, unknown: str = "not identifiable") -> list[str]:
-        """Name, value, σ, relative σ, nominal value and a remark."""
-        value, sigma, alike = self.values[k], self.sigma[k], np.array(self.units) == self.units[k]
-        largest = max(np.abs(numbers[alike]).max() for numbers in (self.values, self.nominal))
-        shown, nominal = (digits(x, 4, largest) for x in (value, self.nominal[k]))
-        if np.isinf(sigma):
-            return [self.names[k], shown, "-", "-", nominal, unknown]
-        if sigma == 0.0 and value == self.nominal[k]:
-            return [self.names[k], shown, "-", "-", nominal, "kept"]
-        word = f"zero within {ZERO:g} σ" if abs(value) < ZERO * sigma else ""
-        return [self.names[k], shown, digits(sigma, 2), percent(self.relative_sigma[k]), nominal, word]
-
-
-def parameter_units(robot: Robot, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Of parameters by their names: link2.m, link2.rotor, joint2.offset."""
-    slides = {joint.name: drive_kinds(robot, joint.first, joint.link) for joint in robot.moving}
-    slides |= {name: {unit == "N"} for name, unit in zip(robot.v_names, robot.effort_units, strict=True)}
-    units = []
-    for name in names:
-        owner, _, number = name.rpartition(".")
-        if number in OF_DRIVES:
-            units.append(", ".join(OF_DRIVES[number][k] for k in sorted(slides[owner])))
-        else:
-            units.append({"m": SUM, "h": MOMENT, "J": INERTIA}[number[0]])
-    return tuple(units)
-
-
-def sizes_of(robot: Robot, names: Sequence[str], mass: float | None = None, length: float | None = None) -> np.ndarray:
-    """What parameters are small beside: this mass, by default the mean of the links' masses, times powers of a length.
-
-    By default that length is the size of the robot. Per second they are what they are: no decision is about seconds.
-    """
-    masses = [float(link.mass) for link in robot.links if float(link.mass) > 0.0]
-    mean = (float(np.mean(masses)) if masses else 1.0) if mass is None else mass
-    powers = [LENGTHS[unit.partition(",")[0]] for unit in parameter_units(robot, tuple(names))]
-    return np.asarray(mean * (reach(robot) if length is None else length) ** np.array(powers, dtype=float))
-
-
-def drive_kinds(robot: Robot, first: int, last: int) -> set[bool]:
-    """Of a joint, which may have several degrees of freedom: whether some slide, and some turn."""
-    return {not link.joint.angular for link in robot.links[first : last + 1]}
-
-
-class ErrorArrays(NamedTuple):
-    rms: np.ndarray
-    relative: np.ndarray
-    r2: np.ndarray
-
-
-class JointErrors(Tabular, ErrorArrays):
-    """How far predicted torques are from measured ones, for each of `joints`: a tuple of arrays. Printed, a table.
-
-    `rms` in `units`, N m or N; `relative` to the root mean square of the measured torque; `r2`, the share of its
-    variance that the model explains. `columns()` and `to_pandas()` give a table.
-    """
-
-    joints: tuple[str, ...] = ()
-    units: tuple[str, ...] = ()
-
-    def __new__(
-        cls,
-        rms: np.ndarray,
-        relative: np.ndarray,
-        r2: np.ndarray,
-        joints: tuple[str, ...] = (),
-        units: tuple[str, ...] = (),
-    ) -> JointErrors:
-        errors = super().__new__(cls, rms, relative, r2)
-        errors.joints, errors.units = joints, units
-        return errors
+    A: np.ndarray  # (drives, n)
+    of: np.ndarray  # (drives, joints): one where a drive belongs to a joint
 
     @staticmethod
-    def of(robot: Robot, rms: np.ndarray, size: np.ndarray, variation: np.ndarray) -> JointErrors:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return JointErrors(rms, rms / size, 1.0 - (rms / variation) ** 2, robot.v_names, robot.effort_units)
+    def make(robot: Robot, transmission: Any = None) -> Drives:
+        """Of the robot's joints, or of motors: motor rates are `transmission` times joint rates."""
+        joints = robot.moving
+        if transmission is None:
+            A, of = np.zeros((len(robot.slots), robot.n)), np.zeros((len(robot.slots), len(joints)))
+            for k, slot in enumerate(robot.slots):
+                A[k, slot.v] = float(slot.ratio)
+            for k, joint in enumerate(joints):
+                of[joint.first : joint.link + 1, k] = 1.0
+            return Drives(A, of)
+        R = np.array(transmission, dtype=float)
+        if R.shape != (robot.n, robot.n) or len(joints) != robot.n or np.linalg.matrix_rank(R) < robot.n:
+            raise ValueError(
+                f"transmission has the shape {R.shape} (expected an invertible matrix ({robot.n}, {robot.n}): rates of"
+                " motors are this matrix times the rates of the joints, which have one degree of freedom each)"
+            )
+        ratios = np.where(np.diag(R) != 0.0, np.diag(R), np.abs(R).max(axis=1))
+        return Drives(R / ratios[:, None], np.eye(robot.n))
 
-    def __repr__(self) -> str:
-        relative, r2 = (values[np.isfinite(values)] for values in (self.relative, self.r2))
-        worst = f", relative up to {percent(relative.max())}" if len(relative) else ""
-        least = f", R² from {share(r2.min())} on" if len(r2) else ""
-        return f"<JointErrors of {len(self.rms)} joints{worst}{least}: print shows the table>"
+    @property
+    def invertible(self) -> bool:
+        return bool(self.A.shape[0] == self.A.shape[1] == self.of.shape[1])
 
-    def columns(self) -> dict[str, Any]:
-        return {"joint": list(self.joints), **self._asdict(), "unit": list(self.units)}
-
-    def lines(self) -> list[str]:
-        rows = [[name, *self.cells(j), self.units[j]] for j, name in enumerate(self.joints)]
-        return table(["joint", "rms", "relative", "R²", "unit"], rows)
-
-    def cells(self, j: int) -> list[str]:
-        rms = 0.0 if self.relative[j] < ROUNDING else self.rms[j]
-        return [digits(rms, 3), percent(self.relative[j]), share(self.r2[j])]
+    def columns(self, torque: np.ndarray) -> np.ndarray:
+        """(N, drives), torques of a unit at each drive, to (N, n, joints)."""
+        return np.asarray((torque[:, None, :] * self.A.T) @ self.of)
 
 
-ROTOR = ".rotor"
-OFFSET = ".offset"
-INDEPENDENT, EXACT_ZERO = 1e-9, 1e-12
-STATES = 4  # random ones, in which columns are seen to be zero
+def drive_torque(kind: str, s: np.ndarray, law: Friction, rate: float, load: np.ndarray | None) -> np.ndarray:
+    """The torque (N, drives) of a unit of a coefficient, at the rates s."""
+    smooth = float(law.smooth)
+    sense: np.ndarray = np.sign(s) if smooth == 0.0 else s / np.sqrt(s * s + smooth * smooth)
+    if kind == "load":
+        assert load is not None
+        return np.asarray(np.abs(load) * sense)
+    if kind == "viscous":
+        return np.asarray(s)
+    if kind == "quadratic":
+        return np.asarray(s * np.abs(s))
+    return np.asarray(sense if kind == "coulomb" else sense / (1.0 + (s / rate) ** 2))
 
 
 @dataclass(frozen=True)
@@ -206,42 +84,74 @@ class TorqueModel:
     """The unknowns π of a robot by name, with nominal values, and the matrix T of their combinations b."""
 
     robot: Robot
-    friction: bool | Friction
-    offset: bool
+    friction: Friction | None
+    drives: Drives
+    terms: tuple[tuple[str, int], ...]  # kinds of further terms, each with its joint
+    stribeck_rate: float
     names: tuple[str, ...]  # of all parameters
     nominal: np.ndarray
     free: np.ndarray  # which of them are unknown
     combined: tuple[str, ...]  # names of b
-    T: np.ndarray  # (b, p) of the unknowns, without offsets
+    T: np.ndarray  # (b, unknowns)
     grouping: np.ndarray  # of all base parameters from all parameters
-    mixing: np.ndarray  # (all base parameters, b): the columns of b are those of the base regressor times this
+    picked: np.ndarray  # which columns of `all_columns` those of all base parameters are
+    mixing: np.ndarray  # (all base parameters, b)
+    bodies: np.ndarray  # (base parameters of bodies, ten numbers a link)
     chosen: tuple[str, ...] = ()  # what alone is free, by the user's names; empty: all
+    carried: np.ndarray | None = None  # base parameters of bodies whose torques are the load of drives
+    known: tuple[TorqueModel, np.ndarray] | None = None  # terms that an earlier fit has found, with their values
 
     @staticmethod
     def of(
-        robot: Robot, friction: bool | Friction, rotors: bool, offset: bool, chosen: Sequence[str] | None = None
+        robot: Robot,
+        friction: bool | Friction = True,
+        rotors: bool = True,
+        terms: Sequence[tuple[str, int]] = (),
+        chosen: Sequence[str] | None = None,
+        transmission: Any = None,
     ) -> TorqueModel:
         """`chosen`: links whose bodies are unknown, and names such as link2.viscous; None: all."""
-        every, base = parameters(robot, friction), parameters(robot, friction, base=True)
-        grouping = np.asarray(base.grouping, dtype=float)
-        nominal = np.asarray(every, dtype=float)
+        law, drives = Friction.of(friction), Drives.make(robot, transmission)
+        every, base = parameters(robot, friction), parameters(robot, base=True)
+        of_bodies = [k for k, name in enumerate(base.names) if not name.endswith(".rotor")]
+        count = len(TEN) * len(robot.names)
+        bodies = np.asarray(base.grouping, dtype=float)[of_bodies, :count]
+        column_names = [*(base.names[k] for k in of_bodies), *every.names[count:]]
+        model = TorqueModel(
+            robot, law, drives, tuple(terms), 1.0, every.names, np.asarray(every, dtype=float), np.ones(0, dtype=bool),
+            (), np.zeros((0, 0)), np.zeros((0, 0)), np.zeros(0, dtype=int), np.zeros((0, 0)), bodies,
+        )  # fmt: skip
+        rng = np.random.default_rng(robot.n)
+        states = 2 * len(column_names) // robot.n + 20
+        q, rates = rng.normal(size=(states, robot.nq)), rng.normal(size=(2, states, robot.n))
+        Z = model.all_columns(q, *rates).reshape(-1, len(column_names))
+        sizes = np.linalg.norm(Z, axis=0)
+        Z = Z / np.where(sizes > 0.0, sizes, 1.0)
+        picked = np.array(independent(Z))
+        shares = np.linalg.lstsq(Z[:, picked], Z, rcond=None)[0] * sizes / sizes[picked, None]
+        shares = np.where(np.abs(shares) * sizes[picked, None] > INDEPENDENT * sizes, shares, 0.0)
+        shares = np.where(np.abs(shares - np.round(shares)) < INDEPENDENT, np.round(shares), shares)
+        lifted = np.zeros((len(column_names), len(every)))
+        lifted[: len(bodies), :count] = bodies
+        lifted[len(bodies) :, count:] = np.eye(len(every) - count)
+        grouping, base_names = shares @ lifted, [column_names[k] for k in picked]
+        model = replace(model, grouping=grouping, picked=picked)
+        nominal = model.nominal
         if chosen is not None:
             free = chosen_parameters(robot, every.names, chosen)
             names = [name for name, yes in zip(every.names, free, strict=True) if yes]
-            sizes = sizes_of(robot, names)
-            scaled = grouping[:, free] * sizes / sizes_of(robot, base.names)[:, None]
-            own = independent(scaled)
-            mixing, combined = grouping[:, free][:, own], tuple(names[k] for k in own)
-            T = np.linalg.lstsq(scaled[:, own], scaled, rcond=None)[0]
-            T = np.where(np.abs(T) < EXACT_ZERO, 0.0, T) * sizes[own][:, None] / sizes
-            return TorqueModel(
-                robot, friction, offset, every.names, nominal, free, combined, T, grouping, mixing, tuple(chosen)
-            )
-        free = np.array([rotors or not name.endswith(ROTOR) for name in every.names])
+            own_sizes = sizes_of(robot, names)
+            scaled = grouping[:, free] * own_sizes / sizes_of(robot, base_names)[:, None]
+            first = independent(scaled)
+            mixing, combined = grouping[:, free][:, first], tuple(names[k] for k in first)
+            T = np.linalg.lstsq(scaled[:, first], scaled, rcond=None)[0]
+            T = np.where(np.abs(T) < EXACT_ZERO, 0.0, T) * own_sizes[first][:, None] / own_sizes
+            return replace(model, free=free, combined=combined, T=T, mixing=mixing, chosen=tuple(chosen))
+        free = np.array([rotors or not name.endswith(".rotor") for name in every.names])
         kept = (grouping[:, free] != 0.0).any(axis=1)
-        combined = tuple(name for name, yes in zip(base.names, kept, strict=True) if yes)
+        combined = tuple(name for name, yes in zip(base_names, kept, strict=True) if yes)
         T, mixing = grouping[np.ix_(kept, free)], np.eye(len(grouping))[:, kept]
-        return TorqueModel(robot, friction, offset, every.names, nominal, free, combined, T, grouping, mixing)
+        return replace(model, nominal=nominal, free=free, combined=combined, T=T, mixing=mixing)
 
     @property
     def unknowns(self) -> list[str]:
@@ -249,13 +159,18 @@ class TorqueModel:
 
     @property
     def base_names(self) -> list[str]:
-        """Of the columns, offsets among them."""
-        offsets = [f"{name}{OFFSET}" for name in self.robot.v_names] if self.offset else []
-        return [*self.combined, *offsets]
+        """Of the columns, further terms among them."""
+        return [*self.combined, *(f"{self.owner(*term)}.{term[0]}" for term in self.terms)]
+
+    def owner(self, kind: str, joint: int) -> str:
+        return self.robot.v_names[joint] if kind in OF_JOINTS else self.robot.names[joint]
+
+    def joints_of(self, kind: str) -> int:
+        return self.robot.n if kind in OF_JOINTS else len(self.robot.names)
 
     @property
     def base_nominal(self) -> np.ndarray:
-        return np.concatenate([self.T @ self.nominal[self.free], np.zeros(self.robot.n if self.offset else 0)])
+        return np.concatenate([self.T @ self.nominal[self.free], np.zeros(len(self.terms))])
 
     @cached_property
     def sizes(self) -> np.ndarray:
@@ -284,24 +199,73 @@ class TorqueModel:
     def body_size(self) -> int:
         return len(TEN) * len(self.links)
 
-    def rows(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
-        """The columns of base parameters and offsets, and the torque of what is not identified: (N, n, b + 1)."""
-        Y = np.asarray(regressor(self.robot, q, qd, qdd, friction=self.friction, base=True))
-        fixed, count = ~self.free, len(self.combined)
-        rows = np.zeros((*Y.shape[:2], count + (self.robot.n if self.offset else 0) + 1))
-        rows[..., :count] = Y if count == Y.shape[-1] else Y @ self.mixing
-        if self.offset:
-            rows[:, range(self.robot.n), range(count, count + self.robot.n)] = 1.0
-        if fixed.any():
-            rows[..., -1] = Y @ (self.grouping[:, fixed] @ self.nominal[fixed])
-        return rows
+    def all_columns(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, terms: bool = False) -> np.ndarray:
+        """Columns (N, n, c) of base parameters of bodies, of rotors and of friction; with terms, those at the end."""
+        Y = np.asarray(regressor(self.robot, q, qd, qdd, base=True))
+        names = parameters(self.robot, base=True).names
+        if any(name.endswith(".rotor") for name in names):
+            Y = Y[..., [k for k, name in enumerate(names) if not name.endswith(".rotor")]]
+        s, law, drives = qd @ self.drives.A.T, self.friction, self.drives
+        parts = [Y, drives.columns(qdd @ drives.A.T)]
+        if law is not None:
+            parts += [drives.columns(drive_torque(kind, s, law, 1.0, None)) for kind in ("viscous", "coulomb")]
+        kinds = dict.fromkeys(kind for kind, _ in self.terms) if terms else {}
+        for kind in kinds:
+            if kind == "offset":
+                columns = np.broadcast_to(np.eye(self.robot.n), (len(q), self.robot.n, self.robot.n))
+            elif kind == "spring":
+                columns = q[:, : self.robot.n, None] * np.eye(self.robot.n)
+            else:
+                columns = drives.columns(drive_torque(kind, s, law or Friction(), self.stribeck_rate, self.load(Y)))
+            parts.append(columns[..., [joint for own, joint in self.terms if own == kind]])
+        return np.concatenate(parts, axis=-1)
+
+    def load(self, bodies: np.ndarray) -> np.ndarray | None:
+        """The torque (N, drives) that the bodies put on the drives."""
+        if self.carried is None:
+            return None
+        return np.asarray(np.linalg.solve(self.drives.A.T, (bodies @ self.carried).T).T)
+
+    def carrying(self, bodies: np.ndarray) -> TorqueModel:
+        """With the load of these base parameters of bodies, also in terms that are known."""
+        known = self.known and (replace(self.known[0], carried=bodies), self.known[1])
+        return replace(self, carried=None if self.carried is None else bodies, known=known)
 
     @property
+    def depends_on_load(self) -> bool:
+        terms = self.terms if self.known is None else (*self.terms, *self.known[0].terms)
+        return any(kind == "load" for kind, _ in terms)
+
+    def base_of_bodies(self, x: np.ndarray) -> np.ndarray:
+        """The base parameters of all bodies from those of a fit."""
+        every = self.mixing @ x[: len(self.T)] + self.grouping[:, ~self.free] @ self.nominal[~self.free]
+        inside = self.picked < len(self.bodies)
+        values = np.zeros(len(self.bodies))
+        values[self.picked[inside]] = every[inside]
+        return values
+
+    def rows(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
+        """The columns of base parameters and terms, and the torque of what is not identified: (N, n, b + x + 1)."""
+        every = self.all_columns(q, qd, qdd, terms=True)
+        cut = every.shape[-1] - len(self.terms)
+        Y, fixed = every[..., :cut][..., self.picked], ~self.free
+        known = np.zeros((*Y.shape[:2], 1))
+        if fixed.any():
+            known = Y @ (self.grouping[:, fixed] @ self.nominal[fixed])[:, None]
+        if self.known is not None:
+            model, values = self.known
+            known = known + model.all_columns(q, qd, qdd, terms=True)[..., -len(values) :] @ values[:, None]
+        if self.mixing.shape[0] != self.mixing.shape[1] or self.chosen:
+            Y = Y @ self.mixing
+        return np.concatenate([Y, every[..., cut:], known], axis=-1)
+
+    @cached_property
     def support(self) -> list[np.ndarray]:
         """Of each joint: the columns that are not zero in every state."""
         rng = np.random.default_rng(0)
-        q = np.asarray(random_configuration(self.robot, rng, (STATES,)))
-        rows = self.rows(q, *rng.normal(size=(2, STATES, self.robot.n)))[..., :-1]
+        states = 4
+        q = np.asarray(random_configuration(self.robot, rng, (states,)))
+        rows = self.rows(q, *rng.normal(size=(2, states, self.robot.n)))[..., :-1]
         return [np.flatnonzero(rows[:, j].any(axis=0)) for j in range(self.robot.n)]
 
     def with_unknowns(self, values: np.ndarray) -> np.ndarray:

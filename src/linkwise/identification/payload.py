@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..robot.regroup import TEN
+from .estimates import ZERO, Tabular
 from .identifiability import sigma_of_unknowns
-from .model import ZERO, Tabular
 from .physical import pseudo_inertias
 from .text import rounded, table, within
 

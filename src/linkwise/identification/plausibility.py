@@ -8,7 +8,6 @@ import numpy as np
 
 from ..robot import Robot
 from ..robot.layout import angle_mask, join_names
-from .filtering import band_of
 from .recorded import LEAST, MASKED, Arrays, Recorded, is_number, plain
 
 JITTER = 1e-3  # of the period: times that are this regular are regular
@@ -17,7 +16,6 @@ SLOWEST = 0.2  # s: times further apart are likely to be milliseconds, of 5 kHz 
 INDEX = "; the index of a DataFrame is the time if it is named so: data.rename_axis('t'), or reset_index()"
 NEAR = 0.3  # of the period: samples that are nearer come in a burst
 BURST, MOST = 0.5, 0.85  # of the mean step: a median that is shorter is of bursts, unless it is that of most steps
-SHARE_OF_BAND = 0.05  # of the period of the fastest motion: a shorter gap is filled
 LONGER = 4  # times as many samples as there are: more are not made up
 PRINTED = 0.51  # of the last digit of printed times: what rounding does to them
 SMOOTHER = 0.5  # times the roughness of positions at their times: at equal times they are that smooth, or smoother
@@ -93,16 +91,9 @@ def starts(t: np.ndarray, near: float) -> np.ndarray:
     return np.flatnonzero(np.append(True, np.diff(t) > near))
 
 
-def long_gaps(t: np.ndarray, dt: float, q: np.ndarray | None = None) -> np.ndarray:
-    """The rows after which too long a time passes to be filled; what is long depends on how fast q moves."""
-    steps = np.diff(t)
-    long = np.flatnonzero(steps > max(GAP * dt, BRIDGED))
-    count = round((t[-1] - t[0]) / dt)
-    if not len(long) or q is None or count > LONGER * len(t):
-        return long
-    grid = np.linspace(t[0], t[-1], count + 1)
-    band = band_of(np.stack([np.interp(grid, t, column) for column in q.T], axis=-1), 1.0 / dt)
-    return long[steps[long] > SHARE_OF_BAND / band] if band > 0.0 else long
+def long_gaps(t: np.ndarray, dt: float) -> np.ndarray:
+    """The rows after which too long a time passes to be filled."""
+    return np.flatnonzero(np.diff(t) > max(GAP * dt, BRIDGED))
 
 
 def notes_on_gaps(t: np.ndarray, dt: float, cuts: np.ndarray, name: str) -> list[str]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..figures import COLOURS, new_figure, plot_text, style_axes, theme_colour
-from .model import ZERO
+from .estimates import ZERO
 from .text import percent
 
 if TYPE_CHECKING:
@@ -29,16 +30,18 @@ def figure_of(result: Identification, recording: int) -> Figure:
     motions = result.motions
     if not -len(motions) <= recording < len(motions):
         raise ValueError(f"recording is {recording!r} (expected a number below {len(motions)})")
-    torques = result.compared(motions[recording], step=max(1, result.filtering.step // FINER))
+    finer = replace(result.filtering, step=max(1, result.filtering.step // FINER))
+    torques = result.compared(motions[recording], finer)
     n, count = result.nominal.n, len(result.base)
     height = max(2.0 + HEIGHT * n, 1.5 + ROW * count)
-    figure = new_figure(14.0, min(height, 24.0))
+    figure = new_figure(16.0, min(height, 24.0))
     left, right = np.asarray(figure.subfigures(1, 2, width_ratios=(2.2, 1.0))).tolist()
-    axes = left.subplots(n, 2, sharex=True, squeeze=False, width_ratios=(1.7, 1.0))
+    axes = left.subplots(n, 3, sharex="col", squeeze=False, width_ratios=(1.7, 1.0, 0.7))
     for j in range(n):
         draw_joint(axes[j, 0], axes[j, 1], result, torques, j)
-    for bottom in axes[-1]:
-        bottom.set_xlabel("time (s)")
+        draw_by_speed(axes[j, 2], torques, j)
+    for bottom, text in zip(axes[-1], ("time (s)", "time (s)", "speed"), strict=True):
+        bottom.set_xlabel(text)
     left.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper left", ncols=2, frameon=False)
     left.align_ylabels()
     draw_parameters(right.subplots(), result)
@@ -68,6 +71,13 @@ def draw_joint(torque: Axes, residual: Axes, result: Identification, torques: To
     torque.set_ylabel(f"{short(plot_text(name))}\n({unit})")
     text = f"residual: rms {result.residuals.rms[j]:.2g} {unit}, {percent(result.residuals.relative[j])}"
     residual.set_title(text, loc="right", fontsize="small", pad=2.0, color=theme_colour("0.35"))
+
+
+def draw_by_speed(axes: Axes, torques: Torques, j: int) -> None:
+    """The residual over the rate of the joint: what friction lacks shows here."""
+    left = torques.measured[:, j] - torques.predicted[:, j]
+    axes.plot(torques.speed[:, j], left, ".", markersize=1.5, color=theme_colour(LEFT), alpha=0.5)
+    style_axes(axes, zero=0.6)
 
 
 def draw_parameters(axes: Axes, result: Identification) -> None:

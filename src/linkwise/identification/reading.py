@@ -14,32 +14,43 @@ import numpy as np
 
 from ..array_files import read_npz
 from ..errors import FileError, printable
+from ..extras import import_optional
 from ..printing import warn
 from ..robot import Robot, require_robot
 from ..robot.layout import join_names, reorder_columns
 from ..robot.named_arrays import refuse_gradients
 from ..tables import Row, is_number, parse_number, read_text, refuse_separator, split_rows
 from .columns import columns_of, is_current, time_unit
-from .filtering import MOTION, LowPass
-from .preparing import filtering_of, motion_of, without_short_parts
+from .filtering import (
+    Filtering,
+    candidates,
+    check_filters,
+    filtered_motion,
+    has_rates,
+    low_pass,
+    smoothing_cutoff,
+    without_short_parts,
+)
 from .recorded import Arrays, Recorded, Unit, plain, unit_of
 from .samples import Samples, samples_of
-from .stillness import at_rest, still_joints
 
 SEMICOLON = ";"
 MISSING = ("nan", "na", "n/a", "null", "none", "-")  # what stands for no number
 Words = dict[str, tuple[int, str]]  # of columns that have text: the line of the first one, and that text
 
 
-def csv_table(path: Path, numbered: bool = False) -> tuple[Arrays, Words]:
-    """The columns of a file by the names of its header, and which of them have cells that are no numbers.
+def csv_table(path: Path, numbered: bool = False) -> tuple[Arrays, Words, list[str]]:
+    """The columns of a file by the names of its header, which of them have cells that are no numbers, and notes.
 
     `numbered`: the file may have no header; its columns are then called 0, 1, ...
     """
     names: list[str] = []
     rows: list[list[float]] = []
     words: Words = {}
-    for line, row in rows_of(path):
+    notes: list[str] = []
+    table = rows_of(path)
+    last = max((line for line, row in table if any(row)), default=0)
+    for line, row in table:
         cells = [cell.strip() for cell in row]
         if not names and len(cells) > 1 and time_unit(cells[0].removeprefix("%")) is not None:
             cells[0] = cells[0].removeprefix("%")  # %time
@@ -64,6 +75,9 @@ def csv_table(path: Path, numbered: bool = False) -> tuple[Arrays, Words]:
             continue
         if len(cells) == len(names) + 1 and not cells[-1]:  # a comma ends each line
             cells.pop()
+        if len(cells) < len(names) and line == last and rows:  # the logger was stopped
+            notes.append(f"{path}:{line}: the last line is cut off and left out")
+            continue
         if len(cells) != len(names):
             raise FileError(f"{path}:{line}: has {len(cells)} cells (expected {len(names)}, as the header has)")
         try:
@@ -75,7 +89,7 @@ def csv_table(path: Path, numbered: bool = False) -> tuple[Arrays, Words]:
                     words[name] = line, cell
     if not rows:
         raise FileError(f"{path}: has no rows of numbers (expected a header, then a row for each sample)")
-    return dict(zip(names, np.array(rows).T, strict=True)), words
+    return dict(zip(names, np.array(rows).T, strict=True)), words, notes
 
 
 def rows_of(path: Path) -> list[Row]:
@@ -112,18 +126,20 @@ def number_or_nan(cell: str) -> float:
         return float("nan")
 
 
+OF_PANDAS = {".parquet": "read_parquet", ".feather": "read_feather", ".xlsx": "read_excel", ".pkl": "read_pickle"}
 QUANTITIES = ("t", "q", "qd", "qdd", "tau")
 
 
 def recordings_of(
     robot: Robot,
     data: Any,
-    columns: Mapping[str, Any] | None,
-    dt: float | None,
-    degrees: bool,
-    gains: Any,
+    columns: Mapping[str, Any] | None = None,
+    dt: float | None = None,
+    degrees: bool = False,
+    gains: Any = None,
     rates: bool = True,
     delay: float = 0.0,
+    units: Mapping[str, Unit] | None = None,
 ) -> list[Samples]:
     """All recordings of `data`, each in its own samples; with rates and accelerations, if these are wanted."""
     many = isinstance(data, Sequence) and not isinstance(data, (str, bytes))
@@ -137,6 +153,8 @@ def recordings_of(
             for recorded in contents(robot, item, columns, name, gains is not None):
                 if not rates:
                     recorded = recorded.without("qd", "qdd")
+                if units:
+                    recorded = replace(recorded, units={**recorded.units, **{key: [x] for key, x in units.items()}})
                 found += samples_of(robot, recorded, dt, degrees, gains, delay)
         except ValueError as error:
             if type(error) is not ValueError:
@@ -307,10 +325,17 @@ def file_contents(robot: Robot, path: Path, columns: Mapping[str, Any] | None, c
         if "q" in values and np.ndim(values["q"]) > 2:
             raise FileError(f"{path}: holds a batch of trajectories (expected lw.load_recording(path))")
         return by_columns(robot, values, columns, str(path), currents)
+    if ending in OF_PANDAS:
+        try:
+            frame = getattr(import_optional("pandas", extra="identify"), OF_PANDAS[ending])(path)
+        except (OSError, ValueError) as error:
+            raise FileError(f"{path}: cannot be read ({error})") from None
+        return by_columns(robot, frame_table(frame, columns, str(path)), columns, str(path), currents)
     if ending not in (".csv", ".txt"):
-        raise FileError(f"{path}: cannot read {ending or 'files without an ending'} (expected .csv or .npz)")
-    table, words = csv_table(path, by_number(columns))
-    return by_columns(robot, table, columns, str(path), currents, words)
+        expected = ", ".join((".csv", ".npz", *OF_PANDAS))
+        raise FileError(f"{path}: cannot read {ending or 'files without an ending'} (expected {expected})")
+    table, words, notes = csv_table(path, by_number(columns))
+    return replace(by_columns(robot, table, columns, str(path), currents, words), notes=tuple(notes))
 
 
 def by_number(columns: Mapping[str, Any] | None) -> bool:
@@ -318,6 +343,77 @@ def by_number(columns: Mapping[str, Any] | None) -> bool:
     given = columns.values() if isinstance(columns, Mapping) else ()
     flat = [name for own in given for name in ([own] if isinstance(own, (str, int)) else own)]
     return bool(flat) and all(str(name).strip().isdecimal() for name in flat)
+
+
+class Log(NamedTuple):
+    """A recording in SI units at equal times t (N,), every dt seconds: q (N, nq), tau, qd and qdd (N, n), or None.
+
+    `notes` say what was done: units, gaps, jitter, angles that wrapped.
+    """
+
+    t: np.ndarray
+    q: np.ndarray
+    tau: np.ndarray
+    qd: np.ndarray | None
+    qdd: np.ndarray | None
+    dt: float
+    notes: tuple[str, ...]
+
+
+def read_log(
+    robot: Robot,
+    log: Any,
+    *,
+    columns: Mapping[str, Any] | None = None,
+    units: Mapping[str, str] | None = None,
+    degrees: bool = False,
+    dt: float | None = None,
+    gains: Any = None,
+) -> list[Log]:
+    """The recordings of a log, as foreign loggers write them, in SI units on a regular clock.
+
+    Parameters
+    ----------
+    robot : Robot
+        Whose joints the columns belong to.
+    log : path, DataFrame or mapping
+        .csv, .npz, or what pandas reads: .parquet, .feather, .xlsx, .pkl.
+    columns : mapping, optional
+        Names of columns, {"t": "clock", "q": [...], "tau": [...]}; default: recognised.
+    units : mapping, optional
+        Of quantities whose columns do not say it: {"t": "ms", "q": "deg", "tau": "mNm"}.
+    degrees : bool
+        Angles whose columns say no unit are in degrees.
+    dt : float, optional
+        Seconds between rows, where there is no time.
+    gains : optional
+        Factors from recorded motor currents to torques.
+
+    Returns
+    -------
+    list of Log
+        One for each part between long gaps. `lw.identify` takes the list.
+
+    Examples
+    --------
+    >>> import numpy as np, linkwise as lw
+    >>> arm, t = lw.load("planar3"), np.arange(100.0)
+    >>> table = {"clock": 10 * t, **{f"{x}{k}": np.sin(0.1 * t) for x in ("q", "tau") for k in (1, 2, 3)}}
+    >>> (log,) = lw.identification.read_log(arm, table, columns={"t": "clock"}, units={"t": "ms", "q": "deg"})
+    >>> log.dt, float(log.q.max().round(4)), log.notes
+    (0.01, 0.0174, ('data: converted by the names of the columns: t from ms, q from deg',))
+    """
+    require_robot(robot)
+    given = {}
+    for quantity, text in (units or {}).items():
+        unit = unit_of(text)
+        if quantity not in QUANTITIES or unit is None:
+            raise ValueError(
+                f"units has {quantity!r}: {text!r} (expected units of {', '.join(QUANTITIES)}, such as 'deg')"
+            )
+        given[quantity] = unit
+    samples = recordings_of(robot, log, columns, dt, degrees, gains, units=given)
+    return [Log(r.t, r.q, r.tau, r.qd, r.qdd, r.dt, r.notes) for r in samples]
 
 
 class MeasuredMotion(NamedTuple):
@@ -350,30 +446,32 @@ def measured_motion(
     """Positions, rates, accelerations and torques of a recording, as `lw.identify` reads and filters it.
 
     `data` and the keywords are those of `lw.identify`: a file, a DataFrame, a mapping with t, q and tau. Rates and
-    accelerations that were not recorded are those of the filtered positions; `cutoff` (Hz) is by default ten times the
-    band of the motion. The ends that the filter needs are cut off; of a recording with long gaps the longest part is
-    taken, with a warning.
+    accelerations that were not recorded are those of the filtered positions; `cutoff` (Hz) is by default that which
+    tells positions best from noise. The ends that the filter needs are cut off; of a recording with long gaps the
+    longest part is taken, with a warning.
 
     >>> import numpy as np, linkwise as lw
     >>> arm, t = lw.load("planar3"), np.linspace(0, 2, 1001)
     >>> q = np.sin(np.outer(t, [3.0, 2.0, 4.0]))
     >>> run = lw.identification.measured_motion(arm, {"t": t, "q": q, "tau": 0 * q})
-    >>> bool(abs(run.qdd + [9, 4, 16] * run.q).max() < 0.01)
+    >>> bool(abs(run.qdd + [9, 4, 16] * run.q)[50:-50].max() < 0.01)
     True
     >>> print(lw.budget(arm, run.q, run.qd, run.qdd, t=run.t).joint("link3", by="kinds").when)
     t = ...
     """
     require_robot(robot)
     samples = recordings_of(robot, data, columns, dt, degrees, gains, recorded_rates, delay)
-    filtering = filtering_of(robot, samples, cutoff, cutoff, 1)
-    samples, _ = without_short_parts(samples, filtering)
+    check_filters(min(recording.rate for recording in samples), cutoff, None)
+    if cutoff is None and not has_rates(samples):
+        longest = max(samples, key=lambda recording: len(recording.q))
+        cutoff = smoothing_cutoff(longest.q, longest.rate, candidates(samples))
+    samples, _ = without_short_parts(samples, Filtering(cutoff, 1, samples[0].rate, ""))
     longest = max(samples, key=lambda recording: len(recording.q))
     if len(samples) > 1:
         warn(f"{longest.name}: the longest of {len(samples)} parts or recordings; the others are left out")
-    motion = at_rest(motion_of(robot, longest, filtering), still_joints(robot, longest, filtering))
-    tau = motion.tau
-    if filtering.motion is not None:
-        tau = LowPass.design(longest.rate, filtering.motion, MOTION).apply(longest.tau)
+    motion = filtered_motion(robot, longest, cutoff)
+    cut = (len(longest.q) - len(motion.t)) // 2
+    tau = low_pass(longest.tau, longest.rate, cutoff)[cut : len(longest.q) - cut]
     tau = np.where(longest.unmeasured & ~longest.unmeasured.all(), np.nan, tau)
     notes = tuple(note for recording in samples for note in recording.notes)
-    return MeasuredMotion(motion.t, motion.q, motion.qd, motion.qdd, tau, filtering.motion, notes)
+    return MeasuredMotion(motion.t, motion.q, motion.qd, motion.qdd, tau, cutoff, notes)

@@ -145,6 +145,7 @@ class Recorded:
     index: bool = False  # whether it is a DataFrame whose index could be the time
     text: dict[str, str] = field(default_factory=dict)  # of quantities with text in a column: the line and what it is
     simulated: bool = False  # so that torques of zero are torques
+    notes: tuple[str, ...] = ()
 
     def without(self, *quantities: str) -> Recorded:
         return replace(self, values={key: value for key, value in self.values.items() if key not in quantities})

@@ -11,8 +11,8 @@ import numpy as np
 
 from ..printing import Description
 from ..robot.scales import reach
+from .estimates import OF_DRIVES, UNITS
 from .identifiability import SMALL
-from .model import OF_DRIVES
 from .payload import payload_of
 from .text import MARK, digits, table, within
 
@@ -98,6 +98,11 @@ def heading(result: Identification) -> Section:
     facts = [("data", result.filtering.text), ("fit", f"{method}; {result.rows} rows a joint")]
     if result.model.chosen:
         facts.append(("free", f"{', '.join(result.model.chosen)}; all else is that of the nominal robot"))
+    taken = [row for row in result.choices.tried if row.taken]
+    last = {row.choice if row.choice != "term" else row.candidate: row for row in taken}
+    if last:
+        words = ", ".join(f"{row.choice} {row.candidate}" for row in last.values())
+        facts.append(("chosen", f"{words}, by cross-validation: print(fit.choices)"))
     lacking = len(result.base) - result.rank
     short = "" if not lacking else f"; {lacking} combination{'s' * (lacking != 1)} not excited by these data"
     rank = f"{result.rank} of {len(result.base)} base parameters"
@@ -109,11 +114,15 @@ def joints(result: Identification) -> Section:
     other = "validation: rms" if result.validated else "left out: rms"
     units = result.nominal.effort_units
     alike = len(set(units)) == 1
-    head = ["joint", *([] if alike else ["unit"]), "rms", "relative", "R²", other, "relative", "R²"]
+    head = ["joint", *([] if alike else ["unit"]), "rms", "relative", "R²", other, "relative", "R²", "near rest"]
     rows = []
     for j, name in enumerate(result.nominal.v_names):
-        rows.append([name, *([] if alike else [units[j]]), *result.residuals.cells(j), *result.validation.cells(j)])
-    meaning = "relative: to the rms of the measured torque; R²: the share of its variance that the model explains"
+        cells = [*result.residuals.cells(j), *result.validation.cells(j), result.near_rest.cells(j)[0]]
+        rows.append([name, *([] if alike else [units[j]]), *cells])
+    meaning = (
+        "relative: to the rms of the measured torque; R²: the share of its variance that the model explains; near rest:"
+        " left-out rows slower than a tenth of the joint's usual rate"
+    )
     unit = f", {units[0]}" if alike else ""
     return Section(f"torques: residuals, measured less predicted{unit}", head=head, rows=rows, sentences=[meaning])
 
@@ -141,8 +150,9 @@ def of_drives(result: Identification) -> Section:
     every, base = result.parameters, result.base
     where = {name: k for k, name in enumerate(every.names)}
     unknown = set(result.model.unknowns)
-    kinds = [kind for kind in OF_DRIVES if any(name.endswith(f".{kind}") for name in unknown)]
+    kinds = [kind for kind in OF_DRIVES[:3] if any(name.endswith(f".{kind}") for name in unknown)]
     cells: dict[str, dict[str, str]] = {}
+    names = {joint.name: joint.joint for joint in result.nominal.moving}
     for joint in result.nominal.moving:
         own = {kind: where[f"{joint.name}.{kind}"] for kind in kinds}
         if any(every.names[k] in unknown for k in own.values()):
@@ -150,15 +160,21 @@ def of_drives(result: Identification) -> Section:
     sentences = []
     if any(cell.endswith(MARK) for own in cells.values() for cell in own.values()):
         sentences.append(f"{MARK} not separable from others with these torques")
-    if result.model.offset:
-        kinds.append("offset")
+    for kind in dict.fromkeys(kind for kind, _ in result.model.terms):
+        kinds.append(kind)
         for k in range(len(result.model.combined), len(base)):
-            cells.setdefault(base.names[k].rpartition(".")[0], {})["offset"] = within(base.values[k], base.sigma[k])
-        sentences.append("offsets are of the sensors: fit.predict has them, fit.robot and its file have not")
+            owner, _, own_kind = base.names[k].rpartition(".")
+            if own_kind == kind:
+                cells.setdefault(names.get(owner, owner), {})[kind] = within(base.values[k], base.sigma[k])
+    if result.model.terms:
+        lacking = ", ".join(dict.fromkeys(kind for kind, _ in result.model.terms))
+        sentences.append(f"{lacking}: fit.predict has them, fit.robot and its file have not")
+    if "stribeck" in kinds:
+        sentences.append(f"stribeck fades as 1 / (1 + (rate / {result.model.stribeck_rate:.3g})²)")
     rows = [[joint, *(own.get(kind, "-") for kind in kinds)] for joint, own in cells.items()]
     slides = sorted({unit == "N" for unit in result.nominal.effort_units})
     words = [kind.replace("coulomb", "Coulomb") for kind in kinds]
-    units = [" or ".join(OF_DRIVES[kind][k] for k in slides) for kind in kinds]
+    units = [" or ".join(UNITS[kind][k][0] for k in slides) for kind in kinds]
     title = ", ".join(f"{word} ({unit})" for word, unit in zip(words, units, strict=True))
     return Section(f"drives: {title}, ± σ", head=["joint", *words], rows=rows, sentences=sentences)
 

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..api.functions import inverse_dynamics
+from ..api.kinematics import normalize
 from ..lazy import cached_property
 from ..printing import Description
 from ..robot import Friction, Robot
-from .filtering import TORQUE, LowPass, decimated
+from .estimates import Certificate, Estimates, JointErrors
+from .filtering import Filtering, Motion, rows_in_parallel
+from .judging import Choices
 from .least_squares import Solution, Spread
-from .model import Estimates, JointErrors, TorqueModel
-from .preparing import Filtering, Motion
+from .model import TorqueModel
 from .text import percent
 
 if TYPE_CHECKING:
@@ -25,15 +26,8 @@ if TYPE_CHECKING:
     from .payload import Payload
 
 
-class Certificate(NamedTuple):
-    """Of a link: the eigenvalues of its pseudo-inertia, which are not negative if it is physically consistent."""
-
-    eigenvalues: np.ndarray
-    possible: bool
-
-
 class Torques(NamedTuple):
-    """Measured and predicted torques of a recording, both filtered and decimated as they were for the fit."""
+    """Measured and predicted torques of a recording, below the cut-off and decimated as for the fit."""
 
     t: np.ndarray
     measured: np.ndarray  # NaN of joints whose torques were not recorded
@@ -57,7 +51,7 @@ class Identification:
 
     `robot` has the identified bodies, rotors and friction, and `certificates` say of each link that it is physically
     consistent. `parameters` are all its parameters (those of `lw.parameters`), `base` the combinations that torques
-    depend on, with torque offsets if asked for: `Estimates` with `names`, `values`, `sigma` and `relative_sigma`.
+    depend on, with offsets and other terms: `Estimates` with `names`, `values`, `sigma` and `relative_sigma`.
     `rank` and `condition` are those of the base regressor (columns scaled to one size), `not_identifiable` says why a
     parameter is not known by itself. `residuals` and `validation` (of data that the fit has not seen: blocks of time
     that were left out) are `JointErrors`. `notes` are sentences on what is odd. `noise` is the standard deviation of
@@ -74,24 +68,29 @@ class Identification:
     singular_values: np.ndarray
     not_identifiable: Mapping[str, str]
     residuals: JointErrors
-    validation: JointErrors
+    validation: JointErrors  # of all rows
+    near_rest: JointErrors  # of those in which the joint is slower than a tenth of its usual rate
+    plain: JointErrors  # of least squares without bodies that have to be consistent
     noise: np.ndarray
-    offsets: np.ndarray  # (n,), zeros if not asked for
+    offsets: np.ndarray  # (n,), zeros where there are none
     certificates: Mapping[str, Certificate]
     friction: bool | Friction
     physical: bool
     weighted: bool
     filtering: Filtering
+    choices: Choices  # what was chosen by cross-validation
     samples: int  # that were recorded
     rows: int  # of each joint that were fitted, the most of them
     duration: float
     gap: float | None  # of the fit of possible bodies, see docs/identification.md
     cost: float | None  # what possible bodies cost: the growth of the weighted sum of squares, in units of the noise
-    data_notes: tuple[str, ...]  # of data and nominal robot; `notes` has these and others
+    data_notes: tuple[str, ...]  # `notes` has these and others
+    prior_notes: tuple[str, ...]  # of the nominal robot
     settled: bool  # whether the fit of possible bodies came to its minimum
     model: TorqueModel
     solution: Solution  # of least squares
     spread: Spread  # and its covariances
+    transmission: Any  # as it was given
     minimum_speed: np.ndarray  # of each joint: rows in which it is slower are left out
     validated: bool  # by other data, and not by blocks of time that were left out
     motions: tuple[Motion, ...] = field(default=())
@@ -107,53 +106,50 @@ class Identification:
         )
 
     def predict(self, q: Any, qd: Any, qdd: Any) -> np.ndarray:
-        """Torques of the identified robot, with friction and offsets as identified: (..., n)."""
-        tau = inverse_dynamics(self.robot, q, qd, qdd, friction=self.friction)
-        return np.asarray(tau + self.offsets)
+        """Torques of the identified robot, with friction, offsets and other terms as identified: (..., n)."""
+        arrays = [np.asarray(normalize(self.nominal, q)), np.asarray(qd, dtype=float), np.asarray(qdd, dtype=float)]
+        shape = np.broadcast_shapes(*(x.shape[:-1] for x in arrays))
+        flat = [np.broadcast_to(x, (*shape, x.shape[-1])).reshape(-1, x.shape[-1]) for x in arrays]
+        return self.torque_of(*flat).reshape(*shape, self.nominal.n)
+
+    def torque_of(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
+        """(N, n), in chunks that fit into memory."""
+        x, count = np.append(self.base.values, 1.0), 4096
+        parts = [slice(k, k + count) for k in range(0, max(1, len(q)), count)]
+        return np.concatenate([self.model.rows(q[p], qd[p], qdd[p]) @ x for p in parts])
 
     def validate(self, data: Any, **changes: Any) -> JointErrors:
-        """The errors on other data, read, filtered and chosen as those of the fit were.
+        """The errors on all rows of other data, read and filtered as those of the fit were.
 
-        Keywords change how: `columns`, `dt`, `degrees`, `gains`, `delay`, `recorded_rates` and `minimum_speed`, as
-        for `lw.identify`.
+        Keywords change how: `columns`, `dt`, `degrees`, `gains`, `delay` and `recorded_rates`, as for `lw.identify`.
         """
-        from .fitting import checked_minimum_speed, motions_of
+        from .fitting import motions_of
 
-        least = checked_minimum_speed(self.nominal, changes.pop("minimum_speed", self.minimum_speed))
         names = {"recorded_rates" if key == "rates" else key: key for key in self.reading}
         for name in changes:
             if name not in names:
-                expected = ", ".join([*names, "minimum_speed"])
-                raise TypeError(f"{name!r} is no keyword of validate (expected {expected})")
+                raise TypeError(f"{name!r} is no keyword of validate (expected {', '.join(names)})")
         reading = {**self.reading, **{names[name]: value for name, value in changes.items()}}
         torques = [
-            self.compared(motion, filtering=filtering)
+            self.compared(motion, filtering)
             for motion, filtering in motions_of(self.nominal, data, self.filtering, **reading)
         ]
-        return self.errors(torques, least)
+        return self.errors(torques)
 
-    def compared(self, motion: Motion, step: int | None = None, filtering: Filtering | None = None) -> Torques:
-        """Both torques along a motion, filtered; one sample in `step`, by default as for the fit."""
-        filtering = self.filtering if filtering is None else filtering
-        predicted = self.predict(motion.q, motion.qd, motion.qdd)
-        measured = np.where(motion.unmeasured, np.nan, motion.tau)
-        step = filtering.step_at(1.0 / motion.dt) if step is None else step
-        if filtering.torque is None:
-            return Torques(motion.t[::step], measured[::step], predicted[::step], motion.qd[::step])
-        low_pass = LowPass.design(1.0 / motion.dt, filtering.torque, TORQUE)
-        both = decimated(np.concatenate([motion.tau, predicted], axis=-1), low_pass.taps, step)
-        middle = low_pass.half + step * np.arange(len(both))
-        n = self.robot.n
-        measured = np.where(motion.unmeasured, np.nan, both[:, :n])
-        return Torques(motion.t[middle], measured, both[:, n:], motion.qd[middle])
+    def compared(self, motion: Motion, filtering: Filtering | None = None) -> Torques:
+        """Both torques along a motion, filtered, by default as for the fit."""
+        index, predicted = rows_in_parallel(
+            lambda k: self.torque_of(motion.q[k], motion.qd[k], motion.qdd[k]), motion, filtering or self.filtering
+        )
+        measured = np.where(motion.unmeasured, np.nan, motion.tau[index])
+        return Torques(motion.t[index], measured, predicted, motion.qd[index])
 
-    def errors(self, torques: list[Torques], minimum_speed: np.ndarray) -> JointErrors:
-        """Of the rows that are at least as fast."""
+    def errors(self, torques: list[Torques]) -> JointErrors:
+        """Of all rows."""
         measured = np.concatenate([part.measured for part in torques])
         predicted = np.concatenate([part.predicted for part in torques])
-        fast = np.abs(np.concatenate([part.speed for part in torques])) >= minimum_speed
-        fast &= ~np.isnan(measured)
-        columns = [(measured[used, j], predicted[used, j]) for j, used in enumerate(fast.T)]
+        used = ~np.isnan(measured)
+        columns = [(measured[own, j], predicted[own, j]) for j, own in enumerate(used.T)]
         rms = np.array([root_mean_square(b - a) for a, b in columns])
         sizes = np.array([(root_mean_square(a), root_mean_square(a - a.mean() if len(a) else a)) for a, _ in columns])
         return JointErrors.of(self.nominal, rms, sizes[:, 0], sizes[:, 1])
@@ -177,7 +173,7 @@ class Identification:
     @cached_property
     def graded_notes(self) -> tuple[tuple[str, bool], ...]:
         """Notes, each with whether `lw.identify` warns of it: the result is then wrong, or of another robot."""
-        from .diagnosis import notes
+        from .notes import notes
 
         return tuple(notes(self))
 

@@ -49,6 +49,20 @@ class Samples:
     def rate(self) -> float:
         return 1.0 / self.dt
 
+    def with_delay(self, delay: float) -> Samples:
+        """The motion beside torques of so many seconds later."""
+        every = {"q": self.q, "tau": self.tau, "qd": self.qd, "qdd": self.qdd}
+        given = {name: values for name, values in every.items() if values is not None}
+        moved, first = advanced(given, delay / self.dt, self.name)
+        return replace(
+            self,
+            start=self.start + first * self.dt,
+            q=moved["q"],
+            tau=moved["tau"],
+            qd=moved.get("qd"),
+            qdd=moved.get("qdd"),
+        )
+
     @property
     def t(self) -> np.ndarray:
         return np.asarray(self.start + self.dt * np.arange(len(self.q)))
@@ -84,7 +98,9 @@ def samples_of(
     unit = units.get("t", [None])[0]
     if unit is not None and unit.factor != 1.0:
         conversions.insert(0, f"t from {unit.text}")
-    notes = [f"{name}: converted by the names of the columns: {', '.join(conversions)}"] if conversions else []
+    notes = list(recorded.notes)
+    if conversions:
+        notes.append(f"{name}: converted by the names of the columns: {', '.join(conversions)}")
     if gains is not None:
         given["tau"] = given["tau"] * checked_gains(robot, gains)
     missing, said = unmeasured(robot, given["tau"], recorded)
@@ -96,8 +112,7 @@ def samples_of(
         given, count = {quantity: array[rows] for quantity, array in given.items()}, len(rows)
         t = (own * np.arange(rows[-1] + 1) if t is None else t)[rows]
         own = usual_period(t)
-    relative = None if robot.quaternions else given["q"] / position_scales(robot)
-    cuts = np.array([], dtype=int) if t is None else long_gaps(t, own, relative)
+    cuts = np.array([], dtype=int) if t is None else long_gaps(t, own)
     given["q"], unwrapping = unwrapped(robot, given["q"], name, cuts)
     notes += [*unwrapping, *outside_limits(robot, given["q"], name)]
     if t is not None:
@@ -115,13 +130,9 @@ def samples_of(
             start = float(t[part.start])
             values, step, how = on_grid(values, t[part], own)
             notes += notes_on_grid(how, step, own_name)
-        if delay:
-            values, first = advanced(values, delay / step, own_name)
-            start += first * step
         qd, qdd = values.get("qd"), values.get("qdd")
-        result.append(
-            Samples(start, step, values["q"], values["tau"], qd, qdd, own_name, missing, part=bool(len(cuts)))
-        )
+        part_of = Samples(start, step, values["q"], values["tau"], qd, qdd, own_name, missing, part=bool(len(cuts)))
+        result.append(part_of.with_delay(delay) if delay else part_of)
     result[0] = replace(result[0], notes=tuple(notes))
     return result
 

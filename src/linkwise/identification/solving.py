@@ -26,11 +26,11 @@ import numpy as np
 
 from ..robot import Robot
 from ..robot.scales import reach
+from .estimates import Certificate, Estimates, JointErrors, parameter_units, sizes_of
 from .identifiability import lost, padded, recovery, sigma_of_unknowns
 from .least_squares import Factors, Solution, Spread, noise_of, sigma_of, solved, spread_of, triangle, whole
-from .model import Estimates, JointErrors, TorqueModel, parameter_units, sizes_of
-from .physical import PhysicalFit, PhysicalProblem, pseudo_inertias, solve_with_clarabel, ten_numbers
-from .result import Certificate
+from .model import TorqueModel
+from .physical import PhysicalFit, PhysicalProblem, pseudo_inertias, ten_numbers
 
 LITTLE_MASS = 1e-3  # of the mean mass
 SHARE = 0.1
@@ -143,29 +143,38 @@ class Fitted:
 
 
 def fitted(
-    factors: Factors, model: TorqueModel, solution: Solution, physical: bool, regularization: float, solver: str
+    factors: Factors,
+    model: TorqueModel,
+    solution: Solution,
+    physical: bool,
+    regularization: float,
+    gain_sigma: np.ndarray | None = None,
 ) -> Fitted:
     """The fit that is asked for, from that of least squares."""
-    spread = spread_of(factors, solution)
+    spread = spread_of(factors, solution, gain_sigma)
     problem, prior = physical_problem(model, solution, spread, regularization)
     combined = len(model.T)
     if not physical:
         return Fitted(split(model, solution, prior), solution.x[combined:], solution.x, solution, spread, prior)
-    found = solve_with_clarabel(problem) if solver == "clarabel" else problem.solve()
+    found = problem.solve()
     x = np.concatenate([model.T @ found.values, found.free])
     return Fitted(found.values, found.free, x, solution, spread, prior, problem, found)
 
 
 def weighted_fit(
-    factors: Factors, model: TorqueModel, solution: Solution, regularization: float, solver: str
+    factors: Factors,
+    model: TorqueModel,
+    solution: Solution,
+    regularization: float,
+    gain_sigma: np.ndarray | None = None,
 ) -> Fitted:
-    """physically consistent bodies, joints weighted by the noise that these leave."""
-    fit = fitted(factors, model, solution, True, regularization, solver)
+    """Physically consistent bodies, joints weighted by the noise that these leave."""
+    fit = fitted(factors, model, solution, True, regularization, gain_sigma)
     for _ in range(ROUNDS):
         again = reweighted(factors, fit.solution, fit.x)
         if again is None:
             break
-        fit = fitted(factors, model, again, True, regularization, solver)
+        fit = fitted(factors, model, again, True, regularization, gain_sigma)
     return fit
 
 
@@ -243,19 +252,21 @@ def all_estimates(model: TorqueModel, solution: Solution, spread: Spread, every:
 
 
 def errors_of(
-    robot: Robot, factors: Factors, solutions: list[np.ndarray], folds: list[list[int] | None]
+    robot: Robot, parts: Sequence[Factors], solutions: Sequence[np.ndarray], folds: Sequence[list[int] | None]
 ) -> JointErrors:
-    """Of each joint over all folds, each with its own solution; NaN of joints without rows."""
-    joints = range(factors.joints)
-    squares = [sum(factors.errors(j, x, f) for x, f in zip(solutions, folds, strict=True)) for j in joints]
-    counts = [factors.samples(j) for j in joints]
+    """Of each joint over all rows and all folds, each with its own solution; NaN of joints without rows."""
+    joints = range(robot.n)
+    pairs = [(part, x, fold) for part in parts for x, fold in zip(solutions, folds, strict=True)]
+    squares = [sum(part.errors(j, x, fold) for part, x, fold in pairs) for j in joints]
+    counts = [sum(part.samples(j) for part in parts) for j in joints]
     rms = np.array([(s / count) ** 0.5 if count else np.nan for s, count in zip(squares, counts, strict=True)])
-    sizes = np.array([factors.variation(j) for j in joints])
+    every = Factors.together(parts)
+    sizes = np.array([every.variation(j) for j in joints])
     return JointErrors.of(robot, rms, sizes[:, 0], sizes[:, 1])
 
 
-def cross_validation(factors: Factors, fit: Fitted, model: TorqueModel) -> JointErrors:
-    """Each fold of contiguous blocks is predicted by a fit to the others, by the same method."""
+def cross_validation(factors: Factors, fit: Fitted, model: TorqueModel) -> list[np.ndarray]:
+    """Of each fold of contiguous blocks the solution of a fit to the others, by the same method."""
     solution, spread, problem = fit.solution, fit.spread, fit.problem
     parts, solutions = [factors.of_blocks(fold, 1.0 / solution.scale) for fold in spread.folds], []
     for k in range(len(parts)):
@@ -263,11 +274,10 @@ def cross_validation(factors: Factors, fit: Fitted, model: TorqueModel) -> Joint
         if problem is None:
             solutions.append(solved(system, solution.nominal, solution.scale, factors.sizes).x)
             continue
-        matrix = matrix_of(model, system)
-        others = replace(problem, matrix=matrix, target=system[:, -1])
+        others = replace(problem, matrix=matrix_of(model, system), target=system[:, -1])
         left = others.solve(start=fit.found)
         solutions.append(np.concatenate([model.T @ left.values, left.free]))
-    return errors_of(model.robot, factors, solutions, list(spread.folds))
+    return solutions
 
 
 def certificates(robot: Robot, ten: np.ndarray) -> dict[str, Certificate]:

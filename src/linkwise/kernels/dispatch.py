@@ -1,4 +1,4 @@
-"""The rule by which calls on NumPy arrays run compiled.
+"""The rule by which calls on arrays of NumPy and torch run compiled.
 
 A function, with its keywords and dtype, is compiled for a robot at its 64th call, or earlier once its calls add up to
 256 states. For robots of more than 60 links the first call compiles it. Robots of equal numbers share counts and
@@ -178,7 +178,7 @@ class EntryKeys:
                 key += (name, kind, value if kind in OPTION_TYPES else option_key(value))
         for name in inputs:
             value = keywords[name]
-            if type(value) is dict:
+            if isinstance(value, Mapping):
                 key += (name, tuple(value))
                 arrays.append(rows_of(value))
             elif isinstance(value, Components):
@@ -186,7 +186,10 @@ class EntryKeys:
                 key += (name, tuple(parts))
                 arrays += parts.values()
             elif value is not None:
-                key += (name, rank(value) - rank(arguments[1]))
+                beyond = rank(value) - rank(arguments[1])
+                if beyond == 0 < rank(value) - 1 and name == "wrench" and value.shape[-2] == len(arguments[0].names):
+                    raise ValueError("wrenches on the tip of as many states as links, or on every link")  # refused
+                key += (name, beyond)
                 arrays.append(value)
         return (tuple(key) if len(key) > 1 else self.name), arrays
 
@@ -265,7 +268,7 @@ class EntryKeys:
         if [*self.arrays, *inputs] != [argument.name for argument in interface.inputs]:
             return None
         options, count = {name: value for name, value in keywords.items() if name not in given}, len(self.arrays)
-        mappings = {name: tuple(keywords[name]) for name in given if isinstance(keywords[name], dict)}
+        mappings = {name: tuple(keywords[name]) for name in given if isinstance(keywords[name], Mapping)}
 
         def slow(*arrays: Any) -> Any:
             further = dict(zip(inputs, arrays[count:], strict=True))

@@ -34,9 +34,12 @@ SERIES = "Harmonics of the Fourier series; default: 5, above 10 s one for every 
 IN_DEGREES = "Read, show and draw limits in degrees; tables stay in radians."
 DEVIATION = "Standard deviation of measured torques, N m or N, for all joints or for each; default: 1."
 CRITERION = "What to minimise: condition (number, default), or logdet (the volume of the confidence ellipsoid)."
-DECIMATE = "Keep one row in this many; default: by the motion's bandwidth."
-SLOW = "Leave out rows in which a joint is slower than this; default: slow rows with large residuals."
-FREE = "Identify only the bodies of these links, such as one with a tool; default: all links."
+LAG = "Time by which torques lag behind positions; default: chosen."
+DECIMATE = "Keep one row in this many; default: by the cutoff frequency."
+SLOW = "Do not fit rows of a joint that are slower than this; default: chosen."
+OFFSETS = "Identify offsets of the joints' torques; default: chosen where they help."
+TERMS = "Further terms of friction: quadratic, stribeck, load, spring, or none; default: chosen."
+FREE = "Identify only the bodies of these links, such as one with a tool, and keep all else; default: all links."
 GAINS = "Factors from recorded values to torques, one for all joints or one for each; default: 1."
 NAMES = "Names of columns: q=a,b, tau=c,d, t=e; can be repeated; default: recognised by name."
 
@@ -156,13 +159,8 @@ class RecordingOptions:
     degrees: Annotated[bool, flag("--degrees", "Read angles without a unit in degrees; default: radians.", DATA)] = (
         False
     )
-    delay: Annotated[float, opt("SECONDS", "Time by which torques lag behind positions.", DATA)] = 0.0
-    cutoff: Annotated[float | None, opt("HZ", "Cutoff frequency of the motion; default: by its bandwidth.", DATA)] = (
-        None
-    )
-    torque_cutoff: Annotated[
-        float | None, opt("HZ", "Cutoff frequency of torques; default: by the motion's bandwidth.", DATA)
-    ] = None
+    delay: Annotated[float | None, opt("SECONDS", LAG, DATA)] = None
+    cutoff: Annotated[float | None, opt("HZ", "Cutoff frequency of positions; default: chosen.", DATA)] = None
     decimate: Annotated[int | None, opt("ROWS", DECIMATE, DATA)] = None
     minimum_speed: Annotated[float | None, opt("RATE", SLOW, DATA)] = None
     validation: Annotated[
@@ -189,7 +187,8 @@ def identify(
         bool, flag("--no-friction", "Assume no friction, also where the robot has some.", FIT)
     ] = False,
     no_rotors: Annotated[bool, flag("--no-rotors", "Keep the robot's rotor inertias as they are.", FIT)] = False,
-    offset: Annotated[bool, flag("--offset", "Identify constant offsets of the torque sensors.", FIT)] = False,
+    offset: Annotated[bool | None, flag("--offset/--no-offset", OFFSETS, FIT)] = None,
+    terms: Annotated[str | None, opt("NAMES", TERMS, FIT)] = None,
     free: Annotated[list[str] | None, opt("LINKS", FREE, FIT)] = None,
     frame: Annotated[str | None, opt("NAME", "Print the payload of --free in this frame.", FIT)] = None,
     no_physical: Annotated[
@@ -220,8 +219,8 @@ def identify(
         warnings.filterwarnings("ignore", "identification of robot")  # the notes are shown below
         fit = lw.identify(
             robot, list(data), columns=parse_columns(columns), gains=factors, recorded_rates=not no_rates,
-            offset=offset, friction=not no_friction, rotors=not no_rotors, physical=not no_physical,
-            regularization=regularization, free=free_names, **vars(recorded),
+            offset=offset, terms=parse_terms(terms), friction=not no_friction, rotors=not no_rotors,
+            physical=not no_physical, regularization=regularization, free=free_names, **vars(recorded),
         )  # fmt: skip
     with tolerate_closed_pipe():
         if json:
@@ -233,6 +232,10 @@ def identify(
     if plot is not None:
         write_file(fit.plot, plot, "")
     return 0
+
+
+def parse_terms(text: str | None) -> list[str] | None:
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip() not in ("", "none")]
 
 
 def check_frame(robot: lw.Robot, frame: str, free: list[str] | None) -> None:
@@ -291,11 +294,13 @@ def as_json(fit: lw.results.Identification, frame: str | None) -> dict[str, Any]
         "rank": fit.rank,
         "condition": fit.condition,
         "filtering": fit.filtering.text,
+        "choices": fit.choices.columns(),
         "base": estimates(fit.base),
         "combinations": dict(line.split(" = ") for line in fit.combinations().splitlines()),
         "parameters": estimates(fit.parameters),
         "residuals": fit.residuals._asdict(),
         "validation": fit.validation._asdict(),
+        "near_rest": fit.near_rest._asdict(),
         "offsets": fit.offsets,
         "not_identifiable": dict(fit.not_identifiable),
         "bodies": bodies_as_json(fit),

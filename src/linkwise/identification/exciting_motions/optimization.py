@@ -266,6 +266,30 @@ def excitation(
     >>> move.condition < 10, bool(abs(move(0).qd).max() < 1e-12)
     (True, True)
     """
+    return searched_excitation(
+        robot, harmonics, duration, limits, margin=margin, criterion=criterion, friction=friction, noise=noise,
+        rest=rest, starts=starts, samples=samples, seed=seed, progress=progress,
+    )  # fmt: skip
+
+
+def searched_excitation(
+    robot: Robot,
+    harmonics: int | None = None,
+    duration: float = 10.0,
+    limits: Any = None,
+    *,
+    margin: float = 0.1,
+    criterion: str = "condition",
+    friction: bool | Friction = False,
+    noise: Any = None,
+    rest: bool = True,
+    starts: int = 8,
+    samples: int | None = None,
+    seed: int = 0,
+    progress: bool | None = None,
+    known: tuple[Floats, tuple[str, ...], float] | None = None,
+) -> Excitation:
+    """As `excitation`; `known`: rows over base parameters by name, and the seconds between rows to be recorded."""
     check_robot(robot)
     one_of(criterion, CRITERIA, "criterion")
     law, period = Friction.of(friction), positive_number(duration, "duration")
@@ -284,6 +308,9 @@ def excitation(
     problem = ExcitationProblem.make(
         compiled_regressor(robot, softened(law, allowed), weights), basis, count, bounded, criterion, margin
     )
+    if known is not None:
+        options: dict[str, Any] = {"friction": False if law is None else law, "base": True}
+        problem = problem.beside(*known, list(parameters(robot, **options).names))
     search = Search(problem, SearchProgress(progress, starts))
 
     def result() -> Excitation | None:

@@ -179,6 +179,7 @@ class ExcitationProblem:
     column_scale: Floats  # of these
     exponent: int = 4
     weight: float = 1e-2  # of the barrier
+    known: Floats | None = None  # rows over the columns that stand for what was measured before
 
     @staticmethod
     def make(
@@ -214,6 +215,16 @@ class ExcitationProblem:
         kept = independent(G / np.outer(sizes, sizes))
         return replace(self, columns=kept, column_scale=sizes[kept])
 
+    def beside(self, rows: Floats, names: tuple[str, ...], seconds: float, every: list[str]) -> ExcitationProblem:
+        """With what is known: rows over parameters by name; rows of the motion to be recorded every so many seconds."""
+        at = [names.index(every[k]) if every[k] in names else None for k in self.columns]
+        own = np.stack([np.zeros(len(rows)) if k is None else rows[:, k] for k in at], axis=-1) / self.column_scale
+        share = len(self.matrices[0]) * seconds / self.basis.duration  # of a row of one sample of the search
+        return replace(self, known=np.asarray(np.sqrt(share) * own))
+
+    def with_known(self, W: Floats) -> Floats:
+        return W if self.known is None else np.concatenate([W, self.known])
+
     def at(self, exponent: int, weight: float) -> ExcitationProblem:
         return replace(self, exponent=exponent, weight=weight)
 
@@ -243,7 +254,9 @@ class ExcitationProblem:
         if not (room > 0.0).all():
             return math.inf, 0.0 * x
         W = self.chosen(Y)
-        value, by_W = smooth_log_det(W) if self.criterion == "logdet" else smooth_condition(W, self.exponent)
+        rows = self.with_known(W)
+        value, by_W = smooth_log_det(rows) if self.criterion == "logdet" else smooth_condition(rows, self.exponent)
+        by_W = by_W[: len(W)]
         weight = self.weight / len(Y)
         by_Y = np.zeros(Y.shape)
         by_Y[..., self.columns] = (by_W / self.column_scale).reshape(*Y.shape[:2], -1)
@@ -284,7 +297,7 @@ class ExcitationProblem:
 
     def score(self, x: Floats) -> float:
         """What is compared between motions: smaller is better."""
-        matrix = self.weighted(x)
+        matrix = self.with_known(self.weighted(x))
         return -log_det_of(matrix) if self.criterion == "logdet" else condition_of(matrix)
 
     def random(self, rng: np.random.Generator) -> tuple[Floats, Floats]:

@@ -11,6 +11,7 @@ import numpy as np
 from ...kernels import bridging
 from ...kernels.interface import EXPECTED, batch_of
 from ...kernels.kernel import Compiled, in_order
+from ...kernels.target import CodeTarget
 from . import checking
 from .arrays import Library, View, library_of
 from .driver import Device, ordinal_of
@@ -50,6 +51,8 @@ class CudaKernel(Compiled):
 
     def entry(self, fallback: Callable[..., Any]) -> Any:
         """Calls on tensors that need no conversion go by an operator of torch, in a tenth of the time."""
+        if self.links is not None or not isinstance(self.code.target, CodeTarget):
+            return fallback  # loops and rounds, of several launches
         direct: list[Callable[..., Any]] = []
 
         def enter(*arrays: Any, **options: Any) -> Any:
