@@ -37,7 +37,7 @@ RUNS = [
     *("explain {}", "explain {} m_hat --q 0,0 --qd 0,0 --qdd 0,0", "count {}", "export {} toml", "export {} urdf"),
     *("export {} c gravity_torque", "export {} python gravity_torque", "export {} latex gravity_torque"),
     *("bench {} --nope", "describe {}x", "describe {} --json", "describe {} --debug --mimic x", "robots {}", "demo {}"),
-    *("cache {}", "doctor {}"),
+    *("cache {}", "doctor {}", "ik {} --xyz 0.5,0.3,0", "ik {} --xyz 9,0,0 --q 0,0"),
 ]
 SLOW = ("draw", "simulate", "robots", "compare", "explain", "excite", "export {} urdf", "torque {} table")
 
