@@ -157,6 +157,11 @@ def test_impedance_needs_no_inverse_where_the_frame_is_singular() -> None:
             lambda: lw.control.operational_space("tool0", [0, 0, 0], 1, 1, components=["yaw"]),
             ("components", "yaw", "rz"),
         ),
+        (lambda: lw.control.operational_space("tool0", [0, 0, 0], 1, 1, posture=[0, 0]), ("posture", "posture_kp")),
+        (
+            lambda: lw.control.operational_space("tool0", [0, 0, 0], 1, 1, posture_kp=[0, 3.5]),
+            ("posture_kp", 3.5, "posture"),
+        ),
         (lambda: lw.control.operational_space("tool0", [0, 0, 0], 1, 1, components=["x", "x"]), ("components", "once")),
         (
             lambda: lw.control.operational_space(HAND, [0, 0, 0], 1, 1, components=["rx"])(PANDA, 0.0, BENT, BENT),
@@ -176,6 +181,19 @@ def test_impedance_needs_no_inverse_where_the_frame_is_singular() -> None:
 def test_mistakes_are_named(make: Any, facts: tuple[Any, ...]) -> None:
     with raises((TypeError, ValueError), *facts):
         make()
+
+
+@pytest.mark.parametrize("make", [lw.control.operational_space, lw.control.impedance])
+def test_a_robot_with_a_joint_without_a_drive_is_refused(make: Any) -> None:
+    robot = PLANAR.with_free_base(mass=5.0, inertia=np.eye(3), name="hull")
+    law, q, qd = make("link3", [0.3, 0.2, 0.0], 50, 5), lw.neutral(robot), np.zeros(robot.n)
+    for call in (
+        lambda: law(robot, 0.0, q, qd),
+        lambda: lw.compile(law, robot),
+        lambda: lw.simulate(robot, q, duration=0.01, torque=law + lw.control.springs(0)),
+    ):
+        with raises(ValueError, make.__name__, robot.free_joints[0].name, "drive"):
+            call()
 
 
 MUTATIONS = [(" + ", " - "), (" - ", " + "), ("*", "*1.01*")]  # in the text of the C function

@@ -19,7 +19,7 @@ from fake_cuda import fake_driver
 from linkwise.api.compiling import spec_of
 from linkwise.graph import Program
 from linkwise.graph.derivative import derivative
-from linkwise.graph.matrices import LARGEST
+from linkwise.graph.matrices import EXPANDED, LARGEST
 from linkwise.targets.cpu.host import host_target
 from robots import CHAINS, FREE, TEXTBOOK, TREES, ids, relative
 
@@ -313,6 +313,56 @@ def test_slopes_are_those_of_the_closed_form() -> None:
     lower = np.linalg.cholesky(A @ A.T)
     slope = np.tensordot(lw.graph.evaluate(derivative(program("cholesky", n, 1), "A"), A, B)[0], along, axes=2)
     assert relative(slope @ lower.T + lower @ slope.T, along @ A.T + A @ along.T) < 1e-12
+
+
+def test_determinants_have_all_derivatives_where_they_are_singular() -> None:
+    """det(A + t D) is a polynomial in t; a column of zeros has no pivot, and takes none of its coefficients."""
+    n, D = 3, np.random.default_rng(3).normal(size=(3, 3))
+    slope = program("det", n)
+    cases = [(np.zeros((n, n)), [0.0, 0.0, 6.0 * np.linalg.det(D)])]
+    for k in range(n):
+        others = [i for i in range(n) if i != k]
+        lower = np.linalg.det(D[np.ix_(others, others)])
+        cases.append((np.diag(np.eye(n)[k]), [0.0, 2.0 * lower, 6.0 * np.linalg.det(D)]))
+        cases.append((np.eye(n) - np.diag(np.eye(n)[k]), [D[k, k]]))
+    for order in range(n):
+        slope = derivative(slope, "A")
+        for A, expected in cases:
+            found = lw.graph.evaluate(slope, A, np.zeros((n, 2)))[0]
+            for _ in range(order + 1):
+                found = np.tensordot(found, D, axes=2)
+            if order < len(expected):
+                assert found == pytest.approx(expected[order], abs=1e-12), (A, order)
+
+
+def test_determinants_without_divisions_are_precise_for_columns_in_any_unit() -> None:
+    """Relative to the product of the lengths of the columns; with more rows a column of zeros gives NaN."""
+    n, rng = EXPANDED, np.random.default_rng(4)
+    A = rng.normal(size=(20, n, n)) * 10.0 ** rng.uniform(-20, 20, size=(20, 1, n))
+    found = lw.graph.evaluate(program("det", n), A, np.zeros((20, n, 2)))[0]
+    for matrix, value in zip(A, found, strict=True):
+        length = np.prod(np.linalg.norm(matrix, axis=0))
+        assert abs(value - exact("det", matrix, matrix)[0, 0]) < 2.0 * EPS["float64"] * length
+    tiny = lw.trace(lambda arm, q: np.linalg.det(np.stack([np.stack([1e-310, q[0]]), np.stack([0.0, q[1]])])), ARM)
+    assert lw.graph.evaluate(tiny, np.array([1.0, 1e300, 0.0]))[0] == pytest.approx(1e-10)
+    with raises(np.linalg.LinAlgError, "pivot", 1e-310):
+        lw.trace(lambda arm, q: np.linalg.solve(np.diag([1e-310, 1.0]), q[:2]), ARM)
+    larger = np.array([np.eye(n + 1), np.zeros((n + 1, n + 1))])
+    with np.errstate(all="ignore"):
+        values = lw.graph.evaluate(program("det", n + 1), larger, np.zeros((n + 1, 2)))[0]
+    assert values[0] == 1.0
+    assert np.isnan(values[1])
+
+
+@pytest.mark.parametrize("name", ["puma560", "panda"])
+def test_the_determinant_of_the_inertia_matrix_has_neither_choices_nor_minors(name: str) -> None:
+    robot = lw.load(name)
+    traced = lw.trace(lambda robot, q: np.linalg.det(lw.inertia_matrix(robot, q)), robot)
+    assert not CHOICES & {node.op for node in traced.nodes}
+    n, matrix = robot.n, lw.count(lw.inertia_matrix, robot).total
+    assert lw.graph.count(traced).total - matrix < n * (n + 1) * (n + 2) // 3 + n
+    q = lw.random_configuration(robot, np.random.default_rng(0))
+    assert lw.graph.evaluate(traced, q)[0] == pytest.approx(np.linalg.det(lw.inertia_matrix(robot, q)), rel=1e-12)
 
 
 def law(arm: lw.Robot, q: Any, qd: Any) -> Any:

@@ -175,7 +175,7 @@ def inertia(states: States, algorithm: Any) -> Any:
     q = states.positions()
     matrix = states.coordinates.matrix(algorithm(states.links, q))
     if not states.batch:  # where it is traced, solving with it takes what forward dynamics takes
-        remember(matrix, None if states.robot.couplings else lambda: factors.solver(states.links.regrouped(), q))
+        remember(matrix, lambda: None if states.robot.couplings else factors.solver(states.links.regrouped(), q))
     return matrix
 
 

@@ -72,6 +72,7 @@ class Task(NamedTuple):
 
 
 def task_of(law: Any, robot: Robot, t: Any, q: Any, qd: Any) -> Task:
+    check_drives(law, robot)
     target, velocity, acceleration = law_target(law, t)
     pose = poses(robot, q, frame=law.frame)
     J = jacobian(robot, q, frame=law.frame)
@@ -82,6 +83,15 @@ def task_of(law: Any, robot: Robot, t: Any, q: Any, qd: Any) -> Task:
         error = np.concatenate([np.broadcast_to(rotation_vector(turn), error.shape), error], axis=-1)
     J = J[..., 6 - error.shape[-1] :, :]
     return Task(error, velocity - times(J, qd), acceleration, J)
+
+
+def check_drives(law: Any, robot: Robot) -> None:
+    free = [joint.name for joint in robot.moving if joint.kind.name == "free"]
+    if free:
+        raise ValueError(
+            f"{law.constructor_name}: the free joint {free[0]!r} of robot {robot.name!r} has no drive (expected a robot"
+            " all of whose joints have drives)"
+        )
 
 
 def law_target(law: Any, t: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -197,7 +207,7 @@ def operational_space(
     components : iterable of {"rx", "ry", "rz", "x", "y", "z"}, optional
         The components along the axes of the base that are controlled; by default all of a pose or of a point.
     posture : array_like, optional
-        Configuration (nq,) for what the frame leaves free. Without one there are only the dampers.
+        Configuration (nq,) for what the frame leaves free, with `posture_kp`. Without one there are only the dampers.
     posture_kp, posture_kd : array_like, optional
         Gains in 1/s² and 1/s: one number, or (n,). A robot with more joints than components needs dampers.
     model : Robot, optional
@@ -210,6 +220,9 @@ def operational_space(
 
     Raises
     ------
+    ValueError
+        For a posture without `posture_kp`, or the reverse. When it is called: if the robot has a free joint, which has
+        no drive.
     SingularError
         When it is called, if the robot cannot move the frame in one of the components.
 
@@ -233,6 +246,12 @@ def operational_space(
         check_numbers("posture_kp", posture_kp, least=0.0),
         check_numbers("posture_kd", posture_kd, least=0.0),
     )
+    if posture is not None and not np.any(posture_gains[0]):
+        raise ValueError(f"posture is {rest!r}, and posture_kp is {posture_gains[0]!r} (expected a gain that is not 0)")
+    if posture is None and np.any(posture_gains[0]):
+        raise ValueError(
+            f"posture_kp is {posture_gains[0]!r} without a posture (expected posture=..., or no posture_kp)"
+        )
     return OperationalSpace(check_frame(frame), place, *gains(kp, kd), names, rest, *posture_gains, model)
 
 
@@ -295,6 +314,11 @@ def impedance(
     -------
     Impedance
         A torque function. Its method `lyapunov(robot, q, qd)` gives V.
+
+    Raises
+    ------
+    ValueError
+        When it is called, if the robot has a free joint, which has no drive.
 
     Examples
     --------

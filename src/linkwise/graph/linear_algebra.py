@@ -4,12 +4,14 @@
     others                P A = L U; in each column the largest element becomes the pivot, by choices between two rows
     least squares         A = Q R by modified Gram-Schmidt, with the right-hand sides as further columns
     least norm            Aᵀ = Q R likewise, x built up from the last column of Q to the first (Björck 1996, sec. 2.4)
+    determinant           by minors, without divisions: its derivatives exist where elimination has no pivot
 
 Python floats are constants; zeros cost nothing. A pivot of 0 gives NaN; one that is the constant 0 is an error.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -40,12 +42,16 @@ def reciprocal(pivot: Scalar) -> Scalar:
     if is_zero(pivot):
         raise np.linalg.LinAlgError("the matrix is singular, whatever the numbers that are not known yet")
     inverse = 1.0 / pivot
+    if type(inverse) is float and math.isinf(inverse):
+        raise np.linalg.LinAlgError(
+            f"the matrix has the pivot {pivot!r}, whose inverse overflows (expected a matrix in other units)"
+        )
     return inverse if type(inverse) is float else inverse * (pivot * inverse)  # NaN for 0
 
 
-def reciprocal_or_zero(pivot: Scalar) -> Scalar:
-    """1 / pivot; 0 where the pivot is 0, and with it all that would be divided by it."""
-    return 0.0 if is_zero(pivot) else choose(pivot == 0.0, 0.0, 1.0 / pivot)
+def reciprocal_unless_zero(pivot: Scalar) -> Scalar:
+    """1 / pivot; 0 for the constant 0, whose column is 0 for all numbers."""
+    return pivot if is_zero(pivot) else reciprocal(pivot)
 
 
 def root(x: Scalar) -> Scalar:
@@ -104,24 +110,51 @@ def solve(a: Rows, b: Rows) -> Rows:
 
 
 def determinant(a: Rows) -> Scalar:
-    rows, _, product = eliminate(a, reciprocal_or_zero)
+    """The product of the pivots; NaN where one before the last is 0."""
+    rows, _, product = eliminate(a, reciprocal_unless_zero)
     for k, row in enumerate(rows):
         product = product * row[k]
     return product
 
 
+def determinant_by_minors(a: Rows) -> Scalar:
+    """Laplace expansion without divisions, n 2ⁿ⁻¹ products: each minor of the last rows once, by its set of columns."""
+    order = sorted(range(len(a)), key=lambda i: (-sum(not is_zero(x) for x in a[i]), i))  # rows with few elements last
+    minors: dict[tuple[int, ...], Scalar] = {(): 1.0}
+    for row in (a[i] for i in reversed(order)):
+        terms: dict[tuple[int, ...], list[tuple[int, Scalar]]] = {}
+        for j, x in ((j, x) for j, x in enumerate(row) if not is_zero(x)):
+            for columns, minor in minors.items():
+                if j not in columns:
+                    place = sum(i < j for i in columns)
+                    terms.setdefault((*columns[:place], j, *columns[place:]), []).append((place % 2, x * minor))
+        minors = {columns: alternating(signed) for columns, signed in terms.items()}
+    odd = sum(i > k for n, k in enumerate(order) for i in order[:n]) % 2
+    return alternating([(odd, minors.get(tuple(range(len(a))), 0.0))])
+
+
+def alternating(terms: Sequence[tuple[int, Scalar]]) -> Scalar:
+    """The sum of terms (odd, x), of which the odd ones are subtracted."""
+    total: Scalar = 0.0
+    for odd, x in terms:
+        total = total - x if odd else total + x
+    return total
+
+
 class Definite:
     """P A Pᵀ = L D Lᵀ of a positive definite A, of which the lower triangle is read; all by the rows of A."""
 
-    def __init__(self, a: Rows) -> None:
+    def __init__(self, a: Rows, invert: Callable[[Scalar], Scalar] = reciprocal) -> None:
         left = [[a[max(i, j)][min(i, j)] for j in range(len(a))] for i in range(len(a))]
         self.inverses: Column = [None] * len(a)
+        self.determinant: Scalar = 1.0
         self.columns: dict[int, dict[int, Scalar]] = {}  # in the order of elimination
         waiting = list(range(len(a)))
         while waiting:
             k = min(waiting, key=lambda k: (sum(not is_zero(left[k][i]) for i in waiting), -k))
             waiting.remove(k)
-            self.inverses[k] = reciprocal(left[k][k])
+            self.inverses[k] = invert(left[k][k])
+            self.determinant = self.determinant * left[k][k]
             others = [i for i in waiting if not is_zero(left[i][k])]
             self.columns[k] = {i: left[i][k] * self.inverses[k] for i in others}
             for i, j in ((i, j) for i in others for j in others if j <= i):

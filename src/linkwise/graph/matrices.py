@@ -28,13 +28,14 @@ Solver = Callable[[Column], Column]
 Matrix = Sequence[Sequence[Any]] | np.ndarray
 Key = tuple[tuple[Any, ...], ...]
 LARGEST = 40  # rows of a matrix: the code has no loops, and pivots in 40 rows take 90,000 operations
+EXPANDED = 8  # rows of determinants by minors, 2,000 operations; each further row doubles them
 
 
-def remember(rows: Matrix, make_solver: Callable[[], Solver] | None = None) -> None:
+def remember(rows: Matrix, make_solver: Callable[[], Solver | None] | None = None) -> None:
     """Record a positive definite matrix A, if it has nodes.
 
-    `make_solver`, if there is one, is called when there is something to solve: for a function of b that gives x of
-    A x = b. It is used where it takes less than the elements of A do.
+    `make_solver`, which only a matrix has that does not lose rank, is called when there is something to solve: for a
+    function of b that gives x of A x = b, if there is one. It is used where it takes less than the elements of A do.
     """
     graph = graph_of(rows)
     if graph is not None:
@@ -221,8 +222,12 @@ def inv(a: Any) -> Any:
 
 
 def determinant_of(a: Rows) -> Rows:
+    """An inertia matrix is definite; B @ B.T need not be, and where it loses rank a pivot has no inverse."""
     check_size("det", len(a))
-    return [[linear_algebra.determinant(a)]]
+    if is_definite(a) and (len(a) > EXPANDED or (len(a) > 3 and graph_of(a).matrices.get(key_of(a)) is not None)):
+        return [[Definite(a, linear_algebra.reciprocal_unless_zero).determinant]]
+    expand = len(a) <= EXPANDED
+    return [[(linear_algebra.determinant_by_minors if expand else linear_algebra.determinant)(a)]]
 
 
 def det(a: Any) -> Any:
