@@ -1,5 +1,7 @@
 """The friction that joints carry: viscous, quadratic, Coulomb, by direction, Stribeck's, and by load."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -247,3 +249,38 @@ def test_friction_that_would_drive_is_refused(entries, facts):
 def test_laws_that_are_none_are_refused(wrong):
     with raises(ValueError, next(iter(wrong))):
         lw.Friction(**wrong)
+
+
+@pytest.mark.parametrize("wrong", [
+    {"coulomb": 1.0, "offset": 1.0, "stribeck": 0.0}, {"coulomb": 0.3, "stribeck": 0.1},
+    {"coulomb": [0.1, 0.3, 0.1], "stribeck": 0.2},
+], ids=str)  # fmt: skip
+def test_laws_with_less_friction_at_rest_are_refused(wrong):
+    with raises(ValueError, "stribeck", "coulomb", wrong["stribeck"]):
+        lw.Friction(**wrong)
+
+
+@pytest.mark.parametrize(("given", "facts"), [
+    ({"offset": [0.0, -0.6, 0.0]}, ("offset", -0.6, 0.5)), ({"stribeck": 0.45}, ("stribeck", 0.45, 0.5)),
+    ({"offset": 0.4, "stribeck": [9.0, 0.1, 9.0]}, ("stribeck", 0.1, 0.5)),
+], ids=str)  # fmt: skip
+def test_laws_that_do_not_fit_the_friction_of_a_robot_are_refused(given, facts):
+    rows = [row | {"coulomb_friction": 0.4 + 0.1 * (k == 1)} for k, row in enumerate(lw.load("planar3").rows)]
+    arm = from_table(rows, ARM.convention, ARM.gravity, "arm")
+    still, law = [0.0] * 3, lw.Friction(**given)
+    for call in (
+        lambda: ID(arm, still, still, still, friction=law),
+        lambda: lw.compile(FD, arm, friction=law),
+        lambda: lw.simulate(arm, still, still, 0.01, friction=replace(law, smooth=0.0)),
+        lambda: lw.parameters(arm, friction=law),
+        lambda: law.torque(arm, still),
+    ):
+        with raises(ValueError, "'arm'", "'link2'", "coulomb", *facts):
+            call()
+
+
+def test_coupled_joints_keep_their_coulomb_friction_at_rest():
+    at_rest = {k: TWO.links[k].joint.coulomb_friction for k in TWO.coupled}
+    levels = lw.Friction(stribeck=[2.0] * TWO.n).of_links(TWO, "stribeck")
+    assert at_rest
+    assert levels == [at_rest.get(k, 2.0) for k in range(len(levels))]

@@ -19,6 +19,7 @@ Friction takes energy: q̇ τ ≥ 0 for b, k, c, λ from 0 on, s ≥ c and |o| �
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -26,7 +27,7 @@ import numpy as np
 
 from ..errors import is_real
 from ..spatial import Scalar, Scalars, add, is_zero, mul, sign, sqrt, sub
-from .entries import is_symbol
+from .entries import friction_problems, is_symbol
 from .joint import FRICTION_NUMBERS
 from .model import Robot
 from .named_arrays import refuse_gradients, refuse_labels
@@ -34,6 +35,7 @@ from .named_arrays import refuse_gradients, refuse_labels
 PerJoint = float | tuple[float, ...] | None
 PART_OF = {"stribeck": "coulomb", "offset": "coulomb", "load": "coulomb", "quadratic": "viscous"}
 LINEAR = ("viscous", "coulomb", "stribeck", "offset", "quadratic")  # the coefficients that torques are linear in
+DRY = ("coulomb", "offset", "stribeck")
 
 
 class Coefficients(NamedTuple):
@@ -51,6 +53,13 @@ def difference(a: Scalar, b: Scalar) -> Scalar:
     """a - b, the constant 0 where numbers are equal."""
     result = 0.0 if a is b else sub(a, b)
     return 0.0 if not is_symbol(result) and result == 0.0 else result
+
+
+def law_problems(numbers: Mapping[str, Scalar]) -> Iterator[tuple[str, str]]:
+    """Numbers of `DRY` with which friction would drive a joint, and why."""
+    names = {FRICTION_NUMBERS[name]: name for name in numbers}
+    for key, problem in friction_problems({key: numbers[name] for key, name in names.items()}):
+        yield names[key], f"{names[key]} {problem.replace('coulomb_friction', 'coulomb')}"
 
 
 @dataclass(frozen=True)
@@ -114,11 +123,11 @@ class Friction:
                 raise ValueError(f"{name} is {value!r} (expected shares of the load, below 1)")
             if numbers.ndim:
                 object.__setattr__(self, name, tuple(numbers.astype(float).tolist()))
-        if self.coulomb is not None and self.offset is not None:
-            levels, offsets = np.atleast_1d(self.coulomb), np.atleast_1d(self.offset)
-            comparable = 1 in (levels.size, offsets.size) or levels.size == offsets.size  # others: refused with a robot
-            if comparable and (np.abs(offsets) > levels).any():
-                raise ValueError(f"offset is {self.offset!r}, and coulomb {self.coulomb!r} (expected at most that)")
+        given = {name: np.atleast_1d(getattr(self, name)) for name in DRY if getattr(self, name) is not None}
+        if "coulomb" in given and len({x.size for x in given.values()} - {1}) < 2:  # others: refused with a robot
+            for row in zip(*np.broadcast_arrays(*given.values()), strict=True):
+                for _, problem in law_problems(dict(zip(given, row, strict=True))):
+                    raise ValueError(problem)
         if not is_real(self.smooth):
             raise TypeError(f"smooth is {self.smooth!r} (expected a number)")
         if not 0.0 <= self.smooth < math.inf:
@@ -335,9 +344,18 @@ class Friction:
     def _coefficients(self, robot: Robot) -> list[Coefficients]:
         """The numbers of each link."""
         columns = {name: self.of_links(robot, name) for name in FRICTION_NUMBERS}
+        if self.stribeck is not None or self.offset is not None:  # coulomb alone replaces all three
+            self._refuse_driving(robot, columns)
         excess = [difference(*pair) for pair in zip(columns["stribeck"], columns["coulomb"], strict=True)]
         rows = zip(*({**columns, "excess": excess}[name] for name in Coefficients._fields), strict=True)
         return [Coefficients(*row) for row in rows]
+
+    def _refuse_driving(self, robot: Robot, columns: Mapping[str, list[Scalar]]) -> None:
+        """Raise an error that names the first link whose joint a number of this law would drive."""
+        for link, *numbers in zip(robot.links, *(columns[name] for name in DRY), strict=True):
+            for name, problem in law_problems(dict(zip(DRY, numbers, strict=True))):
+                if self.argument(name):  # others are those of a table with unphysical=True
+                    raise ValueError(f"robot {robot.name!r}, joint of link {link.name!r}: friction has {problem}")
 
     def at_rest(self, robot: Robot) -> np.ndarray:
         """The breakaway torque of each joint, its coupled joints included."""
@@ -364,7 +382,7 @@ class Friction:
         return at_joints
 
     def of_links(self, robot: Robot, name: str) -> list[Scalar]:
-        """A coefficient for each link: given ones have 0 for coupled links if they are per joint."""
+        """A coefficient for each link; of coupled links, if given per joint, 0, but 1 for w and their c for s."""
         value = getattr(self, name)
         if value is None and self.argument(name):
             return self.of_links(robot, "coulomb") if name == "stribeck" else [0.0] * len(robot.links)
@@ -376,4 +394,5 @@ class Friction:
         if numbers.shape != (robot.n,):
             raise ValueError(f"friction has {numbers.size} coefficients (expected one, or one for each of {robot.n})")
         zero = 1.0 if name == "stribeck_rate" else 0.0
-        return [zero if k in robot.coupled else float(numbers[slot.v]) for k, slot in enumerate(robot.slots)]
+        rest = self.of_links(robot, "coulomb") if name == "stribeck" else [zero] * len(robot.links)
+        return [rest[k] if k in robot.coupled else float(numbers[slot.v]) for k, slot in enumerate(robot.slots)]
