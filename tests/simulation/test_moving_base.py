@@ -166,7 +166,6 @@ MATCHES: list[Any] = [
     lw.BaseMotion(SPIN, [1.0, 0, 0], acceleration=[0, 2.0, 0]),
     lambda t: starting_at(0.3, t),
     lambda t: lw.BaseMotion(velocity=[np.sin(t), 0, 0], acceleration=[np.cos(t), 0, 2.5]),  # gravity's tilt in it
-    lambda t: lw.BaseMotion(velocity=[1e-4 * np.sin(4e5 * t), 0, 0], acceleration=[40 * np.cos(4e5 * t), 0, 0]),
 ]
 
 
