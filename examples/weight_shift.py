@@ -110,7 +110,7 @@ def picture(robot: lw.Robot, t: np.ndarray, q: np.ndarray, solutions: dict[str, 
         draw_robot(side, robot, q[k], first[k], shade)
     side.set_aspect("equal")
     side.set_axis_off()
-    side.set_title("from behind, at rest and shifted", fontsize="medium")
+    side.set_title("from behind, at rest and shifted;\narrows: forces of the ground", fontsize="medium")
     for (name, forces), style in zip(solutions.items(), ("-", "--"), strict=False):
         for k, foot in enumerate(FEET):
             label = foot if style == "-" else None
@@ -122,7 +122,7 @@ def picture(robot: lw.Robot, t: np.ndarray, q: np.ndarray, solutions: dict[str, 
     ratio.set(xlabel="time (s)", ylabel="force along the ground / upward", ylim=(0.0, 1.2))
     for axes in (load, ratio):
         axes.grid(alpha=0.3)
-        axes.legend(frameon=False, fontsize="small")
+        axes.legend(framealpha=1.0, edgecolor="none", fontsize="small")
     return figure
 
 
