@@ -279,6 +279,19 @@ def test_laws_that_do_not_fit_the_friction_of_a_robot_are_refused(given, facts):
             call()
 
 
+def test_laws_are_compared_with_parameters_and_swept_friction(tmp_path):
+    cart = lw.Robot.from_dh([SLIDE | {"coulomb_friction": lw.symbols("c")}], convention="standard", name="cart")
+    law, levels = lw.Friction(offset=0.3, smooth=0.1), np.array([0.4, 0.2])
+    with raises(ValueError, "'cart'", "'link1'", "offset", 0.3, 0.2, "trajectory [1]"):
+        lw.rollout(cart, [0.0], [0.0], steps=1, dt=1e-3, friction=law, parameters={"c": lw.per_trajectory(levels)})
+    for values in (levels[:1], levels[0]):
+        given = {"c": lw.per_trajectory(values) if values.shape else values}
+        lw.rollout(cart, [0.0], [0.0], steps=1, dt=1e-3, friction=law, parameters=given)
+    firm = lw.Robot.from_dh([SLIDE | {"coulomb_friction": 0.5}], convention="standard", name="cart")
+    made = lw.sweep(firm, {"q0": [[0.0]] * 2, "link1.coulomb_friction": levels}, tmp_path, 0.01, friction=law)
+    assert made.read()["status"].tolist() == ["done", "failed"]
+
+
 def test_coupled_joints_keep_their_coulomb_friction_at_rest():
     at_rest = {k: TWO.links[k].joint.coulomb_friction for k in TWO.coupled}
     levels = lw.Friction(stribeck=[2.0] * TWO.n).of_links(TWO, "stribeck")

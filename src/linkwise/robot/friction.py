@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import is_real
+from ..errors import RobotError, is_real
 from ..spatial import Scalar, Scalars, add, is_zero, mul, sign, sqrt, sub
 from .entries import friction_problems, is_symbol
 from .joint import FRICTION_NUMBERS
@@ -343,19 +343,28 @@ class Friction:
 
     def _coefficients(self, robot: Robot) -> list[Coefficients]:
         """The numbers of each link."""
+        self.refuse_driving(robot)
         columns = {name: self.of_links(robot, name) for name in FRICTION_NUMBERS}
-        if self.stribeck is not None or self.offset is not None:  # coulomb alone replaces all three
-            self._refuse_driving(robot, columns)
         excess = [difference(*pair) for pair in zip(columns["stribeck"], columns["coulomb"], strict=True)]
         rows = zip(*({**columns, "excess": excess}[name] for name in Coefficients._fields), strict=True)
         return [Coefficients(*row) for row in rows]
 
-    def _refuse_driving(self, robot: Robot, columns: Mapping[str, list[Scalar]]) -> None:
-        """Raise an error that names the first link whose joint a number of this law would drive."""
+    def depends_on_coulomb(self) -> bool:
+        """Whether a number of this law is compared with the Coulomb friction of robots."""
+        return self.coulomb is None and not (self.stribeck is None and self.offset is None)
+
+    def refuse_driving(self, robot: Robot, columns: Mapping[str, list[Scalar]] | None = None, note: str = "") -> None:
+        """Raise an error that names the first link whose joint a number of this law would drive.
+
+        `columns` are the numbers of `DRY` by link, if they are not those of the robot.
+        """
+        if self.stribeck is None and self.offset is None:  # coulomb alone replaces all three
+            return
+        columns = columns or {name: self.of_links(robot, name) for name in DRY}
         for link, *numbers in zip(robot.links, *(columns[name] for name in DRY), strict=True):
             for name, problem in law_problems(dict(zip(DRY, numbers, strict=True))):
                 if self.argument(name):  # others are those of a table with unphysical=True
-                    raise ValueError(f"robot {robot.name!r}, joint of link {link.name!r}: friction has {problem}")
+                    raise RobotError(f"robot {robot.name!r}, friction of link {link.name!r}: {problem}{note}")
 
     def at_rest(self, robot: Robot) -> np.ndarray:
         """The breakaway torque of each joint, its coupled joints included."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +24,7 @@ from ..kernels.arrays import Arrays, Shape
 from ..kernels.interface import broadcast, numpy_array
 from ..robot import Friction, PerRobot, Robot, WrenchFrames, require_robot
 from ..robot.entries import RESIDUE, TENSOR, inconsistency_of_inertia, is_symbol
+from ..robot.friction import DRY
 from ..robot.named_arrays import PerTrajectory
 from ..robot.symbols import symbols_of
 from ..robot.tables import DRIVE_NUMBERS, table_size
@@ -86,6 +87,22 @@ def refuse_negative(robot: Robot, places: list[Place], entries: np.ndarray) -> N
                 f"parameters: {key} of link {robot.rows[row]['name']!r} is {entries[(*where, k)]}"
                 f"{trajectory_text(where)} (expected zero or more)"
             )
+
+
+def refuse_driving_law(robot: Robot, law: Friction | None, values: Mapping[str, np.ndarray]) -> None:
+    """Raise an error if a number of the law would drive a joint of a trajectory's robot."""
+    if law is None or not law.depends_on_coulomb():
+        return
+    numbers = evaluate_for_values(program_of_dry_friction(robot, law), values)  # (..., links, 3)
+    level, offset, at_rest = np.moveaxis(numbers, -1, 0)
+    for where in np.argwhere(((np.abs(offset) > level) | (at_rest < level)).any(axis=-1)).tolist():
+        columns = dict(zip(DRY, numbers[tuple(where)].T.tolist(), strict=True))
+        law.refuse_driving(robot, columns, f" (parameters{trajectory_text(where)})")
+
+
+@lru_cache(maxsize=64)
+def program_of_dry_friction(robot: Robot, law: Friction) -> Program:
+    return trace(lambda bound: np.array([law.of_links(bound, name) for name in DRY], dtype=object).T, robot)
 
 
 def refuse_tensors(robot: Robot, places: list[Place], values: Mapping[str, np.ndarray], suspects: np.ndarray) -> None:
@@ -236,6 +253,7 @@ def rollout_inputs(
     values = host_numbers(arrays, {name: array.value for name, array in of_symbols.items()})
     if values:
         refuse_inconsistent_values(robot, values)
+        refuse_driving_law(robot, law, values)
     of_laws, declared = {}, declared_shapes(function)
     for name in sorted(set(given) - set(symbols)):
         label, value = f"parameters: {name!r}", unmark(given[name])

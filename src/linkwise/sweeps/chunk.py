@@ -27,7 +27,7 @@ from ..extras import import_optional
 from ..kernels.dispatch import current_mode, use_kernels
 from ..kernels.target import target_by_name
 from ..recording.recording import EventRecord, Recording
-from ..robot import Robot
+from ..robot import Friction, Robot
 from ..robot.named_arrays import PerTrajectory
 from ..simulation.friction_steps import suppress_warnings
 from ..simulation.integration import Run, integrate_with_options
@@ -111,11 +111,12 @@ class Chunk:
         """Simulate all rows, by family and duration."""
         inputs, rows, read = self.inputs, self.rows, set[str]()
         durations = rows["duration"] if inputs.duration is None else np.full(self.count, inputs.duration)
+        law = Friction.of(inputs.options["friction"])
         check_motion(inputs.robot, rows, inputs.vary, self.errors)
         if self.family_map is not None:
-            families = [chunk_of_table(rows, self.family_map, self.errors)]
+            families = [chunk_of_table(rows, self.family_map, law, self.errors)]
         else:
-            families = chunks_of_robots(inputs.robot, rows, inputs.vary, self.errors, read)
+            families = chunks_of_robots(inputs.robot, rows, inputs.vary, law, self.errors, read)
         for family in families:
             for duration in np.unique(durations[family.rows]).tolist():
                 self.compute_family(family.part(np.flatnonzero(durations[family.rows] == duration)), duration)

@@ -260,16 +260,16 @@ def check_motion(robot: Robot, rows: Samples, vary: Vary | None, errors: Errors)
         errors.setdefault(k, f"duration is {rows['duration'][k]} (expected a number above 0)")
 
 
-def chunk_of_table(rows: Samples, family_map: FamilyMap, errors: Errors) -> FamilyChunk:
+def chunk_of_table(rows: Samples, family_map: FamilyMap, law: Friction | None, errors: Errors) -> FamilyChunk:
     """All rows without errors, with the numbers of their robots. A robot itself is made when it is asked for."""
     entries = {name: rows[name] for name in family_map.varying}
 
     def robot(k: int) -> Robot:
         return replace_entries(family_map.robot, {name: array[k] for name, array in entries.items()})
 
-    for k in np.flatnonzero(possibly_invalid(family_map.robot, entries)).tolist():
+    for k in np.flatnonzero(possibly_invalid(family_map.robot, entries, law)).tolist():
         try:
-            robot(k)
+            check_friction(robot(k), law)
         except RobotError as error:
             errors.setdefault(k, str(error))
     good = np.array([k for k in range(len(rows["q0"])) if k not in errors], dtype=int)
@@ -277,10 +277,18 @@ def chunk_of_table(rows: Samples, family_map: FamilyMap, errors: Errors) -> Fami
     return FamilyChunk(family_map.family, good, numbers, robot)
 
 
-def possibly_invalid(robot: Robot, rows: Samples) -> np.ndarray:
-    """The rows that may not give a robot: all that do not, and perhaps others."""
+def check_friction(robot: Robot, law: Friction | None) -> Robot:
+    """The robot, or an error if the law of friction would drive its joints."""
+    if law is not None:
+        law.refuse_driving(robot)
+    return robot
+
+
+def possibly_invalid(robot: Robot, rows: Samples, law: Friction | None = None) -> np.ndarray:
+    """The rows that may not give a robot for this law: all that do not, and perhaps others."""
     keys = {name.rpartition(".")[2] for name in rows}
-    depends = any(key in row for row in robot.rows for key in FURTHER_FRICTION) and "coulomb_friction" in keys
+    further = any(key in row for row in robot.rows for key in FURTHER_FRICTION)
+    depends = "coulomb_friction" in keys and (further or (law is not None and law.depends_on_coulomb()))
     invalid = np.full(len(next(iter(rows.values()))), depends or not keys.isdisjoint(FURTHER_FRICTION))
     for name, array in rows.items():
         key, flat = name.rpartition(".")[2], array.reshape(len(array), -1)
@@ -299,7 +307,7 @@ def possibly_invalid(robot: Robot, rows: Samples) -> np.ndarray:
 
 
 def chunks_of_robots(
-    robot: Robot, rows: Samples, vary: Vary | None, errors: Errors, read: set[str]
+    robot: Robot, rows: Samples, vary: Vary | None, law: Friction | None, errors: Errors, read: set[str]
 ) -> list[FamilyChunk]:
     """Make the robot of each row without an error, and sort them into families.
 
@@ -317,6 +325,7 @@ def chunks_of_robots(
             if key not in robots:
                 robots[key] = replace_entries(robot, {name: row[name] for name in names}) if names else robot
             member = robots[key] if vary is None else check_robot(vary(robots[key], Row(row, read)), robot)
+            check_friction(member, law)
         except RobotError as error:
             errors[k] = str(error)
             continue

@@ -102,7 +102,7 @@ class Inputs:
     def _robot(self, k: int) -> Robot | None:
         row = {name: array[[k]] for name, array in self.samples.items()}
         try:
-            (only,) = chunks_of_robots(self.robot, row, self.vary, {}, set())
+            (only,) = chunks_of_robots(self.robot, row, self.vary, None, {}, set())
             return only.robot(0)
         except Exception:  # of a user's function
             return None
