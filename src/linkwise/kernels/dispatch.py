@@ -178,7 +178,7 @@ class EntryKeys:
                 key += (name, kind, value if kind in OPTION_TYPES else option_key(value))
         for name in inputs:
             value = keywords[name]
-            if isinstance(value, Mapping):
+            if type(value) is dict or (type(value) is not np.ndarray and isinstance(value, Mapping)):
                 key += (name, tuple(value))
                 arrays.append(rows_of(value))
             elif isinstance(value, Components):
