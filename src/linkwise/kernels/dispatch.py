@@ -30,6 +30,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakSet
 
+import numpy as np
+
 from ..errors import one_of
 from ..robot import Friction, PerRobot, Robot
 from ..robot.fingerprint import NoFingerprintError
