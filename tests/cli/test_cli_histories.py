@@ -1,4 +1,4 @@
-"""Files of torques over time at the prompt: starts, units, and why a motion does not come back."""
+"""Files of torques over time at the prompt: starts, units, and why a motion is not reproduced."""
 
 import json
 from pathlib import Path
@@ -28,8 +28,8 @@ def tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("options", "facts"),
     [
-        ("tau.csv", ["comes back"]),
-        ("tau.csv --coordinates unnormalized", ["comes back"]),
+        ("tau.csv", ["is reproduced"]),
+        ("tau.csv --coordinates unnormalized", ["is reproduced"]),
         ("tau.csv --qd0 1,0,0", ["not compared"]),
         ("tau.csv --gravity 0,0,0", ["from 0.006 s", "torques of the file", "gravity"]),
         ("tau.csv --payload 1", ["from 0.006 s", "torques of the file"]),

@@ -79,7 +79,7 @@ def test_torques_rates_and_lengths_have_units_too() -> None:
     assert np.array_equal(found.qdd, qdd)
     assert not found.notes
     columns = table() | {f"vel_{k + 1}_rpm": qd[:, k] * 30.0 / np.pi for k in range(2)}
-    refused("say no unit", columns)
+    refused("have no unit", columns)
     columns = table("q{} [rad]") | {f"vel_{k + 1}_rpm": qd[:, k] * 30.0 / np.pi for k in range(2)}
     columns |= {f"acc{k + 1}_deg_s2": np.degrees(qdd[:, k]) for k in range(2)}
     found = read(columns)

@@ -66,7 +66,7 @@ def test_what_torques_do_not_tell_of_a_payload_is_no_number() -> None:
     assert np.array_equal(np.isfinite(load.values), told)
     assert np.all(np.abs(load.values - [0.5, 0.1, 0.02, 0, 0, 0, 0, 0, 0, 0])[told] < 4.0 * load.sigma[told])
     assert load.possible is None
-    assert "these torques do not tell it" in str(load)
+    assert "these torques do not determine it" in str(load)
     nothing = lw.identify(arm, measured(arm, noise=0.01), free=["link3"], friction=False).payload()
     assert np.isnan(nothing.com).all()
     assert "not distinguishable from zero" in repr(nothing)
@@ -142,9 +142,9 @@ def test_reports_say_what_was_added_and_in_which_frames() -> None:
     fit = lw.identify(nominal(arm), measured(arm, noise=0.01), offset=True)
     text = " ".join(fit.report().split())
     assert "drives: rotor (kg m2), viscous (N m s/rad), Coulomb (N m), offset (N m)" in text
-    assert "fit.predict has them, fit.robot and its file have not" in text
+    assert "fit.predict includes them, fit.robot and its file do not" in text
     assert "not identifiable by itself" in text
-    assert "offsets, which the robot has not: link1 " in fit.robot.about
+    assert "offsets, which are not in the robot: link1 " in fit.robot.about
     bodies = {row["name"]: row for row in fit.robot.rows}
     centre = ", ".join(f"{x + 0.0:.4f}" for x in bodies["link4"]["com"])
     assert f"({centre})" in text  # as the table of the robot has it

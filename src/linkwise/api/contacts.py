@@ -27,7 +27,7 @@ class Support(NamedTuple):
     wrenches: Mapping[str, Array]
     """The wrenches of the ground by frame, (..., 6): moment about its origin, then force, in base axes."""
     missing: Array
-    """(..., 6): what the contacts cannot give of the six torques of the free joint; rounding errors if they can"""
+    """(..., 6): the part of the six torques of the free joint that the contacts cannot provide; otherwise rounding"""
 
 
 class ContactBounds(NamedTuple):
@@ -48,7 +48,7 @@ def check_contacts(robot: Robot, *, contacts: Any, **options: Any) -> dict[str, 
 
 
 def needed_torques(states: States, algorithm_name: str = "fewest") -> Column:
-    """The torques that drives and contacts must give together."""
+    """The torques that drives and contacts must provide together."""
     algorithm = ALL_INVERSE_DYNAMICS[algorithm_name]
     return joint_torques(states, algorithm(states.links, *states.motion(), external_wrenches(states)))
 
@@ -159,7 +159,7 @@ def contact_bounds(  # type: ignore[empty-body]
     axes: ComponentAxes = "base",
     check: bool = False,
 ) -> ContactBounds:
-    """Which ground forces give a floating robot the accelerations qdd without sliding: bounds for a quadratic program.
+    """Bounds of a quadratic program for ground forces that accelerate a floating robot by qdd without sliding.
 
     Rows of A, with the forces f on the contacts, three numbers each in base axes: the six equations of the free joint;
     for each contact the force along the normal, and the four sides of a pyramid inside the cone of friction; the
@@ -176,11 +176,11 @@ def contact_bounds(  # type: ignore[empty-body]
     contacts : sequence of str
         Frames or links whose origins touch the ground.
     coefficient : float
-        Of friction between the contacts and the ground.
+        Coefficient of friction between the contacts and the ground.
     normal : array_like, (3,)
         Of the ground, in base axes; of any length but zero.
     least : float
-        What each contact must at least press, in N.
+        Least normal force of each contact, in N.
 
     Returns
     -------

@@ -1,8 +1,9 @@
-"""Inverse kinematics: configurations at which frames of a robot are where they should be.
+"""Inverse kinematics: configurations at which frames of a robot are at their targets.
 
 All targets are followed at once, each with its own damping, by `kinematic_step`. A target ends where the residual is
-small, or where its errors no longer fall. Those that q0 does not lead to are tried from random configurations, the same
-for all targets: from the nearest ones, at once. Each target is independent of the others in its batch.
+small, or where its errors no longer fall. Targets that are not reached from q0 are tried again from random
+configurations, which are the same for all targets: from the nearest ones, at once. Each target is independent of the
+others in its batch.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ TOLERANCE = 1e-10  # rad and m
 DAMPING = 0.1  # μ at first
 MAX_STEPS = 100
 PATIENCE, LEAST_FALL = 10, 0.7  # eᵀ e falls below this share of what it was so many steps ago, or the descent ends
-WAVES, CANDIDATES = 2, 8  # of starts; among so many times the starts of a wave the nearest are chosen
+WAVES, CANDIDATES = 2, 8  # waves of starts; the starts of a wave are the nearest of 8 times as many
 NO_LIMITS = -1e9  # rad or m
 ORTHOGONAL = 1e-6  # how far the axes of a target may be from orthogonal ones
 SHOWN = 8  # rows of a table
@@ -307,7 +308,7 @@ def inverse_kinematics(
         Where the search starts. Coordinates beyond their limits start at these.
     weights : mapping of str to array_like, optional
         By frame the weights of its errors: one number, or one for each component, angular first, in the axes of the
-        base; 0 leaves a component free. Others decide what is nearest where the targets are not reached.
+        base; 0 leaves a component free. The other weights define the distance where targets are not reached.
         An angle of 1 rad counts as much as a distance of the robot's size.
     starts : int
         How many random configurations are tried at once for targets that q0 does not lead to, twice. 0: none.

@@ -6,9 +6,9 @@
 
 J_f has the columns of the coordinates that may move; where there are more equations than coordinates δ is computed as
 (J_fᵀ J_f + λ 1)⁻¹ J_fᵀ e, which is the same. A coordinate at a limit beyond which the gradient points may not move. One
-that δ would take beyond its limit stops there, and the others are solved for again with what is left of e. δ' has what
-δ misses to second order: it follows curved valleys, as near singular poses. Of q, q + δ and q + δ' the one with the
-smallest eᵀ e is the result, and μ falls or rises with what was gained, against what the linear equations promise.
+that δ would take beyond its limit stops there, and the others are solved for again with what is left of e. δ' corrects
+δ to second order: it follows curved valleys, as near singular poses. Of q, q + δ and q + δ' the one with the smallest
+eᵀ e is the result, and μ falls or rises with the ratio of the decrease to that of the linear equations.
 
 K. Levenberg, Quarterly of Applied Mathematics 2, 1944; D. W. Marquardt, SIAM Journal 11, 1963. With λ proportional to
 eᵀ e convergence is quadratic also where J loses rank: N. Yamashita, M. Fukushima, Computing Supplement 15, 2001; in
@@ -42,7 +42,7 @@ from .states import Array, States, component
 Limits = dict[int, tuple[int, Scalar, Scalar]]  # by the place in qd: the place in q, the lowest and the highest number
 NUMBERS = {"point": 3, "pose": 12}  # of a target: the rows of the rotation, then the position
 LEAST = 1e-12  # of λ, relative to the trace of the matrix
-POOR, GOOD = 0.25, 0.75  # shares of the promised gain below which μ rises, above which it falls
+POOR, GOOD = 0.25, 0.75  # shares of the predicted decrease below which μ rises, above which it falls
 RISE, FALL = 4.0, 0.125
 SMALLEST, LARGEST = 1e-8, 1e8  # of μ
 
@@ -248,7 +248,7 @@ def inverse_kinematics_step(  # type: ignore[empty-body]
     damping : array_like, (...)
         At first 0.1.
     margin : array_like, (...)
-        What joints keep from their limits in rad or m: 0, or far below 0, -1e9, for no limits.
+        Distance of joints from their limits in rad or m: 0, or -1e9 for no limits.
     check : bool
         Refuse numbers that are not finite.
 

@@ -269,7 +269,7 @@ def add_call(calls: dict[int, Callable[..., Any]], number: int, function: Callab
 
 
 def kind(tensor: torch.Tensor) -> Any:
-    """What tensors of one entry have in common."""
+    """The properties that tensors of one entry share."""
     return tensor.dtype, tensor.is_cuda
 
 

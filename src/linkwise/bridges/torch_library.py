@@ -137,7 +137,7 @@ def empty_results(interface: Interface) -> Callable[..., Any]:
 
 
 def implement(name: str, kernel: Compiled, key: str) -> tuple[OperatorBody | None, Any]:
-    """Register the kernel under a dispatch key; returns what runs it, and its machine code, which has to stay."""
+    """Register the kernel under a dispatch key; returns the operator body, and its machine code, which must be kept."""
     functions = c_interface()
     body = None if functions is None else kernel.code.target.operator_body(kernel, library_address)
     if functions is None or body is None:

@@ -1,4 +1,4 @@
-"""A file of torques over time: the start that it gives, and how far a run brings its motion back."""
+"""A file of torques over time: its start, and how well a run reproduces its motion."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..robot.layout import MOTION, quantity_of, refuse_degrees
 from ..trajectories.csv_reader import trajectory_of_table
 from ..trajectories.torque_history import TorqueTable, read_torques
 
-LOST = 1e-3  # rad or m: a run that is farther off does not come back to the motion
+LOST = 1e-3  # rad or m: a run with a larger error does not reproduce the motion
 SAME, ABOUT = 1e-6, 1e-2  # of the largest torque: accuracy of torques with accelerations in the file, and without
 
 
@@ -81,26 +81,26 @@ class History(NamedTuple):
         )
 
     def sentence(self, run: lw.Recording, trip: RoundTrip | None, interpolation: str) -> str:
-        """Whether the motion comes back, and why not."""
+        """Whether the motion is reproduced, and if not, why."""
         if trip is None:
             elsewhere = self.motion is not None and not run.batch
             return f"The motion of {self.file} is not compared: the run starts elsewhere." if elsewhere else ""
         where = f"{trip.joint} at {trip.at:g} s; the file has {len(self.torques.t)} rows of torques"
         if trip.until is None:
-            return f"The motion of {self.file} comes back within {trip.off:.2g} ({where})."
+            return f"The motion of {self.file} is reproduced within {trip.off:.2g} ({where})."
         lost = (
-            f"The motion of {self.file} does not come back: it is off by more than {LOST:g} from {trip.until:g} s on,"
+            f"The motion of {self.file} is not reproduced: it is off by more than {LOST:g} from {trip.until:g} s on,"
             f" by up to {trip.off:.2g} ({where})."
         )
         if trip.other_torques:
             return (
                 f"{lost} The torques of the file are not those of its motion here: they differ by up to"
                 f" {trip.torques_off:.2g}. The robot, the motion of its base,"
-                " gravity, payload, wrench or friction are others."
+                " gravity, payload, wrench or friction differs."
             )
         if interpolation == "held":
-            return f"{lost} Its torques are held from row to row: --interpolation cubic comes closer, or more rows."
+            return f"{lost} Its torques are held from row to row: --interpolation cubic or more rows are more accurate."
         return (
-            f"{lost} Without a controller the arm itself amplifies errors of interpolation, integration and rounding: a"
-            " motion of shorter --duration comes back; more --samples of ridim and a smaller --rtol delay the growth."
+            f"{lost} Without a controller the arm itself amplifies errors of interpolation, integration and rounding:"
+            " a motion of shorter --duration is reproduced; more --samples of ridim, a smaller --rtol delay the growth."
         )

@@ -308,7 +308,7 @@ COMMAND_LINE: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"; fit\.payload\('([^']+)'\) (gives|then gives)", r"; --frame \1 \2"),
     (r"\bslower than minimum_speed\b", "slower than --minimum-speed"),
     (r"\bwith_payload\(mass, com\) is\b", "--payload KG,X,Y,Z is"),
-    (r"fit\.predict has them, fit\.robot and its file have not", "the robot that --save writes has none"),
+    (r"fit\.predict includes them, fit\.robot and its file do not", "the robot that --save writes has none"),
     (r"\brecorded_rates=False\b", "--no-rates"),
     (r"lw\.LIBRARY lists", "linkwise robots lists"),
     (r"robot\.with_gravity\(\(([^()]*)\)\)", lambda found: f"--gravity {found[1].replace(' ', '')}"),

@@ -1,4 +1,4 @@
-"""Laws that move a frame of the robot, or hold it as a spring does: torque functions that can be traced.
+"""Laws that move a frame of the robot, or hold it like a spring: torque functions that can be traced.
 
     operational_space    τ = I u + C q̇ + g + Jᵀ F      F = Λ (a - J̇ q̇ - J u)      a = a* + kd (v* - v) + kp e
     impedance            τ = g + Jᵀ (K e + D (v* - v))
@@ -63,7 +63,7 @@ ORTHOGONAL = 1e-6  # how far the axes of a target may be from orthogonal ones
 
 
 class Task(NamedTuple):
-    """A frame on its way: arrays whose last axis has the components of the task."""
+    """The state of a frame and its target: arrays whose last axis has the components of the task."""
 
     error: np.ndarray
     rate_error: np.ndarray  # v* - v
@@ -192,7 +192,7 @@ def operational_space(
 ) -> OperationalSpace:
     """Operational-space control: a frame moves to a target as ë + kd ė + kp e = 0, the rest follows a posture.
 
-    Joints that the frame does not need, and only these, accelerate as posture_kp (posture - q) - posture_kd q̇ says.
+    In the null space of the frame joints accelerate by posture_kp (posture - q) - posture_kd q̇.
     Torques grow without bound towards poses in which the frame cannot move in one of the components.
 
     Parameters

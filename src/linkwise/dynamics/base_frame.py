@@ -50,7 +50,7 @@ class Joint(NamedTuple):
     wrench: Wrench  # w̃
 
 
-class Whole(NamedTuple):
+class BaseFrameSubtree(NamedTuple):
     """A subtree."""
 
     inertia: RigidInertia
@@ -70,12 +70,12 @@ def joints_in_base_frame(robot: Robot, q: Scalars, qd: Scalars, qdd: Scalars, lo
         v = twice[-1]
         inertia, moved = subtree.inertia.to_parent(pose), subtree.coriolis.to_parent(pose)
         coriolis = moved + TurningMap(double_cross(inertia.moment, v), v * inertia.mass)
-        whole = Whole(inertia, coriolis, subtree.wrench.to_parent(pose))
-        joints += [in_base_frame(axis, link.index, pose, v, whole) for axis in along[link.index]]
+        supported = BaseFrameSubtree(inertia, coriolis, subtree.wrench.to_parent(pose))
+        joints += [in_base_frame(axis, link.index, pose, v, supported) for axis in along[link.index]]
     return joints
 
 
-def in_base_frame(along: Along, link: int, pose: Placement, twice: Vector, whole: Whole) -> Joint:
+def in_base_frame(along: Along, link: int, pose: Placement, twice: Vector, supported: BaseFrameSubtree) -> Joint:
     def moved(t: Twist, drift: Vector) -> Twist:
         angular = pose.rotation @ t.angular
         return Twist(angular, pose.rotation @ t.linear + drift + cross(pose.translation, angular))
@@ -83,7 +83,7 @@ def in_base_frame(along: Along, link: int, pose: Placement, twice: Vector, whole
     s, still = moved(along.axis.twist, Vector.zero()), along.rate.angular
     rate = moved(along.rate, cross(twice * 0.5, s.angular))
     second = moved(along.second, cross(twice, pose.rotation @ still))
-    return Joint(along.axis.v, link, s, rate, moved(along.both, cross(twice, s.angular)), second, *whole)
+    return Joint(along.axis.v, link, s, rate, moved(along.both, cross(twice, s.angular)), second, *supported)
 
 
 def coriolis_of(body: RigidInertia, t: Twist) -> TurningMap:

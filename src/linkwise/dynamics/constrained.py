@@ -5,8 +5,8 @@
     W = K U⁻ᵀ D^-½                    row by row, an elimination along the path from the frame to the base    (1)
     S = W Wᵀ = K I⁻¹ Kᵀ               Λ = S⁻¹, the inertia of the task [Lilly and Orin]                       (2)
 
-If the frames have the accelerations a, the robot moves as near as it can to how it would move without constraints,
-where the distance is that of the kinetic energy (Gauss). In ν̇ = D^½ Uᵀ q̈ this is an orthogonal projection:
+If the frames have the accelerations a, the motion is the nearest one to the motion without constraints, in the metric
+of the kinetic energy (Gauss). In ν̇ = D^½ Uᵀ q̈ this is an orthogonal projection:
 
     I q̈ = φ + Kᵀ λ      K q̈ + K̇ q̇ = a      φ = τ - bias      ν̇_free = D^-½ U⁻¹ φ                           (3)
     λ = S⁺ (a - K̇ q̇ - W ν̇_free)

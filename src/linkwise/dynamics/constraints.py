@@ -23,7 +23,7 @@ from ..robot import Link, Robot, inward
 from ..spatial import Matrix, Placement, Scalars, Vector, Wrench, cross, cross_matrix
 from ..spatial.dense import Dense, put, times, zeros
 from .kinematics import jacobian, poses
-from .newton_euler import LinkMotion, inverse_dynamics, link_motions, own_wrench
+from .newton_euler import LinkMotion, inverse_dynamics, link_motions, motion_wrench
 
 
 class JointConstraint(NamedTuple):
@@ -118,6 +118,6 @@ def link_wrenches(
     frames = poses(robot, q)
     wrenches = []
     for link, motion, w, pose in zip(robot.links, link_motions(robot, q, qd, qdd, base), external, frames, strict=True):
-        alone = own_wrench(link, motion, w)
+        alone = motion_wrench(link, motion, w)
         wrenches.append(Wrench(pose.rotation @ alone.moment, pose.rotation @ alone.force))
     return wrenches

@@ -54,12 +54,12 @@ def compose(
 ) -> tuple[Composite, Composite]:
     omega, pose = motion.twist.angular, motion.pose
     own = Composite(link.rigid, [gyroscopic(link, omega, unit) for unit in UNITS])
-    whole = own + children
+    composite = own + children
     passed = []
     for unit in UNITS:  # of the parent's frame
         t, b_dot = carry(link, pose, parent, qd, Twist(unit, Vector.zero()), Twist.zero())
-        passed.append(whole.wrench(t, b_dot).to_parent(pose))  # (28)
-    return whole, Composite(whole.inertia.to_parent(pose), passed)
+        passed.append(composite.wrench(t, b_dot).to_parent(pose))  # (28)
+    return composite, Composite(composite.inertia.to_parent(pose), passed)
 
 
 def coriolis_matrix(robot: Robot, q: Scalars, qd: Scalars) -> list[list[Scalar]]:

@@ -116,8 +116,8 @@ def fields(robot: Robot, q: Scalars) -> tuple[dict[int, list[Field]], dict[Pair,
 
 
 def composite(link: Link, beyond: RigidInertia, pose: Placement) -> tuple[RigidInertia, RigidInertia]:
-    whole = link.body + beyond
-    return whole, whole.to_parent(pose)
+    subtree = link.body + beyond
+    return subtree, subtree.to_parent(pose)
 
 
 def in_base_frame(s: Twist, pose: Placement) -> Twist:

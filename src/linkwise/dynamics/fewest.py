@@ -87,7 +87,7 @@ def move(link: Link, parent: TensorMotion, q: Scalar, qd: Scalar, qdd: Scalar) -
     return TensorMotion(pose, omega, omega_dot, angular_acceleration_tensor(omega, omega_dot), acceleration)
 
 
-def own_wrench(link: Link, motion: TensorMotion) -> Wrench:
+def motion_wrench(link: Link, motion: TensorMotion) -> Wrench:
     """The wrench that the motion of the link itself requires."""
     m, h, a = link.body.mass, link.body.moment, motion.acceleration
     force = motion.tensor @ h + a * m  # (2)
@@ -95,7 +95,7 @@ def own_wrench(link: Link, motion: TensorMotion) -> Wrench:
 
 
 def support(link: Link, carried: Wrench, motion: TensorMotion, external: Wrench) -> tuple[Wrench, Wrench]:
-    wrench = own_wrench(link, motion) - external.acting_at(link.com) + carried
+    wrench = motion_wrench(link, motion) - external.acting_at(link.com) + carried
     return wrench, wrench.to_parent(motion.pose)
 
 

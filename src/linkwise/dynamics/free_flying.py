@@ -40,10 +40,10 @@ class Locked(NamedTuple):
 
 def locked(robot: Robot, q: Scalars, base: int) -> Locked:
     bodies, frames = composites(robot, q), kinematics.poses(robot, q)
-    whole, frame = bodies[base], frames[base]
-    inverse_mass = reciprocal(whole.mass)
-    lever = whole.moment * inverse_mass
-    inverse = inverse_of([list(row) for row in (whole.tensor - steiner(lever, whole.moment)).rows])
+    composite, frame = bodies[base], frames[base]
+    inverse_mass = reciprocal(composite.mass)
+    lever = composite.moment * inverse_mass
+    inverse = inverse_of([list(row) for row in (composite.tensor - steiner(lever, composite.moment)).rows])
     turned = frame.axes.turned(Symmetric.from_upper(lambda i, j: inverse[i][j]))
     centre = frame.point(lever)
     carried = [robot.links[j] for j in robot.subtree(base)[1:]]

@@ -84,8 +84,8 @@ def read(
         own[s.axis.v] = Column(
             momentum, tree.coriolis.power(s.axis.twist), tree.outside.power(s.axis.twist), turned, by_qd
         )
-    whole = carried + own
-    return entries, Columns({v: column.to_parent(motion.pose, twice_u) for v, column in whole.items()})
+    total = carried + own
+    return entries, Columns({v: column.to_parent(motion.pose, twice_u) for v, column in total.items()})
 
 
 def between(s: Along, v: int, column: Column) -> Iterable[Entry]:

@@ -52,7 +52,7 @@ def centre_acceleration(link: Link, motion: LinkMotion) -> Vector:
     return motion.acceleration + cross(wd, c) + cross(w, cross(w, c))  # (7.33b)
 
 
-def own_wrench(link: Link, motion: LinkMotion, external: Wrench) -> Wrench:
+def motion_wrench(link: Link, motion: LinkMotion, external: Wrench) -> Wrench:
     """The wrench that the motion of the link itself requires, at its mass centre."""
     I, w, wd = link.inertia, motion.angular_velocity, motion.angular_acceleration
     force = centre_acceleration(link, motion) * link.mass
@@ -60,7 +60,7 @@ def own_wrench(link: Link, motion: LinkMotion, external: Wrench) -> Wrench:
 
 
 def support(link: Link, carried: Wrench, motion: LinkMotion, external: Wrench) -> tuple[Wrench, Wrench]:
-    own = own_wrench(link, motion, external)
+    own = motion_wrench(link, motion, external)
     wrench = own.acting_at(link.com) + carried  # (7.38c, d)
     return wrench, wrench.to_parent(motion.pose)
 
@@ -91,7 +91,7 @@ def inertia_forces(
     still = [0.0] * robot.n
     moving, resting = (link_motions(robot, q, qd, still, motion) for motion in (base, None))
     links = zip(robot.links, external, moving, resting, strict=True)
-    return [own_wrench(link, rest, Wrench.zero()) - own_wrench(link, moved, w) for link, w, moved, rest in links]
+    return [motion_wrench(link, rest, Wrench.zero()) - motion_wrench(link, moved, w) for link, w, moved, rest in links]
 
 
 def link_motions(

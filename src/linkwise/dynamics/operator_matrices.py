@@ -44,12 +44,12 @@ def of_wrenches(f: Callable[[Wrench], Any]) -> Dense:
 
 
 def block_diagonal(blocks: Sequence[Dense]) -> Dense:
-    whole = zeros(sum(map(len, blocks)), sum(len(b[0]) for b in blocks))
+    matrix = zeros(sum(map(len, blocks)), sum(len(b[0]) for b in blocks))
     row = column = 0
     for b in blocks:
-        put(whole, b, row, column)
+        put(matrix, b, row, column)
         row, column = row + len(b), column + len(b[0])
-    return whole
+    return matrix
 
 
 def crosses(twists: Iterable[Twist]) -> Dense:
@@ -59,23 +59,23 @@ def crosses(twists: Iterable[Twist]) -> Dense:
 
 def to_parents(robot: Robot, blocks: Sequence[Dense]) -> Dense:
     """Block (β, i) is blocks[i]."""
-    whole = zeros(6 * robot.n, 6 * robot.n)
+    matrix = zeros(6 * robot.n, 6 * robot.n)
     for link, b in zip(robot.links, blocks, strict=True):
         if link.parent >= 0:
-            put(whole, b, 6 * link.parent, 6 * link.index)
-    return whole
+            put(matrix, b, 6 * link.parent, 6 * link.index)
+    return matrix
 
 
 def resolvent(robot: Robot, blocks: Sequence[Dense]) -> Dense:
     """(1 - E)⁻¹ of E = to_parents(blocks): the product of the blocks along the way to the base."""
-    whole = identity(6 * robot.n)
+    matrix = identity(6 * robot.n)
     for link in robot.links:
         path, here = identity(6), link
         while here.parent >= 0:
             path = product(blocks[here.index], path)
             here = robot.links[here.parent]
-            put(whole, path, 6 * here.index, 6 * link.index)
-    return whole
+            put(matrix, path, 6 * here.index, 6 * link.index)
+    return matrix
 
 
 def operators(robot: Robot, q: Scalars) -> Operators:

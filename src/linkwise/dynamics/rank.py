@@ -22,7 +22,7 @@ from ..spatial import Scalar, add, dot_product, mul, reciprocal, sign, sub
 from ..spatial.dense import UDU, Column, Dense, apply, identity, product, transposed, zeros
 
 NEGLIGIBLE = 500.0  # c: rounding errors of s_ii itself were below 10, pivots of independent rows above 10⁷
-TINY = 1e-36  # what a row of zeros is compared with
+TINY = 1e-36  # the least bound of a pivot: rows of zeros do not count
 
 
 class Gram(NamedTuple):

@@ -88,12 +88,12 @@ class Along(NamedTuple):
 def gather(link: Link, carried: Subtree, motion: TensorMotion, twice_u: Vector, load: Load) -> tuple[Subtree, Subtree]:
     second, w = link.body.pseudo(), motion.omega
     coriolis = TurningMap(cross_matrix(-w) @ (second + second), cross(w, link.body.moment * 2.0))  # (3)
-    own = Subtree(link.body, coriolis, load.unturned, fewest.own_wrench(link, motion) - load.wrench)
-    whole, pose = own + carried, motion.pose
-    inertia, moved = whole.inertia.to_parent(pose), whole.coriolis.to_parent(pose)
+    own = Subtree(link.body, coriolis, load.unturned, fewest.motion_wrench(link, motion) - load.wrench)
+    composite, pose = own + carried, motion.pose
+    inertia, moved = composite.inertia.to_parent(pose), composite.coriolis.to_parent(pose)
     shifted = TurningMap(double_cross(inertia.moment, twice_u), twice_u * inertia.mass)  # (4)
-    passed = Subtree(inertia, moved + shifted, whole.outside.to_parent(pose), whole.wrench.to_parent(pose))
-    return whole, passed
+    passed = Subtree(inertia, moved + shifted, composite.outside.to_parent(pose), composite.wrench.to_parent(pose))
+    return composite, passed
 
 
 def twice_origin_velocity(link: Link, motion: TensorMotion, parent: Vector, qd: Scalar) -> Vector:

@@ -1,9 +1,10 @@
-"""What is zero for every state among quantities of symbols, and what is equal: identity testing at random points.
+"""Symbolic quantities that are zero or equal in every state: identity testing at random points.
 
-Symbols fold zeros by algebra only where they are written: an element that an elimination annihilates comes out as
--t1 t2 + t3. So the quantities are computed once more at `POINTS` random points, in numbers with an estimate of their
-rounding error (`quantities.Rounded`). What is zero at all of them, to about 14 digits each, is zero; what has the same
-value at all of them is the same function, and is written as the shortest of its expressions: M̂ of a tip as M.
+Symbols fold zeros by algebra only where they are written: an element that an elimination annihilates comes out as -t1
+t2 + t3. So the quantities are computed once more at `POINTS` random points, in numbers with an estimate of their
+rounding error (`quantities.Rounded`). An element that is zero at all of them, to about 14 digits, is zero. Elements
+with the same values at all of them are the same function, and are written as the shortest of their expressions: M̂ of a
+tip as M.
 
 Only quotients of polynomials in symbols, sines and cosines are tested: two of them that differ agree at a random point
 with a probability of nearly zero. Expressions with choices, signs or roots stay as they are, and so do those of SymPy.

@@ -23,4 +23,4 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    return __all__  # not the modules that make them
+    return __all__  # without the submodules

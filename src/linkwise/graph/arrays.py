@@ -129,7 +129,7 @@ class TracedArray(np.ndarray):
     def __getitem__(self, index: Any) -> Any:
         if is_mask(index):
             raise TypeError(
-                "x[condition] cannot be traced: how many elements it has is not known yet (expected np.where(condition,"
+                "x[condition] cannot be traced: its number of elements is not known yet (expected np.where(condition,"
                 " x, 0.0), or an assignment x[condition] = number)"
             )
         return super().__getitem__(index)
@@ -289,7 +289,7 @@ def with_traced_results(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def where(condition: Any, *choices: Any) -> Any:
     if len(choices) != 2:
-        raise TypeError("np.where of one argument cannot be traced: which elements it gives is not known yet")
+        raise TypeError("np.where of one argument cannot be traced: the elements that it selects are not known yet")
     return traced_result(WHERE(*map(as_operand, (condition, *choices))))
 
 
@@ -313,11 +313,11 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     """np.interp: the first value, plus the rise in each interval up to x."""
     if period is not None or any(is_traced(entry) for table in (xp, fp) for entry in np.ravel(as_operand(table))):
         raise TypeError(
-            "np.interp is traced for a table of plain numbers, without period= (expected xp and fp of numbers)"
+            "np.interp can be traced only for a table of plain numbers, without period= (expected numbers in xp and fp)"
         )
     at, values = np.asarray(xp, dtype=float), np.asarray(fp, dtype=float)
     if at.ndim != 1 or at.shape != values.shape or not len(at) or not (np.diff(at) > 0.0).all():
-        raise ValueError("np.interp has a table that cannot be traced (expected xp that increases, and as many fp)")
+        raise ValueError("np.interp has a table that cannot be traced (expected increasing xp and equally many fp)")
     result = values[0] + 0.0 * x
     for start, step, rise in zip(at, np.diff(at), np.diff(values), strict=False):
         result = result + (rise / step) * clip_arrays(x - start, 0.0, step)
@@ -369,7 +369,7 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
 
 
 def like_function(function: Any) -> Callable[..., Any]:
-    """np.zeros_like and others, refused for conditions, of which they would give truth values."""
+    """np.zeros_like and others; an error for conditions, for which NumPy would return truth values."""
 
     def create(a: Any, *args: Any, **keywords: Any) -> Any:
         if keywords.get("dtype") is None and all_truth_values(as_operand(a)):

@@ -53,8 +53,8 @@ class Condition:
     def __add__(self, other: Any) -> Any:
         if is_truth(other):
             raise TypeError(
-                "the sum of two comparisons may mean either of them or how many hold: write c | d for either of them,"
-                " or np.sum(np.stack([c, d]), axis=0) for how many, with np.stack instead of a list or np.array"
+                "the sum of two comparisons has two meanings: write c | d if either may hold,"
+                " or np.sum(np.stack([c, d]), axis=0) to count them, with np.stack instead of a list or np.array"
             )
         return self._with(rules.add, other)
 

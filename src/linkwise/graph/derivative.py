@@ -1,7 +1,7 @@
 """Derivatives of programs: new nodes in the same graph, by forward or by reverse mode; their products with vectors.
 
-    forward   for each input x_k:   ∂(node)/∂x_k = Σ ∂(node)/∂(operand) · ∂(operand)/∂x_k,   from the inputs on
-    reverse   for each output y:    ∂y/∂(operand) += ∂y/∂(node) · ∂(node)/∂(operand),        from the output back
+    forward   for each input x_k:   ∂(node)/∂x_k = Σ ∂(node)/∂(operand) · ∂(operand)/∂x_k,   from inputs to outputs
+    reverse   for each output y:    ∂y/∂(operand) += ∂y/∂(node) · ∂(node)/∂(operand),        from outputs to inputs
 
 The derivative of select(x, a, b) is select(x, a', b'), and so for all choices. At a kink it is one of the slopes beside
 it: |x|' = sign x is 0 at 0, and min and max of equal numbers have the slope of the first. So the slope of clip is 1
@@ -83,10 +83,10 @@ def derivative(
     tangent_maps: Mapping[str, TangentMap] | None = None,
     value: bool = False,
 ) -> Program:
-    """The program of the derivatives of every output by each input of `wrt`: outputs of shape (*output, *input).
+    """The program of the derivatives of each output by each input of `wrt`, of shape (*output, *input).
 
-    For an input in `tangent_maps` they are by its speeds: of shape (*output, speeds). With `value` the program's own
-    outputs come first.
+    For an input in `tangent_maps` the derivatives are by its speeds, of shape (*output, speeds). With `value` the
+    program's own outputs come first.
     """
     if mode not in ("forward", "reverse"):
         raise ValueError(f"mode is {mode!r} (expected 'forward' or 'reverse')")
@@ -186,7 +186,7 @@ def use_of_either(a: Any, b: Any) -> Any:
 
 
 def directional_derivative(seed: dict[int, Any], adjoint: dict[int, Any]) -> Any:
-    """The derivative along a vector, from those by its components."""
+    """The derivative along a vector, from the derivatives by its components."""
     total: Any = 0.0
     for index, x in seed.items():
         total = total + x * adjoint.get(index, 0.0)

@@ -74,7 +74,7 @@ def flatten_input(port: Port, array: Any) -> Any:
 
 
 def meaning(op: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of NumPy, which takes nodes and numbers of many digits one by one."""
+    """A function of NumPy that is applied element by element to nodes and numbers of extended precision."""
 
     def evaluated(*operands: Any) -> Any:
         if any(np.asarray(x).dtype == object for x in operands):
@@ -125,7 +125,7 @@ MEANING: dict[str, Callable[..., Any]] = {
 
 
 def evaluate(program: Program, *arrays: Any) -> tuple[np.ndarray, ...]:
-    """The outputs for arrays of shape (..., *port.shape), one per input, in order; of torch or JAX where these are."""
+    """The outputs for arrays (..., *port.shape), one per input, in order: arrays of the library of the inputs."""
     if len(arrays) != len(program.inputs):
         names = ", ".join(port.name for port in program.inputs)
         raise TypeError(f"the program takes {len(program.inputs)} arrays ({names}), not {len(arrays)}")
@@ -155,7 +155,7 @@ def rows(port: Port, value: Any) -> np.ndarray:
     """The numbers of an input, floating, with the port's shape laid out along the last axis."""
     of_columns = getattr(getattr(value, "dtype", None), "names", None)
     if of_columns or hasattr(value, "to_numpy") or hasattr(value, "_fields"):
-        raise TypeError(f"{port.name} is a {type(value).__name__}, whose names are not looked at (expected an array)")
+        raise TypeError(f"{port.name} is a {type(value).__name__}, whose keys have no meaning here (expected an array)")
     array = np.asarray(value)
     dims = array.ndim - len(port.shape)
     if dims < 0 or array.shape[dims:] != port.shape:

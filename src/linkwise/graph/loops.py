@@ -118,7 +118,7 @@ class Schedule:
                 for kind in self.kinds:
                     node = recursion.passed[kind][j]
                     if node is None or recursion.start[j] is None:
-                        raise ValueError("a recursion changes the form of what it carries")
+                        raise ValueError("the values that a recursion carries change their structure from link to link")
                     self.roots[s][kind][node.index] = node
         carried = dict(sorted(live.items()))
         bodies = tuple(self.body(s, kind, reached[kind], stored[kind], carried) for kind in self.kinds)

@@ -151,7 +151,7 @@ def check_size(function: str, n: int) -> None:
     from .node import UntraceableError  # late: it imports this module
 
     raise UntraceableError(
-        f"np.linalg.{function} of {n} rows cannot be traced: the code has no loops, and would be too long (expected at"
+        f"np.linalg.{function} of {n} rows cannot be traced: the code has no loops and would be too long (expected at"
         f" most {LARGEST} rows)"
     )
 

@@ -122,8 +122,8 @@ def pack_results(program: Program, name: str) -> tuple[Program, tuple[np.ndarray
 ALL_PASSES = {"common-factors": common_factors, "push-signs": push_signs}
 
 
-INTEGERS = 2**53  # up to here all integers are floats
-LONGEST = 16  # terms of a sum that is expanded; a longer one is a term itself
+INTEGERS = 2**53  # up to this number all integers are exact floats
+LONGEST = 16  # terms of a sum that is expanded; a longer sum is kept as one term
 
 
 class Sums(Algebra):

@@ -26,7 +26,7 @@ class TooManyTermsError(Exception):
 
 
 def constant(x: float) -> Number:
-    """The number as a fraction with a small denominator, such as 33/1000, if it is one to rounding."""
+    """The number as a fraction with a small denominator, such as 33/1000, if it equals one up to rounding."""
     near = Fraction(x).limit_denominator(SMALL)
     return near if abs(float(near) - x) <= 8 * EPSILON * abs(x) else x
 
@@ -50,7 +50,7 @@ def scale(a: Polynomial, factor: Number) -> Polynomial:
 def accumulate(total: Polynomial, key: Key, x: Number) -> None:
     """Add a term to the total. A term that cancels keeps the coefficient 0."""
     before = total.get(key)
-    after = before + x if before else x  # a fraction stays one
+    after = before + x if before else x  # a fraction remains a fraction
     total[key] = 0.0 if before and size(after) <= CANCELLED * size(before) else after
 
 

@@ -1,4 +1,4 @@
-"""Expressions as people write them."""
+"""Expressions in mathematical notation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WORDS: Mapping[str, str] = {  # as NumPy has them
     "where_le": "where({0} <= {1}, {2}, {3})",
     "where_eq": "where({0} == {1}, {2}, {3})",
 }
-LONGEST = 60  # characters of an expression in a message; a longer one is named by its operation
+LONGEST = 60  # characters of an expression in a message; of a longer one only its operation is named
 PRINTED = 2000  # characters of a printed expression
 
 

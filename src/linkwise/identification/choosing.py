@@ -1,8 +1,8 @@
 """Choices by cross-validation over blocks of time: cut-off, terms of friction, offsets, rows near rest, weights.
 
 Each candidate is fitted to all blocks but one and scored on all rows of that one, in turn. A score is the mean over the
-joints of mean squared errors, each in units of those of the first candidate. What is simpler stays unless another
-candidate is better by more than two standard errors of the logarithm of their ratio over the blocks. Cut-offs are
+joints of mean squared errors, each in units of those of the first candidate. The simpler candidate is kept unless
+another one is better by more than two standard errors of the logarithm of their ratio over the blocks. Cut-offs are
 scored on torques as measured, since filtered ones are easier to predict.
 """
 
@@ -44,12 +44,12 @@ from .stacking import rows_at
 
 SMOOTHED = "Coulomb friction smoothed"
 BLOCKS = 10  # of time
-ROWS = 4000  # that candidates are judged by
+ROWS = 4000  # by which candidates are scored
 FARTHEST = 0.1  # of a recording: the longest lag
-TELLING = 0.3  # of the longest part between gaps: shorter ones do not decide on cut-offs
-SMOOTHING = (0.01, 0.03, 0.1, 0.3)  # times the usual rate of a drive
-STRIBECK = (0.03, 0.1, 0.3)  # likewise
-REST = (0.0, 0.03, 0.1)  # likewise: slower rows may be left out
+TELLING = 0.3  # of the longest part between gaps: shorter parts do not count in the choice of a cut-off
+SMOOTHING = (0.01, 0.03, 0.1, 0.3)  # times the usual rate of a drive: rates that smooth Coulomb friction
+STRIBECK = (0.03, 0.1, 0.3)  # times that rate: Stribeck rates
+REST = (0.0, 0.03, 0.1)  # times that rate: rows that are slower may be left out
 
 
 @dataclass(frozen=True)
@@ -120,10 +120,10 @@ def choose(samples: Sequence[Samples], model: TorqueModel, fixed: Fixed) -> Chos
 def lag_of(
     samples: Sequence[Samples], model: TorqueModel, filtering: Filtering, tried: list[Tried]
 ) -> tuple[Sequence[Samples], float]:
-    """The samples with torques moved, and the lag that they had: the unknown of one column more, found in rounds.
+    """The samples with shifted torques, and the lag that they had: the coefficient of an added column, by iteration.
 
-    Torques of bodies that are late by d are short of d times their slope. Friction is left out of the slope: where a
-    drive reverses it differs from its law in ways that look like a lag.
+    Torques of the bodies that lag by d are smaller by d times their time derivative. Friction is left out of the
+    derivative: where a drive reverses, it differs from its law in ways that look like a lag.
     """
     size, lag, step, moved = len(model.base_names), 0.0, Comparison(1.0, 0.0, 0.0), samples
     for k in range(ROUNDS):
@@ -141,7 +141,7 @@ def lag_of(
 
 
 def judge_of_lag(samples: Sequence[Samples], model: TorqueModel, filtering: Filtering) -> Judge:
-    """The columns of the model, and last the slope of the torques of bodies."""
+    """The columns of the model, and as the last one the time derivative of the torques of the bodies."""
     motions = [filtered_motion(model.robot, recording, filtering.cutoff) for recording in samples]
     parts, size = blocks_of(motions), len(model.base_names)
     products = Products(1, max(first + len(edges) + 1 for first, edges in parts), model.robot.n, size + 1)
@@ -198,15 +198,15 @@ def usual_rates(model: TorqueModel, motions: Sequence[Motion]) -> float:
 
 
 def thinned(motions: Sequence[Motion], filtering: Filtering) -> list[np.ndarray]:
-    """Of each motion the rows that cut-offs are judged by, not filtered."""
-    steps = [filtering.step_at(1.0 / motion.dt) for motion in motions]
+    """The rows of each motion by which cut-offs are scored, not filtered."""
+    steps = [filtering.row_step(1.0 / motion.dt) for motion in motions]
     total = sum(len(motion.t) // step for motion, step in zip(motions, steps, strict=True))
     factor = max(1, round(total / ROWS))
     return [np.arange(0, len(m.t), factor * step) for m, step in zip(motions, steps, strict=True)]
 
 
 def blocks_of(motions: Sequence[Motion]) -> list[tuple[int, np.ndarray]]:
-    """Of each motion its first block, and the edges of its blocks in time."""
+    """The first block of each motion, and the times at which its blocks begin and end."""
     total, first, result = sum(m.t[-1] - m.t[0] for m in motions), 0, []
     for m in motions:
         count = max(1, round(BLOCKS * (m.t[-1] - m.t[0]) / total))
@@ -216,7 +216,7 @@ def blocks_of(motions: Sequence[Motion]) -> list[tuple[int, np.ndarray]]:
 
 
 def best_cutoff(samples: Sequence[Samples], model: TorqueModel) -> tuple[float, list[Tried]]:
-    """Every second of the candidates, then the neighbours of the best; the lowest that is not worse than the best."""
+    """The lowest cut-off that is not worse than the best; neighbours of the best are tried after every second one."""
     longest = max(len(recording.q) * recording.dt for recording in samples)
     samples = [r for r in samples if not r.part or len(r.q) * r.dt >= TELLING * longest]
     grid, errors = candidates(samples), dict[int, np.ndarray]()
@@ -252,7 +252,7 @@ def best_cutoff(samples: Sequence[Samples], model: TorqueModel) -> tuple[float, 
 def judge_of_cutoff(
     model: TorqueModel, samples: Sequence[Samples], motions: Sequence[Motion], cutoff: float, lowest: float
 ) -> Judge:
-    """Fits to filtered torques, scored on torques as measured, at times that all cut-offs have."""
+    """A judge of fits to filtered torques, scored on torques as measured at times that all cut-offs have."""
     filtering, n = filtering_at(samples, cutoff, None, ""), model.robot.n
     parts, count = blocks_of(motions), len(model.base_names)
     total = max(first + len(edges) + 1 for first, edges in parts)
@@ -276,13 +276,13 @@ class Wide:
     """A model with the columns of all candidates, and where they are."""
 
     model: TorqueModel  # with all terms that do not depend on a rate
-    coulomb: dict[float, dict[int, int]]  # of each smoothing: columns that replace others
-    stribeck: dict[float, dict[int, int]]  # of each rate and joint: its column
-    terms: dict[str, dict[int, int]]  # of each other kind and joint
+    coulomb: dict[float, dict[int, int]]  # by the rate that smooths: columns that replace those of the model
+    stribeck: dict[float, dict[int, int]]  # by rate and joint: its column
+    terms: dict[str, dict[int, int]]  # by kind and joint: its column
 
     @staticmethod
     def of(model: TorqueModel, kinds: Sequence[str], usual: float, smoothing: bool) -> Wide:
-        """`usual`: the rate of drives, beside which Coulomb friction is smoothed, if that is open."""
+        """`usual`: the usual rate of the drives, of which the rates that smooth Coulomb friction are shares."""
         more = [kind for kind in kinds if kind != "stribeck"]
         wide = replace(model, terms=(*model.terms, *every_joint(model, more)))
         first = len(model.base_names)
@@ -323,7 +323,7 @@ class Wide:
 def judged(
     wide: Wide, motions: Sequence[Motion], filtering: Filtering, classes: Sequence[np.ndarray]
 ) -> tuple[Judge, Wide]:
-    """The products of all columns; where the load of drives is asked for, it is that of a first fit."""
+    """The products of all columns; the load of drives, where it is needed, is that of a first fit."""
     parts, n = blocks_of(motions), wide.model.robot.n
     total = max(first + len(edges) + 1 for first, edges in parts)
     rows = thinned(motions, filtering)
@@ -411,7 +411,7 @@ class Search:
         return step.better
 
     def offers(self, kind: str) -> list[Offer]:
-        """A term at those joints where it helps, with every rate; or every smoothing of Coulomb friction."""
+        """A term at the joints where it helps, for each rate; or Coulomb friction, for each rate that smooths it."""
         if kind == SMOOTHED:
             swapped = {smooth: [own.get(k, k) for k in self.columns] for smooth, own in self.wide.coulomb.items()}
             return [
@@ -450,7 +450,7 @@ class Search:
             self.smooth = offer.rate
 
     def model(self) -> TorqueModel:
-        """With what was taken."""
+        """The model with the candidates that were taken."""
         wide, count = self.wide.model, sum(map(len, self.wide.terms.values()))
         terms = (*wide.terms[: len(wide.terms) - count], *self.added)
         law = (

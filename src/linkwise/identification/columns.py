@@ -1,7 +1,7 @@
-"""Which column of a table is which quantity of which joint.
+"""Columns of a table, assigned to quantities and joints by their names.
 
 Column names are free: q1, q_1, q[0], joint1_pos, /joint_states/panda_joint1/position, actual_qd_3, tau.link2, effort4.
-A name is a word for the quantity and a joint: its name, that of its link, or a number from 0 or 1.
+A name has a word for the quantity, and a joint: its name, the name of its link, or a number from 0 or 1.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Units = dict[str, list[Unit | None]]
 
 
 class Columns(NamedTuple):
-    """Of each quantity its columns, in the order of the robot's joints, or one that holds all; and their units."""
+    """The columns of each quantity, in the order of the joints, or one for all joints; and their units."""
 
     names: dict[str, list[str]]
     units: Units
@@ -49,7 +49,7 @@ def columns_of(
     blocks: Sequence[str] = (),
     currents: bool = False,
 ) -> Columns:
-    """The columns of t, q, tau and, where there are, of qd and qdd. `blocks`: those that hold all joints at once.
+    """The columns of t, q, tau and, where they exist, of qd and qdd. `blocks`: columns that hold all joints at once.
 
     `currents`: columns of motor currents are taken for torques, to be multiplied by gains.
     """
@@ -87,7 +87,7 @@ def columns_of(
 
 
 def unit_in(robot: Robot, name: str, by_user: bool, time: bool) -> Unit | None:
-    """The unit in a column's name; if the user names the column, brackets that are no unit mean something else."""
+    """The unit in a column's name. If the user names the column, brackets without a unit mean something else."""
     low = name.lower()
     own = [
         label for label in (*coordinate_indices(robot, "q"), *coordinate_indices(robot, "qd")) if label.lower() in low
@@ -117,7 +117,7 @@ def check_count(robot: Robot, quantity: str, columns: Sequence[str], blocks: Seq
 
 
 def time_unit(name: str) -> Unit | None:
-    """The unit of a column of times, seconds if it says none; None if it is no such column."""
+    """The unit of a column of times, seconds by default; None if the column has no times."""
     plain, unit = without_unit(name, KNOWN)
     plain = re.sub(r"[^a-z0-9µμ]+", "_", plain.lower()).strip("_")
     if plain.replace("_", "") in TIME:
@@ -129,7 +129,7 @@ def time_unit(name: str) -> Unit | None:
 
 
 def whole(blocks: Sequence[str], quantity: str, taken: set[str], where: str, currents: bool) -> list[str]:
-    """The one array that holds a quantity of all joints, if there is."""
+    """The one array that holds a quantity of all joints, if there is one."""
     found = [name for name in blocks if name not in taken and quantity_of(bare(name), currents) == quantity]
     if len(found) > 1:
         refuse_two(found, quantity, where)
@@ -170,9 +170,9 @@ def named_by_user(names: Sequence[str], given: Mapping[str, Any] | None, where: 
 def recognised(
     robot: Robot, names: Sequence[str], quantities: Iterable[str], where: str, currents: bool
 ) -> dict[str, list[str]]:
-    """The columns of the quantities that there are: all by the joints' names, or all by number.
+    """The columns of each quantity in the table: all by the names of joints, or all by number.
 
-    It is an error where some joints have a column and others none, or two.
+    If some joints have a column and others have none or two, that is an error.
     """
     found: dict[str, list[str]] = {}
     named: dict[str, int] = {}
@@ -235,7 +235,7 @@ def refuse_guess(robot: Robot, name: str, quantity: str, joint: int, number: int
 def joint_of(
     name: str, quantity: str, labels: Mapping[str, int], single: bool, currents: bool
 ) -> tuple[int | None, int | None]:
-    """Which joint a column belongs to, by name and by number, if it is of this quantity; a single one needs neither."""
+    """The joint of a column by name and by number, if the column has this quantity; a single joint needs neither."""
     low = name.lower()
     joint = None
     own = {label: rest for label in labels if (rest := without_label(label.lower().strip(), low)) != low}
@@ -255,7 +255,7 @@ def joint_of(
 
 
 def without_label(label: str, text: str) -> str:
-    """A text without a label that stands in it as a word; one that is a number may follow letters, as in q2."""
+    """A text without a label that is a word of it; a label that is a number may follow letters, as in q2."""
     if label not in text:
         return text
     before = "0-9" if label.isdecimal() else "a-z0-9"
@@ -263,7 +263,7 @@ def without_label(label: str, text: str) -> str:
 
 
 def quantity_of(text: str, currents: bool = False) -> str | None:
-    """The quantity that the words of a column's name say, if they say one and nothing unknown besides."""
+    """The quantity that a column's name states, if it states one and has no unknown words besides."""
     words = re.findall(r"[a-z]+", text.lower())
     if currents and any(word in CURRENTS for word in words):
         words = ["tau" if word in CURRENTS else word for word in words if word != "motor"]

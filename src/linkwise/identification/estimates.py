@@ -1,4 +1,4 @@
-"""Tables of what an identification finds: parameters with their σ, and errors of predicted torques."""
+"""Tables of the results of an identification: parameters with their σ, and errors of predicted torques."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ..robot import Robot
 from ..robot.scales import reach
 from .text import ROUNDING, digits, percent, share, table
 
-ZERO = 3.0  # σ: a parameter nearer to zero is not known from it
-UNITS = {  # of joints that turn, and of those that slide; and the powers of mass and length in each
+ZERO = 3.0  # σ: a smaller parameter is not distinguishable from zero
+UNITS = {  # for revolute and for prismatic joints; and the powers of mass and length in each
     "m": (("kg", 1, 0),) * 2,
     "h": (("kg m", 1, 1),) * 2,
     "J": (("kg m2", 1, 2),) * 2,
@@ -33,7 +33,7 @@ OF_DRIVES = tuple(UNITS)[3:]
 
 
 class Tabular(ABC):
-    """What has columns of a table, and prints as one."""
+    """A result with columns that prints as a table."""
 
     @abstractmethod
     def columns(self) -> dict[str, Any]:
@@ -53,10 +53,10 @@ class Tabular(ABC):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Estimates(Tabular):
-    """Parameters by name: `values` with their `sigma`, and what they are in the `nominal` robot. Printed, a table.
+    """Parameters by name: `values` with their `sigma`, and their values in the `nominal` robot. It prints as a table.
 
-    `sigma` is infinite where the data do not tell a parameter from others. `white_sigma` is what σ would be if the
-    residuals were white noise; `sigma` is the larger of that and of the spread between blocks of time. Bodies are in
+    `sigma` is infinite where the data cannot separate a parameter from others. `white_sigma` is σ for residuals that
+    are white noise; `sigma` is the larger of that and of the spread between blocks of time. Bodies are in
     the joint-aligned frames of their links, as in `lw.parameters`. `columns()` and `to_pandas()` give a table.
     """
 
@@ -69,7 +69,7 @@ class Estimates(Tabular):
 
     @property
     def relative_sigma(self) -> np.ndarray:
-        """σ over the size of the value."""
+        """σ divided by the magnitude of the value."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(np.where(np.isinf(self.sigma), np.inf, self.sigma / np.abs(self.values)))
 
@@ -112,12 +112,12 @@ class Estimates(Tabular):
 
 
 def parameter_units(robot: Robot, names: Sequence[str]) -> tuple[str, ...]:
-    """Of parameters by their names: link2.m, link2.rotor, joint2.offset."""
+    """The units of parameters by their names: link2.m, link2.rotor, joint2.offset."""
     return tuple(", ".join(UNITS[kind][k][0] for k in slides) for kind, slides in kinds_of(robot, names))
 
 
 def kinds_of(robot: Robot, names: Sequence[str]) -> list[tuple[str, list[int]]]:
-    """Of each parameter its kind, and whether what it belongs to turns (0) or slides (1), or does both."""
+    """The kind of each parameter, and whether its joint turns (0), slides (1), or does both."""
     slides = {j.name: sorted({not k.joint.angular for k in robot.links[j.first : j.link + 1]}) for j in robot.moving}
     slides |= {name: [unit == "N"] for name, unit in zip(robot.v_names, robot.effort_units, strict=True)}
     parts = [name.rpartition(".") for name in names]
@@ -127,10 +127,12 @@ def kinds_of(robot: Robot, names: Sequence[str]) -> list[tuple[str, list[int]]]:
     ]
 
 
-def sizes_of(robot: Robot, names: Sequence[str], mass: float | None = None, length: float | None = None) -> np.ndarray:
-    """What parameters are small beside: this mass, by default the mean of the links' masses, times powers of a length.
+def parameter_scales(
+    robot: Robot, names: Sequence[str], mass: float | None = None, length: float | None = None
+) -> np.ndarray:
+    """The scale of each parameter: a mass, by default the mean of the links' masses, times powers of a length.
 
-    By default that length is the size of the robot. Per second they are what they are: no decision is about seconds.
+    The length is by default the size of the robot. The scale of time is one second.
     """
     masses = [float(link.mass) for link in robot.links if float(link.mass) > 0.0]
     mean = (float(np.mean(masses)) if masses else 1.0) if mass is None else mass
@@ -140,7 +142,7 @@ def sizes_of(robot: Robot, names: Sequence[str], mass: float | None = None, leng
 
 
 class Certificate(NamedTuple):
-    """Of a link: the eigenvalues of its pseudo-inertia, which are not negative if it is physically consistent."""
+    """The eigenvalues of a link's pseudo-inertia: not negative if the link is physically consistent."""
 
     eigenvalues: np.ndarray
     possible: bool
@@ -153,7 +155,7 @@ class ErrorArrays(NamedTuple):
 
 
 class JointErrors(Tabular, ErrorArrays):
-    """How far predicted torques are from measured ones, for each of `joints`: a tuple of arrays. Printed, a table.
+    """Errors of predicted torques for each of `joints`: a tuple of arrays. It prints as a table.
 
     `rms` in `units`, N m or N; `relative` to the root mean square of the measured torque; `r2`, the share of its
     variance that the model explains. `columns()` and `to_pandas()` give a table.

@@ -1,10 +1,10 @@
 """From samples to motions: zero-phase low-pass filters by SciPy, and derivatives by local polynomials.
 
-A Butterworth filter runs forwards and backwards, so that nothing is delayed. Positions pass it at the cut-off; torques
-and every column of the regressor pass it at half of that (parallel filtering), and some rows are kept: τ = Y π stays
-true row by row, jumps of friction included, and noise above the band is gone.
+A Butterworth filter runs forwards and backwards, so that nothing is delayed. Positions are filtered at the cut-off,
+torques and every column of the regressor at half of that (parallel filtering). Then some rows are kept. τ = Y π
+remains true row by row, with jumps of friction, and noise above the band is removed.
 Derivatives are those of the polynomial of degree eight through nine neighbours: exact to 1e-6 below an eighth of the
-sampling rate, where the filter leaves nothing else.
+sampling rate; the filter removes what is above.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from .recorded import is_number
 from .samples import Samples, position_scales
 
 ENDS = 2.0  # periods of the cut-off that are left out at each end: the filter rings there
-PADDED = 3.0  # periods of the cut-off by which ends are continued, for the filter to start and stop in
+PADDED = 3.0  # periods of the cut-off by which the ends are extrapolated, where the filter settles
 ORDER = 4  # of the filter in each direction: -6 dB at the cut-off, 48 dB an octave above
 WINDOW = 9  # samples of the polynomial: with fewer, rates of fast motions are too small
 HIGHEST = 0.3  # of the sampling rate: there is room for the filter's slope below Nyquist's frequency
-TORQUE = 0.5  # of the cut-off is that of torques and regressor: there, filtered positions are as measured
-OVER_NOISE = 20.0  # times the noise floor: lines of a spectrum of motion
+TORQUE = 0.5  # of the cut-off of positions: that of torques and regressor, where filtered positions are as measured
+OVER_NOISE = 20.0  # times the noise floor: lines of the spectrum above it are motion
 ROUNDING = 1e-9  # rad, or of the robot's size
 NOISIEST = 0.02  # rad, or of the robot's size: no encoder has more noise
-FINE, KEPT = 5.0, 2.0  # rows for a period of the cut-off: before the regressor is filtered, and after
+FINE, KEPT = 5.0, 2.0  # rows in a period of the cut-off, before and after the regressor is filtered
 
 
 def low_pass(values: np.ndarray, rate: float, cutoff: float | None) -> np.ndarray:
-    """Filter along the first axis without delay. None: as they are.
+    """Filter along the first axis without delay; without a cut-off, the values as they are.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def derivative(values: np.ndarray, rate: float, order: int = 1) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Filtering:
-    """The cut-off of positions in Hz, and one row in how many is kept; None: not filtered."""
+    """The cut-off of positions in Hz (None: not filtered), and the step between rows that are kept."""
 
     cutoff: float | None
     step: int  # of the slowest recording; others leave out more
@@ -77,12 +77,12 @@ class Filtering:
         """The cut-off of torques and regressor."""
         return None if self.cutoff is None else TORQUE * self.cutoff
 
-    def step_at(self, rate: float) -> int:
-        """One row in how many, so that recordings of different rates have as many rows in a second."""
+    def row_step(self, rate: float) -> int:
+        """The step between rows that are kept: recordings of different rates have as many rows in a second."""
         return max(1, int(self.step * rate / self.rate + 1e-6))
 
     def for_others(self, samples: Sequence[Samples]) -> Filtering:
-        """The same for other recordings, as far as their rates allow it."""
+        """This filtering for other recordings, as far as their sampling rates allow it."""
         rate = min(recording.rate for recording in samples)
         if self.cutoff is None:
             return self
@@ -98,7 +98,7 @@ class Filtering:
 
 @dataclass(frozen=True)
 class Motion:
-    """What the regressor is computed from, at equal times; the ends where filters lack samples are cut off."""
+    """The motion from which the regressor is computed, at equal times, without the ends where filters lack samples."""
 
     t: np.ndarray
     q: np.ndarray
@@ -108,7 +108,7 @@ class Motion:
     raw: np.ndarray  # torques as measured
     dt: float
     unmeasured: np.ndarray  # (n,): joints whose torques were not recorded; their rows are not used
-    still: np.ndarray  # (n,): joints that do not move but for noise, and are taken to stand still
+    still: np.ndarray  # (n,): joints that move no more than noise, and are taken to stand still
 
 
 def filtering_at(samples: Sequence[Samples], cutoff: float | None, decimate: int | None, reason: str) -> Filtering:
@@ -118,7 +118,7 @@ def filtering_at(samples: Sequence[Samples], cutoff: float | None, decimate: int
 
 
 def candidates(samples: Sequence[Samples]) -> list[float]:
-    """Cut-offs to choose from, five in a decade, of which each end takes a tenth of the longest recording at most."""
+    """Cut-offs to choose from, five in a decade; each end is at most a tenth of the longest recording."""
     highest = HIGHEST * min(recording.rate for recording in samples)
     lowest = 10.0 * ENDS / max(recording.dt * len(recording.q) for recording in samples)
     count = max(1, int(5.0 * math.log10(max(highest / lowest, 1.0))) + 1)
@@ -140,12 +140,12 @@ def has_rates(samples: Sequence[Samples]) -> bool:
 
 
 def ends_of(rate: float, cutoff: float | None) -> int:
-    """Samples at each end that the filter and the polynomial know from one side alone."""
+    """The number of samples at each end for which the filter and the polynomial have neighbours on one side only."""
     return 0 if cutoff is None else math.ceil(ENDS * rate / cutoff) + WINDOW
 
 
 def least_length(rate: float, cutoff: float | None) -> int:
-    """Samples of which the filters leave some."""
+    """The least number of samples that the filters can use."""
     return 0 if cutoff is None else 4 * ends_of(rate, cutoff) + 2 * math.ceil(rate / (TORQUE * cutoff))
 
 
@@ -182,7 +182,7 @@ def filtered_motion(robot: Robot, samples: Samples, cutoff: float | None) -> Mot
 
 
 def still_joints(robot: Robot, q: np.ndarray, smooth: np.ndarray) -> np.ndarray:
-    """Which joints move no farther than the noise that the filter takes away: a regressor of noise tells nothing."""
+    """Which joints move no farther than the noise that the filter removes: a regressor of noise has no information."""
     if robot.quaternions:
         return np.zeros(robot.n, dtype=bool)
     moves, noise = smooth.std(axis=0), (q - smooth).std(axis=0)
@@ -193,9 +193,9 @@ def still_joints(robot: Robot, q: np.ndarray, smooth: np.ndarray) -> np.ndarray:
 def rows_in_parallel(
     rows: Callable[[np.ndarray], np.ndarray], motion: Motion, filtering: Filtering
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What `rows` gives at samples (N,), filtered as torques are: the samples that are kept, and (kept, ...)."""
+    """The samples that are kept, and the result of `rows` (kept, ...) there, filtered as torques are."""
     rate = 1.0 / motion.dt
-    step, cutoff = filtering.step_at(rate), filtering.torque
+    step, cutoff = filtering.row_step(rate), filtering.torque
     if cutoff is None:
         index = np.arange(0, len(motion.t), step)
         return index, rows(index)
@@ -212,7 +212,7 @@ def rows_in_parallel(
 
 
 def without_short_parts(samples: Sequence[Samples], filtering: Filtering) -> tuple[list[Samples], list[str]]:
-    """The recordings without those parts between gaps that filters would use up, and what is said of these."""
+    """The recordings without the parts between gaps that are too short for the filters, and notes on these."""
     kept, notes = [], []
     for recording in samples:
         if recording.part and len(recording.q) < least_length(recording.rate, filtering.cutoff):
@@ -230,7 +230,7 @@ def without_short_parts(samples: Sequence[Samples], filtering: Filtering) -> tup
 
 
 def smoothing_cutoff(q: np.ndarray, rate: float, grid: Sequence[float]) -> float:
-    """The cut-off that leaves the least error of accelerations: motion that it takes away, and noise that it passes.
+    """The cut-off of least error of accelerations, the sum of motion that it removes and noise that it passes.
 
     Noise is white, of the size of the upper half of the spectrum; lines well above it are motion.
     """

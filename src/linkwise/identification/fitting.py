@@ -71,9 +71,9 @@ def identify(
     Parameters
     ----------
     robot : Robot or Identification
-        The nominal robot: its geometry is taken as it is. What the data do not tell stays as close to its bodies as it
-        can. An `Identification` stands for its robot with the offsets and terms of friction that it found: what a
-        payload is identified beside.
+        The nominal robot: its geometry is taken as it is. What the data do not determine stays as close to its bodies
+        as possible. An `Identification` stands for its robot with the offsets and terms of friction that were
+        identified: the arm without its payload, for instance.
     data : mapping, DataFrame, path, Recording or list of these
         Times `t` (N,) or `dt`, `q` (N, nq) and `tau` (N, n) and, where they were recorded, `qd` and `qdd`. Columns of
         tables have free names, one for each joint: q1, joint2_pos, effort_3, ...
@@ -81,23 +81,23 @@ def identify(
         Identify viscous and Coulomb coefficients. A `Friction` sets how Coulomb friction is smoothed; coefficients in
         it are nominal ones.
     physical : bool
-        Every link is physically consistent and no coefficient is negative; otherwise least squares alone.
+        Every link is physically consistent and no coefficient is negative. False: least squares alone.
     weighted : bool, optional
-        Whether each joint counts by its noise, or all alike. Default: chosen.
+        Whether joints are weighted by the inverse of their noise, or equally. Default: chosen.
     rotors : bool
         Whether rotors are identified; otherwise those of the nominal robot are kept.
     offset : bool, optional
         A constant torque of each joint, of its sensor or of friction that differs between directions. Default: chosen.
-        `fit.predict` has it, `fit.robot` has not.
+        `fit.predict` includes it, `fit.robot` does not.
     terms : sequence of {"quadratic", "stribeck", "load", "spring"}, optional
-        What friction has beside: the square of the rate, more near rest, a part of the load of the drive; and springs.
+        Further terms: friction with the square of the rate, more friction near rest, a share of the load; and springs.
         Default: chosen, joint by joint; (): none.
     transmission : array_like, (n, n), optional
         Rates of the motors are this matrix times those of the joints: rotors and friction are at the motors, as in
         wrists where one motor turns with two joints. q and tau are those of the joints.
     free : sequence of str, optional
-        Links whose bodies alone are identified, as that of a hand that carries a tool, and names such as
-        "link6.viscous"; all else stays as in the nominal robot. `fit.payload()` is what the link has more.
+        Links whose bodies are identified, such as a hand that carries a tool, and names such as "link6.viscous". All
+        else stays as in the nominal robot. `fit.payload()` is the body that the link carries.
     columns : mapping, optional
         Names of columns: {"q": [...], "tau": [...], "t": "clock"}.
     dt : float, optional
@@ -106,7 +106,7 @@ def identify(
         Angles whose columns say no unit are in degrees.
     gains : float, array_like, mapping or Estimates, optional
         Factors from what was recorded (motor currents) to torques; those of `lw.identification.drive_gains` have a σ,
-        which σ of the parameters then includes.
+        which the σ of the parameters includes.
     delay : float, optional
         Seconds by which recorded torques lag behind recorded positions. Default: chosen; 0: none.
     recorded_rates : bool
@@ -173,14 +173,14 @@ def identify(
     rest = np.maximum(chosen.minimum_speed, REST * usual_joint_rates(motions))
     edges = [chosen.minimum_speed, rest]
     blocks = blocks_for(nominal.n, len(model.base_names))
-    for again in (True, False) if model.depends_on_load else (False,):  # the load follows from bodies that are found
+    for again in (True, False) if model.depends_on_load else (False,):  # the load follows from the identified bodies
         slowest, slow, fast = stacked(model, motions, filtering, blocks, edges)
         factors = Factors.together([slow, fast])
         check_rows(factors)
         solution = least_squares(factors, model.base_nominal, chosen.weighted)
         if again:
             model = model.carrying(model.base_of_bodies(solution.x))
-    gain_sigma = relative_sigma(gains)
+    gain_sigma = relative_gain_sigma(gains)
     if physical and chosen.weighted:
         fit = weighted_fit(factors, model, solution, regularization, gain_sigma)
     else:
@@ -238,7 +238,7 @@ def identify(
 
 
 def plain_friction(robot: Robot) -> bool | Friction:
-    """Viscous and Coulomb friction of the nominal robot, where it has more: terms are identified anew."""
+    """Viscous and Coulomb friction of the nominal robot without its other terms, which are identified anew."""
     require_robot(robot)
     if robot.symbolic or not any(
         link.joint.stribeck_friction
@@ -269,27 +269,27 @@ def offsets_of(model: TorqueModel, values: np.ndarray) -> np.ndarray:
 
 
 def source_of(robot: Robot, samples: Sequence[Samples], offsets: np.ndarray) -> str:
-    """Where the numbers of the identified robot come from."""
+    """The source of the identified robot's numbers, as text."""
     count = sum(len(recording.q) for recording in samples)
     text = f"Identified from {count} samples, {duration_of(samples):.4g} s; nominal robot: {robot.about or robot.name}"
     if offsets.any():
         zeros = ", ".join(f"{name} {x:.4g}" for name, x in zip(robot.v_names, offsets, strict=True) if x)
-        text += f"; measured torques have offsets, which the robot has not: {zeros}"
+        text += f"; measured torques have offsets, which are not in the robot: {zeros}"
     return text
 
 
 def repeated(samples: Sequence[Samples]) -> list[str]:
-    """What is said of recordings that are there twice."""
+    """A note on recordings that occur twice."""
     twice = [
         recording.name
         for k, recording in enumerate(samples)
         if any(np.array_equal(recording.q, r.q) and np.array_equal(recording.tau, r.tau) for r in samples[:k])
     ]
-    return [f"{', '.join(twice)}: the same as one before it, so that σ is too small"] if twice else []
+    return [f"{', '.join(twice)}: the same as an earlier recording, so that σ is too small"] if twice else []
 
 
-def relative_sigma(gains: Any) -> np.ndarray | None:
-    """Of gains that were identified."""
+def relative_gain_sigma(gains: Any) -> np.ndarray | None:
+    """The relative σ of gains that were identified; None for other gains."""
     return gains.relative_sigma if isinstance(gains, Estimates) else None
 
 
@@ -361,7 +361,7 @@ def check_torques(samples: Sequence[Samples]) -> None:
 
 
 def check_motion(robot: Robot, motions: Sequence[Motion]) -> None:
-    """A robot that stands still tells nothing but gravity, and that for one configuration."""
+    """Refuse recordings of a robot at rest: they determine only its gravity torques in one configuration."""
     spans = np.max([np.ptp(motion.q, axis=0) for motion in motions], axis=0)
     if (spans < STILL * position_scales(robot)).all():
         raise ValueError(

@@ -3,8 +3,8 @@
     i = c (Y b + Z x + L l + m k),   c = 1 / gain of each joint
 
 Y b + Z x are the torques of the arm, L l those of the load's first moment and tensor, which are unknown, and m k those
-of its mass, which sets the scale. Errors are those of the currents, so that no gain is drawn to zero. c, b, x and l are
-found by Gauss and Newton's method on triangles.
+of its mass, which sets the scale. Errors are those of the currents, which does not bias gains toward zero. c, b, x and
+l are found by the Gauss-Newton method on the triangles.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from ..regressors.regressors import regressor
 from ..robot import Friction, Robot, require_robot
 from ..robot.regroup import TEN
 from .choosing import Fixed, choose
-from .estimates import Estimates, sizes_of
+from .estimates import Estimates, parameter_scales
 from .filtering import Filtering, Motion, filtered_motion, has_rates
 from .least_squares import Factors, Solution, blocks_for, least_squares, sigma_of, spread_of
 from .model import TorqueModel
 from .reading import recordings_of
 from .stacking import stacked
 
-ROUNDS = 20  # of Gauss and Newton's method, at most
-SETTLED = 1e-9  # relative change of c
+ROUNDS = 20  # of the Gauss-Newton method, at most
+SETTLED = 1e-9  # relative change of c at convergence
 VAGUE = 0.2  # relative σ above which a gain is not identifiable
 
 
@@ -44,7 +44,7 @@ class LoadedModel:
     def sizes(self) -> np.ndarray:
         names = [f"{self.model.robot.names[self.link]}.{number}" for number in TEN[1:]]
 
-        return np.concatenate([self.model.sizes, sizes_of(self.model.robot, names), [1.0]])
+        return np.concatenate([self.model.sizes, parameter_scales(self.model.robot, names), [1.0]])
 
     @property
     def arms(self) -> np.ndarray:
@@ -102,7 +102,7 @@ def drive_gains(
     -------
     Estimates, (n,)
         `values` and `sigma`; `gains=` of `lw.identify` takes it, and the σ of parameters then includes that of the
-        gains. A gain whose σ is above a fifth of it is not identifiable: σ is infinite.
+        gains. A gain with a σ above a fifth of its value is not identifiable: σ is infinite.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def drive_gains(
     if link not in robot.names:
         raise ValueError(f"link is {link!r} (expected one of {', '.join(robot.names)})")
     gains, sigma = np.ones(robot.n), np.ones(robot.n)
-    for kinds in ((), terms):  # what friction depends on is chosen when gains are nearly right
+    for kinds in ((), terms):  # terms of friction are chosen with gains that are nearly right
         samples = [
             recordings_of(robot, data, columns, dt, degrees, gains, recorded_rates, delay) for data in (empty, loaded)
         ]
@@ -160,7 +160,7 @@ def gains_of(
 
 
 def first_guess(plain: Factors, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """c and z by ordinary least squares of i g - A z = m k, which draws g to zero."""
+    """c and z by ordinary least squares of i g - A z = m k, which biases g toward zero."""
     rows, columns = [], plain.columns - 1
     for j in range(n):
         part, own = plain.of_joint(j), plain.support[j]
@@ -177,7 +177,7 @@ def first_guess(plain: Factors, n: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def linearized(plain: Factors, z: np.ndarray, c: np.ndarray) -> Factors:
-    """Rows of changes of z and c."""
+    """The rows of the problem linearised in z and c."""
     columns, n = plain.columns - 1, len(c)
     support = [np.append(own[own < columns], columns + j) for j, own in enumerate(plain.support)]
     factors = Factors(np.concatenate([plain.sizes[:-1], np.ones(n)]), plain.arms, support)
@@ -195,4 +195,4 @@ def linearized(plain: Factors, z: np.ndarray, c: np.ndarray) -> Factors:
 def sigma_of_gains(factors: Factors, solution: Solution, n: int) -> np.ndarray:
     rows = np.eye(n, factors.columns, factors.columns - n)
     sigma = sigma_of(solution, spread_of(factors, solution), rows)[0]
-    return np.where(solution.told(rows), sigma, np.inf)
+    return np.where(solution.is_determined(rows), sigma, np.inf)

@@ -1,12 +1,12 @@
-"""Which parameters data cannot tell, and why, in words; the inertias D of the joints of an identified robot.
+"""Parameters that the data do not determine, with reasons; the inertias D of the joints of an identified robot.
 
-The inertias D of the joints, with all joints beyond them free, of an identified robot, and how well they are known.
+The inertias D of the joints, with all joints beyond them free, of an identified robot, with their σ.
 
 With I = U D Uᵀ and u_k the joint rates whose only quasi-velocity ξ = Uᵀ u is ξ_k = 1,
 
     D_k = u_kᵀ I u_k        ∂D_k/∂π = u_kᵀ ∂I/∂π u_k
 
-since U⁻¹ U' is strictly upper triangular: what the u_k change by does not count. u_kᵀ ∂I/∂π u_k is the regressor of the
+since U⁻¹ U' is strictly upper triangular: the change of the u_k has no effect. u_kᵀ ∂I/∂π u_k is the regressor of the
 torques at the accelerations u_k, less that at rest, times u_k. σ follows from the covariance of the fit.
 """
 
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 MOST = 3  # base parameters that a sentence lists
 AXES = "xyz"
 SMALL = 1e-9
-ALIKE = 1e4  # condition number from which on some combinations of base parameters act alike
+ALIKE = 1e4  # condition number above which combinations of base parameters have nearly the same effect
 
 
 def recovery(model: TorqueModel) -> tuple[np.ndarray, np.ndarray]:
-    """The matrix (p, b) that gives unknowns from base parameters, and which unknowns it gives without others."""
+    """The matrix (p, b) from base parameters to unknowns, and which unknowns it determines one by one."""
     T = model.scaled
     inverse = np.linalg.pinv(T)
     alone = np.abs(inverse @ T - np.eye(T.shape[1])).max(axis=1, initial=0.0) < HIDDEN
@@ -47,7 +47,7 @@ def recovery(model: TorqueModel) -> tuple[np.ndarray, np.ndarray]:
 def sigma_of_unknowns(
     model: TorqueModel, solution: Solution, spread: Spread, rows: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """σ of rows · unknowns, and that of white noise alone; infinite where the data do not tell."""
+    """σ of rows · unknowns, and that of white noise alone; infinite where the data do not determine them."""
     based = rows @ recovery(model)[0]
     size = np.abs(rows * model.unknown_sizes).max(axis=1, initial=0.0)
     off = np.abs((based @ model.T - rows) * model.unknown_sizes).max(axis=1, initial=0.0)
@@ -58,7 +58,7 @@ def sigma_of_unknowns(
 
 def lost(rows: np.ndarray, solution: Solution) -> np.ndarray:
     """Which rows over the base parameters change along directions that the data do not determine."""
-    return ~solution.told(padded(rows, solution))
+    return ~solution.is_determined(padded(rows, solution))
 
 
 def padded(rows: np.ndarray, solution: Solution) -> np.ndarray:
@@ -67,7 +67,7 @@ def padded(rows: np.ndarray, solution: Solution) -> np.ndarray:
 
 
 def not_identifiable(model: TorqueModel, solution: Solution, alone: np.ndarray) -> dict[str, str]:
-    """Reasons by the name of the parameter."""
+    """Why a parameter is not identifiable: reasons by the name of the parameter."""
     T, unknowns, base = model.scaled, model.unknowns, model.base_names
     links = {
         link.name: mobility for link, mobility in zip(model.robot.links, mobilities(model.robot.uncoupled), strict=True)
@@ -81,7 +81,7 @@ def not_identifiable(model: TorqueModel, solution: Solution, alone: np.ndarray) 
             reasons[name] = no_effect(model.robot, name, links)
         elif not determined[parts].all():
             lost = [base[i] for i in parts if not determined[i]]
-            why = "has no effect in these data" if silent[parts].all() else "these data do not tell it from others"
+            why = "has no effect in these data" if silent[parts].all() else "these data cannot separate it from others"
             reasons[name] = f"not excited: {why}" + ("" if lost == [name] else f" (in {listed(lost)})")
         elif not alone[k] and [base[i] for i in parts] == [name]:
             others = [unknowns[i] for i in np.flatnonzero(np.abs(T[parts[0]]) > SMALL) if i != k]
@@ -90,20 +90,20 @@ def not_identifiable(model: TorqueModel, solution: Solution, alone: np.ndarray) 
             reasons[name] = f"known only as a part of {listed([base[i] for i in parts])}"
     for name, known in zip(base[len(T) :], determined[len(T) :], strict=True):
         if not known:
-            reasons[name] = "these data do not tell the offset from gravity or friction"
+            reasons[name] = "these data cannot separate the offset from gravity or friction"
     return reasons
 
 
 def notes_on_condition(model: TorqueModel, solution: Solution) -> list[str]:
-    """What is said where columns are nearly sums of others: of which parameters."""
+    """A note where columns are nearly linear combinations of others, with the names of their parameters."""
     if not solution.rank or solution.condition < ALIKE:
         return []
     weakest = np.abs(solution.basis[:, -1] * np.linalg.norm(solution.system[:, :-1], axis=0))
     names = [model.base_names[k] for k in np.argsort(-weakest) if weakest[k] > 0.3 * weakest.max()]
     return [
-        f"condition number {solution.condition:.2g}: in these data {listed(names)} act almost alike, and physical=False"
-        " may give them absurd values; angles in the table that are rounded (1.5708) do that, and motions that are"
-        " small or slow"
+        f"condition number {solution.condition:.2g}: in these data {listed(names)} have almost the same effect, and"
+        " physical=False may give them absurd values; rounded angles in the table (1.5708) cause this, and motions that"
+        " are small or slow"
     ]
 
 
@@ -113,7 +113,7 @@ def silent_columns(model: TorqueModel, solution: Solution) -> np.ndarray:
 
 
 def no_effect(robot: Robot, name: str, links: dict[str, LinkMobility]) -> str:
-    """Why no torque depends on a parameter, whatever the motion is."""
+    """Why no torque depends on a parameter in any motion."""
     link, _, number = name.rpartition(".")
     mobility = links.get(link)
     if mobility is None:
@@ -142,7 +142,7 @@ class JointInertias(NamedTuple):
 
 
 def joint_inertias(fit: Identification, q: ArrayLike) -> JointInertias:
-    """The diagonal D of I = U D Uᵀ of an identified robot, with the standard deviation that the fit gives it.
+    """The diagonal D of I = U D Uᵀ of an identified robot, with its standard deviation from the fit.
 
     D_k is the inertia along joint k of all that it carries, the joints beyond it free: Kozłowski's D(k).
 
@@ -156,7 +156,7 @@ def joint_inertias(fit: Identification, q: ArrayLike) -> JointInertias:
     -------
     JointInertias
         A named tuple of D and sigma, (..., n) each. sigma is that of changes of first order; it is infinite where
-        the data do not tell D, and NaN where D is.
+        the data do not determine D, and NaN where D is.
 
     Examples
     --------

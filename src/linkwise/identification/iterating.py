@@ -1,4 +1,4 @@
-"""The motion that most reduces what is still uncertain: D-optimal given what a fit knows."""
+"""The motion that most reduces the uncertainty of a fit: D-optimal together with its recordings."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def next_motion(
     seed: int = 1,
     **options: Any,
 ) -> Excitation:
-    """The motion within the limits that most reduces the uncertainty that a fit has left.
+    """The motion within the limits that most reduces the uncertainty of a fit.
 
     Its information is added to that of the recordings of the fit: the determinant of the sum is maximised. Directions
-    that are known well count little, those that are not excited yet count most.
+    that are well determined count little; those that are not excited yet count most.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def next_motion(
     Returns
     -------
     Excitation
-        `sigma` are the deviations to expect of this motion alone.
+        `sigma` are the expected standard deviations from this motion alone.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def next_motion(
     if fit.model.chosen:
         raise ValueError(f"only {join_names(fit.model.chosen)} was free (expected a fit of the whole robot)")
     noise = np.where(np.isfinite(fit.noise), fit.noise, 1.0)
-    seconds = fit.duration / fit.rows  # between rows of the fit, which are about independent
+    seconds = fit.duration / fit.rows  # between rows of the fit, which are nearly independent
     known, names = known_rows(fit)
     return searched_excitation(
         fit.robot, harmonics, duration, limits, criterion="logdet", friction=fit.friction, noise=noise, starts=starts,
@@ -62,7 +62,7 @@ def next_motion(
 
 
 def known_rows(fit: Identification) -> tuple[np.ndarray, tuple[str, ...]]:
-    """A triangle over the base parameters that stands for all rows of the fit, further terms left open."""
+    """A triangle over the base parameters that replaces all rows of the fit; further terms remain unknown."""
     b = len(fit.model.combined)
     system = fit.solution.system[:, :-1]
     turned = triangle(np.concatenate([system[:, b:], system[:, :b]], axis=1))

@@ -1,8 +1,8 @@
 """Scores of candidates by cross-validation over blocks of time.
 
 Each candidate is fitted to all blocks but one and scored on all rows of that one, in turn. Rows are reduced to products
-of columns, block by block and joint by joint, so that a candidate costs the solution of ten small systems. The fit
-itself does not use them.
+of columns for each block and joint, so that a candidate costs the solution of ten small systems. The fit itself does
+not use these products.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from .estimates import Tabular
 from .exciting_motions.problem import blocks
 from .text import table
 
-ENOUGH = 0.01  # of a score: less is not worth a term
+ENOUGH = 0.01  # of a score: a smaller gain does not justify a term
 RIDGE = 1e-9  # of the scaled system: directions that the data do not determine stay nominal
-NEGLIGIBLE = 1e-4  # of a joint's torque: smaller errors are rounding, or of the filter
-DECISIVE = 2.0  # standard errors of a difference between candidates: fewer are chance, more lose friction that is there
-ROUNDS = 3  # of weights, and of the search for a lag
+NEGLIGIBLE = 1e-4  # of a joint's torque: smaller errors come from rounding or the filter
+DECISIVE = 2.0  # standard errors of a difference: with fewer, chance decides; with more, real friction is left out
+ROUNDS = 3  # iterations of weights, and of the search for a lag
 
 
 class Tried(NamedTuple):
-    """One candidate: its score, that of the one it was compared with, and the standard error of the difference."""
+    """A candidate: its score, the score that it was compared with, and the standard error of the difference."""
 
     choice: str
     candidate: str
@@ -37,7 +37,7 @@ class Tried(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Choices(Tabular):
-    """What was chosen by cross-validation, and what was tried. Printed, a table."""
+    """The choices of cross-validation, and the candidates that were tried. It prints as a table."""
 
     tried: tuple[Tried, ...]
 
@@ -59,14 +59,14 @@ class Choices(Tabular):
 
 
 class Products:
-    """Products of columns (and of the torque, the last one): of each class of rows, block and joint."""
+    """Products of columns, the torque as the last one, for each class of rows, block and joint."""
 
     def __init__(self, classes: int, blocks: int, joints: int, columns: int) -> None:
         self.sums = np.zeros((classes, blocks, joints, columns + 1, columns + 1))
         self.counts = np.zeros((classes, blocks, joints))
 
     def add(self, rows: np.ndarray, tau: np.ndarray, block: np.ndarray, group: np.ndarray) -> None:
-        """Rows (N, n, columns) with torques (N, n), in blocks (N,); `group` (N, n) is their class, or -1: not used."""
+        """Rows (N, n, columns) with torques (N, n), in blocks (N,); `group` (N, n) is their class, -1 if not used."""
         every = np.concatenate([rows, tau[..., None]], axis=-1)
         for b in np.unique(block):
             for c in range(len(self.sums)):
@@ -80,10 +80,10 @@ class Products:
 class Judge:
     """Scores candidates: sets of columns."""
 
-    fitted: Products  # what is fitted
-    scored: Products  # what is predicted
+    fitted: Products  # of rows that are fitted
+    scored: Products  # of rows that are predicted
     weights: np.ndarray  # (n,)
-    units: np.ndarray  # (n,): mean squares in which errors are counted
+    units: np.ndarray  # (n,): mean squares that are the units of errors
     floor: np.ndarray  # (n,): mean squares that are negligible
 
     def errors(self, columns: Sequence[int], weights: np.ndarray | None = None, least: int = 0) -> np.ndarray:
@@ -99,7 +99,7 @@ class Judge:
         return np.asarray((squares / np.maximum(self.scored.counts.sum(axis=0), 1.0) + self.floor) / self.units)
 
     def solution(self, columns: Sequence[int]) -> np.ndarray:
-        """Of all blocks."""
+        """The solution of all blocks."""
         pick = [*columns, self.fitted.sums.shape[-1] - 1]
         sums = self.fitted.sums[..., pick, :][..., pick]
         return np.asarray(solved_products(np.einsum("j,cbjkl->kl", self.weights**2, sums)[None])[0])
@@ -117,18 +117,19 @@ class Comparison(NamedTuple):
     score: float
     difference: float
     error: float
-    before: float = np.inf  # the score of what it is compared with
+    before: float = np.inf  # the score of the candidate that it is compared with
 
     @property
     def better(self) -> bool:
-        """In most blocks, and in the mean."""
+        """Whether it is better in most blocks, and in the mean."""
         return self.difference < -DECISIVE * self.error and self.score < (1.0 - ENOUGH) * self.before
 
     @staticmethod
     def of(new: np.ndarray, old: np.ndarray) -> Comparison:
-        """Of errors (blocks, joints): the mean, the mean logarithm of their ratios, and its standard error over blocks.
+        """From errors (blocks, joints): the mean, the mean logarithm of their ratios, and its standard error over
+        blocks.
 
-        Ratios of blocks are alike where errors are not: few blocks have most of what a term explains.
+        Ratios vary less over blocks than errors: few blocks have most of the torque that a term explains.
         """
         steps = np.log(new / old).mean(axis=1)
         return Comparison(
@@ -137,7 +138,7 @@ class Comparison(NamedTuple):
 
 
 def balanced_on(products: Products, base: int) -> Judge:
-    """Joints weighted by the noise that a fit of the first columns leaves, and errors in units of that."""
+    """A judge with joints weighted by the noise of a fit of the first columns, and errors in units of that noise."""
     count, torque, floor = sizes_of_torques(products)
     ones, left = np.ones(len(count)), np.maximum(torque, floor)
     for _ in range(ROUNDS + 1):
@@ -147,7 +148,7 @@ def balanced_on(products: Products, base: int) -> Judge:
 
 
 def sizes_of_torques(products: Products) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of each joint how many rows it has, the mean square of its torque, and what is negligible beside that."""
+    """For each joint the number of rows, the mean square of its torque, and the part of it that is negligible."""
     count = products.counts.sum(axis=(0, 1))
     torque = products.sums.sum(axis=(0, 1))[:, -1, -1] / np.maximum(count, 1.0)
     return count, torque, np.where(torque > 0.0, NEGLIGIBLE**2 * torque, 1.0)

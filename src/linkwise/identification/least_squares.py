@@ -1,19 +1,19 @@
 """Measured rows (Y, τ) reduced to triangles by QR decomposition: blocks of time times joints.
 
 A block of a joint's rows is replaced by the triangle R of its QR decomposition, with the torque as the last column: for
-every x, ‖Y x - τ‖ is ‖R (x, -1)‖. All that follows, weights of joints, least squares, cross-validation and the spread
-between blocks, needs these triangles alone, and no digits are lost to a product YᵀY. Of a joint's rows only the columns
-are kept that can be other than zero: those of the links that it carries.
+every x, ‖Y x - τ‖ is ‖R (x, -1)‖. Weights of joints, least squares, cross-validation and the spread between blocks need
+only these triangles, and no digits are lost to a product YᵀY. Of a joint's rows only the columns are kept that can
+differ from zero: those of the links that the joint carries.
 
 Least squares on triangles: rank, weights of the joints, σ, and cross-validation over blocks of time.
 
     x = argmin Σ_j ‖Y_j x - τ_j‖² / σ_j²                                    σ_j: noise of joint j, found by iteration
 
 Directions of x that the data do not determine stay as they are in the nominal robot. σ of a parameter is the larger of
-two: that of white noise, from (Yᵀ W Y)⁻¹, and the jackknife's, from how much the result changes when a block of time is
-left out, or two, or four neighbours, whichever is most. The second is honest where residuals are correlated, as they
-are where data were filtered and where the model lacks something: friction errs for as long as a stroke lasts. Without
-weights white noise has the covariance (YᵀY)⁻¹ (Σ σ_j² Y_jᵀ Y_j) (YᵀY)⁻¹.
+two: that of white noise, from (Yᵀ W Y)⁻¹, and that of the jackknife, from the change of the result when one block of
+time or two or four neighbours are left out, whichever is largest. The jackknife remains valid where residuals are
+correlated: where data were filtered, or where the model lacks a term, since errors of friction last as long as a
+stroke. Without weights white noise has the covariance (YᵀY)⁻¹ (Σ σ_j² Y_jᵀ Y_j) (YᵀY)⁻¹.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ STORED = 30_000_000  # numbers at most in all triangles together
 class Factors:
     """Triangles of all blocks and joints: `triangles[block][joint]`, each (rows, own columns + 1)."""
 
-    sizes: np.ndarray  # of each column's unknown: what it is small beside
-    arms: np.ndarray  # (n,): 1, or the size of the robot where a joint slides: what its force is times, to be a torque
+    sizes: np.ndarray  # the scale of each column's unknown
+    arms: np.ndarray  # (n,): lever arms that make forces torques: 1, or the size of the robot where a joint slides
     support: list[np.ndarray]  # of each joint: the columns that are not zero
     triangles: list[list[np.ndarray]] = field(default_factory=list)
     counts: list[list[int]] = field(default_factory=list)  # of samples
@@ -52,7 +52,7 @@ class Factors:
         self.torque.append([(0.0, 0.0)] * self.joints)
 
     def add_rows(self, joint: int, rows: np.ndarray, tau: np.ndarray) -> None:
-        """Rows (Y, τ less what is known) of a joint in the block that was begun last, and its measured torques."""
+        """Add rows (Y, τ less known torques) of a joint to the latest block, and its measured torques."""
         own, counts, torque = self.triangles[-1], self.counts[-1], self.torque[-1]
         kept = np.append(self.support[joint], self.columns)
         counts[joint] += len(rows)
@@ -78,7 +78,7 @@ class Factors:
         return sum(counts[joint] for counts in self.counts)
 
     def variation(self, joint: int) -> tuple[float, float]:
-        """The root mean square of a joint's measured torque, and about its mean."""
+        """The root mean square of a joint's measured torque, and its standard deviation."""
         count = max(1, self.samples(joint))
         total = sum(torque[joint][0] for torque in self.torque)
         squares = sum(torque[joint][1] for torque in self.torque)
@@ -120,24 +120,24 @@ def triangle(rows: np.ndarray) -> np.ndarray:
 
 
 def blocks_for(joints: int, columns: int) -> int:
-    """How many blocks of time there can be in the memory that triangles may take."""
+    """How many blocks of time fit into the memory for triangles."""
     return int(np.clip(STORED // (joints * (columns + 1) ** 2), 10, BLOCKS))
 
 
 RANK = 1e-10  # singular values of the scaled regressor below this share of the largest are zero
 ROUNDS = 20  # of weighting, at most
-SETTLED = 1e-3  # relative change of the weights
-EXACT = 1e-10  # of the torques' size: noise below it is rounding
-NOTHING = 1e-11  # of the largest column, each times the size of its unknown: a column without effect
-HIDDEN = 1e-8  # of a sum of unknowns: rounding
+SETTLED = 1e-3  # relative change of the weights at convergence
+EXACT = 1e-10  # of the magnitude of the torques: smaller noise is rounding
+NOTHING = 1e-11  # of the largest column, columns scaled by their unknowns: a smaller column has no effect
+HIDDEN = 1e-8  # of a sum of unknowns: a smaller part along undetermined directions is rounding
 LEVERAGE = 0.95  # of a block, at most: the jackknife divides by 1 - leverage
-NEIGHBOURS, GROUPS = (1, 2, 4), 8  # blocks that are left out together, where at least so many groups are left
+NEIGHBOURS, GROUPS = (1, 2, 4), 8  # neighbouring blocks to leave out together, if they form at least 8 groups
 FOLDS = 5
 
 
 @dataclass(frozen=True)
 class Solution:
-    """A fit x of the base parameters, with what is needed to judge it.
+    """A fit x of the base parameters, with its noise, rank and scales.
 
     Determined directions have coordinates z in which the weighted problem is the identity: x = nominal + basis z.
     """
@@ -146,16 +146,16 @@ class Solution:
     nominal: np.ndarray
     basis: np.ndarray  # (b, rank): x of unit z
     noise: np.ndarray  # (n,): σ_j
-    scale: np.ndarray  # (n,): what rows are divided by: σ_j, or one σ for all joints (ordinary least squares)
+    scale: np.ndarray  # (n,): the divisor of rows: σ_j, or one σ for all joints (ordinary least squares)
     singular: np.ndarray  # of the weighted regressor, columns scaled
     rank: int
-    undetermined: np.ndarray  # (b, b - rank): directions of x that change nothing
+    undetermined: np.ndarray  # (b, b - rank): directions of x without effect on the torques
     projection: np.ndarray  # (b, b): onto the directions that the data determine
     system: np.ndarray  # (R, d): the weighted triangle of all data
     condition: float
 
-    def seen(self, system: np.ndarray) -> np.ndarray:
-        """A triangle (R, d) of the same unknowns in which only directions count that the data determine."""
+    def project(self, system: np.ndarray) -> np.ndarray:
+        """The part of a triangle (R, d) along directions that the data determine; others stay nominal."""
         if not self.undetermined.size:
             return system
         R = system[:, :-1]
@@ -164,11 +164,11 @@ class Solution:
 
     @property
     def determined(self) -> np.ndarray:
-        """Of each parameter: whether the data determine it."""
-        return self.told(np.eye(len(self.x)))
+        """Whether the data determine each parameter."""
+        return self.is_determined(np.eye(len(self.x)))
 
-    def told(self, rows: np.ndarray) -> np.ndarray:
-        """Which of rows · x the data determine."""
+    def is_determined(self, rows: np.ndarray) -> np.ndarray:
+        """Which elements of rows · x the data determine."""
         sizes = np.linalg.norm(self.basis, axis=1) + np.linalg.norm(self.undetermined, axis=1)
         return np.asarray(np.linalg.norm(rows @ self.undetermined, axis=1) <= HIDDEN * (np.abs(rows) @ sizes))
 
@@ -176,26 +176,26 @@ class Solution:
 def solved(system: np.ndarray, nominal: np.ndarray, noise: np.ndarray, sizes: np.ndarray) -> Solution:
     """The least-squares solution of the triangle (R, d), nearest to the nominal where R does not determine it.
 
-    `sizes` are those of the unknowns: what each is small beside.
+    `sizes` are the scales of the unknowns.
     """
     R, d = system[:, :-1], system[:, -1]
     scale = np.linalg.norm(R, axis=0)
     largest = (scale * sizes).max(initial=0.0)
-    seen = scale * sizes > NOTHING * largest
-    safe = np.where(seen, scale, (largest or 1.0) / sizes)
-    U, s, Vt = np.linalg.svd(np.where(seen, R / safe, 0.0), full_matrices=True)
+    effective = scale * sizes > NOTHING * largest
+    safe = np.where(effective, scale, (largest or 1.0) / sizes)
+    U, s, Vt = np.linalg.svd(np.where(effective, R / safe, 0.0), full_matrices=True)
     rank = int(np.sum(s > RANK * s[0])) if len(s) else 0
     basis = (Vt[:rank].T / s[:rank]) / safe[:, None]
     z = U[:, :rank].T @ (d - R @ nominal)
     undetermined = Vt[rank:].T / safe[:, None]
     condition = float(s[0] / s[rank - 1]) if rank else np.inf
-    projection = np.where(np.outer(seen, seen), basis @ (s[:rank, None] * Vt[:rank] * safe), 0.0)
+    projection = np.where(np.outer(effective, effective), basis @ (s[:rank, None] * Vt[:rank] * safe), 0.0)
     x = nominal + basis @ z
     return Solution(x, nominal, basis, noise, noise, s, rank, undetermined, projection, system, condition)
 
 
 def least_squares(factors: Factors, nominal: np.ndarray, weighted: bool) -> Solution:
-    """Ordinary least squares, forces times the robot's size, or weighted by the inverse of each joint's noise."""
+    """Least squares: ordinary, with forces times the robot's size, or weighted by the inverse of each joint's noise."""
     joints = [factors.of_joint(j) for j in range(factors.joints)]
     sizes = [factors.variation(j)[0] * factors.arms[j] for j in range(factors.joints)]
     floor = EXACT * max(1e-300, *sizes) / factors.arms
@@ -221,7 +221,7 @@ def whole(factors: Factors, joints: list[np.ndarray], weights: np.ndarray) -> np
 
 
 def noise_of(factors: Factors, joints: list[np.ndarray], solution: Solution, floor: np.ndarray) -> np.ndarray:
-    """σ_j: residuals over the degrees of freedom that the fit leaves to the joint."""
+    """σ_j, from residuals and the degrees of freedom that the fit leaves to the joint."""
     noise = np.empty(factors.joints)
     for j, rows in enumerate(joints):
         leverage = float(np.sum((rows[:, :-1] @ solution.basis[factors.support[j]] / solution.scale[j]) ** 2))
@@ -237,7 +237,7 @@ class Spread:
     white: np.ndarray
     jackknives: list[np.ndarray]
     folds: list[list[int]]  # for cross-validation: the blocks of each
-    gains: np.ndarray  # what uncertain gains of torques add to each
+    gains: np.ndarray  # the covariance that uncertain gains add to each
 
 
 def spread_of(factors: Factors, solution: Solution, gain_sigma: np.ndarray | None = None) -> Spread:
@@ -270,7 +270,7 @@ def spread_of(factors: Factors, solution: Solution, gain_sigma: np.ndarray | Non
 
 
 def of_gains(factors: Factors, solution: Solution, sigma: np.ndarray | None) -> np.ndarray:
-    """The covariance of z where the torques of each joint are uncertain by a factor."""
+    """The covariance of z from an uncertain gain of each joint's torques."""
     total = np.zeros((solution.rank, solution.rank))
     for j, own in enumerate(factors.support if sigma is not None else []):
         rows = factors.of_joint(j)

@@ -22,9 +22,9 @@ from ..robot import Friction, Robot
 from ..robot.configurations import random_configuration
 from ..robot.regroup import TEN
 from ..robot.scales import coordinate_scales
-from .estimates import sizes_of
+from .estimates import parameter_scales
 
-INDEPENDENT, EXACT_ZERO = 1e-9, 1e-12  # of the size of columns: rounding
+INDEPENDENT, EXACT_ZERO = 1e-9, 1e-12  # of the norm of columns: smaller remainders are rounding
 OF_JOINTS = ("offset", "spring")  # of each degree of freedom; the others are of drives
 TERMS = ("offset", "quadratic", "stribeck", "load", "spring")  # that may be added to viscous and Coulomb friction
 
@@ -37,8 +37,8 @@ class Drives:
     of: np.ndarray  # (drives, joints): one where a drive belongs to a joint
 
     @staticmethod
-    def make(robot: Robot, transmission: Any = None) -> Drives:
-        """Of the robot's joints, or of motors: motor rates are `transmission` times joint rates."""
+    def from_transmission(robot: Robot, transmission: Any = None) -> Drives:
+        """The drives of the robot: one for each joint, or motors whose rates are `transmission` times joint rates."""
         joints = robot.moving
         if transmission is None:
             A, of = np.zeros((len(robot.slots), robot.n)), np.zeros((len(robot.slots), len(joints)))
@@ -61,12 +61,12 @@ class Drives:
         return bool(self.A.shape[0] == self.A.shape[1] == self.of.shape[1])
 
     def columns(self, torque: np.ndarray) -> np.ndarray:
-        """(N, drives), torques of a unit at each drive, to (N, n, joints)."""
+        """Columns (N, n, joints) of the joint torques, from the torques (N, drives) of unit coefficients."""
         return np.asarray((torque[:, None, :] * self.A.T) @ self.of)
 
 
 def drive_torque(kind: str, s: np.ndarray, law: Friction, rate: float, load: np.ndarray | None) -> np.ndarray:
-    """The torque (N, drives) of a unit of a coefficient, at the rates s."""
+    """The torque (N, drives) of a coefficient of 1, at the rates s."""
     smooth = float(law.smooth)
     sense: np.ndarray = np.sign(s) if smooth == 0.0 else s / np.sqrt(s * s + smooth * smooth)
     if kind == "load":
@@ -90,16 +90,16 @@ class TorqueModel:
     stribeck_rate: float
     names: tuple[str, ...]  # of all parameters
     nominal: np.ndarray
-    free: np.ndarray  # which of them are unknown
+    free: np.ndarray  # which parameters are unknown
     combined: tuple[str, ...]  # names of b
     T: np.ndarray  # (b, unknowns)
     grouping: np.ndarray  # of all base parameters from all parameters
-    picked: np.ndarray  # which columns of `all_columns` those of all base parameters are
+    picked: np.ndarray  # the columns of `all_columns` that belong to all base parameters
     mixing: np.ndarray  # (all base parameters, b)
     bodies: np.ndarray  # (base parameters of bodies, ten numbers a link)
-    chosen: tuple[str, ...] = ()  # what alone is free, by the user's names; empty: all
-    carried: np.ndarray | None = None  # base parameters of bodies whose torques are the load of drives
-    known: tuple[TorqueModel, np.ndarray] | None = None  # terms that an earlier fit has found, with their values
+    chosen: tuple[str, ...] = ()  # the user's names of what is free; empty: all
+    carried: np.ndarray | None = None  # base parameters of the bodies that load the drives
+    known: tuple[TorqueModel, np.ndarray] | None = None  # terms of an earlier fit, with their values
 
     @staticmethod
     def of(
@@ -111,7 +111,7 @@ class TorqueModel:
         transmission: Any = None,
     ) -> TorqueModel:
         """`chosen`: links whose bodies are unknown, and names such as link2.viscous; None: all."""
-        law, drives = Friction.of(friction), Drives.make(robot, transmission)
+        law, drives = Friction.of(friction), Drives.from_transmission(robot, transmission)
         every, base = parameters(robot, friction), parameters(robot, base=True)
         of_bodies = [k for k, name in enumerate(base.names) if not name.endswith(".rotor")]
         count = len(TEN) * len(robot.names)
@@ -140,8 +140,8 @@ class TorqueModel:
         if chosen is not None:
             free = chosen_parameters(robot, every.names, chosen)
             names = [name for name, yes in zip(every.names, free, strict=True) if yes]
-            own_sizes = sizes_of(robot, names)
-            scaled = grouping[:, free] * own_sizes / sizes_of(robot, base_names)[:, None]
+            own_sizes = parameter_scales(robot, names)
+            scaled = grouping[:, free] * own_sizes / parameter_scales(robot, base_names)[:, None]
             first = independent(scaled)
             mixing, combined = grouping[:, free][:, first], tuple(names[k] for k in first)
             T = np.linalg.lstsq(scaled[:, first], scaled, rcond=None)[0]
@@ -159,7 +159,7 @@ class TorqueModel:
 
     @property
     def base_names(self) -> list[str]:
-        """Of the columns, further terms among them."""
+        """The names of the columns, further terms included."""
         return [*self.combined, *(f"{self.owner(*term)}.{term[0]}" for term in self.terms)]
 
     def owner(self, kind: str, joint: int) -> str:
@@ -174,8 +174,8 @@ class TorqueModel:
 
     @cached_property
     def sizes(self) -> np.ndarray:
-        """Of the columns: what each of their unknowns is small beside."""
-        return sizes_of(self.robot, self.base_names)
+        """The scales of the unknowns of the columns."""
+        return parameter_scales(self.robot, self.base_names)
 
     @cached_property
     def arms(self) -> np.ndarray:
@@ -183,16 +183,16 @@ class TorqueModel:
 
     @cached_property
     def unknown_sizes(self) -> np.ndarray:
-        return sizes_of(self.robot, self.unknowns)
+        return parameter_scales(self.robot, self.unknowns)
 
     @property
     def scaled(self) -> np.ndarray:
-        """T of parameters in units of their sizes."""
+        """T for parameters in units of their scales."""
         return np.asarray(self.T * self.unknown_sizes / self.sizes[: len(self.T), None])
 
     @property
     def links(self) -> list[int]:
-        """Whose bodies are unknown; their numbers, ten each, come first."""
+        """The links with unknown bodies, whose numbers, ten each, come first."""
         return [k for k in range(len(self.robot.names)) if self.free[len(TEN) * k]]
 
     @property
@@ -221,13 +221,13 @@ class TorqueModel:
         return np.concatenate(parts, axis=-1)
 
     def load(self, bodies: np.ndarray) -> np.ndarray | None:
-        """The torque (N, drives) that the bodies put on the drives."""
+        """The torque (N, drives) with which the bodies load the drives."""
         if self.carried is None:
             return None
         return np.asarray(np.linalg.solve(self.drives.A.T, (bodies @ self.carried).T).T)
 
     def carrying(self, bodies: np.ndarray) -> TorqueModel:
-        """With the load of these base parameters of bodies, also in terms that are known."""
+        """The model with the load of these base parameters of bodies, also in its known terms."""
         known = self.known and (replace(self.known[0], carried=bodies), self.known[1])
         return replace(self, carried=None if self.carried is None else bodies, known=known)
 
@@ -261,7 +261,7 @@ class TorqueModel:
 
     @cached_property
     def support(self) -> list[np.ndarray]:
-        """Of each joint: the columns that are not zero in every state."""
+        """The columns of each joint that are not zero in every state."""
         rng = np.random.default_rng(0)
         states = 4
         q = np.asarray(random_configuration(self.robot, rng, (states,)))
@@ -269,14 +269,14 @@ class TorqueModel:
         return [np.flatnonzero(rows[:, j].any(axis=0)) for j in range(self.robot.n)]
 
     def with_unknowns(self, values: np.ndarray) -> np.ndarray:
-        """All parameters, of which the unknowns have these values."""
+        """All parameters, with these values of the unknowns."""
         every = self.nominal.copy()
         every[self.free] = values
         return every
 
 
 def chosen_parameters(robot: Robot, names: Sequence[str], chosen: Sequence[str]) -> np.ndarray:
-    """Which parameters are meant by names of links and of rotors or coefficients of friction."""
+    """The parameters that belong to names of links, rotors or coefficients of friction."""
     if isinstance(chosen, str) or not all(isinstance(name, str) for name in chosen) or not len(chosen):
         raise TypeError(f"free is {chosen!r} (expected a list of links, such as [{robot.names[-1]!r}])")
     own = {f"{link}.{number}": link for link in robot.names for number in TEN}
@@ -288,7 +288,7 @@ def chosen_parameters(robot: Robot, names: Sequence[str], chosen: Sequence[str])
 
 
 def meant(robot: Robot, name: str, scalars: Sequence[str]) -> str:
-    """What was probably meant by a name that is no link, and what was expected."""
+    """A hint for a name that is no link: the probable link, and the names that were expected."""
     joints = {joint.joint: joint.name for joint in robot.moving}
     fixed = {frame.name: robot.names[frame.link] for frame in robot.frames if not frame.on_base}
     if name in joints:
@@ -304,7 +304,7 @@ def meant(robot: Robot, name: str, scalars: Sequence[str]) -> str:
 
 
 def independent(columns: np.ndarray) -> list[int]:
-    """The first columns that are no sum of those before them."""
+    """The columns that are no linear combination of earlier ones."""
     size = np.abs(columns).max(initial=0.0)
     left, found = columns.astype(float), []
     for k in range(columns.shape[1]):

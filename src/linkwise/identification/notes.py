@@ -1,4 +1,4 @@
-"""What is odd about an identification, in at most ten sentences, the most important first."""
+"""Notes on suspicious data, models or results of an identification: at most ten, the most important first."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from .identifiability import notes_on_condition
 if TYPE_CHECKING:
     from .result import Identification
 
-MOST = 10  # sentences
-POOR = 0.5  # R² below which a joint is not explained
-WORSE = 2.0  # times: of a joint beside the others, of rows near rest beside all: worth a note
-FACTOR = 3.0  # of gravity torques: no link is as much heavier or lighter than it is believed to be
-SMALL = 0.01  # of a torque: smaller errors are not worth a note
+MOST = 10  # notes
+POOR = 0.5  # R² below which the model does not explain a joint's torque
+WORSE = 2.0  # ratio of errors that deserves a note: of a joint to the others, of rows near rest to all rows
+FACTOR = 3.0  # of gravity torques: the mass of a link is known better than to this factor
+SMALL = 0.01  # of a torque: smaller errors need no note
 ALIKE = 0.9  # correlation of torques that look like those of another joint
 
 
 def notes(result: Identification) -> Iterator[tuple[str, bool]]:
-    """Each with whether `lw.identify` warns of it: the result is then likely to be wrong, or of another robot."""
+    """Each note with whether `lw.identify` warns of it: the result is then probably wrong, or of another robot."""
     serious = [*on_torques(result), *on_gravity(result), *on_poor_joints(result)]
     others = [*on_bodies(result), *on_rest(result)]
     if "delay of torques" in [row.choice for row in result.choices.tried if row.taken]:
@@ -54,7 +54,7 @@ def has_friction(robot: Robot) -> bool:
 
 
 def on_torques(result: Identification) -> Iterator[str]:
-    """Signs and order of the joints' torques, beside those of the nominal robot."""
+    """Signs and order of the joints' torques, compared with those of the nominal robot."""
     names = result.nominal.v_names
     measured = np.nan_to_num(np.concatenate([part.measured for part in result.torques]))
     believed = np.concatenate([nominal_torques(result, k) for k in range(len(result.motions))])
@@ -66,8 +66,8 @@ def on_torques(result: Identification) -> Iterator[str]:
     against = [name for name, yes in zip(names, poor & (own < -POOR), strict=True) if yes]
     if against:
         yield (
-            f"the torques of {', '.join(against)} run against those of the nominal robot: is their sign that of the"
-            " robot? (gains=-1, or one for each joint, reverses them)"
+            f"the torques of {', '.join(against)} have the opposite sign to those of the nominal robot: is their sign"
+            " that of the robot? (gains=-1, or one for each joint, reverses them)"
         )
     best = np.argmax(alike, axis=1)
     for j in np.flatnonzero(poor & (alike.max(axis=1) > ALIKE) & (own < POOR)):
@@ -86,7 +86,7 @@ def nominal_torques(result: Identification, k: int) -> np.ndarray:
 
 
 def on_gravity(result: Identification) -> Iterator[str]:
-    """A common factor of gravity torques beside those of the nominal robot."""
+    """A common factor between gravity torques and those of the nominal robot."""
     if result.model.chosen:
         return
     q = np.concatenate([motion.q[:: max(1, len(motion.q) // 200)] for motion in result.motions])
@@ -108,7 +108,7 @@ def on_gravity(result: Identification) -> Iterator[str]:
 
 
 def on_poor_joints(result: Identification) -> Iterator[str]:
-    """Joints that are explained far worse than others, or than by least squares without bodies."""
+    """Joints with much larger errors than others, or than those of least squares without bodies."""
     names, errors = result.nominal.v_names, result.validation
     moving = np.max([np.abs(motion.qd).max(axis=0) for motion in result.motions], axis=0) > 0.0
     known = np.isfinite(errors.r2) & moving
@@ -170,7 +170,7 @@ def on_bodies(result: Identification) -> Iterator[str]:
 
 
 def on_small_motions(result: Identification) -> Iterator[str]:
-    """Joints that stand still but for noise, or hardly move."""
+    """Joints that hardly move, or no more than noise."""
     robot = result.nominal
     if robot.quaternions:
         return
@@ -179,7 +179,7 @@ def on_small_motions(result: Identification) -> Iterator[str]:
         names = [name for name, yes in zip(robot.v_names, still, strict=True) if yes]
         yield (
             f"{', '.join(names)} {'stands' if len(names) == 1 else 'stand'} still but for noise: rotor and friction"
-            " there, and what only this motion would tell, stay those of the nominal robot"
+            " there, and all that only this motion could determine, stay those of the nominal robot"
         )
     spans = np.max([np.ptp(motion.q, axis=0) for motion in result.motions], axis=0)
     units = ["m" if unit == "N" else "rad" for unit in robot.effort_units]

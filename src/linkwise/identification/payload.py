@@ -1,8 +1,8 @@
-"""What a link carries: its body less that of the nominal robot, in any frame of the link, with σ.
+"""The payload of a link: its body less that of the nominal robot, in any frame of the link, with σ.
 
-A fit of some links tells what they have more than the nominal robot has, whose own bodies need not be right one by one:
-torques of the arm without its load know combinations of them alone. The difference is that of pseudo-inertias P, which
-are linear in the ten numbers of a body and move between frames as A P Aᵀ:
+A fit of some links determines the difference between their bodies and those of the nominal robot. The nominal bodies
+need not be right one by one: torques of the arm without its load determine only combinations of them. The difference is
+that of pseudo-inertias P, which are linear in the ten numbers of a body and move between frames as A P Aᵀ:
 
     P = [S h; hᵀ m]     c = h / m     I = tr(S_c) 1 - S_c,  S_c = S - h hᵀ / m       about the mass centre
     dc = (dh - c dm) / m              dS_c = dS - dh cᵀ - c dhᵀ + c cᵀ dm
@@ -34,13 +34,13 @@ POSSIBLE = 1e-9  # of the largest second moment: smaller negative ones are round
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Payload(Tabular):
-    """What `link` has more than the nominal robot: mass, mass centre and inertia about it, in `frame`.
+    """The payload of `link`, which the nominal robot lacks: mass, mass centre and inertia about it, in `frame`.
 
-    Printed, it is a table; `columns()` and `to_pandas()` give one.
-    `com` (3,) is in the frame, `inertia` (3, 3) the tensor about the mass centre, along the frame's axes. Each has a σ,
-    which is that of the difference to the nominal robot: `mass_sigma`, `com_sigma`, `inertia_sigma`. What torques do
-    not tell is NaN, with an infinite σ. `possible` says whether there is a body with these numbers; None if they are
-    not all known. `robot.with_payload(load.mass, load.com, load.inertia, link=load.frame)` is the arm that carries it.
+    Printed, it is a table; `columns()` and `to_pandas()` give one. `com` (3,) is in the frame, `inertia` (3, 3) the
+    tensor about the mass centre, along the frame's axes. `mass_sigma`, `com_sigma` and `inertia_sigma` are the σ of the
+    difference to the nominal robot. What torques do not determine is NaN, with an infinite σ. `possible` says whether
+    these numbers are physically consistent; None if they are not all known. `robot.with_payload(load.mass, load.com,
+    load.inertia, link=load.frame)` is the arm that carries it.
     """
 
     link: str
@@ -60,7 +60,7 @@ class Payload(Tabular):
 
     @property
     def sigma(self) -> np.ndarray:
-        """Of `values`: (10,)."""
+        """The σ of `values`: (10,)."""
         return np.array([self.mass_sigma, *self.com_sigma, *(self.inertia_sigma[entry] for entry in ENTRIES)])
 
     @property
@@ -96,9 +96,9 @@ class Payload(Tabular):
     def remarks(self) -> list[str]:
         lines = ["c: mass centre; I: inertia about it (Ixy is minus the integral of x y dm); σ: of the difference"]
         if np.isfinite(self.mass_sigma) and abs(self.mass) < ZERO * self.mass_sigma:
-            lines.append(f"the mass is zero within {ZERO:g} σ: there is no mass centre to tell")
+            lines.append(f"the mass is zero within {ZERO:g} σ: there is no mass centre to determine")
         elif not np.isfinite(self.sigma).all():
-            lines.append("-: these torques do not tell it")
+            lines.append("-: these torques do not determine it")
         if self.possible is False and self.mass > 0.0:
             if np.all(np.abs(self.inertia) <= ZERO * self.inertia_sigma):
                 lines.append(f"the inertia is zero within {ZERO:g} σ: with_payload(mass, com) is a point mass")
@@ -108,7 +108,7 @@ class Payload(Tabular):
 
 
 def payload_of(result: Identification, frame: str | None = None) -> Payload:
-    """Of the free link that the frame belongs to; by default of the one that is free, in its own table frame."""
+    """The payload of the free link to which the frame belongs; by default of the only free link, in its table frame."""
     robot, model = result.nominal, result.model
     links = [robot.names[k] for k in model.links] if model.chosen else []
     if not links:
@@ -133,7 +133,7 @@ def payload_of(result: Identification, frame: str | None = None) -> Payload:
     into = np.array(robot.seat(place)[1].inverse().matrix(), dtype=float)
 
     def sigma(rows: np.ndarray) -> np.ndarray:
-        """Of quantities with these derivatives by the ten numbers."""
+        """The σ of quantities with these derivatives by the ten numbers."""
         every = np.zeros((len(rows), int(model.free.sum())))
         every[:, columns] = rows
         return sigma_of_unknowns(model, result.solution, result.spread, every)[0]

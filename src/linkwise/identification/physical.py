@@ -1,21 +1,21 @@
 """The nearest fit whose links are physically consistent bodies, by a barrier method.
 
-A body exists if its pseudo-inertia P, the matrix of the second moments of its mass, is positive semidefinite
+A body is physically consistent if its pseudo-inertia P, the matrix of second moments of mass, is positive semidefinite
 (Wensing, Kim, Slotine: Linear matrix inequalities for physically consistent inertial parameter identification, 2018):
 
     P = | Σ   h |      Σ = ½ tr(J) 1 - J                                                       (1)
         | hᵀ  m |
 
-Found is the least of the weighted residuals and the entropic distance to the nominal robot P₀ (Lee, Wensing, Park:
+The fit minimises the sum of weighted residuals and the entropic distance to the nominal robot P₀ (Lee, Wensing, Park:
 Geometric robot dynamic identification, 2020), in units of the noise:
 
     F(π) = ½ ‖R T π - d‖² + γ Σ ( tr(P₀⁻¹ P) - log det P )                                     (2)
 
-and γ w (x / x₀ - log x) for each rotor inertia and coefficient of friction x; w is 1, or little where a body could
-take the place of a rotor that is not in the nominal robot (see `solving`). The logarithms are a self-concordant
-barrier of the cone: (2) has its minimum inside. With a larger weight β in place of γ before the logarithms alone,
-Newton's method finds the minimum from the nominal robot, and follows it while β shrinks to γ. With P = C Cᵀ and a step
-to C (1 + Z) Cᵀ, Newton's step is
+and γ w (x / x₀ - log x) for each rotor inertia and coefficient of friction x; w is 1, or little where a body could have
+the effect of a rotor that is not in the nominal robot (see `solving`). The logarithms are a self-concordant barrier of
+the cone: (2) has its minimum inside. With a larger weight β in place of γ before the logarithms alone, Newton's method
+finds the minimum from the nominal robot, and follows it while β shrinks to γ. With P = C Cᵀ and a step to C (1 + Z) Cᵀ,
+Newton's step is
 
     Z = argmin ‖J Z - r‖² + β ‖Z + γ/β Cᵀ P₀⁻¹ C - 1‖²,     r = d - R T π,  J Z = R T (C Z Cᵀ)      (3)
 
@@ -33,12 +33,12 @@ ROWS = np.array([0, 0, 0, 1, 1, 2, 0, 1, 2, 3])  # of the ten independent entrie
 COLUMNS = np.array([0, 1, 2, 1, 2, 2, 3, 3, 3, 3])
 ROOT = np.where(ROWS == COLUMNS, 1.0, np.sqrt(2.0))  # entries beside the diagonal occur twice
 SHRINK = 0.02  # of β, from one minimum to the next
-NEAR, AT = 0.1, 1e-7  # Newton's decrement, squared, in units of β: near a minimum on the way, and at the last one
-LOST = 1e-3  # the same: not at a minimum, not by rounding
-SILENT = 1e-12  # of the largest column of what is free: a column without effect
-INSIDE = 0.99  # of the way to the boundary, at most, in a step
-STAGE = 60  # steps for one β, where a larger one had its minimum
-STEPS = 500  # of Newton's method, at most; some tens are usual
+NEAR, AT = 0.1, 1e-7  # Newton's decrement, squared, in units of β, at a minimum: for each β, and for the last one
+LOST = 1e-3  # a larger decrement that no longer falls is not due to rounding
+SILENT = 1e-12  # of the largest column of torque offsets and further terms: a smaller column has no effect
+INSIDE = 0.99  # of the distance to the boundary: the longest step
+STAGE = 60  # steps for one β, if an earlier one has reached its minimum
+STEPS = 500  # of Newton's method in all, at most; some tens are usual
 
 
 def unit_pseudo_inertias() -> np.ndarray:
@@ -86,7 +86,7 @@ class PhysicalFit:
     roots: np.ndarray  # C
     scalars: np.ndarray  # rotors and friction
     free: np.ndarray  # offsets
-    gap: float  # γ ν; β ν where torques are so far from those of any bodies that digits do not suffice for γ
+    gap: float  # γ ν, see above; β ν where rounding ended the path at β > γ
     steps: int
     decrement: float
 
@@ -117,12 +117,12 @@ class PhysicalProblem:
         return 4 * len(self.prior) + float(self.shares.sum())
 
     def solve(self, start: PhysicalFit | None = None) -> PhysicalFit:
-        """Follow the minimum of (2) from the nominal robot, or from where a similar problem ended."""
+        """Follow the minimum of (2) from the nominal robot, or from the result of a similar problem."""
         return Path(self).follow(start)
 
 
 class Path:
-    """One run of the method: where it is."""
+    """The state of the method on its way to the minimum."""
 
     def __init__(self, problem: PhysicalProblem) -> None:
         self.problem = problem
@@ -135,7 +135,7 @@ class Path:
         self.C, self.x = np.linalg.cholesky(problem.prior), problem.prior_scalars.copy()
         self.free = np.zeros(problem.sizes[2])
         sizes = np.linalg.norm(problem.matrix[:, self.cut :], axis=0)
-        self.silent = sizes <= SILENT * sizes.max(initial=0.0)  # of what is free: without rows; stays
+        self.silent = sizes <= SILENT * sizes.max(initial=0.0)  # terms without effect, which are not changed
         if self.free.size:
             self.free = np.linalg.lstsq(problem.matrix[:, self.cut :], self.residual(), rcond=None)[0]
 
@@ -169,7 +169,7 @@ class Path:
                     return reached
                 beta, decrement, own = max(problem.weight, SHRINK * beta), np.inf, 0
             elif own == STAGE and (reached is not None or start is not None):
-                break  # digits do not suffice for a smaller β, or the start is too far away
+                break  # rounding prevents a smaller β, or the start is too far away
         if reached is None and start is not None:
             return Path(problem).follow(None)
         return reached if reached is not None else self.fit(beta, steps, decrement)
@@ -188,7 +188,7 @@ class Path:
         return J, self.residual()
 
     def step(self, beta: float) -> float:
-        """One step of Newton's method, (3), as far as F falls; its decrement, squared, in units of β."""
+        """Take a step of Newton's method, (3), to the least F along it; its decrement, squared, in units of β."""
         J, r = self.scaled()
         root = np.sqrt(beta)
         share = self.problem.weight / beta

@@ -1,5 +1,5 @@
-"""What clocks, encoders and loggers do to recordings: times with gaps, times that are less regular than their clock,
-angles that wrap at 2 π, values that are held for several rows.
+"""Faults of clocks, encoders and loggers: times with gaps, times that are less regular than their clock, angles that
+wrap at 2 π, values that are held for several rows.
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ from ..robot import Robot
 from ..robot.layout import angle_mask, join_names
 from .recorded import LEAST, MASKED, Arrays, Recorded, is_number, plain
 
-JITTER = 1e-3  # of the period: times that are this regular are regular
+JITTER = 1e-3  # of the period: the largest deviation of times that count as equally spaced
 GAP, BRIDGED = 4.5, 0.02  # periods, and seconds, without a sample: a gap longer than both is not filled
-SLOWEST = 0.2  # s: times further apart are likely to be milliseconds, of 5 kHz and less
+SLOWEST = 0.2  # s: steps that are larger are probably in milliseconds
 INDEX = "; the index of a DataFrame is the time if it is named so: data.rename_axis('t'), or reset_index()"
-NEAR = 0.3  # of the period: samples that are nearer come in a burst
-BURST, MOST = 0.5, 0.85  # of the mean step: a median that is shorter is of bursts, unless it is that of most steps
-LONGER = 4  # times as many samples as there are: more are not made up
-PRINTED = 0.51  # of the last digit of printed times: what rounding does to them
-SMOOTHER = 0.5  # times the roughness of positions at their times: at equal times they are that smooth, or smoother
+NEAR = 0.3  # of the period: samples at smaller steps belong to a burst
+BURST, MOST = 0.5, 0.85  # of the mean step: a shorter median is that of bursts, unless most steps are as short
+LONGER = 4  # times the number of samples: interpolation adds no more
+PRINTED = 0.51  # of the last digit of printed times: their largest rounding error
+SMOOTHER = 0.5  # of the roughness at recorded times: at most, positions at equal times have this roughness
 
 
 def times(recorded: Recorded, count: int, dt: float | None) -> tuple[np.ndarray | None, float]:
-    """The times, if there are, and the period between samples."""
+    """The times, or None without a column of times, and the period between samples."""
     t, name = recorded.values.get("t"), recorded.name
     unit = recorded.units.get("t", [None])[0]
     if dt is not None and not (is_number(dt) and 0.0 < dt < 1.0):
@@ -71,10 +71,10 @@ def times(recorded: Recorded, count: int, dt: float | None) -> tuple[np.ndarray 
 
 
 def usual_step(t: np.ndarray) -> float:
-    """The median of the steps, one that there is; samples that come in bursts count as one."""
+    """The median of the steps, without interpolation; a burst of samples counts as one."""
     steps = np.diff(t)
     usual = float(np.percentile(steps, 50.0, method="lower"))
-    mean = float(np.mean(np.minimum(steps, np.percentile(steps, 99.0))))  # gaps apart
+    mean = float(np.mean(np.minimum(steps, np.percentile(steps, 99.0))))  # without gaps
     if usual < BURST * mean and np.mean(steps < NEAR * mean) < MOST:
         usual = float(np.percentile(np.diff(t[starts(t, NEAR * mean)]), 50.0, method="lower"))
     return usual
@@ -87,12 +87,12 @@ def usual_period(t: np.ndarray) -> float:
 
 
 def starts(t: np.ndarray, near: float) -> np.ndarray:
-    """The first sample of each burst: of those that follow one another in less time."""
+    """The first sample of each burst, in which steps are shorter than `near`."""
     return np.flatnonzero(np.append(True, np.diff(t) > near))
 
 
 def long_gaps(t: np.ndarray, dt: float) -> np.ndarray:
-    """The rows after which too long a time passes to be filled."""
+    """The rows after which a gap is too long to be filled."""
     return np.flatnonzero(np.diff(t) > max(GAP * dt, BRIDGED))
 
 
@@ -116,11 +116,11 @@ def notes_on_gaps(t: np.ndarray, dt: float, cuts: np.ndarray, name: str) -> list
 
 
 def on_grid(given: Arrays, t: np.ndarray, dt: float) -> tuple[Arrays, float, str]:
-    """Values at equal times, their period, and what was done to them: "", "resampled" or "counted".
+    """Values at equal times, their period, and how they were obtained: "", "resampled" or "counted".
 
-    A clock may be more regular than what is printed of it: times are rounded, or noted late. Where times are equal but
-    for the rounding of their last digit, or where positions are smoother if samples are taken to be at equal times,
-    they are; lost samples are filled.
+    A clock may be more regular than its recorded times, which are rounded or noted late. Samples are taken to be
+    equally spaced if times differ from that by the rounding of their last digit only, or if positions are then
+    smoother. Lost samples are filled.
     """
     even = np.linspace(t[0], t[-1], 1 + round((t[-1] - t[0]) / dt))
     if len(even) == len(t) and np.abs(t - even).max() <= JITTER * dt:
@@ -143,7 +143,7 @@ def on_grid(given: Arrays, t: np.ndarray, dt: float) -> tuple[Arrays, float, str
 
 
 def counted(t: np.ndarray, dt: float) -> np.ndarray:
-    """How many periods have passed: each step is a whole number of them."""
+    """The number of periods since the start: each step is an integer number of periods."""
     return np.append(0.0, np.cumsum(np.round(np.diff(t) / dt)))
 
 
@@ -152,7 +152,7 @@ def resampled(given: Arrays, grid: np.ndarray, t: np.ndarray) -> Arrays:
 
 
 def merged(given: Arrays, t: np.ndarray, near: float) -> tuple[Arrays, np.ndarray]:
-    """Samples that are near one another in time are one, their mean: a cubic through them would blow up their noise."""
+    """Replace samples that are close in time by their mean: a cubic through them would amplify their noise."""
     first = starts(t, near)
     if len(first) == len(t):
         return given, t
@@ -162,7 +162,7 @@ def merged(given: Arrays, t: np.ndarray, near: float) -> tuple[Arrays, np.ndarra
 
 
 def last_digit(t: np.ndarray) -> float:
-    """The unit of the last decimal that times have, from 1 ms to 1 µs; 0: they have more."""
+    """The unit of the last decimal of the times, from 1 ms to 1 µs; 0 if they have more decimals."""
     for digits in range(3, 7):
         scaled = (t - t[0]) * 10.0**digits
         if np.abs(scaled - np.round(scaled)).max() < 1e-3:
@@ -171,12 +171,12 @@ def last_digit(t: np.ndarray) -> float:
 
 
 def roughness(q: np.ndarray) -> float:
-    """The root mean square of fourth differences, in which motions are small and errors of times are not."""
+    """The root mean square of fourth differences, in which errors of times dominate over motion."""
     return float(np.sqrt(np.mean(np.diff(q, 4, axis=0) ** 2)))
 
 
 def interpolated(grid: np.ndarray, t: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """At other times, by the cubic through the four nearest samples."""
+    """Values at other times, by the cubic through the four nearest samples."""
     first = np.clip(np.searchsorted(t, grid, side="right") - 2, 0, len(t) - 4)
     nodes = t[first[:, None] + np.arange(4)]
     result = np.zeros((len(grid), values.shape[1]))
@@ -189,16 +189,16 @@ def interpolated(grid: np.ndarray, t: np.ndarray, values: np.ndarray) -> np.ndar
     return result
 
 
-SMOOTH, ROUGH = 3.0, 0.1  # a step beside a jump of 2 π is at most so many times the others, or so many rad
+SMOOTH, ROUGH = 3.0, 0.1  # a step next to a jump of 2 π is at most so many times the usual step, or so many rad
 OFTEN = 0.3  # of the steps: an angle that jumps more often is no angle in radians
-OUTSIDE = 0.1  # of the range between a joint's limits
-REGULAR = 0.8  # of the runs of equal values are of one length, where a logger repeats them
-ENOUGH = 20  # changes, to tell
-SATURATED = 0.01  # of the rows at the largest value, and five times as many as at the next
+OUTSIDE = 0.1  # of the range between a joint's limits: positions that far outside are noted
+REGULAR = 0.8  # of the runs of equal values that have one length if a logger repeats values
+ENOUGH = 20  # changes of value that are needed to detect this
+SATURATED = 0.01  # of the rows are at the largest value where a drive saturates, five times as many as at the next
 
 
 def unwrapped(robot: Robot, q: np.ndarray, name: str, cuts: np.ndarray) -> tuple[np.ndarray, list[str]]:
-    """Angles without the jumps of 2 π that encoders of one turn have; other jumps are refused, but after `cuts`."""
+    """Angles without the jumps of 2 π of single-turn encoders; other jumps are errors, except after `cuts`."""
     steps = np.diff(q, axis=0)
     steps[cuts] = 0.0
     jumping = (np.abs(steps) > np.pi) & np.array(angle_mask(robot, "q"))
@@ -226,7 +226,7 @@ def unwrapped(robot: Robot, q: np.ndarray, name: str, cuts: np.ndarray) -> tuple
 
 
 def outside_limits(robot: Robot, q: np.ndarray, name: str) -> list[str]:
-    """What is said of positions that a joint cannot have."""
+    """Notes on positions beyond the limits of a joint."""
     notes, turning = [], angle_mask(robot, "q")
     for link, slot in robot.driving:
         if link.joint.limits is None or link.joint.width != 1:
@@ -241,19 +241,19 @@ def outside_limits(robot: Robot, q: np.ndarray, name: str) -> list[str]:
 
 
 def unmeasured(robot: Robot, tau: np.ndarray, recorded: Recorded) -> tuple[np.ndarray, list[str]]:
-    """Which joints have no torque in any row (n,), and what is said of them; those of simulations may have none."""
+    """Which joints have no torque in any row (n,), with notes; in simulations such joints are valid."""
     zero = np.all(tau == 0.0, axis=0) & (not recorded.simulated)
     for joint in robot.moving:
-        if joint.kind.name == "free":  # nothing drives a base that flies: zeros are wrenches
+        if joint.kind.name == "free":  # a floating base has no drive: its torques are really zero
             zero[joint.v] = False
     names = [joint for joint, z in zip(robot.v_names, zero, strict=True) if z]
-    if not names or zero.all():  # an error, later
+    if not names or zero.all():  # reported as an error later
         return zero, []
     return zero, [f"{recorded.name}: tau of {', '.join(names)} is 0 in all rows: taken as not recorded, and not used"]
 
 
 def saturated(robot: Robot, tau: np.ndarray, name: str) -> list[str]:
-    """What is said of torques that are often at their largest value: a limit of the drive."""
+    """Notes on torques that are often at their largest value: a limit of the drive."""
     joints = []
     for joint, column in zip(robot.v_names, np.abs(tau).T, strict=True):
         values, counts = np.unique(column, return_counts=True)
@@ -268,17 +268,17 @@ def saturated(robot: Robot, tau: np.ndarray, name: str) -> list[str]:
 
 
 def held_rows(q: np.ndarray, name: str) -> tuple[np.ndarray, list[str]]:
-    """The rows in which positions were measured, all of them or those in which they change, and what is said of it."""
+    """The rows in which positions were measured: all, or those in which they change; with notes."""
     every = np.arange(len(q))
     usual = held_for(q)
     if usual is None:
         return every, held_alone(q, name)
     changed = np.flatnonzero((np.diff(q, axis=0) != 0.0).any(axis=1)) + 1
-    return changed, [f"{name}: q changes in one row in {usual:g} and is held between: those rows alone are taken"]
+    return changed, [f"{name}: q changes in one row in {usual:g} and is held between: only those rows are used"]
 
 
 def held_alone(q: np.ndarray, name: str) -> list[str]:
-    """What is said where single joints are logged more slowly than others."""
+    """Notes on joints that are logged more slowly than others."""
     columns = [str(j) for j in range(q.shape[1]) if held_for(q[:, [j]]) is not None]
     if not columns:
         return []
@@ -289,7 +289,7 @@ def held_alone(q: np.ndarray, name: str) -> list[str]:
 
 
 def held(quantity: str, values: np.ndarray, name: str) -> list[str]:
-    """What is said where values change in one row of several: a logger that is faster than what it logs."""
+    """Notes on values that change only every few rows: the logger is faster than its source."""
     usual = held_for(values)
     if usual is None:
         return []
@@ -300,7 +300,7 @@ def held(quantity: str, values: np.ndarray, name: str) -> list[str]:
 
 
 def held_for(values: np.ndarray) -> float | None:
-    """For how many rows values are held; None: they are not.
+    """The number of rows for which values are held; None if they are not held.
 
     Encoders repeat values too, in slow motions; these change by single steps of the encoder, at irregular times.
     """

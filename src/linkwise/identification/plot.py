@@ -23,7 +23,7 @@ SLOW = "0.93"  # shade of rows that minimum_speed leaves out
 HEIGHT = 1.15  # inches a joint
 ROW = 0.17  # inches a parameter
 SIGMAS = 2.0
-FINER = 8  # samples that are drawn for each that was fitted
+FINER = 8  # samples that are drawn for each fitted one
 
 
 def figure_of(result: Identification, recording: int) -> Figure:
@@ -53,13 +53,13 @@ def figure_of(result: Identification, recording: int) -> Figure:
 
 
 def draw_joint(torque: Axes, residual: Axes, result: Identification, torques: Torques, j: int) -> None:
-    """On the left the torques, on the right the residual, on a scale of its own."""
+    """Draw the torques on the left, and the residual on its own scale on the right."""
     measured, predicted = torques.measured[:, j], torques.predicted[:, j]
     torque.plot(torques.t, measured, color=theme_colour(MEASURED), linewidth=2.4, label="measured")
     torque.plot(torques.t, predicted, color=theme_colour(PREDICTED), linewidth=1.0, label="predicted")
     slow = np.abs(torques.speed[:, j]) < result.minimum_speed[j]
     residual.plot(torques.t, np.where(slow, np.nan, measured - predicted), color=theme_colour(LEFT), linewidth=0.8)
-    if slow.any():  # the fit has left them out, and so has its rms
+    if slow.any():  # neither the fit nor its rms includes them
         across = residual.get_xaxis_transform()
         residual.fill_between(
             torques.t, 0.0, 1.0, where=slow, color=theme_colour(SLOW), linewidth=0.0, transform=across, zorder=0
@@ -74,14 +74,14 @@ def draw_joint(torque: Axes, residual: Axes, result: Identification, torques: To
 
 
 def draw_by_speed(axes: Axes, torques: Torques, j: int) -> None:
-    """The residual over the rate of the joint: what friction lacks shows here."""
+    """Draw the residual over the rate of the joint, where missing terms of friction are visible."""
     left = torques.measured[:, j] - torques.predicted[:, j]
     axes.plot(torques.speed[:, j], left, ".", markersize=1.5, color=theme_colour(LEFT), alpha=0.5)
     style_axes(axes, zero=0.6)
 
 
 def draw_parameters(axes: Axes, result: Identification) -> None:
-    """Each base parameter in units of its own size: a mark at its value, bars of 2 σ, a ring at the nominal robot's."""
+    """Draw base parameters in units of their magnitudes: a mark and bars of 2 σ, and a ring at the nominal value."""
     base = result.base
     rows = np.arange(len(base))[::-1]
     size = np.maximum(np.abs(base.values), np.abs(base.nominal))
@@ -113,7 +113,7 @@ def draw_parameters(axes: Axes, result: Identification) -> None:
 
 
 def short(name: str, most: int = 14) -> str:
-    """A name in lines that are not too long, parted after underscores."""
+    """A name broken into short lines after underscores."""
     lines = [""]
     for part in re.findall(r"[^_]*_|[^_]+", name):
         if len(lines[-1]) + len(part) > most:

@@ -1,5 +1,5 @@
-"""Recordings from whatever holds them: mappings, tables, files, recordings of simulations, and lists of these; tables
-of text with commas, or semicolons and decimal commas; a recording as a motion, for budgets and other functions.
+"""Recordings from mappings, tables, files, recordings of simulations, and lists of these; tables of text with commas,
+or semicolons and decimal commas; a recording as a motion, for budgets and other functions.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from .recorded import Arrays, Recorded, Unit, plain, unit_of
 from .samples import Samples, samples_of
 
 SEMICOLON = ";"
-MISSING = ("nan", "na", "n/a", "null", "none", "-")  # what stands for no number
-Words = dict[str, tuple[int, str]]  # of columns that have text: the line of the first one, and that text
+MISSING = ("nan", "na", "n/a", "null", "none", "-")  # texts of missing numbers
+Words = dict[str, tuple[int, str]]  # by column: the line of its first text, and that text
 
 
 def csv_table(path: Path, numbered: bool = False) -> tuple[Arrays, Words, list[str]]:
-    """The columns of a file by the names of its header, which of them have cells that are no numbers, and notes.
+    """The columns of a file by the names of its header, the text cells in them, and notes.
 
     `numbered`: the file may have no header; its columns are then called 0, 1, ...
     """
@@ -95,8 +95,8 @@ def csv_table(path: Path, numbered: bool = False) -> tuple[Arrays, Words, list[s
 def rows_of(path: Path) -> list[Row]:
     """The rows of a file with their lines.
 
-    Spreadsheets of many countries write semicolons between columns, and decimal commas. A table is taken for such a one
-    if its header has semicolons alone, and its numbers commas alone or points alone.
+    Spreadsheets of many countries write semicolons between columns, and decimal commas. A table is read in this way if
+    its header has only semicolons, and its numbers only commas or only points.
     """
     text = read_text(path)
     rows = split_rows(text)
@@ -108,7 +108,7 @@ def rows_of(path: Path) -> list[Row]:
     header = 0 if bare else next(k for k, (_, row) in enumerate(parted) if any(row) and not row[0].startswith("%")) + 1
     points, commas = (any(sign in cell for _, row in parted[header:] for cell in row) for sign in ".,")
     if points and commas:
-        return rows  # which of them begins the decimals is not known
+        return rows  # the decimal separator is not known
     numbers = [(line, [cell.replace(",", ".") for cell in row]) for line, row in parted[header:]]
     return [*parted[:header], *numbers]
 
@@ -119,7 +119,7 @@ def is_numbers(cells: Sequence[str]) -> bool:
 
 
 def number_or_nan(cell: str) -> float:
-    """Columns of text may stand in a table; those that are used are checked for numbers that are not finite."""
+    """A cell as a number, or NaN: a table may have columns of text; only the columns that are used are checked."""
     try:
         return parse_number(cell)
     except ValueError:
@@ -141,7 +141,7 @@ def recordings_of(
     delay: float = 0.0,
     units: Mapping[str, Unit] | None = None,
 ) -> list[Samples]:
-    """All recordings of `data`, each in its own samples; with rates and accelerations, if these are wanted."""
+    """The samples of each recording of `data`, with rates and accelerations if requested."""
     many = isinstance(data, Sequence) and not isinstance(data, (str, bytes))
     items = list(data) if many else [data]
     if not items:
@@ -188,7 +188,7 @@ def contents(
 
 
 def frame_table(frame: Any, columns: Mapping[str, Any] | None, name: str) -> Arrays:
-    """The columns of a DataFrame, and its index if that is the time: named so, or of dates."""
+    """The columns of a DataFrame, and its index if that is the time, by its name or as dates."""
     table: Arrays = {}
     for key in frame.columns:
         label = "_".join(str(part) for part in key if str(part)) if isinstance(key, tuple) else str(key)
@@ -215,9 +215,9 @@ def by_columns(
     currents: bool = False,
     words: Words | None = None,
 ) -> Recorded:
-    """Arrays that hold a column for each joint, or all joints at once; None stands for what was not recorded.
+    """The arrays of each quantity, from a column for each joint or one for all joints; None if not recorded.
 
-    `words`: where columns of a file have text.
+    `words`: the text cells in columns of a file.
     """
     given = table
     table = {key: array_of(value, key, name) for key, value in table.items() if value is not None}
@@ -243,7 +243,7 @@ def by_columns(
 
 
 def first_word(columns: Sequence[str], words: Words) -> str:
-    """Which of these columns has text, and where; nothing if they are of numbers."""
+    """A message on the first of these columns that has text, with its line; empty if all are numbers."""
     found = [(*words[name], name) for name in columns if name in words]
     if not found:
         return ""
@@ -287,14 +287,14 @@ def refuse_missing(quantity: str, table: Arrays, blocks: list[str], name: str, c
 
 
 def of_object(item: Any, name: str) -> list[Recorded]:
-    """A recording of a simulation, of which what was not reached is left out; or what has the same attributes."""
+    """A recording of a simulation up to the time that it reached, or an object with the same attributes."""
     values = {key: getattr(item, key, None) for key in QUANTITIES}
     for key, value in values.items():
         refuse_gradients(f"{name}: {key}", value)
     simulated = bool(getattr(type(item), "simulated", False))
     for acting, what in (("wrench", "a wrench that acted"), ("base", "a base that moved")):
         if simulated and getattr(item, acting) is not None:
-            raise ValueError(f"{name} is a simulation with {what}, which torques of joints do not show (expected none)")
+            raise ValueError(f"{name} is a simulation with {what}, which joint torques do not show (expected none)")
     units: dict[str, list[Unit | None]] = {"t": [unit_of("s")]} if simulated else {}
     q = np.asarray(values["q"], dtype=float)
     if q.ndim <= 2:
@@ -315,7 +315,7 @@ def reached(values: Arrays, index: tuple[int, ...]) -> Arrays:
 
 
 def file_contents(robot: Robot, path: Path, columns: Mapping[str, Any] | None, currents: bool) -> Recorded:
-    """Of a .npz file or a table of comma-separated numbers; errors name the file."""
+    """The contents of a .npz file or a table of comma-separated numbers; errors name the file."""
     ending = path.suffix.lower()
     if ending == ".npz":
         try:
@@ -339,7 +339,7 @@ def file_contents(robot: Robot, path: Path, columns: Mapping[str, Any] | None, c
 
 
 def by_number(columns: Mapping[str, Any] | None) -> bool:
-    """Whether columns are named by their numbers, as those of a table without a header are."""
+    """Whether columns are given by numbers, for a table without a header."""
     given = columns.values() if isinstance(columns, Mapping) else ()
     flat = [name for own in given for name in ([own] if isinstance(own, (str, int)) else own)]
     return bool(flat) and all(str(name).strip().isdecimal() for name in flat)
@@ -348,7 +348,7 @@ def by_number(columns: Mapping[str, Any] | None) -> bool:
 class Log(NamedTuple):
     """A recording in SI units at equal times t (N,), every dt seconds: q (N, nq), tau, qd and qdd (N, n), or None.
 
-    `notes` say what was done: units, gaps, jitter, angles that wrapped.
+    `notes` describe changes: units, gaps, jitter, angles that wrapped.
     """
 
     t: np.ndarray
@@ -370,18 +370,18 @@ def read_log(
     dt: float | None = None,
     gains: Any = None,
 ) -> list[Log]:
-    """The recordings of a log, as foreign loggers write them, in SI units on a regular clock.
+    """The recordings of a log of another program, in SI units at equally spaced times.
 
     Parameters
     ----------
     robot : Robot
-        Whose joints the columns belong to.
+        The robot whose joints the columns belong to.
     log : path, DataFrame or mapping
         .csv, .npz, or what pandas reads: .parquet, .feather, .xlsx, .pkl.
     columns : mapping, optional
         Names of columns, {"t": "clock", "q": [...], "tau": [...]}; default: recognised.
     units : mapping, optional
-        Of quantities whose columns do not say it: {"t": "ms", "q": "deg", "tau": "mNm"}.
+        Units of quantities whose columns name none: {"t": "ms", "q": "deg", "tau": "mNm"}.
     degrees : bool
         Angles whose columns say no unit are in degrees.
     dt : float, optional
@@ -419,7 +419,7 @@ def read_log(
 class MeasuredMotion(NamedTuple):
     """Equal times t (N,), and there q (N, nq), qd, qdd and tau (N, n), all through the same filter.
 
-    `cutoff` is that of the filter in Hz; None: as recorded. `notes` say what was converted and what looks wrong.
+    `cutoff` is that of the filter in Hz; None: as recorded. `notes` describe conversions and suspicious data.
     """
 
     t: np.ndarray
@@ -446,8 +446,8 @@ def measured_motion(
     """Positions, rates, accelerations and torques of a recording, as `lw.identify` reads and filters it.
 
     `data` and the keywords are those of `lw.identify`: a file, a DataFrame, a mapping with t, q and tau. Rates and
-    accelerations that were not recorded are those of the filtered positions; `cutoff` (Hz) is by default that which
-    tells positions best from noise. The ends that the filter needs are cut off; of a recording with long gaps the
+    accelerations that were not recorded are those of the filtered positions; by default `cutoff` (Hz) is the one that
+    separates positions best from noise. The ends that the filter needs are cut off; of a recording with long gaps the
     longest part is taken, with a warning.
 
     >>> import numpy as np, linkwise as lw

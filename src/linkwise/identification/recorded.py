@@ -1,4 +1,4 @@
-"""What a recording holds, as it was found, and the units that the names of its columns say."""
+"""The contents of a recording, unchanged, and the units in the names of its columns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..robot import Robot
 from ..robot.layout import angle_mask
 
 DEGREE, TURN = math.pi / 180.0, 2.0 * math.pi
-NAMES = {  # what is measured: factor to SI, and how it is written, in small letters without blanks and points
+NAMES = {  # by quantity: factors to SI with names of units, in lower case without blanks and points
     "angle": (
         (1.0, "rad rads radian radians"),
         (DEGREE, "deg degs degree degrees °"),
@@ -38,14 +38,14 @@ PER = r"(?:/|_?per_?|_)(?:s|sec|second)(\^?2|\*\*2|²|/s)?|s(\^?-[12]|⁻[¹²])
 TEXT = re.compile(rf"([a-zµμ°]+?)(?:{PER})?")
 BRACKETS = re.compile(r"[\[(]([^\[\]()]*)[\])]")
 ANGLE = r"(?:deg|degs|degrees?|rad|radians?)(?:(?:/|[ _]per[ _]|[ _])s(?:ec)?(?:\^?2|²|/s)?)?"
-WORD = re.compile(rf"(?<![a-z])(mnm|knm|nm|rpm|{ANGLE})(?![a-z])")  # without brackets: what is no other word
+WORD = re.compile(rf"(?<![a-z])(mnm|knm|nm|rpm|{ANGLE})(?![a-z])")  # units without brackets: no other words
 UNKNOWN = re.compile(r"%|[A-Za-zµ]{1,12}(/\w+)?")  # in brackets
 ORDER = {"q": 0, "qd": 1, "qdd": 2}
 CALLED = {"angle": "an angle", "length": "a length", "torque": "a torque", "force": "a force"}
 
 
 class Unit(NamedTuple):
-    """As written; `of` is what it measures ("" if it is not known), `order` how often it is divided by a time."""
+    """A unit as written; `of` is its quantity ("" if unknown), `order` the power of time that it is divided by."""
 
     text: str
     of: str
@@ -54,7 +54,7 @@ class Unit(NamedTuple):
 
 
 def unit_of(text: str) -> Unit | None:
-    """The unit that a text is, such as "rad/s^2", or None."""
+    """The unit of a text such as "rad/s^2", or None."""
     plain = re.sub(r"[\s·⋅.]|(?<=n)[*-](?=m)", "", text.strip().lower())
     if plain in RATES:
         return Unit(text.strip(), "angle", 1, RATES[plain])
@@ -87,7 +87,7 @@ def without_unit(name: str, words: Container[str] = ()) -> tuple[str, Unit | Non
 def converted(
     robot: Robot, given: dict[str, np.ndarray], units: dict[str, Sequence[Unit | None]], degrees: bool, where: str
 ) -> tuple[dict[str, np.ndarray], list[str]]:
-    """The arrays in SI units and what was converted, by the units of columns; with `degrees`, angles without any."""
+    """The arrays in SI units and the conversions, by the units of columns; `degrees`: of angles without a unit."""
     arrays, conversions = dict(given), []
     strange = next((u for q in ORDER for u in units.get(q, ()) if u and u.of == "angle" and u.factor != 1.0), None)
     for quantity, values in given.items():
@@ -101,8 +101,8 @@ def converted(
                     continue
                 if strange is not None and not degrees:
                     raise ValueError(
-                        f"{where}: columns of {quantity} say no unit, and others are in {strange.text} (expected units"
-                        " in the names of all columns of angles, or degrees=True)"
+                        f"{where}: some columns of {quantity} have no unit, and others are in {strange.text} (expected"
+                        " units in the names of all columns of angles, or degrees=True)"
                     )
                 factors[k] = DEGREE if degrees else 1.0
                 continue
@@ -136,14 +136,14 @@ Arrays = dict[str, Any]
 
 @dataclass(frozen=True)
 class Recorded:
-    """What one recording holds, t, q, qd, qdd and tau as they were found, and the units that its columns' names say."""
+    """One recording: t, q, qd, qdd and tau, unchanged, with the units in the names of its columns."""
 
     values: Arrays
     name: str
     units: dict[str, list[Unit | None]] = field(default_factory=dict)
-    columns: tuple[str, ...] = ()  # all that there are
+    columns: tuple[str, ...] = ()  # all columns of the table
     index: bool = False  # whether it is a DataFrame whose index could be the time
-    text: dict[str, str] = field(default_factory=dict)  # of quantities with text in a column: the line and what it is
+    text: dict[str, str] = field(default_factory=dict)  # by quantity: a message on text in its columns
     simulated: bool = False  # so that torques of zero are torques
     notes: tuple[str, ...] = ()
 
@@ -152,7 +152,7 @@ class Recorded:
 
 
 def plain(value: Any) -> np.ndarray:
-    """An array; the numbers that a mask hides must not be used."""
+    """An array; masked numbers must not be used."""
     if np.ma.is_masked(value):
         return np.where(np.ma.getmaskarray(value), MASKED, np.asarray(value.data, dtype=object))
     return np.asarray(value)

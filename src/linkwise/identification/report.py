@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from .result import Identification
 
 WIDTH = 100
-MOST = 120  # parameters that are listed
+MOST = 120  # rows of the table of parameters
 ALIGNED = "in joint-aligned frames (origin on the joint's axis, which is z)"
 
 
 class Section(NamedTuple):
-    """A title, then facts by name, a table and sentences, as far as there are."""
+    """A title, then facts by name, a table and sentences, each optional."""
 
     title: str
     facts: Sequence[tuple[str, str]] = ()
@@ -55,7 +55,7 @@ def wrapped(text: str, first: str, others: str) -> list[str]:
 
 
 def sections(result: Identification, frame: str | None = None) -> Iterator[Section]:
-    """What a report consists of; `frame`: that of a payload."""
+    """The sections of a report; `frame`: that of a payload."""
     yield heading(result)
     yield joints(result)
     if result.model.chosen and result.model.links:
@@ -76,7 +76,7 @@ def sections(result: Identification, frame: str | None = None) -> Iterator[Secti
 
 
 def combinations(result: Identification) -> Description:
-    """Each base parameter as the sum that it is."""
+    """Each base parameter as a sum of parameters."""
     model = result.model
     rows = []
     for name, row, sizes in zip(model.combined, model.T, np.abs(model.scaled), strict=True):
@@ -128,7 +128,7 @@ def joints(result: Identification) -> Section:
 
 
 def loads(result: Identification, frame: str | None) -> Section:
-    """What the free links have more than the nominal robot; the tensor too if it is one link, or one in a frame."""
+    """The payloads of the free links; with the tensor if there is one link, or for the link of a frame."""
     robot = result.nominal
     links = [robot.names[k] for k in result.model.links]
     found = [payload_of(result, link) for link in links] if frame is None else [payload_of(result, frame)]
@@ -168,7 +168,7 @@ def of_drives(result: Identification) -> Section:
                 cells.setdefault(names.get(owner, owner), {})[kind] = within(base.values[k], base.sigma[k])
     if result.model.terms:
         lacking = ", ".join(dict.fromkeys(kind for kind, _ in result.model.terms))
-        sentences.append(f"{lacking}: fit.predict has them, fit.robot and its file have not")
+        sentences.append(f"{lacking}: fit.predict includes them, fit.robot and its file do not")
     if "stribeck" in kinds:
         sentences.append(f"stribeck fades as 1 / (1 + (rate / {result.model.stribeck_rate:.3g})²)")
     rows = [[joint, *(own.get(kind, "-") for kind in kinds)] for joint, own in cells.items()]
@@ -180,7 +180,7 @@ def of_drives(result: Identification) -> Section:
 
 
 def parameters(result: Identification, in_drives: bool) -> Section:
-    """Those of bodies; those of drives have a table of their own."""
+    """The table of base parameters of bodies; those of drives are in another table."""
     base = result.base
     drives = tuple(f".{kind}" for kind in OF_DRIVES)
     rows = [base.cells(k, "not excited") for k, name in enumerate(base.names) if not name.endswith(drives)]
@@ -192,7 +192,7 @@ def parameters(result: Identification, in_drives: bool) -> Section:
 
 
 def bodies(result: Identification) -> Section:
-    """Of the free links, all if none was chosen, in the frames of the robot's table."""
+    """The bodies of the free links, by default all, in the frames of the robot's table."""
     robot, model, every = result.nominal, result.model, result.parameters
     names = [robot.names[k] for k in model.links]
     impossible = any(not result.certificates[name].possible for name in names)
@@ -223,7 +223,7 @@ def centre(result: Identification, name: str) -> str:
 
 
 def centre_of(result: Identification, name: str) -> tuple[np.ndarray, bool]:
-    """The mass centre, NaN without a mass, and whether the data tell it."""
+    """The mass centre, NaN without a mass, and whether the data determine it."""
     every = result.parameters
     k = every.names.index(f"{name}.m")
     mass, moment = every.values[k], every.values[k + 1 : k + 4]

@@ -1,4 +1,4 @@
-"""What an identification gives."""
+"""The result of an identification."""
 
 from __future__ import annotations
 
@@ -49,20 +49,20 @@ def count_of(notes: tuple[str, ...]) -> str:
 class Identification:
     """A robot identified from measured data.
 
-    `robot` has the identified bodies, rotors and friction, and `certificates` say of each link that it is physically
+    `robot` has the identified bodies, rotors and friction, and `certificates` show that each link is physically
     consistent. `parameters` are all its parameters (those of `lw.parameters`), `base` the combinations that torques
-    depend on, with offsets and other terms: `Estimates` with `names`, `values`, `sigma` and `relative_sigma`.
-    `rank` and `condition` are those of the base regressor (columns scaled to one size), `not_identifiable` says why a
-    parameter is not known by itself. `residuals` and `validation` (of data that the fit has not seen: blocks of time
-    that were left out) are `JointErrors`. `notes` are sentences on what is odd. `noise` is the standard deviation of
-    each joint's residuals.
+    depend on, with offsets and other terms: `Estimates` with `names`, `values`, `sigma` and `relative_sigma`. `rank`
+    and `condition` are those of the base regressor (columns scaled to one size), `not_identifiable` says why a
+    parameter is not known by itself. `residuals` and `validation` (of data that were not fitted: blocks of time that
+    were left out) are `JointErrors`. `notes` are sentences on suspicious data or results. `noise` is the standard
+    deviation of each joint's residuals.
     """
 
     robot: Robot
     nominal: Robot
     parameters: Estimates
     base: Estimates
-    least_squares: Estimates  # the base parameters before bodies had to be possible
+    least_squares: Estimates  # the base parameters without physical consistency
     rank: int
     condition: float
     singular_values: np.ndarray
@@ -70,7 +70,7 @@ class Identification:
     residuals: JointErrors
     validation: JointErrors  # of all rows
     near_rest: JointErrors  # of those in which the joint is slower than a tenth of its usual rate
-    plain: JointErrors  # of least squares without bodies that have to be consistent
+    plain: JointErrors  # of least squares without physical consistency
     noise: np.ndarray
     offsets: np.ndarray  # (n,), zeros where there are none
     certificates: Mapping[str, Certificate]
@@ -80,13 +80,13 @@ class Identification:
     filtering: Filtering
     choices: Choices  # what was chosen by cross-validation
     samples: int  # that were recorded
-    rows: int  # of each joint that were fitted, the most of them
+    rows: int  # fitted rows of a joint, the largest number of all joints
     duration: float
-    gap: float | None  # of the fit of possible bodies, see docs/identification.md
-    cost: float | None  # what possible bodies cost: the growth of the weighted sum of squares, in units of the noise
-    data_notes: tuple[str, ...]  # `notes` has these and others
+    gap: float | None  # of the fit of physically consistent bodies, see docs/identification.md
+    cost: float | None  # growth of the weighted sum of squares by physical consistency, in units of the noise
+    data_notes: tuple[str, ...]  # those of `notes` on the data
     prior_notes: tuple[str, ...]  # of the nominal robot
-    settled: bool  # whether the fit of possible bodies came to its minimum
+    settled: bool  # whether the fit of physically consistent bodies reached its minimum
     model: TorqueModel
     solution: Solution  # of least squares
     spread: Spread  # and its covariances
@@ -155,11 +155,11 @@ class Identification:
         return JointErrors.of(self.nominal, rms, sizes[:, 0], sizes[:, 1])
 
     def payload(self, frame: str | None = None) -> Payload:
-        """What the free link has more than the nominal robot: mass, mass centre and inertia about it, each with σ.
+        """The payload of the free link, beyond the nominal robot: mass, mass centre and inertia about it, each with σ.
 
-        For fits with `free=[...]`: the load of an arm that was identified without it. `frame` is a link or a frame
-        fixed to one, by name, in which the mass centre and the tensor are given; by default that of the link's table.
-        It prints as a table.
+        For fits with `free=[...]`: the load of an arm that was identified without it. The mass centre and the tensor
+        are given in `frame`, the name of a link or of a frame fixed to one; by default in the link's table frame. It
+        prints as a table.
         """
         from .payload import payload_of
 
@@ -167,7 +167,7 @@ class Identification:
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        """What is odd about the data, the nominal robot or the result, in sentences."""
+        """Notes on suspicious data, nominal robots or results, in sentences."""
         return tuple(text for text, _ in self.graded_notes)
 
     @cached_property
@@ -183,13 +183,13 @@ class Identification:
         return [self.compared(motion) for motion in self.motions]
 
     def report(self) -> Description:
-        """What was found, as text: the data, errors of each joint, parameters with σ, what is not identifiable."""
+        """The result as text: the data, errors of each joint, parameters with σ, what is not identifiable."""
         from .report import report
 
         return report(self)
 
     def combinations(self) -> Description:
-        """What each base parameter stands for, as text: sums of masses, moments, inertias, rotors and friction."""
+        """The meaning of each base parameter, as text: sums of masses, moments, inertias, rotors and friction."""
         from .report import combinations
 
         return combinations(self)

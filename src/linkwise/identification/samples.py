@@ -42,15 +42,15 @@ class Samples:
     qdd: np.ndarray | None
     name: str
     unmeasured: np.ndarray  # (n,): joints whose torques were not recorded
-    part: bool = False  # whether it is what is between two gaps of a recording
-    notes: tuple[str, ...] = ()  # what was changed, and what looks wrong
+    part: bool = False  # whether it is a part of a recording, between gaps
+    notes: tuple[str, ...] = ()  # on changes and suspicious data
 
     @property
     def rate(self) -> float:
         return 1.0 / self.dt
 
     def with_delay(self, delay: float) -> Samples:
-        """The motion beside torques of so many seconds later."""
+        """The motion with the torques that were recorded `delay` seconds later."""
         every = {"q": self.q, "tau": self.tau, "qd": self.qd, "qdd": self.qdd}
         given = {name: values for name, values in every.items() if values is not None}
         moved, first = advanced(given, delay / self.dt, self.name)
@@ -71,7 +71,7 @@ class Samples:
 def samples_of(
     robot: Robot, recorded: Recorded, dt: float | None, degrees: bool, gains: Any, delay: float = 0.0
 ) -> list[Samples]:
-    """The samples of a recording, in SI units: of each part, if there are long gaps between some."""
+    """The samples of a recording, in SI units; with long gaps, those of each part between them."""
     values, name, units = recorded.values, recorded.name, dict(recorded.units)
     for quantity in ("q", "tau"):
         if values.get(quantity) is None:
@@ -138,7 +138,7 @@ def samples_of(
 
 
 def position_scales(robot: Robot) -> np.ndarray:
-    """Of each number of q what a motion is small beside: 1 rad, the robot's size, and 1 for those of quaternions."""
+    """The scale of motion of each number of q: 1 rad, the robot's size, and 1 for numbers of quaternions."""
     scales = np.where(angle_mask(robot, "q"), 1.0, reach(robot))
     for first in robot.quaternions:
         scales[first : first + 4] = 1.0
@@ -146,7 +146,7 @@ def position_scales(robot: Robot) -> np.ndarray:
 
 
 def one_signed(robot: Robot, q: np.ndarray) -> np.ndarray:
-    """Quaternions without changes of sign from row to row: both signs are one rotation, and filters need one."""
+    """Quaternions without changes of sign between rows: both signs are the same rotation, but filters need one sign."""
     q = q.copy() if robot.quaternions else q
     for first in robot.quaternions:
         own = slice(first, first + 4)
@@ -165,12 +165,12 @@ def notes_on_grid(how: str, step: float, name: str) -> list[str]:
 
 
 def spread(units: list[Unit | None], array: np.ndarray) -> list[Unit | None]:
-    """One unit for each column; an array of all joints has one in all."""
+    """One unit for each column; an array of all joints has one unit."""
     return units * array.shape[1] if len(units) == 1 else units
 
 
 def advanced(given: dict[str, np.ndarray], steps: float, name: str) -> tuple[dict[str, np.ndarray], int]:
-    """The torques of so many samples later beside the motion; the ends that have no partner are cut off."""
+    """The motion with torques of `steps` samples later, without the ends that lack one of them."""
     count, k = len(given["q"]), np.arange(len(given["q"]), dtype=float)
     inside = (k + steps >= 0.0) & (k + steps <= count - 1.0)
     if inside.sum() < LEAST:

@@ -1,19 +1,19 @@
 """Fits to reduced rows: least squares, physically consistent bodies, their estimates, errors and cross-validation.
 
-What a fit of possible bodies is drawn to: the nominal robot, made definite where its numbers are not.
+The prior of a fit of physically consistent bodies: the nominal robot, made positive definite where it is not.
 
-The entropic distance needs bodies with mass and extent in all directions. What a nominal link lacks is filled in, by
-rules, and each case is noted:
+The entropic distance needs bodies with mass and extent in all directions. What a nominal link lacks is filled in by
+these rules, and each case is noted:
 
 - a link without mass: a tenth of the mean mass of the others, spread over a quarter of the mean distance between
   joints; if no link has any, the mass with which all of them together explain the size of the torques;
 - a link that is thinner than a twentieth of that distance in some direction (rods, point masses, inconsistent
   numbers): that thickness;
-- a rotor inertia or a coefficient of friction that is zero: a tenth of what would explain all torques alone; zero, but
-  for rounding beside masses and distances, where the data have no effect of it, where its σ is larger than that
-  tenth, or a tenth of that and no smaller than the value itself. Where torques do not tell it from parameters of
-  bodies, as the rotor of a first joint, its distance counts little: bodies that explain the torques stay as they are,
-  and what they would have to grow by becomes a rotor's.
+- a rotor inertia or a coefficient of friction that is zero: a tenth of the value that alone would explain all torques.
+  It stays zero, up to rounding, if it has no effect in the data, if its σ is larger than that tenth, or if its σ is
+  larger than a tenth of that tenth and not smaller than the value itself. If torques cannot separate it from parameters
+  of bodies (the rotor of a first joint), its distance has little weight: bodies that explain the torques remain, and
+  inertia that they lack is assigned to the rotor.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import numpy as np
 
 from ..robot import Robot
 from ..robot.scales import reach
-from .estimates import Certificate, Estimates, JointErrors, parameter_units, sizes_of
+from .estimates import Certificate, Estimates, JointErrors, parameter_scales, parameter_units
 from .identifiability import lost, padded, recovery, sigma_of_unknowns
 from .least_squares import Factors, Solution, Spread, noise_of, sigma_of, solved, spread_of, triangle, whole
 from .model import TorqueModel
@@ -37,8 +37,8 @@ SHARE = 0.1
 SPREAD, THIN = 0.25, 0.05  # of the mean distance between joints
 NO_EFFECT, NOTHING = 1e-9, 1e-12  # a column of a scalar beside the others; a scalar beside a mass times a distance²
 AT_ONE_PLACE = 1e-6  # of the largest distance between joints
-VAGUE = 0.1  # of that σ: where a value is not larger than its σ
-LITTLE_SHARE = 1e-4  # of the distance: its root is what a rotor takes of a body that needs none
+VAGUE = 0.1  # of that tenth: the largest σ of a value that is not larger than its σ
+LITTLE_SHARE = 1e-4  # weight of such a distance: its root is the share that a rotor takes from a body without need
 DISTANCE = 0.2  # of the robot's size, where all joints are in one place
 
 
@@ -51,12 +51,12 @@ class Prior(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """What torques tell of scalars, and the columns by which they depend on bodies."""
+    """The information of torques about scalars, and the columns of bodies."""
 
     bodies: np.ndarray
     columns: np.ndarray
-    alone: np.ndarray  # which of them torques tell from other parameters
-    sigma: np.ndarray  # or more, where the value is smaller than that
+    alone: np.ndarray  # which of them torques separate from other parameters
+    sigma: np.ndarray  # larger where the value is smaller than it
     torque: float  # the size of all torques
 
 
@@ -68,7 +68,7 @@ def prior_of(
     names: Sequence[str],
     evidence: Evidence,
 ) -> Prior:
-    """From the nominal numbers (links, 10) of these links, and (scalars,) with their names."""
+    """The prior from the nominal numbers (links, 10) of these links, and the scalars with their names."""
     nominal = pseudo_inertias(ten)
     notes: list[str] = []
     thin: list[str] = []
@@ -92,22 +92,22 @@ def prior_of(
             thin.append(name)
         bodies[k] = pseudo_inertia_of(P[3, 3], centre, (vectors * np.maximum(values, least)) @ vectors.T)
     words = f"{', '.join(thin)}: thin, or no body, in the nominal robot; drawn to one {THIN * distance:.2g} m thick"
-    own = sizes_of(robot, names, mass, distance)
+    own = parameter_scales(robot, names, mass, distance)
     sizes = np.linalg.norm(evidence.columns, axis=0)
-    seen = sizes * own > NO_EFFECT * (sizes * own).max(initial=0.0)
-    guess = np.where(seen, SHARE * evidence.torque / np.where(seen, sizes, 1.0), 0.0)
-    vague, kept = seen & evidence.alone & (scalars <= 0.0) & (evidence.sigma > guess), tuple[str, ...]()
+    effective = sizes * own > NO_EFFECT * (sizes * own).max(initial=0.0)
+    guess = np.where(effective, SHARE * evidence.torque / np.where(effective, sizes, 1.0), 0.0)
+    vague, kept = effective & evidence.alone & (scalars <= 0.0) & (evidence.sigma > guess), tuple[str, ...]()
     if vague.any():
         which = ", ".join(name for name, yes in zip(names, vague, strict=True) if yes)
-        kept = (f"{which}: these data do not tell; zero in the nominal robot, and kept at that",)
+        kept = (f"{which}: not determined by these data; zero in the nominal robot, and kept at zero",)
     guess = np.where(vague, 0.0, guess)
-    shares = np.where(seen & ~evidence.alone & (scalars <= 0.0), LITTLE_SHARE, 1.0)
+    shares = np.where(effective & ~evidence.alone & (scalars <= 0.0), LITTLE_SHARE, 1.0)
     scalars = np.where(scalars > 0.0, scalars, np.maximum(guess, NOTHING * own))
     return Prior(bodies, scalars, shares, (*notes, words) if thin else tuple(notes), kept)
 
 
 def explaining_mass(evidence: Evidence, spread: np.ndarray) -> float:
-    """Of each link, at its joint, with which all together make torques of the measured size; 1 kg if none do."""
+    """The mass at the joint of each link with which torques have their measured magnitude; 1 kg if none does."""
     body = ten_numbers(pseudo_inertia_of(1.0, np.zeros(3), spread))
     torque = np.linalg.norm(evidence.bodies.reshape(len(evidence.bodies), -1, len(body)).sum(axis=1) @ body)
     return float(evidence.torque / torque) if torque > 0.0 else 1.0
@@ -130,7 +130,7 @@ POSSIBLE = 1e-9  # of the largest eigenvalue of a pseudo-inertia: smaller negati
 
 @dataclass(frozen=True)
 class Fitted:
-    """Unknowns, torque offsets and base parameters x of a fit, and what is needed to judge it."""
+    """Unknowns, torque offsets and base parameters x of a fit, with its least-squares solution and spread."""
 
     unknowns: np.ndarray
     offsets: np.ndarray
@@ -150,7 +150,7 @@ def fitted(
     regularization: float,
     gain_sigma: np.ndarray | None = None,
 ) -> Fitted:
-    """The fit that is asked for, from that of least squares."""
+    """The requested fit, from that of least squares."""
     spread = spread_of(factors, solution, gain_sigma)
     problem, prior = physical_problem(model, solution, spread, regularization)
     combined = len(model.T)
@@ -168,7 +168,7 @@ def weighted_fit(
     regularization: float,
     gain_sigma: np.ndarray | None = None,
 ) -> Fitted:
-    """Physically consistent bodies, joints weighted by the noise that these leave."""
+    """Physically consistent bodies, with joints weighted by the residuals that these bodies leave."""
     fit = fitted(factors, model, solution, True, regularization, gain_sigma)
     for _ in range(ROUNDS):
         again = reweighted(factors, fit.solution, fit.x)
@@ -179,10 +179,10 @@ def weighted_fit(
 
 
 def reweighted(factors: Factors, solution: Solution, x: np.ndarray) -> Solution | None:
-    """Least squares with the noise that joints have beside x, if some have more than they were weighted by.
+    """Least squares weighted by the residuals of x, if those of some joints exceed their noise.
 
-    A joint that no possible bodies fit (its sign, its gain) would otherwise drag all others along: its noise was taken
-    from least squares, which fits it with bodies that are not physically consistent.
+    A joint with a wrong sign or gain, which no consistent bodies fit, would otherwise spoil the fit of all others: its
+    noise is that of least squares, which fits it by bodies that are not physically consistent.
     """
     joints = [factors.of_joint(j) for j in range(factors.joints)]
     noise = noise_of(factors, joints, replace(solution, x=x), solution.noise)
@@ -194,7 +194,7 @@ def reweighted(factors: Factors, solution: Solution, x: np.ndarray) -> Solution 
 def physical_problem(
     model: TorqueModel, solution: Solution, spread: Spread, regularization: float
 ) -> tuple[PhysicalProblem, Prior]:
-    system = solution.seen(solution.system)
+    system = solution.project(solution.system)
     matrix = matrix_of(model, system)
     size, start = model.body_size, model.nominal[model.free]
     target = float(np.linalg.norm(system[:, -1]))
@@ -216,13 +216,13 @@ def matrix_of(model: TorqueModel, system: np.ndarray) -> np.ndarray:
 
 
 def split(model: TorqueModel, solution: Solution, prior: Prior) -> np.ndarray:
-    """Unknowns with exactly the base parameters that were found: physically consistent bodies, if any have these.
+    """Unknowns with exactly the identified base parameters: physically consistent bodies, if any have these.
 
     From the fit of possible bodies to the base parameters, the rest of the way is the shortest one, each parameter
     measured by its size: if possible bodies have the base parameters, it is nothing but rounding.
     """
     T, base = model.T, solution.x[: len(model.T)]
-    system = solution.seen(solution.system)
+    system = solution.project(solution.system)
     matrix = matrix_of(model, system)[:, : T.shape[1]]
     target = system[:, : len(T)] @ base
     weight = max(AS_FOUND[0], AS_FOUND[1] * float(target @ target))  # small, and not lost in rounding beside the target
@@ -254,7 +254,7 @@ def all_estimates(model: TorqueModel, solution: Solution, spread: Spread, every:
 def errors_of(
     robot: Robot, parts: Sequence[Factors], solutions: Sequence[np.ndarray], folds: Sequence[list[int] | None]
 ) -> JointErrors:
-    """Of each joint over all rows and all folds, each with its own solution; NaN of joints without rows."""
+    """Errors of each joint over all rows and all folds, each with its own solution; NaN of joints without rows."""
     joints = range(robot.n)
     pairs = [(part, x, fold) for part in parts for x, fold in zip(solutions, folds, strict=True)]
     squares = [sum(part.errors(j, x, fold) for part, x, fold in pairs) for j in joints]
@@ -266,11 +266,11 @@ def errors_of(
 
 
 def cross_validation(factors: Factors, fit: Fitted, model: TorqueModel) -> list[np.ndarray]:
-    """Of each fold of contiguous blocks the solution of a fit to the others, by the same method."""
+    """For each fold of contiguous blocks, the solution of a fit to the others, by the same method."""
     solution, spread, problem = fit.solution, fit.spread, fit.problem
     parts, solutions = [factors.of_blocks(fold, 1.0 / solution.scale) for fold in spread.folds], []
     for k in range(len(parts)):
-        system = solution.seen(triangle(np.concatenate(parts[:k] + parts[k + 1 :])))
+        system = solution.project(triangle(np.concatenate(parts[:k] + parts[k + 1 :])))
         if problem is None:
             solutions.append(solved(system, solution.nominal, solution.scale, factors.sizes).x)
             continue
@@ -281,7 +281,7 @@ def cross_validation(factors: Factors, fit: Fitted, model: TorqueModel) -> list[
 
 
 def certificates(robot: Robot, ten: np.ndarray) -> dict[str, Certificate]:
-    """With the eigenvalues in SI units; whether a body is possible is decided with lengths in the robot's size."""
+    """Certificates of links, with eigenvalues in SI units; consistency is decided in lengths of the robot's size."""
     P, k = pseudo_inertias(ten), np.array([*[1.0 / reach(robot)] * 3, 1.0])
     least, most = np.linalg.eigvalsh(P * np.outer(k, k))[:, [0, -1]].T
     possible = least >= -POSSIBLE * np.abs(most)
@@ -290,6 +290,6 @@ def certificates(robot: Robot, ten: np.ndarray) -> dict[str, Certificate]:
 
 
 def cost_of(solution: Solution, x: np.ndarray) -> float:
-    """How much the weighted sum of squares grows from the least-squares solution to x."""
+    """The growth of the weighted sum of squares from the least-squares solution to x."""
     R, d = solution.system[:, :-1], solution.system[:, -1]
     return float(np.sum((R @ x - d) ** 2) - np.sum((R @ solution.x - d) ** 2))

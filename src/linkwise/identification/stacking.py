@@ -1,4 +1,4 @@
-"""From motions to rows, and their triangles: blocks of time times joints, parted by how fast the joint moves."""
+"""From motions to rows, and their triangles: blocks of time times joints, separated by the speed of the joint."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from .least_squares import Factors
 
 
 class HasRows(Protocol):
-    """What has columns."""
+    """A model with columns."""
 
     def rows(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray: ...
 
 
 class Rows(HasRows, Protocol):
-    """What is fitted: a `TorqueModel`, or one with columns more."""
+    """A model to fit: a `TorqueModel`, or one with further columns."""
 
     @property
     def sizes(self) -> np.ndarray: ...
@@ -39,7 +39,7 @@ def stacked(
 ) -> list[Factors]:
     """The triangles of all recordings; a block of time is within one of them.
 
-    Rows of a joint are parted at the rates `edges`, (n,) each and growing: those below the first, and so on.
+    Rows of a joint are separated at the rates `edges`, (n,) each and increasing: first those below the first edge.
     """
     parts = [Factors(model.sizes, model.arms, model.support) for _ in range(len(edges) + 1)]
     total = sum(len(motion.t) for motion in motions)

@@ -1,4 +1,4 @@
-"""Numbers in words, and tables of them."""
+"""Numbers as text, and tables of them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 from ..printing import align_columns
 
 ROUNDING = 1e-13  # of the largest number of its kind
-MARK = "*"  # at a number that the data do not tell by itself
-FEWEST, MOST = 0, 6  # decimals of a value with its σ; beyond these both are in powers of ten
+MARK = "*"  # after a number that is not identifiable by itself
+FEWEST, MOST = 0, 6  # decimals of a value with its σ; outside this range powers of ten are printed
 
 
 def percent(x: float) -> str:
@@ -21,7 +21,7 @@ def percent(x: float) -> str:
 
 
 def digits(x: float, count: int, largest: float = 0.0) -> str:
-    """To so many digits; zero where it is rounding beside the largest number of its kind."""
+    """A number to `count` digits; zero if it is rounding compared with the largest number of its kind."""
     return "-" if np.isnan(x) else f"{0.0 if abs(x) < ROUNDING * largest else x:.{count}g}"
 
 
@@ -30,7 +30,7 @@ def share(r2: float) -> str:
 
 
 def within(x: float, sigma: float) -> str:
-    """A value to the digits that its σ leaves it, "4.1994 ± 0.0030"; with a mark where the data do not tell it."""
+    """A value to the digits that σ allows, "4.1994 ± 0.0030"; with a mark where it is not identifiable."""
     if np.isnan(x):
         return "-"
     if np.isinf(sigma):

@@ -4,8 +4,8 @@
 
 b and k are viscous friction, c is Coulomb friction. s - c is what Stribeck's law adds at rest, half of it at the rate
 w. With o Coulomb friction depends on the direction: c + o forward, c - o backward. With λ friction grows with the load
-x, the torque of the joint without its friction. The drive's torque is x + τ. Where this is given, u is what is left of
-it after all friction but that of the load. Since |λ S| < 1, the load follows without iteration:
+x, the torque of the joint without its friction. The drive's torque is x + τ. Where this torque is given, u is the
+remainder after all friction except that of the load. Since |λ S| < 1, the load follows without iteration:
 
     x + λ S |x| = u,    x = u / (1 + λ S sign u)
 
@@ -34,7 +34,7 @@ from .named_arrays import refuse_gradients, refuse_labels
 
 PerJoint = float | tuple[float, ...] | None
 PART_OF = {"stribeck": "coulomb", "offset": "coulomb", "load": "coulomb", "quadratic": "viscous"}
-LINEAR = ("viscous", "coulomb", "stribeck", "offset", "quadratic")  # the coefficients that torques are linear in
+LINEAR = ("viscous", "coulomb", "stribeck", "offset", "quadratic")  # coefficients in which torques are linear
 DRY = ("coulomb", "offset", "stribeck")
 
 
@@ -163,9 +163,9 @@ class Friction:
     ) -> list[Scalar]:
         """The friction torque of each joint, a list over generic scalars.
 
-        `directions` (1 or -1) are the directions of sliding; by default the signs of the rates. Friction grows with
-        `load`, the torques without friction, or with the load of the torques that are `applied`; it is that without
-        load if neither is given.
+        `directions` (1 or -1) are the directions of sliding; by default the signs of the rates. The load that friction
+        grows with is given by `load`, the torques without friction, or follows from the torques that are `applied`; it
+        is zero if neither is given.
         """
         coordinates = robot.coordinates
         link_rates = coordinates.rates(rates)
@@ -260,9 +260,9 @@ class Friction:
         return viscous, replace(self, viscous=0.0, quadratic=None)
 
     def coefficients(self, robot: Robot) -> tuple[str, ...]:
-        """The names of the coefficients, in which torques are linear: viscous, Coulomb, others that act or are given.
+        """The names of the coefficients in which torques are linear: viscous, Coulomb, others given or not zero.
 
-        An error if friction grows with the load, which depends on other parameters.
+        Raises an error if friction grows with the load, which depends on other parameters.
         """
         self.refuse_load(robot, "and torques are not linear in both (expected lw.Friction(load=0), without this part)")
         return ("viscous", "coulomb", *(name for name in LINEAR[2:] if self._acts(robot, name)))
@@ -312,7 +312,7 @@ class Friction:
         return [add(d, mul(g, mul(x, sign(x)))) for d, g, x in zip(slopes, growth, load, strict=True)]
 
     def shares(self, robot: Robot, rates: Scalars, load: Scalars) -> list[Scalar]:
-        """∂x/∂u of each joint: what of more torque reaches the load x, 1 / (1 + λ S sign x)."""
+        """∂x/∂u of each joint: the share of a change of torque that reaches the load x, 1 / (1 + λ S sign x)."""
         link_rates = robot.coordinates.rates(rates)
         growth = self._growth(robot, link_rates, [None] * len(link_rates))
         return [1.0 if is_zero(g) else 1.0 / (1.0 + g * sign(x)) for g, x in zip(growth, load, strict=True)]

@@ -58,7 +58,7 @@ class Loops:
         raise NotRollableError("this function works on all links at once (expected one that passes from link to link)")
 
     def of_tree(self, robot: Robot, values: OfLinks) -> list[Any]:
-        raise NotRollableError("this function asks for more of the tree than passes do")
+        raise NotRollableError("this function needs the tree in other ways than passes from link to link")
 
     def _recursion(self, outward: bool, links: Sequence[Link], step: Step, start: Any, per_link: PerLink) -> list[Any]:
         rows = list(zip(links, *per_link, strict=True))
@@ -81,7 +81,7 @@ class Loops:
 
 
 def passed_form(rows: Sequence[tuple[Any, ...]], step: Callable[..., Any], start: Any) -> Any:
-    """A value passed on by a step, for its structure alone, computed from the start value.
+    """A value that a step passes on, computed from the start value; only its structure is used.
 
     A link without a body may then divide by zero; the next link is taken instead.
     """

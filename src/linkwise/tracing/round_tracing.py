@@ -38,8 +38,8 @@ class RowContraction(NamedTuple):
 
     series: Program  # pair -> joined, seam
     beside: Program  # pair -> merged
-    between: Program  # pair, seam, ends of both as one -> the ends of the first, then those of the second
-    apart: Program  # ends of two that were beside each other -> the same
+    between: Program  # pair, seam, ends of the joined element -> ends of the first, then of the second
+    apart: Program  # ends of two merged elements -> ends of each
     base: tuple[float, ...]  # ends on the base
 
 

@@ -85,7 +85,7 @@ RIDIM = """Saha's recursive inverse dynamics: the torques along a motion, by the
 
 RIDIM of J. Appl. Mech. 66 (1999), section 5.1: the options of `linkwise torque`, with --method denoc. The table of the
 robot has DH parameters, masses, inertias, and mass centres as `com` or as the paper's `r`. What --csv writes is what
-`linkwise rfdsim` reads: the motion comes back, for as long as small errors do not grow.
+`linkwise rfdsim` reads: the motion is reproduced, as long as small errors do not grow.
 """
 ridim = command(
     ("linkwise ridim stanford", "Fig. 8 of the paper: torques along its motion"),

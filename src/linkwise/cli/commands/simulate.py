@@ -242,7 +242,7 @@ back for as long as the arm does not amplify small errors.
 rfdsim = command(
     ("linkwise rfdsim planar3 --duration 5 --plot fall.png", "Fig. 6 of the paper: let go at rest"),
     ("linkwise ridim planar3 cubic --to 1,1,1 --duration 1 --csv tau.csv", "torques along a motion"),
-    ("linkwise rfdsim planar3 tau.csv --rtol 1e-12", "the motion under these torques: it comes back"),
+    ("linkwise rfdsim planar3 tau.csv --rtol 1e-12", "the motion under these torques, which is reproduced"),
     ("linkwise rfdsim stanford --coordinates normalized", "integrated in normalized quasi-velocities"),
 )(command_with(simulate, RFDSIM, of_paper_in_joint_coordinates))
 

@@ -38,7 +38,7 @@ class Problem(Protocol):
     def barrier(self, x: Floats) -> Barrier: ...
 
     def room(self, x: Floats, step: Floats) -> float:
-        """By which multiple of the step the barrier becomes infinite."""
+        """The multiple of the step at which the barrier becomes infinite."""
         ...
 
 
@@ -50,7 +50,7 @@ class Step(NamedTuple):
 
 
 def newton_direction(hessian: Floats, downhill: Floats) -> Floats:
-    """Along directions in which the learned curvature is lost to rounding there is no step."""
+    """Newton's step; zero along directions whose learned curvature is lost to rounding."""
     try:
         return np.asarray(np.linalg.solve(hessian, downhill), dtype=float)
     except np.linalg.LinAlgError:

@@ -83,7 +83,7 @@ def weaknesses(move: Excitation) -> list[str]:
 
 
 def slowness(move: Excitation) -> str:
-    """Of a motion that hardly comes near to its limits: which, and why, unless torques hold it back."""
+    """A note on a motion far below its limits, with the reason, unless torques hold it back."""
     used = {kind: reached(getattr(move.margins, kind)) for kind in ("velocity", "acceleration")}
     shares = [f"{100.0 * share:.0f} % of their {kind} limit" for kind, share in used.items() if share <= 1.0]
     half = f"half of the joints reach no more than {' and '.join(shares)}"
@@ -126,7 +126,7 @@ SHRINKS = (1.0, 0.999, 0.995, 0.99, 0.98, 0.95, 0.9, 0.8, 0.65, 0.5)  # of a mot
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Excitation(Trajectory):
-    """A motion for identification: a `Trajectory`, what it is worth, and how near to the limits it comes."""
+    """A motion for identification: a `Trajectory` with the accuracy to expect and the margins to its limits."""
 
     robot: Robot
     worth: Worth  # of W: the columns of `parameters` in the base regressor at `times`, rows and columns scaled
@@ -181,7 +181,7 @@ class Excitation(Trajectory):
 
     @property
     def worst_sigma(self) -> float:
-        """Likewise, of that combination of parameters which is determined worst."""
+        """The same for the combination of parameters that is determined worst."""
         return self.worth.worst
 
     @property
@@ -199,7 +199,7 @@ class Excitation(Trajectory):
 
     @property
     def times(self) -> Floats:
-        """At which `condition` and `log_det` are computed: those of one period, the end left out."""
+        """The times at which `condition` and `log_det` are computed: one period without its end."""
         return times_of_period(self.duration, self.samples)
 
     @property

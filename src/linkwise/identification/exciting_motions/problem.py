@@ -1,17 +1,17 @@
 """The search for exciting motions: a criterion of the regressor, a barrier at the limits, and many starts.
 
-What columns of regressors are scaled by, and what a motion is worth in these scales.
+The scales of the columns of regressors, and the accuracy of a motion in these scales.
 
 The scale of a column is the root-mean-square torque that one unit of its parameter makes at states all over the limits:
 positions, rates and accelerations are independent of each other. It depends on the robot, its limits and the noise
 alone. Scales that random motions of the same duration and harmonics give would be small for slow motions, so that a
 slow motion would have as small a condition number as a fast one.
 
-The regressor of all samples, W (samples · n, p), has a row for each torque. Parameters have different units, so that
-its columns are scaled by what they are at states spread over the limits (see above). These scales are fixed.
-Columns of unit length, which many use, would hide that a joint hardly moves, or that a motion is slow: its columns are
-small, and what identifies them is noise. With `criterion="condition"` the condition number σ_1 / σ_p of the scaled W is
-minimised. It is not smooth where singular values coincide, so bounds are minimised, one after the other, m growing:
+The regressor of all samples, W (samples · n, p), has a row for each torque. Parameters have different units, so its
+columns are divided by their sizes at states spread over the limits (see above). These scales are fixed. Columns of unit
+length, which many use, would hide that a joint hardly moves, or that a motion is slow: its columns are small, and what
+identifies them is noise. With `criterion="condition"` the condition number σ_1 / σ_p of the scaled W is minimised. It
+is not smooth where singular values coincide, so bounds are minimised, one after the other, m growing:
 
     σ_1 / σ_p  ≤  (tr Gᵐ · tr G⁻ᵐ)^(1/2m),   G = WᵀW                             (1)
     -log det G / 2p                                                              (2)
@@ -20,7 +20,7 @@ With `criterion="logdet"` it is (2), which scales do not change: the size of the
 it is also added to the logarithm of (1), which by itself does not tell a large motion from a small one.
 
 Parameters that act like a sum of others but for 1e-4 of their column, as those of tables with rounded angles do, are
-left out: nothing could be learned about them, and the search would be about nothing else.
+left out: no motion determines them, and they would dominate the search.
 Gradients by all coefficients come from one product with the transposed derivative of the regressor.
 """
 
@@ -53,7 +53,7 @@ def reference_states(limits: MotionLimits) -> tuple[Floats, Floats, Floats]:
 
 
 class Worth(NamedTuple):
-    """Of a motion: the numbers of its regressor, rows divided by the noise and columns by their scales."""
+    """The accuracy of a motion, from its regressor: rows divided by the noise and columns by their scales."""
 
     condition: float
     log_det: float
@@ -74,7 +74,7 @@ class Worth(NamedTuple):
 
 ROUNDING = 1e-15  # of its trace is added to the diagonal of G
 INFORMATION = 0.2  # the part of (2) in the criterion "condition"
-HIDDEN = 1e-4  # of its length is what is left of a column that others hide
+HIDDEN = 1e-4  # of its length: the remainder of a column that counts as a sum of others
 ONE_THREAD = 4 * 65536  # multiplications of a product up to which OpenBLAS uses no other threads
 TORQUE_SLACK = 0.99  # of the torque limits, in the search: between samples there may be more
 START = 0.98  # of the torque limits is the most that a start takes
@@ -190,7 +190,7 @@ class ExcitationProblem:
         criterion: str,
         margin: float = 0.0,
     ) -> ExcitationProblem:
-        """Within the limits but a share `margin` of each."""
+        """The problem within the limits, less a share `margin` of each."""
         matrices, share = basis.matrices(samples), 1.0 / overshoot(basis.harmonics, samples)
         limits = whole.kept(1.0 - margin)
         half, zero = limits.half, 0.0 * limits.middle
@@ -296,7 +296,7 @@ class ExcitationProblem:
         return longest
 
     def score(self, x: Floats) -> float:
-        """What is compared between motions: smaller is better."""
+        """The score of a motion: smaller is better."""
         matrix = self.with_known(self.weighted(x))
         return -log_det_of(matrix) if self.criterion == "logdet" else condition_of(matrix)
 
@@ -354,7 +354,7 @@ class SearchProgress:
 
 @dataclass
 class Search:
-    """What was found so far: variables of the problem with their scores; smaller is better."""
+    """The motions found so far: variables of the problem with their scores; smaller is better."""
 
     problem: ExcitationProblem
     progress: SearchProgress

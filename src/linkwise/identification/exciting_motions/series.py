@@ -50,7 +50,7 @@ class SeriesBasis:
         return int(self.sines.shape[1])
 
     def times(self, samples: int) -> Floats:
-        """Of one period, the end left out: it is the start."""
+        """The times of one period without its end, which equals the start."""
         return times_of_period(self.duration, samples)
 
     def matrices(self, samples: int) -> tuple[Floats, Floats, Floats]:
@@ -69,7 +69,7 @@ class SeriesBasis:
 
 
 def times_of_period(duration: float, samples: int) -> Floats:
-    """At equal distances, the end left out."""
+    """Equally spaced times of a period without its end."""
     return np.asarray(np.arange(samples) * (duration / samples), dtype=float)
 
 
@@ -96,7 +96,7 @@ SLACK = 1e-9  # of a limit: rounding
 
 @dataclass(frozen=True, eq=False)
 class MotionPeaks:
-    """Bounds of what a motion reaches, (n,) each.
+    """Bounds of the largest values of a motion, (n,) each.
 
     Those of positions, rates and accelerations hold for the series at every time. Torques are no series: to their
     largest sample is added twice what a parabola through three samples can rise above them, a quarter of the largest
