@@ -126,7 +126,7 @@ def test_float32_gives_float32(call, robot):
         wide = call(robot, *(a.astype(np.float64) for a in short))
         for part, exact in zip(call(robot, *short), wide, strict=True):
             assert part.dtype == np.float32
-            assert relative(part, exact) < 2e-4
+            assert relative(part, exact) < (2e-3 if call.function is lw.task_inertia else 2e-4)  # κ(S) is κ(I) κ(J)²
 
 
 @every_function
