@@ -155,7 +155,7 @@ def rows(port: Port, value: Any) -> np.ndarray:
     """The numbers of an input, floating, with the port's shape laid out along the last axis."""
     of_columns = getattr(getattr(value, "dtype", None), "names", None)
     if of_columns or hasattr(value, "to_numpy") or hasattr(value, "_fields"):
-        raise TypeError(f"{port.name} is a {type(value).__name__}, whose keys have no meaning here (expected an array)")
+        raise TypeError(f"{port.name} is a {type(value).__name__}, whose names are not used here (expected an array)")
     array = np.asarray(value)
     dims = array.ndim - len(port.shape)
     if dims < 0 or array.shape[dims:] != port.shape:
