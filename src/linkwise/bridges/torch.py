@@ -243,7 +243,8 @@ def direct_call(kernel: Compiled, fallback: Callable[..., Any]) -> Callable[...,
     call, prepare = operator.call, operator.prepare
 
     def enter(*tensors: Any) -> Any:
-        usual = forward_ad._current_level < 0 and all(type(x) in KINDS for x in tensors) and not transformed()
+        known = all(type(x) in KINDS and not x.is_meta for x in tensors)
+        usual = known and forward_ad._current_level < 0 and not transformed()
         if not usual or (torch.is_grad_enabled() and any(x.requires_grad for x in tensors)):
             return fallback(*tensors)
         try:
