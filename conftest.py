@@ -3,6 +3,7 @@
 import gc
 import os
 from collections.abc import Generator, Iterator
+from importlib.util import find_spec
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # each process has one core; NumPy reads this once
 
@@ -14,6 +15,7 @@ from linkwise.kernels import llvm
 from linkwise.targets.cpu import host
 
 OPTIMIZATION = llvm.OPTIMIZATION
+collect_ignore_glob = [] if find_spec("torch") else ["src/linkwise/bridges/torch*.py"]  # which import torch
 settings.register_profile("suite", examples(100))
 settings.load_profile("suite")
 
