@@ -170,3 +170,17 @@ def test_an_entry_refuses_wrenches_that_could_mean_the_tip_or_every_link() -> No
             lw.inverse_dynamics(robot, *draw(robot, "q v v", (count,)), wrench=np.ones((count, 6)))
         with pytest.raises(ValueError, match="tip"):
             lw.inverse_dynamics(robot, *draw(robot, "q v v", (3,)), wrench=np.ones((3, 6)))
+
+
+def test_options_that_are_changed_afterwards_leave_earlier_entries_as_they_are() -> None:
+    robot = lw.chain(3, seed=84)
+    (q,), point, fixed = draw(robot, "q"), [0.1, 0.0, 0.0], {"link3": "point"}
+    still, strided = np.zeros(3), np.zeros(6)[::2]  # which entries hand to the general call
+    with lw.use_kernels("always"):
+        jacobian = lw.jacobian(robot, q, point=point)
+        motion = lw.constrained_dynamics(robot, q, still, still, fixed=fixed)
+        point[0], fixed["link2"] = 5.0, "point"
+        again = lw.jacobian(robot, np.repeat(q, 2)[::2], point=[0.1, 0.0, 0.0])
+        held = lw.constrained_dynamics(robot, q, still, strided, fixed={"link3": "point"})
+    np.testing.assert_array_equal(again, jacobian)
+    np.testing.assert_array_equal(held.qdd, motion.qdd)

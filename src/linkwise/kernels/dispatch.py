@@ -23,6 +23,7 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
+from copy import deepcopy
 from dataclasses import replace
 from functools import lru_cache, wraps
 from inspect import signature
@@ -269,7 +270,8 @@ class EntryKeys:
         inputs = [f"{name}_{field}" if field else name for name in given for field in fields.get(name, ("",))]
         if [*self.arrays, *inputs] != [argument.name for argument in interface.inputs]:
             return None
-        options, count = {name: value for name, value in keywords.items() if name not in given}, len(self.arrays)
+        count = len(self.arrays)
+        options = {name: deepcopy(value) for name, value in keywords.items() if name not in given}  # lists may change
         mappings = {name: tuple(keywords[name]) for name in given if isinstance(keywords[name], Mapping)}
 
         def slow(*arrays: Any) -> Any:
